@@ -1,0 +1,75 @@
+"""AlterPartitionReassignments (KIP-455, KIP-860), in slices, with the outcomes of Kafka's KRaft controller."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from controller.decision import Decision
+from controller.errors import DONE, Error, Outcome
+from controller.events import AlterReassignments, AlterReply, AlterRow, AlterTopic, TopicOutcomes
+from controller.phases import Trigger, fire
+from controller.validation import check_target
+
+ROWS_PER_SLICE = 500
+"""Between two slices, a few milliseconds apart, others are served."""
+
+
+def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None]:
+    """Take every row on its own; reply with one outcome a row, in the order of the request."""
+    topics = _everything(d) if event.topics is None else event.topics
+    if event.timeout_ms <= 0:
+        d.reply = refuse_all(topics, Outcome(Error.REQUEST_TIMED_OUT))
+        return
+    answers = []
+    taken = 0
+    for topic, requested in topics:
+        outcomes: list[tuple[int, Outcome]] = []
+        answers.append(TopicOutcomes(topic, outcomes))
+        if requested is None and topic not in d.state.topics:
+            outcomes.append((-1, _no_topic(topic)))
+        for row in _moving_rows(d, topic) if requested is None else requested:
+            outcomes.append((row.partition, _alter(d, topic, row, event)))
+            taken += 1
+            if taken % ROWS_PER_SLICE == 0:
+                yield
+    d.reply = AlterReply(Outcome(message=None if topics or event.topics is None else ""), answers)
+
+
+def refuse_all(topics: Sequence[AlterTopic], outcome: Outcome) -> AlterReply:
+    """The outcome at the top and on every requested row, as Kafka's clients want it."""
+    rows = [TopicOutcomes(t, [(row.partition, outcome) for row in rows or ()]) for t, rows in topics]
+    return AlterReply(outcome, rows)
+
+
+def _alter(d: Decision, topic: str, row: AlterRow, event: AlterReassignments) -> Outcome:
+    state = d.state
+    known = state.topics.get(topic)
+    if known is None or (known.deleting and row.replicas is not None):
+        return _no_topic(topic)
+    partition = state.partition(topic, row.partition)
+    if partition is None:
+        return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {topic}:{row.partition}.")
+    if row.replicas is None:
+        return fire(d, partition, Trigger.CANCEL)
+    outcome = check_target(state, partition, row.replicas, event.allow_replication_factor_change)
+    return outcome if outcome is not DONE else fire(d, partition, Trigger.ORDER, row.replicas)
+
+
+def _no_topic(topic: str) -> Outcome:
+    return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {topic}.")
+
+
+def _everything(d: Decision) -> list[AlterTopic]:
+    """A cancel of each reassignment there is."""
+    keys = sorted(d.state.reassignments)
+    return [
+        AlterTopic(topic, [AlterRow(key.partition, None) for key in group])
+        for topic, group in groupby(keys, key=lambda key: key.topic)
+    ]
+
+
+def _moving_rows(d: Decision, topic: str) -> list[AlterRow]:
+    """A cancel of each reassignment of the topic."""
+    state = d.state
+    if topic not in state.moving:
+        return []
+    return [AlterRow(p.partition, None) for p in state.partitions[topic] if p.key in state.reassignments]

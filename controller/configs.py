@@ -1,0 +1,200 @@
+"""Dynamic configs: what is set, what counts, and how it is changed (KIP-226, KIP-339)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from enum import IntEnum
+from typing import NamedTuple
+
+from controller.brokers import update
+from controller.config_keys import BROKER_KEYS, TOPIC_KEYS, ConfigKey, ConfigType
+from controller.decision import Decision
+from controller.effects import ConfigsChanged
+from controller.election import after_loss
+from controller.errors import DONE, Error, Outcome
+from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.model import Config, ResourceType
+from controller.phases import Trigger, fire
+from controller.state import CLUSTER_DEFAULT, State
+
+KEYS: dict[ResourceType, dict[str, ConfigKey]] = {
+    ResourceType.TOPIC: TOPIC_KEYS,
+    ResourceType.BROKER: BROKER_KEYS,
+}
+_DECIDES_STEPS = {"min.insync.replicas", "unclean.leader.election.enable"}
+ROWS_PER_SLICE = 2_000
+
+
+class ConfigSource(IntEnum):
+    """Where a value comes from, numbered as on the wire (Kafka: DescribeConfigsResponse.ConfigSource)."""
+
+    DYNAMIC_TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    DEFAULT = 5
+
+
+class ConfigValue(NamedTuple):
+    """A key as a resource has it; `synonyms` are all values that could count, the one that does first."""
+
+    key: ConfigKey
+    value: str
+    source: ConfigSource
+    synonyms: Sequence[tuple[str, str, ConfigSource]]
+
+
+def describe_configs(state: State, resource: ResourceType, name: str) -> list[ConfigValue]:
+    """All known keys of the resource. The cluster-wide default ("") has only what is set on it, as in Kafka."""
+    default = resource is ResourceType.BROKER and name == CLUSTER_DEFAULT
+    return [
+        _describe(state, resource, name, key)
+        for key in KEYS[resource].values()
+        if not default or state.config(resource, name, key.name) is not None
+    ]
+
+
+def check_resource(state: State, resource: ResourceType, name: str) -> Outcome:
+    """Whether there is such a topic or broker; "" is the brokers' default."""
+    if resource is ResourceType.TOPIC:
+        if name in state.topics:
+            return DONE
+        return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+    if name == CLUSTER_DEFAULT:
+        return DONE
+    if not name.isascii() or not name.isdecimal():
+        return Outcome(
+            Error.INVALID_REQUEST, f"Broker {name!r} is not a broker id; leave it empty for the default."
+        )
+    if int(name) not in state.brokers:
+        return Outcome(Error.INVALID_REQUEST, f"No broker {name} is registered.")
+    return DONE
+
+
+def alter_configs(d: Decision, event: AlterConfigs) -> Iterator[None]:
+    """Change each resource on its own, wholly or not at all; reply with one outcome a resource."""
+    outcomes = []
+    for resource in event.resources:
+        outcome, values = _plan(d.state, resource)
+        outcomes.append(outcome)
+        if outcome.ok and not event.validate_only:
+            _write(d, resource, values)
+            if _DECIDES_STEPS & values.keys():
+                for _ in _retry(d):
+                    yield
+    d.reply = outcomes
+
+
+def check_topic_configs(configs: Mapping[str, str | None]) -> Outcome:
+    """Whether a new topic may have these."""
+    for name, value in configs.items():
+        if value is None:
+            return Outcome(Error.INVALID_CONFIG, f"Null value not supported for topic configs: {name}")
+        outcome = _check_value(ResourceType.TOPIC, name, value)
+        if not outcome.ok:
+            return outcome
+    return DONE
+
+
+def _describe(state: State, resource: ResourceType, name: str, key: ConfigKey) -> ConfigValue:
+    own = ConfigSource.DYNAMIC_TOPIC if resource is ResourceType.TOPIC else ConfigSource.DYNAMIC_BROKER
+    levels = [
+        (resource, name, own),
+        (ResourceType.BROKER, CLUSTER_DEFAULT, ConfigSource.DYNAMIC_DEFAULT_BROKER),
+    ]
+    if name == CLUSTER_DEFAULT:
+        levels = levels[1:]
+    found = [(state.config(kind, level, key.name), source) for kind, level, source in levels]
+    synonyms = [(key.name, value, source) for value, source in found if value is not None]
+    synonyms.append((key.name, key.default, ConfigSource.DEFAULT))
+    return ConfigValue(key, synonyms[0][1], synonyms[0][2], synonyms)
+
+
+def _plan(state: State, wanted: ResourceChanges) -> tuple[Outcome, dict[str, str | None]]:
+    """The values to write, None to delete; or why not."""
+    outcome = check_resource(state, wanted.resource, wanted.name)
+    if not outcome.ok:
+        return outcome, {}
+    values: dict[str, str | None] = {}
+    if wanted.replace:
+        values = dict.fromkeys(state.configs.get((wanted.resource, wanted.name), ()))
+    seen = set()
+    for change in wanted.changes:
+        if change.config in seen:
+            return Outcome(Error.INVALID_REQUEST, f"The config {change.config} is named more than once."), {}
+        seen.add(change.config)
+        outcome, value = _new_value(state, wanted, change)
+        if not outcome.ok:
+            return outcome, {}
+        values[change.config] = value
+    return DONE, values
+
+
+def _new_value(state: State, wanted: ResourceChanges, change: ConfigChange) -> tuple[Outcome, str | None]:
+    name = change.config
+    if change.op is ConfigOp.DELETE:
+        known = name in KEYS[wanted.resource]
+        return (DONE if known else _unknown(wanted.resource, name)), None
+    if change.value is None:
+        return Outcome(
+            Error.INVALID_REQUEST, f"Null value not supported for config {name}; delete it instead."
+        ), None
+    value = change.value
+    if change.op is not ConfigOp.SET:
+        key = KEYS[wanted.resource].get(name)
+        if key is None:
+            return _unknown(wanted.resource, name), None
+        if key.type is not ConfigType.LIST:
+            return Outcome(
+                Error.INVALID_CONFIG, f"Can't {change.op.name} to key {name} because it is not a list."
+            ), None
+        before = state.config(wanted.resource, wanted.name, name) or key.default
+        value = _combine(before, change.op, value)
+    return _check_value(wanted.resource, name, value), value
+
+
+def _combine(before: str, op: ConfigOp, value: str) -> str:
+    items = [item for item in before.split(",") if item]
+    changed = [item.strip() for item in value.split(",") if item.strip()]
+    if op is ConfigOp.SUBTRACT:
+        return ",".join(item for item in items if item not in changed)
+    return ",".join(items + [item for item in changed if item not in items])
+
+
+def _check_value(resource: ResourceType, name: str, value: str) -> Outcome:
+    key = KEYS[resource].get(name)
+    if key is None:
+        return _unknown(resource, name)
+    valid = key.check(value)
+    if valid is None:
+        return DONE
+    return Outcome(
+        Error.INVALID_CONFIG, f"Invalid value {value!r} for configuration {name}: it must be {valid}."
+    )
+
+
+def _unknown(resource: ResourceType, name: str) -> Outcome:
+    near = get_close_matches(name, KEYS[resource], 1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    return Outcome(Error.INVALID_CONFIG, f"Unknown {resource.name.lower()} config name: {name}.{hint}")
+
+
+def _write(d: Decision, wanted: ResourceChanges, values: Mapping[str, str | None]) -> None:
+    state = d.state
+    for name, value in values.items():
+        if value is not None:
+            d.put(Config(wanted.resource, wanted.name, name, value))
+        elif state.config(wanted.resource, wanted.name, name) is not None:
+            d.delete(Config, (wanted.resource, wanted.name, name))
+    d.emit(ConfigsChanged(wanted.resource, wanted.name))
+
+
+def _retry(d: Decision) -> Iterator[None]:
+    """What min ISR or a clean election held up may go on now."""
+    state = d.state
+    for seen, key in enumerate([*state.offline, *state.reassignments]):
+        partition = state.partitions[key.topic][key.partition]
+        if key in state.offline:
+            update(d, partition, after_loss(partition, state.live, unclean=state.unclean_allowed(key.topic)))
+        elif key in state.reassignments:
+            fire(d, partition, Trigger.PROGRESS)
+        if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
+            yield

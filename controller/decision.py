@@ -1,0 +1,34 @@
+"""What one event leads to: records, effects and a reply, gathered while the handlers run."""
+
+from typing import Any
+
+from controller.effects import Effect
+from controller.model import Change, Deleted, Record
+from controller.state import State
+
+
+class Decision:
+    """Collects changes and applies each to the state at once, so that later rows see earlier ones."""
+
+    __slots__ = ("changes", "effects", "reply", "state")
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.changes: list[Change] = []
+        self.effects: list[Effect] = []
+        self.reply: Any = None
+
+    def put(self, record: Record) -> None:
+        """Insert or replace the record."""
+        self.state.put(record)
+        self.changes.append(record)
+
+    def delete(self, kind: type[Record], key: object) -> None:
+        """Remove the record, which exists."""
+        deleted = Deleted(kind, key)
+        self.state.delete(deleted)
+        self.changes.append(deleted)
+
+    def emit(self, effect: Effect) -> None:
+        """Ask this of the world once the records are durable."""
+        self.effects.append(effect)

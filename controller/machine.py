@@ -1,0 +1,57 @@
+"""The one door: an event goes in, records, effects and a reply come out (`decide`).
+
+Whatever the event, the decision ends by starting what may start (`controller.window`), so that nobody has to
+remember to. A handler that may take long is a generator; between two of its slices others may read the state, but
+no other event is decided.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from controller import events
+from controller.alter import alter_reassignments
+from controller.brokers import (
+    broker_started,
+    broker_stopped,
+    controlled_shutdown,
+    controller_started,
+    log_dir_failed,
+)
+from controller.configs import alter_configs
+from controller.decision import Decision
+from controller.isr import alter_partition
+from controller.leaders import elect_leaders
+from controller.topics import create_partitions, create_topics, delete_doomed, delete_topics
+from controller.window import fill
+
+Handler = Callable[[Decision, Any], Iterator[None] | None]
+
+
+def decide(d: Decision, event: events.Event) -> Iterator[None]:
+    """Decide the event, slice by slice; after the last slice `d` is complete."""
+    slices = _HANDLERS[type(event)](d, event)
+    if slices is not None:
+        yield from slices
+    fill(d)
+
+
+def _go_on(d: Decision, _: events.Continue) -> Iterator[None]:
+    d.state.woken = False
+    yield from delete_doomed(d)
+
+
+_HANDLERS: dict[type, Handler] = {
+    events.AlterReassignments: alter_reassignments,
+    events.CreateTopics: create_topics,
+    events.DeleteTopics: delete_topics,
+    events.CreatePartitions: create_partitions,
+    events.AlterConfigs: alter_configs,
+    events.ElectLeaders: elect_leaders,
+    events.ControllerStarted: controller_started,
+    events.BrokerStarted: broker_started,
+    events.BrokerStopped: broker_stopped,
+    events.ControlledShutdown: controlled_shutdown,
+    events.LogDirFailed: log_dir_failed,
+    events.AlterPartition: alter_partition,
+    events.Continue: _go_on,
+}

@@ -1,0 +1,170 @@
+"""The values that make up the cluster as the controller sees it.
+
+Every value is an immutable record: the same object is held in memory, written to the store and carried by
+effects, so that the three can never disagree. A change replaces the record. Replica lists are tuples of broker
+ids in preference order; the first replica is the preferred leader.
+
+KIP-455: `Partition.adding` and `Partition.removing`. KIP-236: `Reassignment.original`.
+"""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+NO_LEADER = -1
+
+Replicas = tuple[int, ...]
+
+
+class TopicPartition(NamedTuple):
+    """Names one partition; the key of `Partition` and `Reassignment`."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class ControllerEpoch(NamedTuple):
+    """How many times a controller has started on this data; fences the requests of earlier ones."""
+
+    epoch: int
+
+    @property
+    def key(self) -> tuple[()]:
+        """What the record is stored under."""
+        return ()
+
+
+class Broker(NamedTuple):
+    """A registered broker. Whether it is alive is not durable: see `State.live`."""
+
+    id: int
+    host: str
+    port: int
+    rack: str | None
+    epoch: int
+    """Grows with each registration; requests with another one are refused (STALE_BROKER_EPOCH)."""
+
+    @property
+    def key(self) -> int:
+        """What the record is stored under."""
+        return self.id
+
+
+class Topic(NamedTuple):
+    """A topic; its partitions are records of their own."""
+
+    name: str
+    id: bytes
+    """Sixteen bytes, as on the wire."""
+    deleting: bool = False
+    """Deletion was asked for and waits until no partition of the topic moves."""
+
+    @property
+    def key(self) -> str:
+        """What the record is stored under."""
+        return self.name
+
+
+class Partition(NamedTuple):
+    """One partition as the brokers are told of it (Kafka: LeaderIsrAndControllerEpoch, ReplicaAssignment).
+
+    While a step is in flight, `replicas` is the next list followed by the replicas to be removed,
+    `adding` the part that is new and `removing` the part that goes.
+    """
+
+    topic: str
+    partition: int
+    replicas: Replicas
+    isr: Replicas
+    leader: int
+    leader_epoch: int = 0
+    partition_epoch: int = 0
+    """Version of this record; grows with every change, the ISR's included (ZooKeeper's version)."""
+    adding: Replicas = ()
+    removing: Replicas = ()
+
+    @property
+    def key(self) -> TopicPartition:
+        """What the record is stored under."""
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def moving(self) -> bool:
+        """A step is in flight."""
+        return bool(self.adding or self.removing)
+
+    @property
+    def current(self) -> Replicas:
+        """The replicas after the last completed step, without the additions of the step in flight."""
+        if not self.adding:
+            return self.replicas
+        return tuple(r for r in self.replicas if r not in self.adding)
+
+    @property
+    def next(self) -> Replicas:
+        """The replicas that the step in flight leads to; `replicas` when none is."""
+        if not self.removing:
+            return self.replicas
+        return tuple(r for r in self.replicas if r not in self.removing)
+
+    @property
+    def under_replicated(self) -> bool:
+        """A replica that is not being added is out of the ISR (KIP-352, counted by members)."""
+        return any(r not in self.isr and r not in self.adding for r in self.replicas)
+
+
+class Reassignment(NamedTuple):
+    """What is wanted of one partition; deleted when the partition is there. Its phase is derived, never stored."""
+
+    topic: str
+    partition: int
+    original: Replicas
+    """The replicas when the first of an unbroken chain of orders was accepted; what a rollback restores."""
+    target: Replicas
+
+    @property
+    def key(self) -> TopicPartition:
+        """What the record is stored under."""
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def rolling_back(self) -> bool:
+        """It goes back to where it began (KIP-236)."""
+        return self.target == self.original
+
+
+class ResourceType(IntEnum):
+    """Kinds of configured things, numbered as on the wire (Kafka: ConfigResource.Type)."""
+
+    TOPIC = 2
+    BROKER = 4
+
+
+class Config(NamedTuple):
+    """One configured value; a broker resource with an empty name is the cluster-wide default."""
+
+    resource: ResourceType
+    name: str
+    config: str
+    value: str
+
+    @property
+    def key(self) -> tuple[ResourceType, str, str]:
+        """What the record is stored under."""
+        return (self.resource, self.name, self.config)
+
+
+Record = ControllerEpoch | Broker | Topic | Partition | Reassignment | Config
+"""What is durable. Each is an upsert under its `key`."""
+
+
+class Deleted(NamedTuple):
+    """The record of this kind and key is gone."""
+
+    kind: type[Record]
+    key: object
+
+
+Change = Record | Deleted

@@ -1,0 +1,103 @@
+"""How one step of a partition is carried out where we are the controller (KIP-455, KIP-352).
+
+A step leads from `Partition.current` to another list. Replicas that are new are added first; when they are in sync,
+and enough of the new list is, those that go are dropped, in one record. The original order of a list that is left
+half-way is not known here: `controller.reassignments` knows it.
+"""
+
+from controller.decision import Decision
+from controller.effects import DropReplica, Publish
+from controller.election import keep_or_elect
+from controller.model import NO_LEADER, Partition, Replicas
+from controller.state import State
+
+
+def begin(d: Decision, partition: Partition, following: Replicas, target: Replicas) -> bool:
+    """Start the step to `following`, or turn the step in flight to it; True when it is complete already.
+
+    Replicas that only the replaced step added are dropped at once. `target` is what brokers are told (KIP-352).
+    Refused by `undo_loses_data` beforehand where dropping them would lose the partition.
+    """
+    current = partition.current
+    adding = tuple(r for r in following if r not in current)
+    removing = tuple(r for r in current if r not in following)
+    replicas = following + removing
+    dropped = tuple(r for r in partition.replicas if r not in replicas)
+    isr = tuple(r for r in partition.isr if r not in dropped) or _survivors(replicas, d.state)
+    step = partition._replace(replicas=replicas, adding=adding, removing=removing, isr=isr)
+    if _complete(d.state, step):
+        _finish(d, partition, step, dropped, target)
+        return True
+    step = step._replace(
+        leader=keep_or_elect(step, step.replicas, isr, d.state.live),
+        leader_epoch=partition.leader_epoch + 1,
+        partition_epoch=partition.partition_epoch + 1,
+    )
+    d.put(step)
+    d.emit(Publish(step, new=tuple(r for r in adding if r not in isr), target=target))
+    _drop(d, step, dropped)
+    return False
+
+
+def advance(d: Decision, partition: Partition, target: Replicas) -> bool:
+    """Finish the step in flight if the ISR and the live brokers allow it; True when it is finished."""
+    if not _complete(d.state, partition):
+        return False
+    _finish(d, partition, partition, (), target)
+    return True
+
+
+def undo_loses_data(state: State, partition: Partition, following: Replicas) -> bool:
+    """Turning the step to `following` would leave no replica in sync although one is there (KIP-236's skip).
+
+    When none of the partition's replicas is alive, an undo cannot make it worse (KIP-236), and is allowed as long as
+    every replica of `following` is still in the list.
+    """
+    staying = {*partition.current, *following}
+    if any(r in staying for r in partition.isr):
+        return False
+    return any(r in state.live for r in partition.replicas)
+
+
+def _survivors(replicas: Replicas, state: State) -> Replicas:
+    """The ISR of a partition that loses all of it: the first replica that can lead, else the first."""
+    return (next((r for r in replicas if r in state.live), replicas[0]),)
+
+
+def _complete(state: State, step: Partition) -> bool:
+    """What was added is in sync, and enough of the next list to drop the rest (docs/how-it-works.md, Step)."""
+    if any(r not in step.isr for r in step.adding):
+        return False
+    following = step.next
+    if not step.removing:
+        return True
+    in_sync = tuple(r for r in following if r in step.isr)
+    if len(in_sync) < max(1, min(state.min_isr(step.topic), len(following))):
+        return False
+    return keep_or_elect(step, following, in_sync, state.live) != NO_LEADER
+
+
+def _finish(d: Decision, before: Partition, step: Partition, dropped: Replicas, target: Replicas) -> None:
+    """One record makes the next list the list; `before` is what brokers know now."""
+    following = step.next
+    isr = tuple(r for r in step.isr if r in following)
+    leader = keep_or_elect(step, following, isr, d.state.live)
+    gone = dropped + step.removing
+    reordered_only = not gone and not before.adding and leader == before.leader
+    final = step._replace(
+        replicas=following,
+        adding=(),
+        removing=(),
+        isr=isr,
+        leader=leader,
+        leader_epoch=before.leader_epoch + (not reordered_only),
+        partition_epoch=before.partition_epoch + 1,
+    )
+    d.put(final)
+    d.emit(Publish(final, target=() if final.replicas == target else target, lead=not reordered_only))
+    _drop(d, final, gone)
+
+
+def _drop(d: Decision, partition: Partition, brokers: Replicas) -> None:
+    if brokers:
+        d.emit(DropReplica(partition.topic, partition.partition, brokers, partition.leader_epoch))

@@ -1,0 +1,128 @@
+"""The phases of a partition's reassignment, and the one table of what may happen in each.
+
+A phase is derived from the records, never stored, so the two cannot disagree (KIP-455 derives "being reassigned"
+from the adding and removing replicas in the same way):
+
+* IDLE: nothing is wanted of the partition.
+* QUEUED: something is wanted, no step is in flight, its turn will come.
+* WAITING: as QUEUED, but the next step cannot start; `State.waiting` says why.
+* MOVING: a step is in flight.
+
+`TABLE` maps a phase and a trigger to the action and to the phases that it may lead to. A pair that is not in the
+table is refused: for CANCEL that is NO_REASSIGNMENT_IN_PROGRESS. The picture in docs/ is drawn from the table.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import NamedTuple
+
+from controller import reassignments
+from controller.decision import Decision
+from controller.errors import Error, Outcome
+from controller.model import Partition, Reassignment, Replicas, TopicPartition
+from controller.state import State
+
+
+class Phase(Enum):
+    """Where a partition's reassignment stands."""
+
+    IDLE = "idle"
+    QUEUED = "queued"
+    WAITING = "waiting"
+    MOVING = "moving"
+
+
+class Trigger(Enum):
+    """What can happen to it."""
+
+    ORDER = "a target is ordered"
+    CANCEL = "the order is taken back"
+    TURN = "its turn comes"
+    PROGRESS = "ISR, leader or brokers change"
+
+
+Action = Callable[[Decision, Partition, Reassignment | None, Replicas], Outcome]
+
+
+class Transition(NamedTuple):
+    """`name` labels the arrow in the picture; `to` are the phases after the action, refusals included."""
+
+    name: str
+    action: Action
+    to: frozenset[Phase]
+
+
+def _wanted(action: Callable[[Decision, Partition, Reassignment], Outcome]) -> Action:
+    """Adapt an action that needs the reassignment and no target."""
+
+    def run(d: Decision, partition: Partition, wanted: Reassignment | None, _: Replicas) -> Outcome:
+        return action(d, partition, _present(wanted))
+
+    return run
+
+
+def _ordered(action: Callable[[Decision, Partition, Reassignment, Replicas], Outcome]) -> Action:
+    """Adapt an action that needs the reassignment and a target."""
+
+    def run(d: Decision, partition: Partition, wanted: Reassignment | None, target: Replicas) -> Outcome:
+        return action(d, partition, _present(wanted), target)
+
+    return run
+
+
+def _present(wanted: Reassignment | None) -> Reassignment:
+    if wanted is None:
+        raise AssertionError("every phase but IDLE has a reassignment")
+    return wanted
+
+
+def _row(name: str, action: Action, *to: Phase) -> Transition:
+    return Transition(name, action, frozenset(to))
+
+
+def _accept(d: Decision, partition: Partition, _: Reassignment | None, target: Replicas) -> Outcome:
+    return reassignments.accept(d, partition, target)
+
+
+IDLE, QUEUED, WAITING, MOVING = Phase
+
+TABLE: dict[tuple[Phase, Trigger], Transition] = {
+    (IDLE, Trigger.ORDER): _row("accept", _accept, QUEUED, IDLE),
+    (QUEUED, Trigger.ORDER): _row("retarget", _ordered(reassignments.retarget), QUEUED, IDLE),
+    (WAITING, Trigger.ORDER): _row("retarget", _ordered(reassignments.retarget), QUEUED, WAITING, IDLE),
+    (MOVING, Trigger.ORDER): _row("redirect", _ordered(reassignments.redirect), MOVING, QUEUED, IDLE),
+    (QUEUED, Trigger.CANCEL): _row("roll back", _wanted(reassignments.roll_back), IDLE, QUEUED),
+    (WAITING, Trigger.CANCEL): _row("roll back", _wanted(reassignments.roll_back), IDLE, QUEUED, WAITING),
+    (MOVING, Trigger.CANCEL): _row("undo", _wanted(reassignments.roll_back), IDLE, QUEUED, MOVING),
+    (QUEUED, Trigger.TURN): _row("start", _wanted(reassignments.start), MOVING, WAITING, QUEUED, IDLE),
+    (MOVING, Trigger.PROGRESS): _row("advance", _wanted(reassignments.advance), MOVING, QUEUED, IDLE),
+    (WAITING, Trigger.PROGRESS): _row("requeue", _wanted(reassignments.requeue), QUEUED),
+}
+
+
+def phase_of(state: State, key: TopicPartition) -> Phase:
+    """The phase of an existing partition."""
+    if key not in state.reassignments:
+        return Phase.IDLE
+    if state.partitions[key.topic][key.partition].moving:
+        return Phase.MOVING
+    return Phase.WAITING if key in state.waiting else Phase.QUEUED
+
+
+def fire(d: Decision, partition: Partition, trigger: Trigger, target: Replicas = ()) -> Outcome:
+    """Let the trigger act on the partition; the only door to the actions."""
+    key = partition.key
+    transition = TABLE.get((phase_of(d.state, key), trigger))
+    if transition is None:
+        return _REFUSED[trigger]
+    return transition.action(d, partition, d.state.reassignments.get(key), target)
+
+
+_NOTHING = Outcome()
+_REFUSED = {
+    Trigger.ORDER: Outcome(Error.UNKNOWN_SERVER_ERROR),
+    Trigger.CANCEL: Outcome(Error.NO_REASSIGNMENT_IN_PROGRESS),
+    Trigger.TURN: _NOTHING,
+    Trigger.PROGRESS: _NOTHING,
+}
+"""What an absent pair means: an error to a client, nothing to what comes from inside."""

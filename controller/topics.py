@@ -1,0 +1,238 @@
+"""Topics are created, grown and deleted (KIP-4; Kafka: ReplicationControlManager).
+
+A topic with moving partitions is deleted when they have stopped, as Kafka's ZooKeeper controller does it.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from controller.configs import check_topic_configs
+from controller.decision import Decision
+from controller.effects import DropReplica, Publish, TopicGone
+from controller.election import first_eligible
+from controller.errors import DONE, Error, Outcome
+from controller.events import (
+    CreatedTopic,
+    CreatePartitions,
+    CreateTopics,
+    DeleteTopics,
+    NewPartitions,
+    NewTopic,
+)
+from controller.model import Config, Partition, Replicas, ResourceType, Topic
+from controller.placement import place
+from controller.state import CLUSTER_DEFAULT, State
+from controller.validation import check_replicas
+
+PARTITIONS_PER_SLICE = 500
+DELETED_LEADER_EPOCH = -2
+_LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+
+
+def create_topics(d: Decision, event: CreateTopics) -> Iterator[None]:
+    """Create each topic on its own; reply with one row a topic."""
+    created: list[CreatedTopic] = []
+    names = [topic.name for topic in event.topics]
+    for topic in event.topics:
+        layout: list[Replicas] = []
+        outcome = _check_topic(d.state, topic)
+        if names.count(topic.name) > 1:
+            outcome = Outcome(Error.INVALID_REQUEST, "Duplicate topic name.")
+        if outcome.ok:
+            outcome, layout = _layout(d.state, topic)
+        if outcome.ok and not event.validate_only:
+            d.put(Topic(topic.name, topic.id))
+            for key, value in topic.configs.items():
+                if value is not None:
+                    d.put(Config(ResourceType.TOPIC, topic.name, key, value))
+            for _ in _add_partitions(d, topic.name, 0, layout):
+                yield
+        factor = len(layout[0]) if layout else -1
+        created.append(CreatedTopic(topic.name, outcome, len(layout) or -1, factor))
+    d.reply = created
+
+
+def create_partitions(d: Decision, event: CreatePartitions) -> Iterator[None]:
+    """Grow each topic on its own; reply with one outcome a topic."""
+    answers = []
+    for topic in event.topics:
+        outcome, layout = _growth(d.state, topic)
+        if outcome.ok and not event.validate_only:
+            for _ in _add_partitions(d, topic.topic, len(d.state.partitions[topic.topic]), layout):
+                yield
+        answers.append((topic.topic, outcome))
+    d.reply = answers
+
+
+def delete_topics(d: Decision, event: DeleteTopics) -> Iterator[None]:
+    """Delete each topic, or mark it when its partitions move; reply with one outcome a topic."""
+    answers = []
+    for name in event.names:
+        topic = d.state.topics.get(name)
+        if topic is None:
+            answers.append((name, Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION)))
+            continue
+        answers.append((name, DONE))
+        if name in d.state.moving:
+            d.put(topic._replace(deleting=True))
+        else:
+            for _ in _delete(d, name):
+                yield
+    d.reply = answers
+
+
+def delete_doomed(d: Decision) -> Iterator[None]:
+    """Delete the topics whose deletion was held back and is not any more."""
+    doomed = d.state.doomed
+    while doomed:
+        name = doomed.popleft()
+        if name in d.state.topics and name not in d.state.moving:
+            for _ in _delete(d, name):
+                yield
+
+
+def _delete(d: Decision, name: str) -> Iterator[None]:
+    state = d.state
+    partitions = state.partitions[name]
+    while partitions:
+        partition = partitions[-1]
+        d.delete(Partition, partition.key)
+        d.emit(DropReplica(name, partition.partition, partition.replicas, DELETED_LEADER_EPOCH))
+        if len(partitions) % PARTITIONS_PER_SLICE == 0:
+            yield
+    for key in list(state.configs.get((ResourceType.TOPIC, name), ())):
+        d.delete(Config, (ResourceType.TOPIC, name, key))
+    d.delete(Topic, name)
+    d.emit(TopicGone(name))
+
+
+def _add_partitions(d: Decision, topic: str, first: int, layout: Sequence[Replicas]) -> Iterator[None]:
+    live = d.state.live
+    for number, replicas in enumerate(layout, first):
+        isr = tuple(r for r in replicas if r in live) or replicas
+        partition = Partition(topic, number, replicas, isr, first_eligible(replicas, isr, live))
+        d.put(partition)
+        d.emit(Publish(partition, new=replicas))
+        if number % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
+            yield
+
+
+def _check_topic(state: State, topic: NewTopic) -> Outcome:
+    name = topic.name
+    if not _LEGAL.fullmatch(name) or name in {".", ".."}:
+        return Outcome(
+            Error.INVALID_TOPIC,
+            f"The topic name {name!r} is not valid: use 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', "
+            "and neither '.' nor '..'.",
+        )
+    if name in state.topics:
+        return Outcome(Error.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+    return check_topic_configs(topic.configs)
+
+
+def _layout(state: State, topic: NewTopic) -> tuple[Outcome, list[Replicas]]:
+    if topic.assignments:
+        return _manual_layout(state, topic)
+    count = topic.partitions if topic.partitions != -1 else _default(state, "num.partitions")
+    factor = topic.replication_factor
+    factor = factor if factor != -1 else _default(state, "default.replication.factor")
+    if count <= 0:
+        return _refuse(
+            Error.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
+        )
+    outcome = _check_factor(state, factor)
+    if not outcome.ok:
+        return outcome, []
+    return DONE, list(islice(place(_racks(state), factor, _partition_count(state)), count))
+
+
+def _manual_layout(state: State, topic: NewTopic) -> tuple[Outcome, list[Replicas]]:
+    if topic.partitions != -1 or topic.replication_factor != -1:
+        return _refuse(
+            Error.INVALID_REQUEST,
+            "Give either the numbers of partitions and replicas, or the assignments, and not both.",
+        )
+    if sorted(topic.assignments) != list(range(len(topic.assignments))):
+        return _refuse(
+            Error.INVALID_REPLICA_ASSIGNMENT, "The assigned partitions must be numbered from 0 without gaps."
+        )
+    layout = [topic.assignments[number] for number in range(len(topic.assignments))]
+    return _check_layout(state, layout, len(layout[0])), layout
+
+
+def _growth(state: State, wanted: NewPartitions) -> tuple[Outcome, list[Replicas]]:
+    known = state.topics.get(wanted.topic)
+    if known is None or known.deleting:
+        return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION), []
+    old = state.partitions[wanted.topic]
+    added = wanted.total - len(old)
+    if added <= 0:
+        return _refuse(
+            Error.INVALID_PARTITIONS,
+            f"The topic {wanted.topic} currently has {len(old)} partition(s); {wanted.total} would not be an increase.",
+        )
+    factor = len(old[0].current)
+    if wanted.assignments is None:
+        outcome = _check_factor(state, factor)
+        if not outcome.ok:
+            return outcome, []
+        return DONE, list(islice(place(_racks(state), factor, _partition_count(state)), added))
+    if len(wanted.assignments) != added:
+        return _refuse(
+            Error.INVALID_REPLICA_ASSIGNMENT,
+            f"{added} partition(s) are added, but {len(wanted.assignments)} assignment(s) were given.",
+        )
+    layout = list(wanted.assignments)
+    return _check_layout(state, layout, factor), layout
+
+
+def _check_layout(state: State, layout: Sequence[Replicas], factor: int) -> Outcome:
+    for replicas in layout:
+        outcome = check_replicas(state, replicas)
+        if not outcome.ok:
+            return outcome
+        if len(replicas) != factor:
+            return Outcome(
+                Error.INVALID_REPLICA_ASSIGNMENT,
+                f"All partitions of a topic have as many replicas: {len(replicas)} instead of {factor}.",
+            )
+        if not any(r in state.live for r in replicas):
+            return Outcome(
+                Error.INVALID_REPLICA_ASSIGNMENT,
+                f"None of the brokers {list(replicas)} is alive; name a live one.",
+            )
+    return DONE
+
+
+def _check_factor(state: State, factor: int) -> Outcome:
+    if factor <= 0:
+        return Outcome(
+            Error.INVALID_REPLICATION_FACTOR,
+            "Replication factor must be larger than 0, or -1 to use the default value.",
+        )
+    usable = len(_racks(state))
+    if factor > usable:
+        return Outcome(
+            Error.INVALID_REPLICATION_FACTOR,
+            f"Unable to replicate the partition {factor} time(s): The target replication factor of {factor} cannot be "
+            f"reached because only {usable} broker(s) are registered.",
+        )
+    return DONE
+
+
+def _racks(state: State) -> dict[int, str | None]:
+    """The brokers that new replicas may go to, and their racks."""
+    return {b: state.brokers[b].rack for b in state.live - state.shutting_down}
+
+
+def _partition_count(state: State) -> int:
+    return sum(len(partitions) for partitions in state.partitions.values())
+
+
+def _default(state: State, key: str) -> int:
+    return int(state.config(ResourceType.BROKER, CLUSTER_DEFAULT, key) or 1)
+
+
+def _refuse(error: Error, message: str) -> tuple[Outcome, list[Replicas]]:
+    return Outcome(error, message), []

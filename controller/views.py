@@ -1,0 +1,92 @@
+"""What the state looks like from outside: ongoing reassignments and the health of partitions (KIP-455, KIP-352)."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from controller.model import Partition, Reassignment, Replicas, TopicPartition
+from controller.state import State
+
+
+class Ongoing(NamedTuple):
+    """One row of ListPartitionReassignments: queued, waiting and moving partitions look alike."""
+
+    topic: str
+    partition: int
+    replicas: Replicas
+    """The target, then what is to go."""
+    adding: Replicas
+    removing: Replicas
+    step: Replicas | None
+    """Where the step in flight leads, from `current`; None when none is in flight (KIP-435's current batch)."""
+    current: Replicas
+
+
+def ongoing(state: State, topics: Mapping[str, Iterable[int] | None] | None = None) -> Iterator[Ongoing]:
+    """The ongoing reassignments, in order of acceptance when `topics` is None, else as asked for.
+
+    `topics` maps names to partitions; None for partitions means all of the topic. What is unknown is left out.
+    """
+    for wanted in _chosen(state, topics):
+        yield describe(wanted, state.partitions[wanted.topic][wanted.partition])
+
+
+def describe(wanted: Reassignment, partition: Partition) -> Ongoing:
+    """The row of one reassignment (docs/how-it-works.md, Listing)."""
+    current, target = partition.current, wanted.target
+    removing = tuple(r for r in current if r not in target)
+    return Ongoing(
+        wanted.topic,
+        wanted.partition,
+        target + removing,
+        tuple(r for r in target if r not in current),
+        removing,
+        partition.next if partition.moving else None,
+        current,
+    )
+
+
+class Counts(NamedTuple):
+    """Health in numbers; an adding replica never makes a partition under-replicated (KIP-352)."""
+
+    partitions: int
+    offline: int
+    under_replicated: int
+    under_min_isr: int
+    at_min_isr: int
+    reassigning: int
+    """Partitions with an ongoing reassignment."""
+    reassigned_replicas: int
+    """KIP-352's ReassignedCount: replicas that steps in flight are adding."""
+
+
+def counts(state: State) -> Counts:
+    """Count what is in trouble; the cost grows with the trouble and the reassignments, not with the cluster."""
+    troubled = [state.partitions[key.topic][key.partition] for key in state.under_replicated]
+    floors = [(len(p.isr), effective_min_isr(state, p)) for p in troubled]
+    return Counts(
+        partitions=sum(map(len, state.partitions.values())),
+        offline=len(state.offline),
+        under_replicated=len(troubled),
+        under_min_isr=sum(size < floor for size, floor in floors),
+        at_min_isr=sum(size == floor for size, floor in floors),
+        reassigning=len(state.reassignments),
+        reassigned_replicas=sum(len(state.partitions[t][p].adding) for t, p in state.reassignments),
+    )
+
+
+def effective_min_isr(state: State, partition: Partition) -> int:
+    """`min.insync.replicas`, but no more than there are replicas (Kafka: Partition.effectiveMinIsr)."""
+    return min(state.min_isr(partition.topic), len(partition.replicas))
+
+
+def _chosen(state: State, topics: Mapping[str, Iterable[int] | None] | None) -> Sequence[Reassignment]:
+    wanted = state.reassignments
+    if topics is None:
+        return list(wanted.values())
+    chosen = []
+    for topic, partitions in topics.items():
+        if topic in state.moving:
+            numbers = range(len(state.partitions[topic])) if partitions is None else partitions
+            found = (wanted.get(TopicPartition(topic, number)) for number in numbers)
+            chosen += [reassignment for reassignment in found if reassignment is not None]
+    return chosen

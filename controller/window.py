@@ -1,0 +1,26 @@
+"""Which steps start next (KIP-435's batches, as a rolling window).
+
+Every decision ends with `fill`. The limits of KIP-435 are to go here; for now every queued partition may start.
+"""
+
+from controller.decision import Decision
+from controller.effects import Wake
+from controller.phases import Phase, Trigger, fire, phase_of
+
+STEPS_PER_DECISION = 500
+"""Keeps one decision to a few milliseconds; the rest starts in the decisions that follow."""
+
+
+def fill(d: Decision, budget: int = STEPS_PER_DECISION) -> None:
+    """Start queued steps, at most `budget`; ask to be woken when more could start, or when topics wait to go."""
+    state = d.state
+    queue = state.queued
+    while queue and budget:
+        key = queue.popleft()
+        partition = state.partition(*key)
+        if partition is not None and phase_of(state, key) is Phase.QUEUED:
+            fire(d, partition, Trigger.TURN)
+            budget -= 1
+    if (queue or state.doomed) and not state.woken:
+        state.woken = True
+        d.emit(Wake())
