@@ -40,6 +40,8 @@ def roll_back(d: Decision, partition: Partition, wanted: Reassignment) -> Outcom
 
     Kafka's own cancel keeps the order that the target gave to common replicas; ours does not.
     """
+    if wanted.rolling_back:
+        return DONE
     back = wanted._replace(target=wanted.original)
     if not partition.moving:
         return retarget(d, partition, wanted, back.target)
@@ -102,15 +104,22 @@ def _following(d: Decision, partition: Partition, target: Replicas) -> Replicas 
 
 
 def _turn(d: Decision, partition: Partition, wanted: Reassignment, following: Replicas) -> Outcome:
-    """Turn the step in flight to `following`, unless that would lose the partition's data."""
+    """Turn the step in flight to `following`, unless that would lose the partition's data.
+
+    With no replica alive a rollback cannot make it worse (KIP-236): it is done while every original is still in the
+    list, and otherwise follows the step in flight.
+    """
     state = d.state
-    if movement.undo_loses_data(state, partition, following) and not state.unclean_allowed(partition.topic):
+    unclean = not movement.keeps_data(partition, following) and not state.unclean_allowed(partition.topic)
+    if unclean and (not wanted.rolling_back or any(r in state.live for r in partition.replicas)):
         return Outcome(
             Error.INVALID_REPLICA_ASSIGNMENT,
             f"Unable to revert partition assignment for {partition.topic}:{partition.partition} "
             "because it would require an unclean leader election.",
         )
     d.put(wanted)
+    if unclean and not set(wanted.original) <= set(partition.replicas):
+        return DONE
     if movement.begin(d, partition, following, wanted.target):
         settle(d, partition)
     return DONE

@@ -12,15 +12,15 @@ STEPS_PER_DECISION = 500
 
 
 def fill(d: Decision, budget: int = STEPS_PER_DECISION) -> None:
-    """Start queued steps, at most `budget`; ask to be woken when more could start, or when topics wait to go."""
+    """Take at most `budget` turns; ask to be woken when more could be taken, or when topics wait to go."""
     state = d.state
     queue = state.queued
     while queue and budget:
+        budget -= 1
         key = queue.popleft()
         partition = state.partition(*key)
         if partition is not None and phase_of(state, key) is Phase.QUEUED:
             fire(d, partition, Trigger.TURN)
-            budget -= 1
     if (queue or state.doomed) and not state.woken:
         state.woken = True
         d.emit(Wake())
