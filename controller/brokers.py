@@ -18,7 +18,7 @@ from controller.events import (
 from controller.model import NO_LEADER, Broker, ControllerEpoch, Partition
 from controller.phases import Trigger, fire
 
-PARTITIONS_PER_SLICE = 2_000
+PARTITIONS_PER_SLICE = 500
 
 
 def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:

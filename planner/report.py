@@ -50,12 +50,12 @@ def _head(forecast: Forecast) -> str:
     ]
     moving = forecast.partitions - forecast.unchanged
     tiles = (
-        ("Forecast", in_time(forecast.seconds), f"wave by wave; at least {in_time(forecast.least_seconds)}"),
+        ("Forecast", in_time(forecast.seconds), f"at most; at least {in_time(forecast.least_seconds)}"),
         ("To copy", in_bytes(forecast.bytes), in_words(forecast.replica_movements, "replica")),
         ("Partitions", f"{moving:,}", f"{forecast.unchanged:,} more are in place"),
         ("Steps", f"{forecast.steps:,}", f"in {in_words(forecast.waves, 'wave')}"),
-        ("Leader movements", f"{forecast.leader_movements:,}", "one a partition without failures"),
-        ("Waiting", f"{forecast.waiting_partitions:,}", "cannot reach their target now"),
+        ("Leader movements", f"{forecast.leader_movements:,}", "to preferred leaders, for the most part"),
+        ("Waiting", f"{forecast.waiting_partitions:,}", "stop short of the target for now"),
     )
     drawn = "".join(
         f"<div><dt>{name}</dt><dd>{value}</dd><dd>{more}</dd></div>" for name, value, more in tiles
