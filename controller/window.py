@@ -5,7 +5,7 @@ Every decision ends with `fill`. The limits of KIP-435 are to go here; for now e
 
 from controller.decision import Decision
 from controller.effects import Wake
-from controller.phases import Phase, Trigger, fire, phase_of
+from controller.phases import Trigger, fire
 
 STEPS_PER_DECISION = 500
 """Keeps one decision to a few milliseconds; the rest starts in the decisions that follow."""
@@ -19,7 +19,7 @@ def fill(d: Decision, budget: int = STEPS_PER_DECISION) -> None:
         budget -= 1
         key = queue.popleft()
         partition = state.partition(*key)
-        if partition is not None and phase_of(state, key) is Phase.QUEUED:
+        if partition is not None:
             fire(d, partition, Trigger.TURN)
     if (queue or state.doomed) and not state.woken:
         state.woken = True

@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 
 from planner.errors import PlanError
-from planner.plan import Limits, Plan, json_lines, make_plan, moves_of, parse_limits, read_targets, write_plan
+from planner.limits import Limits, parse_limits
+from planner.plan import Plan, json_lines, make_plan, moves_of, read_targets, write_plan
 from planner.snapshot import read_snapshot
 from planner.spark import running, schedule_of
 from planner.units import in_bytes, in_time, in_words

@@ -248,3 +248,11 @@ def test_a_partition_without_a_leader_can_still_be_reordered() -> None:
     world = World(live=()).having(partition("foo-0", (1, 2), leader=NO_LEADER))
     ordered(world, (2, 1))
     assert (world.replicas("foo-0"), world.wanted("foo-0")) == ((2, 1), None)
+
+
+def test_a_step_keeps_min_isr_by_who_is_in_sync_now() -> None:
+    world = World(live=range(1, 6)).having(partition("foo-0", (1, 2, 3, 4), isr=(2, 3), leader=2))
+    world.configured("min.insync.replicas", "2")
+    ordered(world, (1, 6))
+    assert world.replicas("foo-0") == (1, 2, 3)
+    assert world.phase("foo-0") is Phase.WAITING

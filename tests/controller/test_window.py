@@ -1,6 +1,7 @@
 from controller.decision import Decision
 from controller.effects import Wake
 from controller.events import AlterReassignments, AlterRow, AlterTopic, Continue
+from controller.model import TopicPartition
 from controller.phases import Phase
 from controller.window import STEPS_PER_DECISION, fill
 from tests.builders import World, partition
@@ -62,3 +63,10 @@ def test_stale_turns_count_against_the_share_so_that_a_decision_stays_short() ->
     fill(d, budget=4)
     assert len(world.state.queued) == 6
     assert d.effects == [Wake()]
+
+
+def test_the_turn_of_a_topic_that_is_gone_is_passed_over() -> None:
+    world = World().having(partition("foo-0", (1, 2)))
+    world.state.queued.append(TopicPartition("gone", 0))
+    assert world.alter({"foo-0": (3, 4)})["foo-0"].ok
+    assert world["foo-0"].moving

@@ -1,3 +1,5 @@
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -6,7 +8,7 @@ from planner.schedule import Move, Step, steps_of
 BROKERS = range(10)
 
 
-def move(current: tuple[int, ...], target: tuple[int, ...], **fields: object) -> Move:
+def move(current: tuple[int, ...], target: tuple[int, ...], **fields: Any) -> Move:
     """A partition that is in sync and led by its first replica, but for the fields given."""
     return Move("orders", 0, current, target, current, current[0])._replace(**fields)
 
