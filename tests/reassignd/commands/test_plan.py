@@ -49,7 +49,16 @@ def test_json_is_a_step_a_line_and_nothing_else(
 ) -> None:
     assert main([*arguments, "--limits", "r=1", "--format", "json"]) == 0
     first, *_ = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert list(first) == "topic partition step replicas adding removing leader_movement wave".split()
+    assert list(first) == [
+        "topic",
+        "partition",
+        "step",
+        "replicas",
+        "adding",
+        "removing",
+        "leader_movement",
+        "wave",
+    ]
 
 
 @pytest.mark.parametrize(
