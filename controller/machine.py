@@ -20,7 +20,9 @@ from controller.brokers import (
 from controller.configs import alter_configs
 from controller.decision import Decision
 from controller.isr import alter_partition
+from controller.jobs import pause, prioritize, prune, roll_back_job
 from controller.leaders import elect_leaders
+from controller.queue import queue_plan
 from controller.topics import create_partitions, create_topics, delete_doomed, delete_topics
 from controller.window import fill
 
@@ -53,5 +55,10 @@ _HANDLERS: dict[type, Handler] = {
     events.ControlledShutdown: controlled_shutdown,
     events.LogDirFailed: log_dir_failed,
     events.AlterPartition: alter_partition,
+    events.RollBackJob: roll_back_job,
+    events.Queue: queue_plan,
+    events.Pause: pause,
+    events.Prioritize: prioritize,
+    events.Prune: prune,
     events.Continue: _go_on,
 }
