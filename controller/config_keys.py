@@ -204,6 +204,19 @@ _BROKER = [
         "Replicas that move at once to a broker, and as many from it.",
         1,
     ),
+    _long(
+        "reassignment.throttle.bytes.per.second",
+        LONG_MAX,
+        "Bytes a second that each broker sends to, and fetches for, replicas that are being added.",
+        1,
+    ),
+    ConfigKey(
+        "reassignment.cancel.mode",
+        ConfigType.STRING,
+        "rollback",
+        "What a cancel does: go back to the original replicas (KIP-236), or stop where it is (KIP-455).",
+        one_of("rollback", "stop"),
+    ),
     _int("num.partitions", 1, "Partitions of a new topic that does not say.", 1),
     _int("default.replication.factor", 1, "Replicas of a new topic that does not say.", 1),
 ]

@@ -287,6 +287,12 @@ class AlterPartitionReply(NamedTuple):
     rows: Sequence[Outcome]
 
 
+class Stalled(NamedTuple):
+    """The steps of these partitions have made no progress for too long."""
+
+    partitions: Sequence[TopicPartition]
+
+
 class Continue(NamedTuple):
     """More steps can start than one decision should take: go on."""
 
@@ -309,5 +315,6 @@ Event = (
     | Pause
     | Prioritize
     | Prune
+    | Stalled
     | Continue
 )

@@ -154,6 +154,10 @@ class Usage:
             freed.append(place)
         return freed
 
+    def brokers(self) -> set[int]:
+        """The brokers that steps in flight move replicas to or from."""
+        return {place.broker for place in self._taken if place.broker >= 0}
+
     def taken(self, place: Place) -> int:
         """How many of it steps in flight take."""
         return self._taken[place]

@@ -162,6 +162,8 @@ class Job(NamedTuple):
     """When its last partition was finished; 0 while it goes on."""
     undoes: int = 0
     """The job that a rollback takes back; 0 for others."""
+    throttle: int = 0
+    """Bytes a second for its replicas in flight; 0 for no throttle of its own."""
 
     @property
     def key(self) -> int:
@@ -176,6 +178,7 @@ class Ending(IntEnum):
     ROLLED_BACK = 1
     TAKEN = 2
     TOPIC_DELETED = 3
+    STOPPED = 4
 
 
 class Finished(NamedTuple):
@@ -242,8 +245,33 @@ class Config(NamedTuple):
         return (self.resource, self.name, self.config)
 
 
+class Lease(NamedTuple):
+    """A config that we set for as long as partitions move, and what it was before."""
+
+    resource: ResourceType
+    name: str
+    config: str
+    ours: str
+    found: str | None
+
+    @property
+    def key(self) -> tuple[ResourceType, str, str]:
+        """What the record is stored under."""
+        return (self.resource, self.name, self.config)
+
+
 Record = (
-    ControllerEpoch | Broker | Topic | Partition | Reassignment | Config | Job | Finished | Pending | Paused
+    ControllerEpoch
+    | Broker
+    | Topic
+    | Partition
+    | Reassignment
+    | Config
+    | Job
+    | Finished
+    | Pending
+    | Paused
+    | Lease
 )
 """What is durable. Each is an upsert under its `key`."""
 

@@ -40,6 +40,7 @@ class Trigger(Enum):
     CANCEL = "the order is taken back"
     TURN = "its turn comes"
     PROGRESS = "ISR, leader or brokers change"
+    STALL = "no progress for too long"
 
 
 Action = Callable[[Decision, Partition, Reassignment | None, Order], Outcome]
@@ -98,6 +99,7 @@ TABLE: dict[tuple[Phase, Trigger], Transition] = {
     (MOVING, Trigger.CANCEL): _row("undo", _ordered(reassignments.roll_back), IDLE, QUEUED, MOVING),
     (QUEUED, Trigger.TURN): _row("start", _wanted(reassignments.start), MOVING, WAITING, QUEUED, IDLE),
     (MOVING, Trigger.PROGRESS): _row("advance", _wanted(reassignments.advance), MOVING, QUEUED, IDLE),
+    (MOVING, Trigger.STALL): _row("undo the step", _wanted(reassignments.stall), QUEUED, WAITING, MOVING),
     (WAITING, Trigger.PROGRESS): _row("requeue", _wanted(reassignments.requeue), QUEUED),
 }
 
@@ -126,5 +128,6 @@ _REFUSED = {
     Trigger.CANCEL: Outcome(Error.NO_REASSIGNMENT_IN_PROGRESS),
     Trigger.TURN: _NOTHING,
     Trigger.PROGRESS: _NOTHING,
+    Trigger.STALL: _NOTHING,
 }
 """What an absent pair means: an error to a client, nothing to what comes from inside."""

@@ -69,11 +69,18 @@ def roll_back(d: Decision, partition: Partition, wanted: Reassignment, order: Or
 
     Kafka's own cancel keeps the order that the target gave to common replicas; ours does not.
     """
+    if d.state.cancel_stops:
+        return _stop(d, partition, wanted)
     back = Order(wanted.original, order.job or wanted.job)
     if not partition.moving:
         return retarget(d, partition, wanted, back)
     undone = back.target if set(partition.current) == set(back.target) else partition.current
     return _turn(d, partition, wanted, back, undone)
+
+
+def stall(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
+    """The step in flight gets nowhere: undo it, so that it holds no place, and line it up again."""
+    return _turn(d, partition, wanted, Order(wanted.target, wanted.job), partition.current)
 
 
 def start(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
@@ -211,6 +218,15 @@ def _turn(
         )
     _begin(d, partition, following, _take_over(d, wanted, order))
     return DONE
+
+
+def _stop(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
+    """KIP-455's cancel: keep what has arrived, drop what has not, and be done."""
+    arrived = tuple(r for r in partition.replicas if r not in partition.adding or r in partition.isr)
+    order = Order(arrived, wanted.job)
+    if not partition.moving:
+        return retarget(d, partition, wanted, order)
+    return _turn(d, partition, wanted, order, arrived)
 
 
 def _take_over(d: Decision, wanted: Reassignment, order: Order) -> Reassignment:

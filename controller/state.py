@@ -19,6 +19,7 @@ from controller.model import (
     Deleted,
     Finished,
     Job,
+    Lease,
     Partition,
     Paused,
     Pending,
@@ -59,6 +60,13 @@ class State:
         """By job, in order of ending."""
         self.pending: dict[TopicPartition, Pending] = {}
         self.paused = False
+        self.leases: dict[tuple[ResourceType, str, str], Lease] = {}
+        self.throttle: int | None = None
+        """The rate that the leases were made for."""
+        self.in_flight: dict[str, set[int]] = {}
+        """By topic, partitions with a step in flight."""
+        self.touched: set[str] = set()
+        """Topics in which that changed, or a replica in it, since the leases were adjusted."""
         self.moving: dict[str, int] = {}
         """How many partitions of a topic have a reassignment; absent when none."""
         self.configs: dict[tuple[ResourceType, str], dict[str, str]] = {}
@@ -89,6 +97,7 @@ class State:
             Finished: self._put_finished,
             Pending: self._put_pending,
             Paused: self._put_paused,
+            Lease: self._put_lease,
         }
         self._delete: dict[type, Callable[[Any], None]] = {
             Broker: self._delete_broker,
@@ -99,6 +108,7 @@ class State:
             Job: self._delete_job,
             Finished: self._delete_finished,
             Pending: self._delete_pending,
+            Lease: self._delete_lease,
         }
 
     def apply(self, changes: Iterable[Change]) -> None:
@@ -145,6 +155,11 @@ class State:
         """`min.insync.replicas` of the topic."""
         return int(self.topic_config(topic, "min.insync.replicas") or 1)
 
+    @property
+    def cancel_stops(self) -> bool:
+        """`reassignment.cancel.mode`: a cancel stops where the partition is (KIP-455) instead of going back."""
+        return self.config(ResourceType.BROKER, CLUSTER_DEFAULT, "reassignment.cancel.mode") == "stop"
+
     def unclean_allowed(self, topic: str) -> bool:
         """`unclean.leader.election.enable` of the topic."""
         return self.topic_config(topic, "unclean.leader.election.enable") == "true"
@@ -164,6 +179,7 @@ class State:
 
     def _put_partition(self, record: Partition) -> None:
         partitions = self.partitions[record.topic]
+        self._note_flight(record)
         if record.partition == len(partitions):
             partitions.append(record)
         else:
@@ -172,6 +188,20 @@ class State:
         self.reassigning_revision += 1
         _toggle(self.offline, record, record.leader == NO_LEADER)
         _toggle(self.under_replicated, record, record.isr != record.replicas and record.under_replicated)
+
+    def _note_flight(self, record: Partition) -> None:
+        flying = self.in_flight.get(record.topic)
+        if record.moving:
+            if flying is None:
+                flying = self.in_flight[record.topic] = set()
+            flying.add(record.partition)
+        elif flying is not None and record.partition in flying:
+            flying.discard(record.partition)
+            if not flying:
+                del self.in_flight[record.topic]
+        else:
+            return
+        self.touched.add(record.topic)
 
     def _put_reassignment(self, record: Reassignment) -> None:
         key = record.key
@@ -203,6 +233,9 @@ class State:
             _count_down(self.open, before.job)
         self.open[record.job] = self.open.get(record.job, 0) + 1
         self.pending[record.key] = record
+
+    def _put_lease(self, record: Lease) -> None:
+        self.leases[record.key] = record
 
     def _put_paused(self, record: Paused) -> None:
         self.paused = record.paused
@@ -238,6 +271,9 @@ class State:
         del self.finished[job][partition]
         if not self.finished[job]:
             del self.finished[job]
+
+    def _delete_lease(self, key: tuple[ResourceType, str, str]) -> None:
+        del self.leases[key]
 
     def _delete_pending(self, key: TopicPartition) -> None:
         _count_down(self.open, self.pending.pop(key).job)
