@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from controller.decision import Decision
 from controller.effects import BrokerJoined, BrokerLeft, Publish
-from controller.election import after_loss, first_eligible, with_leader
+from controller.election import after_loss, keep_or_elect, with_leader
 from controller.errors import DONE, Error, Outcome
 from controller.events import (
     BrokerRegistration,
@@ -131,10 +131,8 @@ def _leave(d: Decision, partition: Partition, broker: int) -> bool:
     state = d.state
     staying = state.live - state.shutting_down
     isr = tuple(r for r in partition.isr if r in staying)
-    leader = partition.leader
-    if leader == broker:
-        leader = first_eligible(partition.replicas, isr, staying)
-    if leader == NO_LEADER or not isr:
+    leader = keep_or_elect(partition, partition.replicas, isr, staying)
+    if leader == NO_LEADER:
         return partition.leader != broker
     update(d, partition, with_leader(partition, leader, isr))
     return True

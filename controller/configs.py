@@ -152,17 +152,20 @@ def _new_value(state: State, wanted: ResourceChanges, change: ConfigChange) -> t
             return Outcome(
                 Error.INVALID_CONFIG, f"Can't {change.op.name} to key {name} because it is not a list."
             ), None
-        before = state.config(wanted.resource, wanted.name, name) or key.default
-        value = _combine(before, change.op, value)
+        before = state.config(wanted.resource, wanted.name, name)
+        value = _combine(key.default if before is None else before, change.op, value)
     return _check_value(wanted.resource, name, value), value
 
 
 def _combine(before: str, op: ConfigOp, value: str) -> str:
-    items = [item for item in before.split(",") if item]
-    changed = [item.strip() for item in value.split(",") if item.strip()]
+    items, changed = _items(before), _items(value)
     if op is ConfigOp.SUBTRACT:
         return ",".join(item for item in items if item not in changed)
     return ",".join(items + [item for item in changed if item not in items])
+
+
+def _items(value: str) -> list[str]:
+    return [item.strip() for item in value.split(",") if item.strip()]
 
 
 def _check_value(resource: ResourceType, name: str, value: str) -> Outcome:
@@ -196,7 +199,7 @@ def _write(d: Decision, wanted: ResourceChanges, values: Mapping[str, str | None
 def _retry(d: Decision) -> Iterator[None]:
     """What min ISR or a clean election held up may go on now."""
     state = d.state
-    for seen, key in enumerate([*state.offline, *state.reassignments]):
+    for seen, key in enumerate([*sorted(state.offline), *state.reassignments]):
         partition = state.partitions[key.topic][key.partition]
         if key in state.offline:
             update(d, partition, after_loss(partition, state.live, unclean=state.unclean_allowed(key.topic)))

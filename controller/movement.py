@@ -19,14 +19,14 @@ def begin(
 
     Replicas that only the replaced step added are dropped at once. `target` is what brokers are told (KIP-352).
     `preferred` leads as soon as it is in sync (KIP-435).
-    Refused by `undo_loses_data` beforehand where dropping them would lose the partition.
+    Where that leaves nobody in sync (see `keeps_data`), a replica that was there before the step leads again.
     """
     current = partition.current
     adding = tuple(r for r in following if r not in current)
     removing = tuple(r for r in current if r not in following)
     replicas = following + removing
     dropped = tuple(r for r in partition.replicas if r not in replicas)
-    isr = tuple(r for r in partition.isr if r not in dropped) or _survivors(replicas, d.state)
+    isr = tuple(r for r in partition.isr if r not in dropped) or _survivor(current, d.state)
     step = partition._replace(replicas=replicas, adding=adding, removing=removing, isr=isr)
     if _complete(d.state, step):
         _finish(d, partition, step, dropped, target, preferred)
@@ -50,21 +50,15 @@ def advance(d: Decision, partition: Partition, target: Replicas, preferred: int 
     return True
 
 
-def undo_loses_data(state: State, partition: Partition, following: Replicas) -> bool:
-    """Turning the step to `following` would leave no replica in sync although one is there (KIP-236's skip).
-
-    When none of the partition's replicas is alive, an undo cannot make it worse (KIP-236), and is allowed as long as
-    every replica of `following` is still in the list.
-    """
+def keeps_data(partition: Partition, following: Replicas) -> bool:
+    """Whether a replica in sync is left when the step in flight is turned to `following` (KIP-236's skip)."""
     staying = {*partition.current, *following}
-    if any(r in staying for r in partition.isr):
-        return False
-    return any(r in state.live for r in partition.replicas)
+    return any(r in staying for r in partition.isr)
 
 
-def _survivors(replicas: Replicas, state: State) -> Replicas:
-    """The ISR of a partition that loses all of it: the first replica that can lead, else the first."""
-    return (next((r for r in replicas if r in state.live), replicas[0]),)
+def _survivor(current: Replicas, state: State) -> Replicas:
+    """The ISR of a partition that loses all of it: the first old replica that can lead, else the first."""
+    return (next((r for r in current if r in state.live), current[0]),)
 
 
 def _complete(state: State, step: Partition) -> bool:
@@ -90,7 +84,7 @@ def _finish(
     if preferred in following and preferred in isr and preferred in d.state.live:
         leader = preferred
     gone = dropped + step.removing
-    reordered_only = not gone and not before.adding and leader == before.leader
+    reordered_only = not gone and not before.moving and leader == before.leader
     final = step._replace(
         replicas=following,
         adding=(),

@@ -71,6 +71,8 @@ def roll_back(d: Decision, partition: Partition, wanted: Reassignment, order: Or
     """
     if d.state.cancel_stops:
         return _stop(d, partition, wanted)
+    if wanted.rolling_back:
+        return DONE
     back = Order(wanted.original, order.job or wanted.job)
     if not partition.moving:
         return retarget(d, partition, wanted, back)
@@ -208,15 +210,23 @@ def _preferred(state: State, wanted: Reassignment) -> int:
 def _turn(
     d: Decision, partition: Partition, wanted: Reassignment, order: Order, following: Replicas
 ) -> Outcome:
-    """Turn the step in flight to `following`, unless that would lose the partition's data."""
+    """Turn the step in flight to `following`, unless that would lose the partition's data.
+
+    With no replica alive a rollback cannot make it worse (KIP-236): it is done while every original is still in the
+    list, and otherwise follows the step in flight.
+    """
+    back = order.target == wanted.original
     state = d.state
-    if movement.undo_loses_data(state, partition, following) and not state.unclean_allowed(partition.topic):
+    unclean = not movement.keeps_data(partition, following) and not state.unclean_allowed(partition.topic)
+    if unclean and (not back or any(r in state.live for r in partition.replicas)):
         return Outcome(
             Error.INVALID_REPLICA_ASSIGNMENT,
             f"Unable to revert partition assignment for {partition.topic}:{partition.partition} "
             "because it would require an unclean leader election.",
         )
-    _begin(d, partition, following, _take_over(d, wanted, order))
+    taken = _take_over(d, wanted, order)
+    if not unclean or set(wanted.original) <= set(partition.replicas):
+        _begin(d, partition, following, taken)
     return DONE
 
 

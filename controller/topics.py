@@ -118,9 +118,14 @@ def _add_partitions(d: Decision, topic: str, first: int, layout: Sequence[Replic
             yield
 
 
+def is_legal(name: str) -> bool:
+    """Whether a topic may have this name (Kafka: Topic.validate)."""
+    return _LEGAL.fullmatch(name) is not None and name not in {".", ".."}
+
+
 def _check_topic(state: State, topic: NewTopic) -> Outcome:
     name = topic.name
-    if not _LEGAL.fullmatch(name) or name in {".", ".."}:
+    if not is_legal(name):
         return Outcome(
             Error.INVALID_TOPIC,
             f"The topic name {name!r} is not valid: use 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', "

@@ -25,9 +25,13 @@ def ongoing(state: State, topics: Mapping[str, Iterable[int] | None] | None = No
     """The ongoing reassignments, in order of acceptance when `topics` is None, else as asked for.
 
     `topics` maps names to partitions; None for partitions means all of the topic. What is unknown is left out.
+    A long listing may be taken piece by piece, or in another thread, while the state changes: what is gone when its
+    turn comes is left out too.
     """
     for wanted in _chosen(state, topics):
-        yield describe(wanted, state.partitions[wanted.topic][wanted.partition])
+        partition = state.partition(wanted.topic, wanted.partition)
+        if partition is not None:
+            yield describe(wanted, partition)
 
 
 def describe(wanted: Reassignment, partition: Partition) -> Ongoing:
@@ -86,7 +90,7 @@ def _chosen(state: State, topics: Mapping[str, Iterable[int] | None] | None) -> 
     chosen = []
     for topic, partitions in topics.items():
         if topic in state.moving:
-            numbers = range(len(state.partitions[topic])) if partitions is None else partitions
+            numbers = range(len(state.partitions.get(topic, ()))) if partitions is None else partitions
             found = (wanted.get(TopicPartition(topic, number)) for number in numbers)
             chosen += [reassignment for reassignment in found if reassignment is not None]
     return chosen

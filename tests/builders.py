@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from controller.decision import Decision
-from controller.effects import Effect, Wake
+from controller.effects import DropReplica, Effect, Publish, Wake
 from controller.errors import Outcome
 from controller.events import (
     AlterPartition,
@@ -16,11 +16,26 @@ from controller.events import (
     BrokerStarted,
     BrokerStopped,
     Continue,
+    ControlledShutdown,
+    ControllerStarted,
     Event,
     IsrChange,
 )
 from controller.machine import decide
-from controller.model import Broker, Change, Partition, Reassignment, Replicas, Topic, TopicPartition
+from controller.model import (
+    Broker,
+    Change,
+    Config,
+    ControllerEpoch,
+    Partition,
+    Reassignment,
+    Record,
+    Replicas,
+    ResourceType,
+    Topic,
+    TopicPartition,
+)
+from controller.phases import Phase, phase_of
 from controller.state import State
 
 
@@ -37,39 +52,80 @@ def partition(name: str, replicas: Sequence[int], **fields: Any) -> Partition:
     return made._replace(**fields) if fields else made
 
 
+def registration(broker: int) -> BrokerRegistration:
+    """What the broker of this id says of itself."""
+    return BrokerRegistration(broker, "localhost", 9000 + broker, f"rack-{broker % 3}")
+
+
+def records(state: State) -> list[Record]:
+    """All that is durable of the state, in the order in which a store loads it."""
+    configs = [
+        Config(*key, name, value) for key, all_ in state.configs.items() for name, value in all_.items()
+    ]
+    return [
+        ControllerEpoch(state.controller_epoch),
+        *state.brokers.values(),
+        *state.topics.values(),
+        *state.all_partitions(),
+        *sorted(state.reassignments.values()),
+        *configs,
+    ]
+
+
 class World:
-    """A controller with its state in memory, and all that it decided so far."""
+    """A controller with its state in memory, and all that it decided so far.
+
+    Each decision is replayed from its changes alone, as a store would, and must lead to the same state.
+    """
 
     def __init__(self, brokers: Iterable[int] = range(1, 7), live: Iterable[int] | None = None) -> None:
         self.state = State()
         self.changes: list[Change] = []
         self.effects: list[Effect] = []
+        self._replayed = State()
         ids = list(brokers)
         for epoch, broker in enumerate(ids, 1):
-            self.state.put(Broker(broker, "localhost", 9000 + broker, f"rack-{broker % 3}", epoch))
+            self.put(Broker(*registration(broker), epoch))
         self.state.live.update(ids if live is None else live)
+
+    def put(self, *given: Record) -> None:
+        """Have these records without a decision."""
+        for record in given:
+            self.state.put(record)
+            self._replayed.put(record)
 
     def having(self, *partitions: Partition) -> "World":
         """With these partitions; one that moves has a reassignment from its current to its next list."""
         for made in partitions:
             if made.topic not in self.state.topics:
-                self.state.put(Topic(made.topic, made.topic.encode().ljust(16, b"\0")[:16]))
-            self.state.put(made)
+                self.put(Topic(made.topic, made.topic.encode().ljust(16, b"\0")[:16]))
+            self.put(made)
             if made.moving:
-                self.state.put(Reassignment(made.topic, made.partition, made.current, made.next))
+                self.put(Reassignment(made.topic, made.partition, made.current, made.next))
+        return self
+
+    def configured(self, name: str, value: str, topic: str = "foo") -> "World":
+        """With this value set on the topic."""
+        self.put(Config(ResourceType.TOPIC, topic, name, value))
         return self
 
     def do(self, event: Event) -> Decision:
         """Decide the event, and what the controller asks itself to go on with."""
-        first = d = self._decide(event)
+        first = d = self.decide(event)
         while any(isinstance(effect, Wake) for effect in d.effects):
-            d = self._decide(Continue())
+            d = self.decide(Continue())
         return first
 
-    def _decide(self, event: Event) -> Decision:
+    def decide(self, event: Event) -> Decision:
+        """Decide this event only."""
         d = Decision(self.state)
         for _ in decide(d, event):
             pass
+        self._replayed.apply(d.changes)
+        assert records(self._replayed) == records(self.state)
+        assert self._replayed.moving == self.state.moving
+        assert self._replayed.offline == self.state.offline
+        assert self._replayed.under_replicated == self.state.under_replicated
         self.changes += d.changes
         self.effects += [effect for effect in d.effects if not isinstance(effect, Wake)]
         return d
@@ -100,7 +156,19 @@ class World:
 
     def start(self, broker: int) -> None:
         """The broker comes back."""
-        self.do(BrokerStarted(BrokerRegistration(broker, "localhost", 9000 + broker)))
+        self.do(BrokerStarted(registration(broker)))
+
+    def shut_down(self, broker: int) -> Decision:
+        """The broker asks to leave."""
+        return self.do(ControlledShutdown(broker, -1))
+
+    def restarted(self, live: Iterable[int] | None = None) -> "World":
+        """The controller that starts on the records of this one; by default the same brokers answer."""
+        other = World(())
+        other.put(*records(self.state))
+        brokers = sorted(self.state.live) if live is None else live
+        other.do(ControllerStarted([registration(broker) for broker in brokers]))
+        return other
 
     def __getitem__(self, name: str) -> Partition:
         topic, number = key(name)
@@ -109,6 +177,25 @@ class World:
     def wanted(self, name: str) -> Reassignment | None:
         """The ongoing reassignment of the partition."""
         return self.state.reassignments.get(key(name))
+
+    def phase(self, name: str) -> Phase:
+        """Where the partition's reassignment stands."""
+        return phase_of(self.state, key(name))
+
+    def why(self, name: str) -> str:
+        """Why the partition's reassignment waits."""
+        return self.state.waiting[key(name)]
+
+    def published(self, name: str) -> list[Publish]:
+        """What brokers were told of the partition, in order."""
+        return [e for e in self.effects if isinstance(e, Publish) and e.partition.key == key(name)]
+
+    def dropped(self, name: str) -> list[int]:
+        """The brokers that were told to drop their replica of the partition, in order."""
+        drops = [
+            e for e in self.effects if isinstance(e, DropReplica) and (e.topic, e.partition) == key(name)
+        ]
+        return [broker for drop in drops for broker in drop.brokers]
 
     def replicas(self, name: str) -> Replicas:
         """The replica list as brokers know it."""

@@ -1,0 +1,200 @@
+"""The controller's side of the brokers that it commands: one connection and one queue a broker (Kafka: ControllerChannelManager).
+
+One request is in flight, and it is retried until the broker leaves; epochs make a repetition harmless. What the
+requests hold, and in which order, is in `backends.batch`.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from backends.batch import Batch, Snapshot
+from backends.channel import Channel, Connect, connect
+from backends.clock import Clock, RealClock
+from backends.requests import Header, Versions
+from backends.tasks import cancel, spawn
+from controller.effects import BrokerJoined, BrokerLeft, DropReplica, Effect, Publish
+from controller.events import Event, LogDirFailed
+from controller.model import Broker, TopicPartition
+from controller.state import State
+from protocol.errors import ErrorCode
+from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
+from protocol.messages.leader_and_isr_response import LeaderAndIsrResponse
+from protocol.messages.update_metadata_request import UpdateMetadataRequest
+
+log = logging.getLogger(__name__)
+
+Submit = Callable[[Event], Awaitable[Any]]
+"""Gives the controller an event; the reply comes when the decision is durable."""
+
+RETRY_SECONDS = 0.1
+
+
+class BrokerLinks:
+    """Implements `controller.port.Backend` for clusters whose controller we are.
+
+    `controller_id` tells which broker to name as controller; `state` is read, never changed. Nothing is sent to a
+    broker before `BrokerJoined` or after `BrokerLeft`; that one cannot be reached is not judged here.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        submit: Submit,
+        controller_id: Callable[[], int],
+        *,
+        connect: Connect = connect,
+        clock: Clock | None = None,
+        versions: Versions | None = None,
+    ) -> None:
+        self.state = state
+        self.submit = submit
+        self.controller_id = controller_id
+        self.connect = connect
+        self.clock = clock or RealClock()
+        self.versions = versions or Versions()
+        self._open = Batch()
+        self._links: dict[int, _Link] = {}
+
+    def perform(self, effects: Sequence[Effect]) -> None:
+        """Queue the requests that the effects call for; see `Backend.perform`."""
+        for effect in effects:
+            match effect:
+                case Publish():
+                    self._batch_for(effect.partition.key).publish(effect)
+                case DropReplica():
+                    self._batch_for(TopicPartition(effect.topic, effect.partition)).drop(effect)
+                case BrokerJoined():
+                    self._joined(effect.broker)
+                case BrokerLeft():
+                    self._left(effect.broker)
+        for link in self._links.values():
+            link.wake.set()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing waits, and nothing is in flight."""
+        return not self._open and all(link.idle for link in self._links.values())
+
+    async def close(self) -> None:
+        """Drop all connections and what waits for them."""
+        tasks = [link.task for link in self._links.values()]
+        self._links.clear()
+        await cancel(*tasks)
+
+    def seal(self) -> None:
+        """Hand the open batch to every link: each takes its part of it."""
+        if not self._open:
+            return
+        for link in self._links.values():
+            link.queue.append(self._open)
+        self._open = Batch()
+
+    def _batch_for(self, key: TopicPartition) -> Batch:
+        if not self._open.accepts(key):
+            self.seal()
+        return self._open
+
+    def _joined(self, broker: int) -> None:
+        self._left(broker)
+        link = _Link(self, self.state.brokers[broker])
+        link.queue.append(Snapshot())
+        self._links[broker] = link
+
+    def _left(self, broker: int) -> None:
+        self.seal()
+        link = self._links.pop(broker, None)
+        if link is not None:
+            link.task.cancel()
+        self._open.brokers_changed = True
+
+
+class _Link:
+    """Sends one broker what is in its queue."""
+
+    def __init__(self, links: BrokerLinks, broker: Broker) -> None:
+        self.queue: deque[Batch | Snapshot] = deque()
+        self.wake = asyncio.Event()
+        self.idle = False
+        self._links, self._broker = links, broker
+        self._channel: Channel | None = None
+        self.task = spawn(self._run(), f"link-to-broker-{broker.id}")
+
+    async def _run(self) -> None:
+        try:
+            while True:
+                batch = await self._next()
+                for request in batch.requests(self._header(), self._links.state):
+                    await self._handle(request, await self._send(request))
+        except Exception:
+            log.exception(
+                "link to broker %d ended: it gets nothing more until it joins again", self._broker.id
+            )
+            raise
+        finally:
+            self._close()
+
+    async def _next(self) -> Batch | Snapshot:
+        while True:
+            if not self.queue:
+                self._links.seal()
+            if self.queue:
+                return self.queue.popleft()
+            self.idle = True
+            self.wake.clear()
+            await self.wake.wait()
+            self.idle = False
+
+    def _header(self) -> Header:
+        return Header(self._broker.id, self._broker.epoch, self._links.controller_id(), self._links.versions)
+
+    async def _send(self, request: tuple[Any, ...]) -> Any:
+        version = self._version(request)
+        while True:
+            try:
+                if self._channel is None:
+                    self._channel = await self._links.connect(self._broker.host, self._broker.port)
+                return await self._channel.request(request, version)
+            except OSError as error:
+                log.debug("broker %d does not answer, will try again: %s", self._broker.id, error)
+                self._close()
+                await self._links.clock.sleep(RETRY_SECONDS)
+
+    def _version(self, request: tuple[Any, ...]) -> int:
+        versions = self._links.versions
+        if isinstance(request, LeaderAndIsrRequest):
+            return versions.leader_and_isr
+        if isinstance(request, UpdateMetadataRequest):
+            return versions.update_metadata
+        return versions.stop_replica
+
+    def _close(self) -> None:
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+
+    async def _handle(self, request: tuple[Any, ...], response: Any) -> None:
+        name = type(request).__name__
+        if response.error_code != ErrorCode.NONE:
+            log.warning("broker %d refused a %s: error %d", self._broker.id, name, response.error_code)
+        elif isinstance(response, LeaderAndIsrResponse):
+            await self._handle_leader_and_isr(response)
+
+    async def _handle_leader_and_isr(self, response: LeaderAndIsrResponse) -> None:
+        failed = []
+        for row in response.partition_errors:
+            if row.error_code == ErrorCode.KAFKA_STORAGE_ERROR:
+                failed.append(TopicPartition(row.topic_name, row.partition_index))
+            elif row.error_code == ErrorCode.STALE_CONTROLLER_EPOCH:
+                log.debug(
+                    "broker %d knew %s-%d already", self._broker.id, row.topic_name, row.partition_index
+                )
+            elif row.error_code != ErrorCode.NONE:
+                log.warning(
+                    "broker %d refused %s-%d: error %d",
+                    self._broker.id, row.topic_name, row.partition_index, row.error_code,
+                )  # fmt: skip
+        if failed:
+            await self._links.submit(LogDirFailed(self._broker.id, failed))

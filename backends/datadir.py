@@ -1,0 +1,106 @@
+"""The data directory: locked against a second process, checked before use, never overwritten."""
+
+import fcntl
+import os
+import sqlite3
+from pathlib import Path
+from typing import IO
+
+from backends.tables import SCHEMA
+
+FORMAT = 1
+"""Grows when an older reassignd could not read what a newer one wrote."""
+DATABASE = "records.db"
+LOCK = "lock"
+
+
+class StoreError(Exception):
+    """The records cannot be read or written; the message is one line that says what to do."""
+
+
+def lock(directory: Path) -> IO[str]:
+    """The open lock file, which holds our process id; the lock goes when it is closed, or with the process.
+
+    Errors: `StoreError` when another process has it, or the directory cannot be created or written.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        file = (directory / LOCK).open("a+")
+    except OSError as error:
+        raise StoreError(
+            f"data directory {directory} cannot be used ({error.strerror}); choose another"
+        ) from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.seek(0)
+        owner = file.read().strip() or "unknown"
+        file.close()
+        raise StoreError(
+            f"data directory {directory} is in use by process {owner}; stop it or choose another directory"
+        ) from error
+    file.truncate(0)
+    file.write(f"{os.getpid()}\n")
+    file.flush()
+    return file
+
+
+def open_database(directory: Path) -> sqlite3.Connection:
+    """A connection to the directory's records, whose tables are created if there are none yet.
+
+    Errors: `StoreError` when the file is damaged, is not ours, or was written by a newer reassignd.
+    """
+    path = directory / DATABASE
+    log = directory / f"{DATABASE}-wal"
+    if not _size(path) and _size(log):
+        raise damaged(directory, f"{DATABASE} is missing or empty but its log is there")
+    try:
+        # Every statement runs where we say BEGIN and COMMIT, and the writer is a thread of its own.
+        database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    except sqlite3.Error as error:
+        raise StoreError(f"{path} cannot be opened ({error}); check its permissions") from error
+    try:
+        _prepare(database, directory)
+    except sqlite3.Error as error:
+        database.close()
+        raise damaged(directory, error) from error
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def damaged(directory: Path, why: object) -> StoreError:
+    """What to say of records that cannot be understood."""
+    return StoreError(
+        f"records in {directory} are damaged ({why}); restore the directory from a backup, "
+        "or move it away to begin with an empty cluster"
+    )
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _prepare(database: sqlite3.Connection, directory: Path) -> None:
+    names = {name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    if not names:
+        database.execute("PRAGMA journal_mode = WAL")
+    elif "meta" not in names:
+        raise damaged(directory, f"{DATABASE} was not written by reassignd")
+    # The log is flushed at each commit: what is answered survives a power cut.
+    database.execute("PRAGMA synchronous = FULL")
+    database.execute("PRAGMA cache_size = -65536")
+    database.execute("PRAGMA journal_size_limit = 67108864")
+    if not names:
+        database.executescript("BEGIN; " + SCHEMA)
+        database.execute("INSERT INTO meta VALUES ('format', ?)", (FORMAT,))
+        database.execute("COMMIT")
+    row = database.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
+    if row is None or not isinstance(row[0], int):
+        raise damaged(directory, "no format version")
+    if row[0] > FORMAT:
+        raise StoreError(
+            f"records in {directory} were written by a newer reassignd (format {row[0]}, this one reads {FORMAT}); "
+            "start that version or choose another directory"
+        )

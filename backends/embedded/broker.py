@@ -1,0 +1,269 @@
+"""One embedded broker: what it does with the controller's requests, and what it answers about its replicas.
+
+Fencing and the answers by row are those of Kafka's ReplicaManager. KIP-455: adding and removing replicas come with
+LeaderAndIsr v3. A broker that starts gets a series of LeaderAndIsr and then an UpdateMetadata without partitions
+(`backends.batch.Snapshot`); replicas that the series did not name are strays and are dropped.
+"""
+
+from collections.abc import Callable
+
+from backends.embedded import queries
+from backends.embedded.isr_reporter import IsrReporter
+from backends.embedded.log_dirs import LogDirs
+from backends.embedded.replica import Address, Replica
+from backends.embedded.replication import Fetch, Log, Replication, Volume
+from controller.model import NO_LEADER, TopicPartition
+from protocol.errors import ErrorCode
+from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
+from protocol.messages.alter_replica_log_dirs_response import AlterReplicaLogDirsResponse
+from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
+from protocol.messages.leader_and_isr_request import LeaderAndIsrPartitionState, LeaderAndIsrRequest
+from protocol.messages.leader_and_isr_response import LeaderAndIsrPartitionError, LeaderAndIsrResponse
+from protocol.messages.list_offsets_request import ListOffsetsRequest
+from protocol.messages.list_offsets_response import ListOffsetsResponse
+from protocol.messages.stop_replica_request import StopReplicaPartitionState, StopReplicaRequest
+from protocol.messages.stop_replica_response import StopReplicaPartitionError, StopReplicaResponse
+from protocol.messages.update_metadata_request import UpdateMetadataPartitionState, UpdateMetadataRequest
+from protocol.messages.update_metadata_response import UpdateMetadataResponse
+
+UNFENCED = {-2, -1}
+"""Leader epochs of StopReplica that stand for a topic that is deleted, and for one that is not known."""
+
+
+class EmbeddedBroker:
+    """Hosts replicas whose data is `replication`'s; `volume` gives a topic's data and `now` the time."""
+
+    def __init__(
+        self,
+        broker: int,
+        log_dirs: LogDirs,
+        replication: Replication,
+        volume: Callable[[str], Volume],
+        now: Callable[[], float],
+    ) -> None:
+        self.id = broker
+        self.epoch = -1
+        self.log_dirs, self.replication, self.volume, self.now = log_dirs, replication, volume, now
+        self.replicas: dict[TopicPartition, Replica] = {}
+        self.reporter: IsrReporter | None = None
+        """There while the broker runs."""
+        self.behind_since: float | None = None
+        """When a broker that is stopped or stuck ceased to follow; its replicas have nothing newer."""
+        self._controller_epoch = -1
+        self._controller: Address | None = None
+        self._series_begun = False
+
+    @property
+    def controller(self) -> Address:
+        """See `Leader.controller`."""
+        if self._controller is None:
+            raise ConnectionError("the controller is not known yet")
+        return self._controller
+
+    def start(self, reporter: IsrReporter) -> None:
+        """A new session: only the logs on the disks are left of the last one."""
+        self.reporter = reporter
+        self._series_begun = False
+
+    def stop(self) -> None:
+        """The session ends at once."""
+        self.reporter = None
+        self.epoch = -1
+        self._controller = None
+        self.replicas.clear()
+        self.replication.stop_all(self.id)
+        if self.behind_since is None:
+            self.behind_since = self.now()
+
+    def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
+        """Lead or follow; an epoch that is not newer than the known one is refused by row (error 11)."""
+        error = self._fence(request.controller_epoch, request.broker_epoch)
+        if error:
+            return LeaderAndIsrResponse(error_code=error)
+        self._series_begun = True
+        rows = [
+            LeaderAndIsrPartitionError(
+                topic.topic_name,
+                row.partition_index,
+                self._become(TopicPartition(topic.topic_name, row.partition_index), row),
+            )
+            for topic in request.topic_states
+            for row in topic.partition_states
+        ]
+        return LeaderAndIsrResponse(partition_errors=rows)
+
+    def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
+        """Learn where the controller is, and what became of partitions that are led here."""
+        error = self._fence(request.controller_epoch, request.broker_epoch)
+        if error:
+            return UpdateMetadataResponse(error_code=error)
+        for broker in request.live_brokers:
+            if broker.id == request.controller_id:
+                self._controller = Address(broker.endpoints[0].host, broker.endpoints[0].port)
+        for topic in request.topic_states:
+            for row in topic.partition_states:
+                if row.leader == self.id:
+                    self._refresh(TopicPartition(topic.topic_name, row.partition_index), row)
+        if self._series_begun and not request.topic_states:
+            self._drop_strays()
+        return UpdateMetadataResponse()
+
+    def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
+        """Delete replicas; one whose leader epoch is newer here stays (error 74)."""
+        error = self._fence(request.controller_epoch, request.broker_epoch)
+        if error:
+            return StopReplicaResponse(error_code=error)
+        rows = [
+            StopReplicaPartitionError(
+                topic.topic_name,
+                row.partition_index,
+                self._stop(TopicPartition(topic.topic_name, row.partition_index), row),
+            )
+            for topic in request.topic_states
+            for row in topic.partition_states
+        ]
+        return StopReplicaResponse(partition_errors=rows)
+
+    def describe_log_dirs(self, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+        """Sizes of replicas by log directory; those on their way to another one are rows of their own."""
+        return queries.describe_log_dirs(self, request)
+
+    def alter_replica_log_dirs(self, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+        """Begin to move replicas between log directories; one that comes later will be put there (error 9)."""
+        return queries.alter_replica_log_dirs(self, request)
+
+    def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
+        """Offsets, as if each record had 1,024 bytes, of partitions led here."""
+        return queries.list_offsets(self, request)
+
+    def follower_caught_up(self, key: TopicPartition, follower: int) -> bool:
+        """Have the follower join the ISR; False when that cannot be said yet and must be asked again."""
+        replica = self.replicas.get(key)
+        if self.reporter is None or replica is None or replica.leader != self.id:
+            return False
+        if follower not in replica.replicas:
+            return False
+        if follower not in replica.isr:
+            self.reporter.change(key, follower, joins=True)
+        return True
+
+    def follower_fell_behind(self, follower: int) -> None:
+        """Have the follower leave the ISR of all partitions led here."""
+        if self.reporter is None:
+            return
+        for key, replica in self.replicas.items():
+            if replica.leader == self.id and follower in replica.isr:
+                self.reporter.change(key, follower, joins=False)
+
+    def catch_up(self, key: TopicPartition) -> None:
+        """Fetch this replica, whatever its last LeaderAndIsr said of the ISR."""
+        replica = self.replicas.get(key)
+        if replica is not None and replica.leader not in {self.id, NO_LEADER}:
+            self._fetch(key, replica)
+
+    def fail_log_dir(self, path: str) -> list[TopicPartition]:
+        """The disk fails; return the replicas that went offline with it."""
+        lost = self.log_dirs.fail(path)
+        for key in lost:
+            self.replication.stop(self.id, key)
+            self.replicas.pop(key, None)
+        return lost
+
+    def size(self, key: TopicPartition, log: Log) -> float:
+        """Bytes in the log now."""
+        return log.bytes(self.volume(key.topic), self.now())
+
+    def _fence(self, controller_epoch: int, broker_epoch: int) -> int:
+        if controller_epoch < self._controller_epoch:
+            return ErrorCode.STALE_CONTROLLER_EPOCH
+        # A newer broker epoch is ours too: the controller may know it before its reply is here.
+        if broker_epoch != -1 and broker_epoch < self.epoch:
+            return ErrorCode.STALE_BROKER_EPOCH
+        self._controller_epoch = controller_epoch
+        return ErrorCode.NONE
+
+    def _become(self, key: TopicPartition, row: LeaderAndIsrPartitionState) -> int:
+        known = self.replicas.get(key)
+        if known is not None and row.leader_epoch <= known.leader_epoch:
+            return ErrorCode.STALE_CONTROLLER_EPOCH
+        if self.id not in row.replicas:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        log = self._log(key, row)
+        if log is None:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        replica = self.replicas[key] = Replica(
+            log,
+            row.leader,
+            row.leader_epoch,
+            row.partition_epoch,
+            row.isr,
+            row.replicas,
+            row.adding_replicas,
+        )
+        if self.id in row.isr:
+            self.replication.stop(self.id, key)
+            log.position = None
+        elif row.leader in {self.id, NO_LEADER}:
+            self.replication.stop(self.id, key)
+        else:
+            self._fetch(key, replica)
+        return ErrorCode.NONE
+
+    def _log(self, key: TopicPartition, row: LeaderAndIsrPartitionState) -> Log | None:
+        """The replica's log on disk, else a new one, which is full in the ISR (a restart) and empty out of it."""
+        if self.log_dirs.find(key) is not None:
+            return self.log_dirs.log(key)
+        log = self.log_dirs.create(key, new=row.is_new)
+        if log is not None:
+            log.position = None if self.id in row.isr else 0.0
+        return log
+
+    def _fetch(self, key: TopicPartition, replica: Replica) -> None:
+        if replica.log.position is None and self.behind_since is not None:
+            replica.log.position = self.volume(key.topic).end(self.behind_since)
+        adding = self.id in replica.adding
+        self.replication.start(Fetch(key, self.id, replica.leader, replica.log, adding))
+
+    def _refresh(self, key: TopicPartition, row: UpdateMetadataPartitionState) -> None:
+        """Changes that bump no leader epoch, a reorder for one, reach the leader this way only."""
+        replica = self.replicas.get(key)
+        if replica is not None and row.leader_epoch == replica.leader_epoch:
+            self.accept(key, row.leader_epoch, row.zk_version, row.isr)
+            replica.replicas = row.replicas
+
+    def accept(
+        self, key: TopicPartition, leader_epoch: int, partition_epoch: int, isr: tuple[int, ...]
+    ) -> None:
+        """Take the controller's word for the ISR unless it is older than what is known."""
+        replica = self.replicas.get(key)
+        if replica is None or leader_epoch != replica.leader_epoch:
+            return
+        if partition_epoch > replica.partition_epoch:
+            replica.isr, replica.partition_epoch = isr, partition_epoch
+
+    def _stop(self, key: TopicPartition, row: StopReplicaPartitionState) -> int:
+        replica = self.replicas.get(key)
+        if (
+            replica is not None
+            and row.leader_epoch not in UNFENCED
+            and row.leader_epoch < replica.leader_epoch
+        ):
+            return ErrorCode.FENCED_LEADER_EPOCH
+        if self.log_dirs.find(key) in self.log_dirs.failed:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        self._delete(key)
+        return ErrorCode.NONE
+
+    def _delete(self, key: TopicPartition) -> None:
+        self.replication.stop(self.id, key)
+        self.replicas.pop(key, None)
+        self.log_dirs.delete(key)
+
+    def _drop_strays(self) -> None:
+        self._series_begun = False
+        self.behind_since = None
+        for path, logs in self.log_dirs.placed.items():
+            if path not in self.log_dirs.failed:
+                for key in [key for key in logs if key not in self.replicas]:
+                    self._delete(key)

@@ -1,0 +1,248 @@
+"""The embedded cluster: brokers, their data and the controller's links to them, wired together.
+
+What is simulated is bytes and time; requests between controller and brokers are real. After a restart of the process
+the members of an ISR have all their data, and other replicas begin again from nothing.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from backends.broker_link import BrokerLinks, Submit
+from backends.channel import Connect, connect
+from backends.clock import Clock, RealClock
+from backends.embedded.broker import EmbeddedBroker
+from backends.embedded.isr_reporter import IsrReporter
+from backends.embedded.log_dirs import LogDirs
+from backends.embedded.replication import Fetch, Replication, Traffic, Volume
+from backends.embedded.settings import PARTITION_BYTES, PRODUCE_RATE, Settings
+from backends.embedded.shutdown import controlled_shutdown
+from backends.embedded.throttles import Throttles
+from backends.tasks import cancel, spawn
+from controller.effects import ConfigsChanged, Effect, TopicGone
+from controller.events import (
+    BrokerRegistration,
+    BrokerStarted,
+    BrokerStopped,
+    ControllerStarted,
+    LogDirFailed,
+)
+from controller.model import ResourceType, TopicPartition
+from controller.state import State
+
+
+class Listener(Protocol):
+    """A broker's open port."""
+
+    host: str
+    port: int
+
+    async def close(self) -> None:
+        """Stop listening and drop the connections."""
+        ...
+
+
+class _Running(NamedTuple):
+    listener: Listener
+    reporter: asyncio.Task[None]
+
+
+Listen = Callable[[EmbeddedBroker], Awaitable[Listener]]
+"""Opens a broker's port; the same one each time that the broker starts. Errors: OSError."""
+
+
+class EmbeddedCluster:
+    """Implements `controller.port.Backend`. Brokers are numbered from 1; all run once `start` has returned."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        state: State,
+        submit: Submit,
+        listen: Listen,
+        *,
+        connect: Connect = connect,
+        clock: Clock | None = None,
+    ) -> None:
+        self.settings = settings
+        self._state, self._submit, self._listen, self._connect = state, submit, listen, connect
+        self._clock = clock or RealClock()
+        self._throttles = Throttles(state)
+        self._volumes: dict[str, Volume] = {}
+        self._links = BrokerLinks(state, submit, self._controller_id, connect=connect, clock=self._clock)
+        self._replication = Replication(
+            settings.network_bytes_per_second,
+            self._throttles,
+            self._volume,
+            self._caught_up,
+            self._clock.now(),
+        )
+        self.brokers = {number: self._broker(number) for number in range(1, settings.brokers + 1)}
+        self._running: dict[int, _Running] = {}
+        self._lagging: dict[int, float] = {}
+        """Brokers that cannot follow their leaders, and since when; until they have left the ISRs."""
+        self._ticking: asyncio.Task[None] | None = None
+
+    # ---- for the controller ---------------------------------------------------------------------------------
+
+    def perform(self, effects: Sequence[Effect]) -> None:
+        """See `Backend.perform`."""
+        for effect in effects:
+            if isinstance(effect, ConfigsChanged):
+                self._configs_changed(effect)
+            elif isinstance(effect, TopicGone):
+                self._volumes.pop(effect.topic, None)
+        self._links.perform(effects)
+
+    # ---- for people and tests -------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Open all ports and register all brokers. Errors: OSError when a port cannot be opened."""
+        try:
+            registrations = [await self._open(broker) for broker in self.brokers.values()]
+        except BaseException:
+            await self.stop()
+            raise
+        epochs: dict[int, int] = await self._submit(ControllerStarted(registrations))
+        for number, epoch in epochs.items():
+            self.brokers[number].epoch = epoch
+        self._ticking = spawn(self._tick_for_ever(), "embedded-replication")
+
+    async def stop(self) -> None:
+        """Close everything; the controller is not told."""
+        if self._ticking is not None:
+            await cancel(self._ticking)
+        await self._links.close()
+        for number in list(self._running):
+            await self._close(number)
+
+    async def start_broker(self, number: int) -> None:
+        """Bring a stopped broker back; its data is what it was, and failed disks were replaced by empty ones."""
+        broker = self.brokers[number]
+        broker.log_dirs.replace_failed()
+        broker.epoch = await self._submit(BrokerStarted(await self._open(broker)))
+
+    async def stop_broker(self, number: int, *, controlled: bool = True) -> None:
+        """Stop a broker: in order, its leaderships moved away first, or at once as if it had crashed."""
+        if controlled:
+            await controlled_shutdown(self.brokers[number], self._connect, self._clock)
+        await self._close(number)
+        await self._submit(BrokerStopped(number))
+
+    def slow_broker(self, number: int, factor: float) -> None:
+        """Scale the broker's network; at 0 it is stuck. 1 makes it whole again.
+
+        One that cannot keep up with what its leaders are sent leaves their ISRs after `replica_lag_time_seconds`.
+        """
+        broker, network = self.brokers[number], self._replication.networks[number]
+        network.factor = factor
+        if factor <= 0 or self._demand(broker) > self.settings.network_bytes_per_second * factor:
+            self._lagging[number] = broker.behind_since = self._clock.now()
+        elif network.up:
+            self._lagging.pop(number, None)
+            broker.behind_since = None
+
+    async def fail_log_dir(self, number: int, path: str) -> None:
+        """A disk of a running broker fails, and the controller hears of it."""
+        await self._submit(LogDirFailed(number, self.brokers[number].fail_log_dir(path)))
+
+    def progress(self, key: TopicPartition) -> dict[int, tuple[float, float]]:
+        """By broker that runs and hosts the partition: bytes that it has, and bytes that its leader has."""
+        end = self._volume(key.topic).end(self._clock.now())
+        return {
+            number: (broker.size(key, broker.replicas[key].log), end)
+            for number, broker in self.brokers.items()
+            if key in broker.replicas
+        }
+
+    @property
+    def traffic(self) -> dict[int, Traffic]:
+        """Byte counters by broker."""
+        return self._replication.traffic
+
+    # ---- wiring ---------------------------------------------------------------------------------------------
+
+    def _broker(self, number: int) -> EmbeddedBroker:
+        self._replication.add_broker(number)
+        paths = (f"/embedded/broker-{number}/logs-{index}" for index in range(self.settings.log_dirs))
+        return EmbeddedBroker(number, LogDirs(paths), self._replication, self._volume, self._clock.now)
+
+    async def _open(self, broker: EmbeddedBroker) -> BrokerRegistration:
+        reporter = IsrReporter(broker, self._look_again, self._connect, self._clock)
+        broker.start(reporter)
+        listener = await self._listen(broker)
+        task = spawn(reporter.run(), f"isr-reporter-of-broker-{broker.id}")
+        self._running[broker.id] = _Running(listener, task)
+        self._replication.networks[broker.id].up = True
+        return BrokerRegistration(broker.id, listener.host, listener.port, self.settings.rack(broker.id))
+
+    async def _close(self, number: int) -> None:
+        running = self._running.pop(number)
+        self._replication.networks[number].up = False
+        self.brokers[number].stop()
+        await cancel(running.reporter)
+        await running.listener.close()
+
+    def _controller_id(self) -> int:
+        """Any live broker will do: each one's port leads to the controller."""
+        return min(self._state.live, default=-1)
+
+    def _caught_up(self, fetch: Fetch) -> bool:
+        return self.brokers[fetch.leader].follower_caught_up(fetch.key, fetch.follower)
+
+    def _look_again(self, key: TopicPartition, follower: int) -> None:
+        self.brokers[follower].catch_up(key)
+
+    # ---- data and time --------------------------------------------------------------------------------------
+
+    def _volume(self, topic: str) -> Volume:
+        volume = self._volumes.get(topic)
+        if volume is None:
+            size, rate = self._declared(topic)
+            volume = self._volumes[topic] = Volume(size, rate, self._clock.now(), size)
+        return volume
+
+    def _declared(self, topic: str) -> tuple[float, float]:
+        """Size and produce rate that the topic's configs, else the settings, give its partitions."""
+        size = self._state.config(ResourceType.TOPIC, topic, PARTITION_BYTES)
+        rate = self._state.config(ResourceType.TOPIC, topic, PRODUCE_RATE)
+        return (
+            self.settings.partition_bytes if size is None else float(size),
+            self.settings.produce_bytes_per_second if rate is None else float(rate),
+        )
+
+    def _configs_changed(self, effect: ConfigsChanged) -> None:
+        self._throttles.refresh(effect.resource, effect.name)
+        volume = self._volumes.get(effect.name)
+        if effect.resource is not ResourceType.TOPIC or volume is None:
+            return
+        size, rate = self._declared(effect.name)
+        now = self._clock.now()
+        volume.size = volume.end(now) if size == volume.declared else size
+        volume.rate, volume.since, volume.declared = rate, now, size
+
+    def _demand(self, broker: EmbeddedBroker) -> float:
+        """Bytes per second that the broker must fetch to stay in sync."""
+        return sum(
+            self._volume(key.topic).rate
+            for key, replica in broker.replicas.items()
+            if replica.leader != broker.id and broker.id in replica.isr
+        )
+
+    async def _tick_for_ever(self) -> None:
+        last = self._clock.now()
+        while True:
+            await self._clock.sleep(self.settings.tick_seconds)
+            now = self._clock.now()
+            self._tick(now, now - last)
+            last = now
+
+    def _tick(self, now: float, seconds: float) -> None:
+        self._replication.tick(now)
+        for broker in self.brokers.values():
+            broker.log_dirs.tick(self.settings.disk_bytes_per_second * seconds, broker.size)
+        for number, since in list(self._lagging.items()):
+            if now - since >= self.settings.replica_lag_time_seconds:
+                del self._lagging[number]
+                for broker in self.brokers.values():
+                    broker.follower_fell_behind(number)

@@ -1,0 +1,130 @@
+"""A leader tells the controller which followers are in sync: AlterPartition (56), one request in flight.
+
+KIP-497. Nothing is lost: a change that could not be sent is sent again, and one that was refused is looked at again
+when the follower is found to have caught up at the next tick, under the epochs known then.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from itertools import islice
+
+from backends.channel import Channel, Connect
+from backends.clock import Clock
+from backends.embedded.replica import Leader, Replica
+from controller.model import Replicas, TopicPartition
+from protocol.errors import ErrorCode
+from protocol.messages.alter_partition_request import AlterPartitionRequest, PartitionData, TopicData
+from protocol.messages.alter_partition_response import AlterPartitionResponse
+
+log = logging.getLogger(__name__)
+
+VERSION = 1
+"""The last one that names topics instead of their ids."""
+
+LIMIT = 1_000
+"""Partitions in one request."""
+
+RETRY_SECONDS = 0.1
+
+Changes = dict[TopicPartition, dict[int, bool]]
+"""By partition: followers, and whether they join (True) or leave the ISR."""
+
+
+class IsrReporter:
+    """`look_again` is told of followers that are out of the ISR after all, and must be seen to catch up (again)."""
+
+    def __init__(
+        self,
+        leader: Leader,
+        look_again: Callable[[TopicPartition, int], None],
+        connect: Connect,
+        clock: Clock,
+    ) -> None:
+        self._leader, self._look_again = leader, look_again
+        self._connect, self._clock = connect, clock
+        self._changes: Changes = {}
+        self._wake = asyncio.Event()
+        self._channel: Channel | None = None
+
+    def change(self, key: TopicPartition, follower: int, *, joins: bool) -> None:
+        """Report it with one of the next requests."""
+        self._changes.setdefault(key, {})[follower] = joins
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Report until cancelled."""
+        try:
+            while True:
+                await self._wake.wait()
+                sent = {key: self._changes.pop(key) for key in list(islice(self._changes, LIMIT))}
+                if not self._changes:
+                    self._wake.clear()
+                if not await self._report(sent):
+                    self._put_back(sent)
+                    await self._clock.sleep(RETRY_SECONDS)
+        finally:
+            self._close()
+
+    async def _report(self, changes: Changes) -> bool:
+        """True when the controller has answered; what it refused is looked at again."""
+        request = self._request(changes)
+        if not request.topics:
+            return True
+        try:
+            if self._channel is None:
+                self._channel = await self._connect(*self._leader.controller)
+            response: AlterPartitionResponse = await self._channel.request(request, VERSION)
+        except OSError as error:
+            log.debug("broker %d cannot reach the controller, will try again: %s", self._leader.id, error)
+            self._close()
+            return False
+        if response.error_code != ErrorCode.NONE:
+            log.debug("broker %d: AlterPartition refused, error %d", self._leader.id, response.error_code)
+            # The controller may have moved to another broker's address.
+            self._close()
+            return False
+        self._take(changes, response)
+        return True
+
+    def _request(self, changes: Changes) -> AlterPartitionRequest:
+        topics: dict[str, list[PartitionData]] = {}
+        for key, followers in changes.items():
+            replica = self._leader.replicas.get(key)
+            if replica is None or replica.leader != self._leader.id:
+                continue
+            isr = _isr(replica, followers)
+            if set(isr) != set(replica.isr):
+                row = PartitionData(
+                    key.partition, replica.leader_epoch, isr, partition_epoch=replica.partition_epoch
+                )
+                topics.setdefault(key.topic, []).append(row)
+        rows = [TopicData(name, partitions=partitions) for name, partitions in topics.items()]
+        return AlterPartitionRequest(self._leader.id, self._leader.epoch, rows)
+
+    def _take(self, changes: Changes, response: AlterPartitionResponse) -> None:
+        for topic in response.topics:
+            for row in topic.partitions:
+                key = TopicPartition(topic.topic_name, row.partition_index)
+                if row.error_code == ErrorCode.NONE:
+                    self._leader.accept(key, row.leader_epoch, row.partition_epoch, row.isr)
+                else:
+                    log.debug("broker %d: ISR of %s refused, error %d", self._leader.id, key, row.error_code)
+                for follower, joins in changes[key].items():
+                    if row.error_code != ErrorCode.NONE or not joins:
+                        self._look_again(key, follower)
+
+    def _put_back(self, changes: Changes) -> None:
+        """What was reported since is newer."""
+        for key, followers in changes.items():
+            self._changes[key] = {**followers, **self._changes.get(key, {})}
+        self._wake.set()
+
+    def _close(self) -> None:
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+
+
+def _isr(replica: Replica, followers: dict[int, bool]) -> Replicas:
+    return tuple(r for r in replica.replicas if followers.get(r, r in replica.isr))

@@ -1,0 +1,193 @@
+"""Replicas that catch up, as a fluid: bytes flow between brokers while a clock runs. No I/O, no sleeping.
+
+Only replicas out of the ISR cost anything; those in sync follow their leader's end by definition, and their traffic is
+not counted. Each tick serves a bounded number of replicas a broker, in turn, as a broker's fetcher threads do, so that
+its cost does not grow with the number of replicas that move.
+
+KIP-73: throttles. KIP-352: the bytes of reassignments are counted apart, in addition to those of replication.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from math import inf
+
+from backends.embedded.throttles import Throttles
+from controller.model import TopicPartition
+
+SERVED = 128
+"""Replicas that one broker fetches in one tick."""
+
+
+@dataclass(slots=True)
+class Volume:
+    """The data of each partition of a topic: `size` bytes at `since`, and `rate` bytes more each second."""
+
+    size: float
+    rate: float
+    since: float
+    declared: float = 0.0
+    """The size that settings or configs gave last."""
+
+    def end(self, now: float) -> float:
+        """Bytes in a leader's log."""
+        return self.size + self.rate * (now - self.since)
+
+
+@dataclass(slots=True)
+class Log:
+    """The data of one replica: `position` bytes from the start, or all of it (None)."""
+
+    position: float | None = None
+
+    def bytes(self, volume: Volume, now: float) -> float:
+        """How many there are."""
+        end = volume.end(now)
+        return end if self.position is None else min(self.position, end)
+
+
+@dataclass(slots=True)
+class Fetch:
+    """A follower's log that is to reach its leader's end; `adding` when a reassignment adds the follower."""
+
+    key: TopicPartition
+    follower: int
+    leader: int
+    log: Log
+    adding: bool
+
+
+@dataclass(slots=True)
+class Traffic:
+    """Bytes that a broker has fetched and sent for catching up (Kafka: BrokerTopicMetrics)."""
+
+    replication_in: float = 0.0
+    replication_out: float = 0.0
+    reassignment_in: float = 0.0
+    reassignment_out: float = 0.0
+
+
+@dataclass(slots=True)
+class Network:
+    """One broker's share of the world; what is left of the current tick's budgets in bytes."""
+
+    factor: float = 1.0
+    up: bool = False
+    incoming: float = 0.0
+    outgoing: float = 0.0
+    throttled_in: float = 0.0
+    throttled_out: float = 0.0
+
+
+class Replication:
+    """All fetches of the cluster. `volume` gives a topic's data, `caught_up` says whether the leader took note.
+
+    A fetch ends when the follower is at its leader's end and `caught_up` returns True; else it is offered again.
+    """
+
+    def __init__(
+        self,
+        rate: float,
+        throttles: Throttles,
+        volume: Callable[[str], Volume],
+        caught_up: Callable[[Fetch], bool],
+        now: float = 0.0,
+    ) -> None:
+        self._rate, self._throttles, self._volume, self._caught_up = rate, throttles, volume, caught_up
+        self._now = now
+        self._fetches: dict[int, OrderedDict[TopicPartition, Fetch]] = {}
+        self._order: list[int] = []
+        self.networks: dict[int, Network] = {}
+        self.traffic: dict[int, Traffic] = {}
+
+    def add_broker(self, broker: int) -> None:
+        """A broker, not running yet."""
+        self.networks[broker] = Network()
+        self.traffic[broker] = Traffic()
+        self._fetches[broker] = OrderedDict()
+        self._order.append(broker)
+
+    def start(self, fetch: Fetch) -> None:
+        """Begin, or go on from another leader."""
+        if fetch.log.position is None:
+            fetch.log.position = self._volume(fetch.key.topic).end(self._now)
+        self._fetches[fetch.follower][fetch.key] = fetch
+
+    def stop(self, follower: int, key: TopicPartition) -> None:
+        """End a fetch if there is one; the log stays as it is."""
+        self._fetches[follower].pop(key, None)
+
+    def stop_all(self, follower: int) -> None:
+        """End all fetches of a broker."""
+        self._fetches[follower].clear()
+
+    def waiting(self, follower: int) -> int:
+        """How many replicas of the broker catch up."""
+        return len(self._fetches[follower])
+
+    def tick(self, now: float) -> None:
+        """Let the data flow until `now`."""
+        seconds, self._now = now - self._now, now
+        for broker, network in self.networks.items():
+            self._refill(broker, network, seconds)
+        # Whoever comes first drains the leaders' budgets, so that turns are taken.
+        self._order.append(self._order.pop(0))
+        for follower in self._order:
+            if self._fetches[follower]:
+                self._serve(follower, now)
+
+    def _refill(self, broker: int, network: Network, seconds: float) -> None:
+        budget = self._rate * network.factor * seconds if network.up else 0.0
+        network.incoming = network.outgoing = budget
+        network.throttled_in = _budget(self._throttles.follower_rate(broker), seconds)
+        network.throttled_out = _budget(self._throttles.leader_rate(broker), seconds)
+
+    def _serve(self, follower: int, now: float) -> None:
+        network, queue = self.networks[follower], self._fetches[follower]
+        if network.incoming <= 0:
+            return
+        served = list(islice(queue.values(), SERVED))
+        for turn, fetch in enumerate(served):
+            queue.move_to_end(fetch.key)
+            if not self.networks[fetch.leader].up:
+                continue
+            behind = self._volume(fetch.key.topic).end(now) - (fetch.log.position or 0.0)
+            moved = self._move(fetch, min(behind, network.incoming / (len(served) - turn)))
+            if moved >= behind - 1e-6 and self._caught_up(fetch):
+                fetch.log.position = None
+                del queue[fetch.key]
+
+    def _move(self, fetch: Fetch, wanted: float) -> float:
+        """Take up to the wanted bytes out of every budget that they pass through; return how many they were."""
+        source, target = self.networks[fetch.leader], self.networks[fetch.follower]
+        at_leader = self._throttles.limits_leader(fetch.key, fetch.leader)
+        at_follower = self._throttles.limits_follower(fetch.key, fetch.follower)
+        moved = max(
+            0.0,
+            min(
+                wanted,
+                source.outgoing,
+                source.throttled_out if at_leader else inf,
+                target.throttled_in if at_follower else inf,
+            ),
+        )
+        fetch.log.position = (fetch.log.position or 0.0) + moved
+        source.outgoing -= moved
+        target.incoming -= moved
+        source.throttled_out -= moved if at_leader else 0.0
+        target.throttled_in -= moved if at_follower else 0.0
+        self._count(fetch, moved)
+        return moved
+
+    def _count(self, fetch: Fetch, moved: float) -> None:
+        source, target = self.traffic[fetch.leader], self.traffic[fetch.follower]
+        source.replication_out += moved
+        target.replication_in += moved
+        if fetch.adding:
+            source.reassignment_out += moved
+            target.reassignment_in += moved
+
+
+def _budget(rate: float, seconds: float) -> float:
+    return inf if rate == inf else rate * seconds

@@ -1,0 +1,39 @@
+"""A broker that wants to stop asks for its leaderships to be moved first: ControlledShutdown (7)."""
+
+import logging
+
+from backends.channel import Connect
+from backends.clock import Clock
+from backends.embedded.replica import Leader
+from protocol.errors import ErrorCode
+from protocol.messages.controlled_shutdown_request import ControlledShutdownRequest
+from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse
+
+log = logging.getLogger(__name__)
+
+VERSION = 3
+TRIES = 3
+"""Kafka's controlled.shutdown.max.retries."""
+
+RETRY_SECONDS = 0.5
+
+
+async def controlled_shutdown(broker: Leader, connect: Connect, clock: Clock) -> bool:
+    """True when the broker leads nothing any more; False when it must stop as it is."""
+    for attempt in range(TRIES):
+        if attempt:
+            await clock.sleep(RETRY_SECONDS)
+        try:
+            channel = await connect(*broker.controller)
+            try:
+                request = ControlledShutdownRequest(broker.id, broker.epoch)
+                response: ControlledShutdownResponse = await channel.request(request, VERSION)
+            finally:
+                channel.close()
+        except OSError as error:
+            log.debug("broker %d cannot reach the controller: %s", broker.id, error)
+            continue
+        if response.error_code == ErrorCode.NONE and not response.remaining_partitions:
+            return True
+        log.debug("broker %d still leads %d partitions", broker.id, len(response.remaining_partitions))
+    return False

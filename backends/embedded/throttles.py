@@ -1,0 +1,82 @@
+"""Replication quotas (KIP-73), read from the configs that Kafka reads them from.
+
+A rate limits a broker as leader or as follower, and holds only for replicas that are listed and out of the ISR.
+"""
+
+from collections.abc import Mapping
+from math import inf
+
+from controller.model import ResourceType, TopicPartition
+from controller.state import CLUSTER_DEFAULT, State
+
+LEADER_RATE = "leader.replication.throttled.rate"
+FOLLOWER_RATE = "follower.replication.throttled.rate"
+LEADER_REPLICAS = "leader.replication.throttled.replicas"
+FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
+
+Listed = frozenset[tuple[int, int]] | None
+"""(partition, broker) pairs of one topic; None means all of them."""
+
+
+class Throttles:
+    """What the configs say now; `refresh` a resource when it changed."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._leaders: dict[str, Listed] = {}
+        self._followers: dict[str, Listed] = {}
+        for resource, name in state.configs:
+            self.refresh(resource, name)
+
+    def refresh(self, resource: ResourceType, name: str) -> None:
+        """Read the lists of a topic again; rates are looked up at each use."""
+        if resource is not ResourceType.TOPIC:
+            return
+        configs = self._state.configs.get((resource, name), {})
+        _keep(self._leaders, name, configs.get(LEADER_REPLICAS, ""))
+        _keep(self._followers, name, configs.get(FOLLOWER_REPLICAS, ""))
+
+    def leader_rate(self, broker: int) -> float:
+        """Bytes per second that the broker may send to listed replicas; infinite when it is not limited."""
+        return self._rate(broker, LEADER_RATE)
+
+    def follower_rate(self, broker: int) -> float:
+        """Bytes per second that the broker may fetch for listed replicas; infinite when it is not limited."""
+        return self._rate(broker, FOLLOWER_RATE)
+
+    def limits_leader(self, key: TopicPartition, broker: int) -> bool:
+        """The broker is listed as a throttled leader of the partition."""
+        return _lists(self._leaders, key, broker)
+
+    def limits_follower(self, key: TopicPartition, broker: int) -> bool:
+        """The broker is listed as a throttled follower of the partition."""
+        return _lists(self._followers, key, broker)
+
+    def _rate(self, broker: int, config: str) -> float:
+        state = self._state
+        value = state.config(ResourceType.BROKER, str(broker), config)
+        if value is None:
+            value = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, config)
+        return inf if value is None else float(value)
+
+
+def _keep(lists: dict[str, Listed], topic: str, value: str) -> None:
+    if value.strip():
+        lists[topic] = _parse(value)
+    else:
+        lists.pop(topic, None)
+
+
+def _parse(value: str) -> Listed:
+    """`*`, or `partition:broker` pairs with commas between them; the controller has validated them."""
+    if value.strip() == "*":
+        return None
+    pairs = (entry.split(":") for entry in value.split(","))
+    return frozenset((int(partition), int(broker)) for partition, broker in pairs)
+
+
+def _lists(lists: Mapping[str, Listed], key: TopicPartition, broker: int) -> bool:
+    if key.topic not in lists:
+        return False
+    listed = lists[key.topic]
+    return listed is None or (key.partition, broker) in listed

@@ -1,0 +1,200 @@
+"""How each kind of record is a row: tables readable with the sqlite3 command, upserts, deletes and loading.
+
+Text is what people see elsewhere too: replica lists as `1,2,3`, topic ids as Kafka's tools print them.
+"""
+
+import base64
+import functools
+import itertools
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from controller.model import (
+    Broker,
+    Config,
+    ControllerEpoch,
+    Partition,
+    Reassignment,
+    Record,
+    Replicas,
+    ResourceType,
+    Topic,
+)
+
+Row = Sequence[Any]
+
+SCHEMA = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE controller (id INTEGER PRIMARY KEY CHECK (id = 0), epoch INTEGER NOT NULL);
+CREATE TABLE brokers (
+    id INTEGER PRIMARY KEY, host TEXT NOT NULL, port INTEGER NOT NULL, rack TEXT, epoch INTEGER NOT NULL
+);
+CREATE TABLE topics (name TEXT PRIMARY KEY, id TEXT NOT NULL, deleting INTEGER NOT NULL);
+CREATE TABLE partitions (
+    topic TEXT NOT NULL, partition INTEGER NOT NULL, replicas TEXT NOT NULL, isr TEXT NOT NULL,
+    leader INTEGER NOT NULL, leader_epoch INTEGER NOT NULL, partition_epoch INTEGER NOT NULL,
+    adding TEXT NOT NULL, removing TEXT NOT NULL, PRIMARY KEY (topic, partition)
+) WITHOUT ROWID;
+CREATE TABLE reassignments (
+    sequence INTEGER PRIMARY KEY, topic TEXT NOT NULL, partition INTEGER NOT NULL,
+    original TEXT NOT NULL, target TEXT NOT NULL, UNIQUE (topic, partition)
+);
+CREATE TABLE configs (
+    resource TEXT NOT NULL, name TEXT NOT NULL, config TEXT NOT NULL, value TEXT NOT NULL,
+    PRIMARY KEY (resource, name, config)
+) WITHOUT ROWID;
+"""
+
+_ROWS = 100
+"""Rows in one statement. Each statement gives the interpreter up once, and a busy loop is slow to give it back."""
+
+
+class Table:
+    """SQL of one table, and the two conversions between its rows and records.
+
+    `columns` are written, the first `keys` of them are the key; `order` is that of loading.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        columns: str,
+        keys: int,
+        order: str,
+        to_row: Callable[[Any], Row],
+        to_record: Callable[[Row], Record],
+        key_to_row: Callable[[Any], Row] = lambda key: key,
+    ) -> None:
+        names = columns.split()
+        listed, key, source = ", ".join(names), ", ".join(names[:keys]), f"FROM {name}"
+        updates = ", ".join(f"{column} = excluded.{column}" for column in names[keys:])
+        self._width = len(names)
+        self._insert = " ".join(["INSERT INTO", name, f"({listed}) VALUES "])
+        self._conflict = f" ON CONFLICT ({key}) DO UPDATE SET {updates}"
+        self._delete = f"DELETE {source} WHERE "
+        self._match = "(" + " AND ".join(f"{column} = ?" for column in names[:keys]) + ")"
+        self._select = f"SELECT {listed} {source} ORDER BY {order}"
+        self._to_row, self._to_record, self._key_to_row = to_row, to_record, key_to_row
+
+    def upsert(self, database: sqlite3.Connection, records: Sequence[Any]) -> None:
+        """Insert the records in order; one whose key is there keeps its place and takes the new values."""
+        for count, values in _grouped(map(self._to_row, records), len(records)):
+            database.execute(f"{self._insert}{_marks(self._width, count)}{self._conflict}", values)
+
+    def delete(self, database: sqlite3.Connection, keys: Sequence[Any]) -> None:
+        """Remove the rows of these keys."""
+        for count, values in _grouped(map(self._key_to_row, keys), len(keys)):
+            database.execute(self._delete + " OR ".join([self._match] * count), values)
+
+    def load(self, database: sqlite3.Connection) -> Iterator[Record]:
+        """All records of the table. Errors: ValueError or TypeError when a row makes no sense."""
+        return map(self._to_record, database.execute(self._select))
+
+
+def _grouped(rows: Iterable[Row], count: int) -> Iterator[tuple[int, list[Any]]]:
+    """Rows as flat values of full groups, the rest one by one: few distinct statements are prepared once."""
+    rows = iter(rows)
+    for size in [_ROWS] * (count // _ROWS) + [1] * (count % _ROWS):
+        yield size, list(itertools.chain.from_iterable(itertools.islice(rows, size)))
+
+
+@functools.cache
+def _marks(width: int, count: int) -> str:
+    return ", ".join(["(" + ", ".join("?" * width) + ")"] * count)
+
+
+@functools.lru_cache(maxsize=65_536)
+def _text(replicas: Replicas) -> str:
+    return ",".join(map(str, replicas))
+
+
+@functools.lru_cache(maxsize=65_536)
+def _replicas(text: str) -> Replicas:
+    """The same tuple for the same text: a million partitions share few lists."""
+    return tuple(map(int, text.split(","))) if text else ()
+
+
+@functools.lru_cache(maxsize=65_536)
+def _same(name: str) -> str:
+    """One object for all equal topic names."""
+    return name
+
+
+def _epoch(row: Row) -> ControllerEpoch:
+    return ControllerEpoch(row[1])
+
+
+def _broker(row: Row) -> Broker:
+    return Broker(*row)
+
+
+def _partition_row(p: Partition) -> Row:
+    topic, partition, replicas, isr, leader, leader_epoch, partition_epoch, adding, removing = p
+    return (
+        topic, partition, _text(replicas), _text(isr), leader, leader_epoch, partition_epoch,
+        _text(adding), _text(removing),
+    )  # fmt: skip
+
+
+def _partition(row: Row) -> Partition:
+    topic, partition, replicas, isr, leader, leader_epoch, partition_epoch, adding, removing = row
+    return Partition(
+        _same(topic), partition, _replicas(replicas), _replicas(isr), leader, leader_epoch, partition_epoch,
+        _replicas(adding), _replicas(removing),
+    )  # fmt: skip
+
+
+def _reassignment_row(r: Reassignment) -> Row:
+    return (r.topic, r.partition, _text(r.original), _text(r.target))
+
+
+def _reassignment(row: Row) -> Reassignment:
+    topic, partition, original, target = row
+    return Reassignment(_same(topic), partition, _replicas(original), _replicas(target))
+
+
+def _topic_row(topic: Topic) -> Row:
+    return (topic.name, base64.urlsafe_b64encode(topic.id).decode().rstrip("="), int(topic.deleting))
+
+
+def _topic(row: Row) -> Topic:
+    name, identifier, deleting = row
+    return Topic(_same(name), base64.urlsafe_b64decode(identifier + "=="), bool(deleting))
+
+
+def _config_row(config: Config) -> Row:
+    return (config.resource.name.lower(), config.name, config.config, config.value)
+
+
+def _config(row: Row) -> Config:
+    resource, name, config, value = row
+    return Config(ResourceType[resource.upper()], name, config, value)
+
+
+TABLES: dict[type[Record], Table] = {
+    ControllerEpoch: Table("controller", "id epoch", 1, "id", lambda epoch: (0, epoch.epoch), _epoch),
+    Broker: Table("brokers", "id host port rack epoch", 1, "id", tuple, _broker, lambda key: (key,)),
+    Topic: Table("topics", "name id deleting", 1, "rowid", _topic_row, _topic, lambda key: (key,)),
+    Partition: Table(
+        "partitions",
+        "topic partition replicas isr leader leader_epoch partition_epoch adding removing",
+        2,
+        "topic, partition",
+        _partition_row,
+        _partition,
+    ),
+    Reassignment: Table(
+        "reassignments", "topic partition original target", 2, "sequence", _reassignment_row, _reassignment
+    ),
+    Config: Table(
+        "configs",
+        "resource name config value",
+        3,
+        "resource, name, config",
+        _config_row,
+        _config,
+        lambda key: (key[0].name.lower(), *key[1:]),
+    ),
+}
+"""By kind of record, in the order of loading: topics come before their partitions."""

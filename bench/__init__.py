@@ -1,0 +1,1 @@
+"""Benchmarks, and the real Kafka cluster that they and the client tests measure against."""

@@ -1,0 +1,81 @@
+"""API keys, and what belongs to each: request and response class, versions, header versions.
+
+Message modules are imported when an API is first asked for, so that a process pays only for the messages it uses.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from protocol.schema import Message, version_range
+
+
+class ApiKey(IntEnum):
+    """The API keys that this package has messages for."""
+
+    LIST_OFFSETS = 2
+    METADATA = 3
+    LEADER_AND_ISR = 4
+    STOP_REPLICA = 5
+    UPDATE_METADATA = 6
+    CONTROLLED_SHUTDOWN = 7
+    FIND_COORDINATOR = 10
+    API_VERSIONS = 18
+    CREATE_TOPICS = 19
+    DELETE_TOPICS = 20
+    DESCRIBE_CONFIGS = 32
+    ALTER_CONFIGS = 33
+    ALTER_REPLICA_LOG_DIRS = 34
+    DESCRIBE_LOG_DIRS = 35
+    CREATE_PARTITIONS = 37
+    ELECT_LEADERS = 43
+    INCREMENTAL_ALTER_CONFIGS = 44
+    ALTER_PARTITION_REASSIGNMENTS = 45
+    LIST_PARTITION_REASSIGNMENTS = 46
+    ALTER_PARTITION = 56
+    DESCRIBE_CLUSTER = 60
+    DESCRIBE_TOPIC_PARTITIONS = 75
+
+
+_KEYS = frozenset(ApiKey)
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One API: its classes and the versions that their schemas know."""
+
+    key: ApiKey
+    request: Message
+    response: Message
+
+    @property
+    def versions(self) -> range:
+        """All versions that both schemas know."""
+        return version_range(self.request.versions)
+
+    def request_header_version(self, version: int) -> int:
+        """Return the version of the request's header: ControlledShutdown v0 has no client id."""
+        if self.key == ApiKey.CONTROLLED_SHUTDOWN and version == 0:
+            return 0
+        return 2 if self.request.is_flexible(version) else 1
+
+    def response_header_version(self, version: int) -> int:
+        """Return the version of the response's header: that of ApiVersions must be readable to all (KIP-511)."""
+        if self.key == ApiKey.API_VERSIONS:
+            return 0
+        return 1 if self.response.is_flexible(version) else 0
+
+
+@cache
+def _api(key: ApiKey) -> Api:
+    module = f"protocol.messages.{key.name.lower()}"
+    request: Any = import_module(f"{module}_request")
+    response: Any = import_module(f"{module}_response")
+    return Api(key, request.SCHEMA, response.SCHEMA)
+
+
+def find_api(key: int) -> Api | None:
+    """Return what belongs to `key`, or None if we have no messages for it."""
+    return _api(ApiKey(key)) if key in _KEYS else None

@@ -1,0 +1,118 @@
+"""Both ends of a connection, without the socket: bytes in, frames out, and answers in the order of their requests."""
+
+from collections import deque
+from typing import Any, NamedTuple
+
+from protocol.errors import DecodeError, EncodeError
+from protocol.frames import (
+    MAX_FRAME,
+    FrameSplitter,
+    RequestFrame,
+    ResponseFrame,
+    encode_request,
+    encode_response,
+    parse_request,
+    parse_response,
+)
+from protocol.wire import schema_of
+
+
+class Connection:
+    """The server's end.
+
+    `error` is set once the client has sent something that is no request. The frames before it are still returned and
+    are to be answered; what comes after is dropped.
+    """
+
+    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+        self.error: DecodeError | None = None
+        self._splitter = FrameSplitter(max_frame)
+        self._unanswered: deque[RequestFrame] = deque()
+
+    @property
+    def unanswered(self) -> int:
+        """The number of requests that were received and not yet answered."""
+        return len(self._unanswered)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether a request has begun and its rest is to come."""
+        return self._splitter.incomplete
+
+    def receive_data(self, data: bytes | bytearray | memoryview) -> list[RequestFrame]:
+        """Take what was read from the socket; return the requests that are now complete."""
+        if self.error is not None:
+            return []
+        frames: list[RequestFrame] = []
+        try:
+            frames.extend(parse_request(payload) for payload in self._splitter.feed(data))
+        except DecodeError as error:
+            self.error = error
+        self.error = self.error or self._splitter.error
+        self._unanswered.extend(frames)
+        return frames
+
+    def send_response(
+        self, frame: RequestFrame, response: tuple[Any, ...], version: int | None = None
+    ) -> bytes:
+        """Return the bytes that answer `frame`, the oldest unanswered one, in its version or in `version`."""
+        return self.send_encoded(frame, encode_response(frame, response, version))
+
+    def send_encoded(self, frame: RequestFrame, encoded: bytes) -> bytes:
+        """Return `encoded`, an answer made by `encode_response`, if it is the turn of `frame`."""
+        if not self._unanswered or self._unanswered[0] is not frame:
+            raise EncodeError(f"the answer to request {frame.correlation_id} is out of turn")
+        self._unanswered.popleft()
+        return encoded
+
+
+class _Sent(NamedTuple):
+    correlation_id: int
+    api_key: int
+    api_version: int
+
+
+class ClientConnection:
+    """The client's end. `error` is set once the server has sent something that answers no request of ours."""
+
+    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+        self.error: DecodeError | None = None
+        self._splitter = FrameSplitter(max_frame)
+        self._sent: deque[_Sent] = deque()
+        self._correlation_id = 0
+
+    @property
+    def unanswered(self) -> int:
+        """The number of requests that were sent and not yet answered."""
+        return len(self._sent)
+
+    def send_request(
+        self, request: tuple[Any, ...], version: int, client_id: str | None = "reassignd"
+    ) -> bytes:
+        """Return the bytes of `request` in `version`, with the next correlation id."""
+        correlation_id = self._correlation_id + 1 & 0x7FFFFFFF
+        encoded = encode_request(request, version, correlation_id, client_id)
+        self._correlation_id = correlation_id
+        self._sent.append(_Sent(correlation_id, schema_of(type(request)).api_key or 0, version))
+        return encoded
+
+    def receive_data(self, data: bytes | bytearray | memoryview) -> list[ResponseFrame]:
+        """Take what was read from the socket; return the responses that are now complete, in order."""
+        if self.error is not None:
+            return []
+        frames: list[ResponseFrame] = []
+        try:
+            frames.extend(self._match(payload) for payload in self._splitter.feed(data))
+        except DecodeError as error:
+            self.error = error
+        self.error = self.error or self._splitter.error
+        return frames
+
+    def _match(self, payload: bytes) -> ResponseFrame:
+        if not self._sent:
+            raise DecodeError("a response where no request was sent")
+        sent = self._sent.popleft()
+        frame = parse_response(payload, sent.api_key, sent.api_version)
+        if frame.correlation_id != sent.correlation_id:
+            raise DecodeError(f"response {frame.correlation_id} where {sent.correlation_id} was expected")
+        return frame

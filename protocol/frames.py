@@ -1,0 +1,168 @@
+"""Frames: a size, a header, a body. Stateless but for `FrameSplitter`, which cuts a stream of bytes into frames."""
+
+from functools import lru_cache
+from struct import pack, unpack_from
+from typing import Any, NamedTuple
+
+from protocol.apis import Api, ApiKey, find_api
+from protocol.errors import DecodeError, EncodeError, ErrorCode
+from protocol.messages.request_header import RequestHeader
+from protocol.messages.response_header import ResponseHeader
+from protocol.wire import Codec, codec, schema_of
+
+MAX_FRAME = 100 * 1024 * 1024
+"""Kafka's socket.request.max.bytes, in bytes."""
+
+
+class RequestFrame(NamedTuple):
+    """A request whose header has been read. The body, which may be large, is decoded by `decode_request`.
+
+    `known` is false when we have no schema for the key and version: the client id and the body are then None and
+    empty. Kafka closes the connection, but for ApiVersions, which is answered with error 35 in version 0.
+    """
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+    body: memoryview
+    known: bool
+
+
+class ResponseFrame(NamedTuple):
+    """A response whose header has been read, with the key and version of its request."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    body: memoryview
+
+
+class FrameSplitter:
+    """Cuts a stream into frames. Memory follows the bytes received, never a length that was claimed.
+
+    A length below 0 or above `max_frame` is noted in `error`, and nothing after it is read.
+    """
+
+    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+        self.error: DecodeError | None = None
+        self._max_frame = max_frame
+        self._buffer = bytearray()
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether a frame has begun and its rest is to come."""
+        return bool(self._buffer)
+
+    def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
+        """Take bytes of any number; return the frames that are now complete, without their sizes."""
+        if self.error is not None:
+            return []
+        self._buffer += data
+        frames = []
+        start = 0
+        while len(self._buffer) - start >= 4:
+            (size,) = unpack_from(">i", self._buffer, start)
+            if not 0 <= size <= self._max_frame:
+                self.error = DecodeError(f"a frame of {size} bytes, where {self._max_frame} are allowed")
+                break
+            end = start + 4 + size
+            if end > len(self._buffer):
+                break
+            frames.append(bytes(memoryview(self._buffer)[start + 4 : end]))
+            start = end
+        del self._buffer[:start]
+        return frames
+
+
+def parse_request(payload: bytes) -> RequestFrame:
+    """Read the header of a request frame."""
+    if len(payload) < 8:
+        raise DecodeError(f"a request of {len(payload)} bytes")
+    key, version, correlation_id = unpack_from(">hhi", payload)
+    shape = _shape(key, version)
+    if shape is None:
+        return RequestFrame(key, version, correlation_id, None, memoryview(b""), known=False)
+    header, end = shape.request_header.decode_prefix(payload)
+    return RequestFrame(key, version, correlation_id, header.client_id, memoryview(payload)[end:], known=True)
+
+
+def parse_response(payload: bytes, api_key: int, api_version: int) -> ResponseFrame:
+    """Read the header of the response to a request of `api_key` and `api_version`."""
+    header_version = _known_api(api_key).response_header_version(api_version)
+    header, end = codec(ResponseHeader, header_version).decode_prefix(payload)
+    return ResponseFrame(api_key, api_version, header.correlation_id, memoryview(payload)[end:])
+
+
+def decode_request(frame: RequestFrame) -> Any:
+    """Return the request message, of the class in `find_api(frame.api_key).request.root`."""
+    shape = _shape(frame.api_key, frame.api_version)
+    if shape is None:
+        raise DecodeError(f"API key {frame.api_key} version {frame.api_version} is unknown")
+    return shape.request.decode(frame.body)
+
+
+def decode_response(frame: ResponseFrame) -> Any:
+    """Return the response message. A broker that lacks our version of ApiVersions answers in version 0 (KIP-511)."""
+    version = frame.api_version
+    if frame.api_key == ApiKey.API_VERSIONS and frame.body[:2] == pack(">h", ErrorCode.UNSUPPORTED_VERSION):
+        version = 0
+    return codec(_known_api(frame.api_key).response.root, version).decode(frame.body)
+
+
+def encode_request(
+    request: tuple[Any, ...], version: int, correlation_id: int, client_id: str | None
+) -> bytes:
+    """Return a whole request frame."""
+    schema = schema_of(type(request))
+    if schema.kind != "request" or schema.api_key is None:
+        raise EncodeError(f"{schema.root.__name__} is not a request")
+    header_version = _known_api(schema.api_key).request_header_version(version)
+    header = RequestHeader(schema.api_key, version, correlation_id, client_id if header_version else "")
+    return _frame(
+        codec(RequestHeader, header_version).encode(header), codec(type(request), version).encode(request)
+    )
+
+
+def encode_response(frame: RequestFrame, response: tuple[Any, ...], version: int | None = None) -> bytes:
+    """Return the whole frame that answers `frame`, in its version or in `version`. Safe to call in any thread."""
+    version = frame.api_version if version is None else version
+    return frame_response(frame, codec(type(response), version).encode(response), version)
+
+
+def frame_response(frame: RequestFrame, body: bytes, version: int | None = None) -> bytes:
+    """Return the whole frame that answers `frame` with a body that is encoded already."""
+    shape = _shape(frame.api_key, frame.api_version if version is None else version)
+    if shape is not None and shape.response_header_version:
+        return b"".join((pack(">iix", len(body) + 5, frame.correlation_id), body))
+    return b"".join((pack(">ii", len(body) + 4, frame.correlation_id), body))
+
+
+class _Shape(NamedTuple):
+    request_header: Codec[RequestHeader]
+    request: Codec[Any]
+    response_header_version: int
+
+
+@lru_cache(maxsize=1024)
+def _shape(key: int, version: int) -> _Shape | None:
+    """The codecs of a request; bounded, since strangers choose the arguments."""
+    api = find_api(key)
+    if api is None or version not in api.versions:
+        return None
+    return _Shape(
+        codec(RequestHeader, api.request_header_version(version)),
+        codec(api.request.root, version),
+        api.response_header_version(version),
+    )
+
+
+def _known_api(key: int) -> Api:
+    api = find_api(key)
+    if api is None:
+        raise DecodeError(f"API key {key} is unknown")
+    return api
+
+
+def _frame(header: bytes, body: bytes) -> bytes:
+    return b"".join((pack(">i", len(header) + len(body)), header, body))

@@ -1,0 +1,1 @@
+"""Generated message classes, one module per schema file. See `protocol.generate`."""

@@ -1,0 +1,145 @@
+"""The wiring: a cluster on records that are loaded already, started and stopped in the right order."""
+
+import asyncio
+import logging
+import uuid
+from typing import Any, Self
+
+from backends.clock import Clock
+from backends.datadir import StoreError
+from backends.embedded.broker import EmbeddedBroker
+from backends.embedded.cluster import EmbeddedCluster
+from controller.events import Event
+from controller.machine import decide
+from controller.port import Store
+from controller.state import State
+from reassignd import __version__
+from reassignd.config import Settings
+from reassignd.errors import CommandError
+from reassignd.kinds import Address
+from reassignd.parts import embedded_settings, limits
+from reassignd.ports import Port, Ports
+from server.authorizer import AllowAll
+from server.cache import BodyCache
+from server.collector import kept_off
+from server.context import Services
+from server.driver import Driver, DriverStoppedError
+from server.latency import Latency
+from server.listener import Listeners
+from server.metrics import Metrics, Sources, Traffic
+from server.offloop import OffLoop
+from server.router import Router
+from server.stats import Counters
+
+log = logging.getLogger(__name__)
+
+RECORDS_PER_SLICE = 2_000
+"""Records loaded before others have their turn on the event loop."""
+
+GRACE_SECONDS = 1.0
+"""How long a stop waits for answers under way."""
+
+
+async def load(store: Store) -> State:
+    """The state that the records make. Raises CommandError when they are damaged."""
+    state = State()
+    try:
+        with kept_off():
+            for number, record in enumerate(store.load(), 1):
+                state.put(record)
+                if number % RECORDS_PER_SLICE == 0:
+                    await asyncio.sleep(0)
+    except StoreError as error:
+        raise CommandError(str(error)) from error
+    return state
+
+
+class Application:
+    """Controller, brokers and listeners, as an async context manager: they serve inside it.
+
+    Entering raises CommandError when something cannot be had; nothing is left open then.
+    """
+
+    def __init__(
+        self, settings: Settings, state: State, store: Store, cluster_id: str, clock: Clock | None = None
+    ) -> None:
+        self.state = state
+        self.first_start = state.controller_epoch == 0
+        """There were no records."""
+        self.serves = False
+        self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Gets a CommandError when the controller had to stop by itself; nothing else ever."""
+        self.cluster = EmbeddedCluster(
+            embedded_settings(settings), state, self.submit, self._listen, clock=clock
+        )
+        stats = Counters()
+        self._driver = Driver(
+            state, store, self.cluster, decide, stats=stats, on_failure=self._controller_failed
+        )
+        self._off_loop = OffLoop()
+        bodies = BodyCache(self._off_loop)
+        services = Services(cluster_id, state, self, AllowAll(), self._off_loop, bodies, _new_id)
+        latency = Latency(Router(services, stats).answer)
+        listeners = Listeners(latency.answer, limits(settings), stats)
+        self._ports = Ports(listeners, settings.listener, settings.advertised_host)
+        self.metrics = Metrics(
+            Sources(__version__, state, stats, latency, self._traffic, lambda: self.serves)
+        )
+
+    @property
+    def addresses(self) -> list[Address]:
+        """Where clients can connect while all brokers run, in order of broker id."""
+        return self._ports.addresses
+
+    async def submit(self, event: Event) -> Any:
+        """Have the controller decide; return its reply once that is durable."""
+        return await self._driver.submit(event)
+
+    async def __aenter__(self) -> Self:
+        self._driver.start()
+        try:
+            await self.cluster.start()
+        except DriverStoppedError:
+            await self._stop()
+            await self.failure
+        except BaseException:
+            await self._stop()
+            raise
+        self.serves = True
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stop()
+
+    async def _stop(self) -> None:
+        """Answers under way first, then the brokers, then what they submitted; reverse of the start."""
+        self.serves = False
+        await self._ports.close_all(GRACE_SECONDS)
+        await self.cluster.stop()
+        await self._driver.stop()
+        self._off_loop.close()
+
+    async def _listen(self, broker: EmbeddedBroker) -> Port:
+        return await self._ports.open(broker)
+
+    def _traffic(self) -> dict[int, Traffic]:
+        return {
+            broker: Traffic(bytes_.reassignment_in, bytes_.reassignment_out)
+            for broker, bytes_ in self.cluster.traffic.items()
+        }
+
+    def _controller_failed(self, error: BaseException) -> None:
+        self.serves = False
+        if isinstance(error, StoreError):
+            failure = CommandError(str(error))
+        else:
+            log.critical("the controller failed", exc_info=error)
+            failure = CommandError(
+                f"the controller failed ({error!r}); start again: nothing acknowledged is lost"
+            )
+        if not self.failure.done():
+            self.failure.set_exception(failure)
+
+
+def _new_id() -> bytes:
+    return uuid.uuid4().bytes

@@ -1,0 +1,142 @@
+"""What can be configured: one table of dotted keys, and how their values come together.
+
+docs/configuration.md is generated from the same table (`tools.reference`).
+"""
+
+import difflib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reassignd import properties
+from reassignd.errors import ConfigError
+from reassignd.kinds import ADDRESS, PATH, TEXT, Key, choice, integer
+
+MILLISECONDS = integer(1, 2**31 - 1)
+BYTES = integer(0, 2**53)
+RATE = integer(1, 2**53)
+"""Bytes per second; a rate of 0 would mean that nothing ever ends."""
+
+WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 (refused, not bound)
+
+
+class Settings:
+    """Every setting of `reassignd serve`: `listener` is the value of the key `listener`, and so on."""
+
+    listener = Key(
+        ADDRESS,
+        "127.0.0.1:9092",
+        "Where the first broker listens. Each further broker takes the next port; port 0 gives each a free one.",
+    )
+    advertised_host = Key(
+        TEXT, "", "The host that clients are told to connect to, when it is not that of `listener`."
+    )
+    http_listener = Key(ADDRESS, "127.0.0.1:9080", "Where `/healthz`, `/readyz` and `/metrics` are served.")
+    data_dir = Key(
+        PATH, "./.reassignd", "Where all that was acknowledged is kept. One process at a time uses it."
+    )
+    backend = Key(
+        choice("embedded"), "embedded", "What carries reassignments out. `embedded`: brokers of our own."
+    )
+    log_format = Key(
+        choice("plain", "json"), "plain", "Lines as log4j writes them, or one JSON object a line."
+    )
+    log_level = Key(
+        choice("DEBUG", "INFO", "WARN", "ERROR"), "INFO", "The least severe lines that are logged."
+    )
+    max_connections = Key(
+        integer(1, 1_000_000), "10000", "Connections on all listeners; one more is closed at once."
+    )
+    connections_max_idle_ms = Key(
+        MILLISECONDS,
+        "600000",
+        "A connection without a request, or that does not read its answers, is closed then.",
+    )
+    frame_timeout_ms = Key(
+        MILLISECONDS, "60000", "How long a request may take from its first byte to its last."
+    )
+    socket_request_max_bytes = Key(integer(1024, 2**31 - 1), "104857600", "How large a request may be.")
+    embedded_brokers = Key(
+        integer(1, 1000), "6", "How many brokers the embedded cluster has; their ids count from 1."
+    )
+    embedded_racks = Key(integer(1, 26), "3", "How many racks these brokers are in, by turns.")
+    embedded_log_dirs = Key(integer(1, 100), "2", "How many log directories each of them has.")
+    embedded_partition_bytes = Key(
+        BYTES,
+        "10485760",
+        "What a partition holds when this process first sees it. A topic config of this name counts first.",
+    )
+    embedded_produce_bytes_per_second = Key(
+        BYTES, "0", "What producers send to each partition. A topic config of this name counts first."
+    )
+    embedded_network_bytes_per_second = Key(RATE, "5242880", "The network of each broker, each way.")
+    embedded_disk_bytes_per_second = Key(
+        RATE, "52428800", "How fast a replica moves between two log directories of one broker."
+    )
+    embedded_tick_ms = Key(integer(1, 10_000), "50", "How often the embedded cluster moves its data.")
+    replica_lag_time_max_ms = Key(
+        MILLISECONDS, "30000", "How long a follower may be behind before it leaves the ISR."
+    )
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.values = values
+
+
+KEYS: dict[str, Key[Any]] = {each.name: each for each in vars(Settings).values() if isinstance(each, Key)}
+
+
+class Assignment(NamedTuple):
+    """A key given a value; `source` says where, for messages: a flag, or file and line."""
+
+    key: str
+    value: str
+    source: str
+
+
+def read_file(path: Path) -> Iterator[Assignment]:
+    """The assignments of a `.properties` file. Raises ConfigError when it cannot be read."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigError(f"cannot read {path}: {reason}") from error
+    for each in properties.parse(text):
+        yield Assignment(each.key, each.value, f"{path}:{each.line}")
+
+
+def parse_override(text: str) -> Assignment:
+    """The assignment of `--override key=value`. Raises ConfigError without an equals sign."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigError(f"--override {text}: expected key=value")
+    return Assignment(key.strip(), value.strip(), "--override")
+
+
+def resolve(assignments: Iterable[Assignment]) -> Settings:
+    """Settings from assignments, of which a later one counts before an earlier one.
+
+    Raises ConfigError, naming the source, for an unknown key or a value out of its range.
+    """
+    settings = Settings({each.key: _parse(each) for each in assignments})
+    first, brokers = settings.listener.port, settings.embedded_brokers
+    if first and first + brokers - 1 > 65535:
+        raise ConfigError(f"listener: the ports of {brokers} brokers from {first} on end beyond 65535")
+    if settings.listener.host in WILDCARDS and not settings.advertised_host:
+        raise ConfigError(
+            f"listener: clients cannot connect to {settings.listener.host}; set advertised.host too"
+        )
+    return settings
+
+
+def _parse(assignment: Assignment) -> object:
+    name, value, source = assignment
+    key = KEYS.get(name)
+    if key is None:
+        nearest = difflib.get_close_matches(name, KEYS, n=1, cutoff=0)[0]
+        raise ConfigError(f"{source}: unknown key '{name}'; the nearest known one is '{nearest}'")
+    try:
+        return key.kind.parse(value)
+    except ValueError as error:
+        raise ConfigError(
+            f"{source}: '{value}' is not valid for {name}: expected {key.kind.valid}"
+        ) from error

@@ -1,0 +1,103 @@
+"""Kinds of configured values, and the key that has one."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar, overload
+
+T = TypeVar("T")
+
+
+class Address(NamedTuple):
+    """Where to listen. Port 0 takes a free one."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+class Kind(NamedTuple, Generic[T]):
+    """A type of values: `parse` raises ValueError for a text that is not `valid`. `metavar` stands for it in help."""
+
+    metavar: str
+    valid: str
+    parse: Callable[[str], T]
+
+
+def integer(low: int, high: int) -> Kind[int]:
+    """Whole numbers from `low` to `high`."""
+
+    def parse(text: str) -> int:
+        number = int(text)
+        if not low <= number <= high:
+            raise ValueError(text)
+        return number
+
+    return Kind("N", f"an integer in [{low}, {high}]", parse)
+
+
+def choice(*names: str) -> Kind[str]:
+    """One of these words."""
+
+    def parse(text: str) -> str:
+        return names[names.index(text)]
+
+    return Kind("|".join(names), f"one of {', '.join(names)}", parse)
+
+
+def _parse_address(text: str) -> Address:
+    host, _, port = text.rpartition(":")
+    bracketed = host.startswith("[") and host.endswith("]")
+    if not host or (":" in host and not bracketed) or not port.isdecimal() or int(port) > 65535:
+        raise ValueError(f"not an address: {text}")
+    return Address(host[1:-1] if bracketed else host, int(port))
+
+
+def _parse_path(text: str) -> Path:
+    if not text:
+        raise ValueError("a path is not empty")
+    return Path(text)
+
+
+ADDRESS = Kind("HOST:PORT", "HOST:PORT with a port in [0, 65535]", _parse_address)
+PATH = Kind("DIR", "a path", _parse_path)
+
+
+TEXT = Kind("TEXT", "any text", str)
+
+
+class Values(Protocol):
+    """What holds the values of keys."""
+
+    values: dict[str, Any]
+
+
+class Key(Generic[T]):
+    """One setting. As an attribute of a class of settings it gives its value in an instance, typed.
+
+    Its name is the attribute's, with dots for underscores.
+    """
+
+    def __init__(self, kind: Kind[T], default: str, doc: str) -> None:
+        self.name = ""
+        self.kind = kind
+        self.default = default
+        self.doc = doc
+        self._default = kind.parse(default)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name.replace("_", ".")
+
+    @overload
+    def __get__(self, holder: None, owner: type) -> Self: ...
+
+    @overload
+    def __get__(self, holder: Values, owner: type) -> T: ...
+
+    def __get__(self, holder: Values | None, owner: type) -> Self | T:
+        if holder is None:
+            return self
+        value: T = holder.values.get(self.name, self._default)
+        return value

@@ -1,0 +1,77 @@
+"""The verb `serve`: from settings to an exit, with all that a process has and a library must not touch.
+
+HTTP comes first and goes last, so that `/readyz` can say what is being waited for.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import uvloop
+
+from backends.datadir import StoreError
+from backends.store import SqliteStore
+from reassignd import logs
+from reassignd.app import Application, load
+from reassignd.config import Settings
+from reassignd.demo import create_demo_topics
+from reassignd.errors import CommandError
+from reassignd.identity import cluster_id
+from reassignd.kinds import Address
+from reassignd.signals import until_signalled
+from reassignd.sockets import bind
+from server.http import Health, HttpServer, operations
+
+STOP_SECONDS = 4.0
+"""A supervisor is promised five."""
+
+
+def run(settings: Settings, *, demo_topics: bool) -> None:
+    """Serve until a signal. Raises CommandError when that is not possible, or ends for another reason."""
+    logs.configure(settings.log_format, settings.log_level)
+    with (
+        closing(_open_store(settings.data_dir)) as store,
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+    ):
+        runner.run(until_signalled(_serve(settings, store, demo_topics), STOP_SECONDS))
+
+
+async def _serve(settings: Settings, store: SqliteStore, demo_topics: bool) -> None:
+    health = Health("records are being loaded")
+    identity = cluster_id(settings.data_dir)
+    async with _http(settings.http_listener, health) as http:
+        state = await load(store)
+        async with Application(settings, state, store, identity) as app:
+            if demo_topics and app.first_start:
+                await create_demo_topics(app, settings.embedded_brokers)
+            health.metrics, health.obstacle = app.metrics.page, None
+            brokers = ",".join(map(str, app.addresses))
+            print(
+                f"ready: brokers {brokers}, http http://{http}, data in {settings.data_dir.absolute()}",
+                flush=True,
+            )
+            try:
+                await app.failure
+            finally:
+                health.obstacle = "the server is stopping"
+
+
+@asynccontextmanager
+async def _http(address: Address, health: Health) -> AsyncIterator[Address]:
+    """HTTP is served inside, at the address given."""
+    listening = bind(address, "http.listener")
+    server = HttpServer(listening, operations(health))
+    bound = Address(*listening.getsockname()[:2])
+    await server.start()
+    try:
+        yield bound
+    finally:
+        await server.stop()
+
+
+def _open_store(data_dir: Path) -> SqliteStore:
+    try:
+        return SqliteStore(data_dir)
+    except StoreError as error:
+        raise CommandError(str(error)) from error

@@ -1,0 +1,35 @@
+"""Listening sockets, and what to say when there can be none."""
+
+import errno
+import os
+import socket
+
+from reassignd.errors import CommandError
+from reassignd.kinds import Address
+
+BACKLOG = 1024
+"""Connections that wait to be accepted; 1,000 clients may come at once."""
+
+
+def bind(address: Address, setting: str) -> socket.socket:
+    """A socket that listens on the address; raises `refused`."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        listening = socket.create_server(address, family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise refused(error, address, setting) from error
+    listening.setblocking(False)
+    return listening
+
+
+def refused(error: OSError, address: Address, setting: str) -> CommandError:
+    """What to say when an address cannot be listened on; `setting` names what to change."""
+    return CommandError(f"cannot listen on {address}: {_reason(error, address)}; change `{setting}`")
+
+
+def _reason(error: OSError, address: Address) -> str:
+    # Whoever binds adds the address to the text, and passes a resolver's (negative) number on as errno.
+    number = error.errno or 0
+    if number == errno.EADDRINUSE:
+        return f"port {address.port} is in use"
+    return f"the host '{address.host}' is not known" if number < 0 else os.strerror(number).lower()

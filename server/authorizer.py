@@ -1,0 +1,103 @@
+"""Who may do what: Kafka's operations and resources, and the port that decides.
+
+Numbers are those of org.apache.kafka.common.acl.AclOperation and resource.ResourceType.
+"""
+
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import NamedTuple, Protocol
+
+ANONYMOUS = "User:ANONYMOUS"
+
+
+class Operation(IntEnum):
+    """Kafka: AclOperation."""
+
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
+
+
+class Kind(IntEnum):
+    """Kafka: ResourceType."""
+
+    TOPIC = 2
+    CLUSTER = 4
+
+
+class Resource(NamedTuple):
+    """Something that operations are allowed on."""
+
+    kind: Kind
+    name: str
+
+
+CLUSTER = Resource(Kind.CLUSTER, "kafka-cluster")
+
+IMPLYING = {
+    Operation.DESCRIBE: (Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER),
+    Operation.DESCRIBE_CONFIGS: (Operation.ALTER_CONFIGS,),
+}
+"""Whoever may do one of these may do that as well (Kafka: AclAuthorizer's allow rule)."""
+
+TOPIC_OPERATIONS = (
+    Operation.READ,
+    Operation.WRITE,
+    Operation.CREATE,
+    Operation.DESCRIBE,
+    Operation.DELETE,
+    Operation.ALTER,
+    Operation.DESCRIBE_CONFIGS,
+    Operation.ALTER_CONFIGS,
+)
+CLUSTER_OPERATIONS = (
+    Operation.CREATE,
+    Operation.CLUSTER_ACTION,
+    Operation.DESCRIBE_CONFIGS,
+    Operation.ALTER_CONFIGS,
+    Operation.DESCRIBE,
+    Operation.ALTER,
+    Operation.IDEMPOTENT_WRITE,
+)
+
+
+def topic(name: str) -> Resource:
+    """The topic of this name as a resource."""
+    return Resource(Kind.TOPIC, name)
+
+
+class Authorizer(Protocol):
+    """Decides; asked for every request, so it answers at once."""
+
+    def allows(self, principal: str, operation: Operation, resource: Resource, /) -> bool: ...
+
+
+class AllowAll:
+    """Everyone may do everything: Kafka without an authorizer."""
+
+    def allows(self, _principal: str, _operation: Operation, _resource: Resource, /) -> bool:
+        return True
+
+
+class AclTable:
+    """Allows what its rules (principal, operation, resource) say, and what they imply; nothing else."""
+
+    def __init__(self, rules: Iterable[tuple[str, Operation, Resource]]) -> None:
+        self._rules = frozenset(rules)
+
+    def allows(self, principal: str, operation: Operation, resource: Resource, /) -> bool:
+        enough = (operation, *IMPLYING.get(operation, ()))
+        return any((principal, each, resource) in self._rules for each in enough)
+
+
+def authorized_operations(authorizer: Authorizer, principal: str, resource: Resource) -> int:
+    """The bit field of KIP-430: bit n is set when the operation numbered n is allowed on the resource."""
+    operations = CLUSTER_OPERATIONS if resource.kind is Kind.CLUSTER else TOPIC_OPERATIONS
+    return sum(1 << each for each in operations if authorizer.allows(principal, each, resource))

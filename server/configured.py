@@ -1,0 +1,57 @@
+"""What the three config APIs (32, 33, 44) ask before the controller is asked."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from controller.errors import Outcome
+from controller.events import AlterConfigs, ConfigChange, ResourceChanges
+from controller.model import ResourceType
+from protocol.errors import ErrorCode
+from server.authorizer import Operation
+from server.context import Context
+from server.verdicts import DENIED, Verdict, merged, repeated
+
+CLUSTER_DENIED: Verdict = (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None)
+
+
+class Wanted(NamedTuple):
+    """The changes to one resource, as far as the request can be understood: `changes` None when it cannot."""
+
+    resource_type: int
+    resource_name: str
+    changes: Sequence[ConfigChange] | None
+
+
+def refusal(resource_type: int, name: str, operation: Operation, context: Context) -> Verdict | None:
+    """Why the resource is not described or altered: its kind has no configs here, or it is not allowed."""
+    if resource_type == ResourceType.TOPIC:
+        return None if context.allows_topic(operation, name) else DENIED
+    if resource_type == ResourceType.BROKER:
+        return None if context.allows(operation) else CLUSTER_DENIED
+    return ErrorCode.INVALID_REQUEST, f"Resources of type {resource_type} have no configs here."
+
+
+async def alter(
+    wanted: Sequence[Wanted], validate_only: bool, context: Context, *, replace: bool
+) -> list[Verdict]:
+    """Hand what is allowed to the controller; return one verdict a resource."""
+    twice = repeated((each.resource_type, each.resource_name) for each in wanted)
+    refusals = [_refusal(each, twice, context) for each in wanted]
+    accepted = [
+        ResourceChanges(ResourceType(each.resource_type), each.resource_name, each.changes or (), replace)
+        for each, refused in zip(wanted, refusals, strict=True)
+        if refused is None
+    ]
+    outcomes: list[Outcome] = await context.submit(AlterConfigs(accepted, validate_only))
+    return merged(refusals, outcomes)
+
+
+def _refusal(wanted: Wanted, twice: set[Any], context: Context) -> Verdict | None:
+    refused = refusal(wanted.resource_type, wanted.resource_name, Operation.ALTER_CONFIGS, context)
+    if refused is not None:
+        return refused
+    if (wanted.resource_type, wanted.resource_name) in twice:
+        return ErrorCode.INVALID_REQUEST, "Each resource must appear at most once."
+    if wanted.changes is None:
+        return ErrorCode.INVALID_REQUEST, "The request has an unknown config operation."
+    return None

@@ -1,0 +1,177 @@
+"""The one owner of the controller's state.
+
+Events are taken one at a time: decided, handed to the store, and, once durable, carried out and answered, in the
+order of decisions. The next event is decided while the store still writes the last one, so that many share one
+flush. A decision that changes nothing waits for those before it, since it may be based on them.
+
+Whatever goes wrong here ends the driver: memory may then be ahead of the store, and only a restart from the store
+makes them one again.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from controller.decision import Decision
+from controller.effects import Wake
+from controller.events import Continue, Event
+from controller.port import Backend, Store
+from controller.state import State
+from server.ports import Stats
+
+log = logging.getLogger(__name__)
+
+Decide = Callable[[Decision, Event], Iterator[None] | None]
+
+CAPACITY = 1000
+"""Events submitted and not yet answered; whoever submits one more waits."""
+
+SLICE_SECONDS = 0.002
+"""How long the driver decides small events in a row before others are served."""
+
+
+class DriverStoppedError(Exception):
+    """The event was not decided, or whether it is durable is unknown."""
+
+
+class _Submission(NamedTuple):
+    event: Event
+    reply: asyncio.Future[Any] | None
+
+
+class _Decided(NamedTuple):
+    decision: Decision
+    reply: asyncio.Future[Any] | None
+    commit: asyncio.Future[None] | None
+    since: float
+
+
+class Driver:
+    """Runs decisions over `state`. `on_failure` is called once, when the driver had to stop by itself."""
+
+    def __init__(
+        self,
+        state: State,
+        store: Store,
+        backend: Backend,
+        decide: Decide,
+        *,
+        stats: Stats,
+        on_failure: Callable[[BaseException], None],
+        capacity: int = CAPACITY,
+    ) -> None:
+        self._state = state
+        self._store = store
+        self._backend = backend
+        self._decide = decide
+        self._stats = stats
+        self._on_failure = on_failure
+        self._places = asyncio.Semaphore(capacity)
+        self._submitted: asyncio.Queue[_Submission | None] = asyncio.Queue()
+        self._decided: asyncio.Queue[_Decided | None] = asyncio.Queue()
+        self._unfinished = 0
+        """Decisions that wait in `_decided` or for their commit; while it is 0, replies need not wait."""
+        self._waiting: set[asyncio.Future[Any]] = set()
+        self._stopped = False
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to take events."""
+        self._task = asyncio.create_task(self._run(), name="driver")
+
+    async def stop(self) -> None:
+        """Take no new events, finish those submitted, and end."""
+        self._stopped = True
+        self._submitted.put_nowait(None)
+        if self._task is not None:
+            await self._task
+
+    async def submit(self, event: Event) -> Any:
+        """Have the event decided; return its reply once the decision is durable.
+
+        Raises DriverStoppedError when that did not happen or cannot be known.
+        """
+        async with self._places:
+            if self._stopped:
+                raise DriverStoppedError("the controller has stopped")
+            reply = asyncio.get_running_loop().create_future()
+            self._waiting.add(reply)
+            reply.add_done_callback(self._waiting.discard)
+            self._submitted.put_nowait(_Submission(event, reply))
+            self._stats.queue(self._submitted.qsize())
+            return await reply
+
+    async def _run(self) -> None:
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._decide_all())
+                tasks.create_task(self._finish_all())
+        except* Exception as failures:
+            log.exception("the controller stops: its memory may be ahead of its store")
+            await self._fail(failures.exceptions[0])
+
+    async def _decide_all(self) -> None:
+        yielded = perf_counter()
+        while (submission := await self._submitted.get()) is not None:
+            decision = Decision(self._state)
+            began = perf_counter()
+            await self._run_slices(decision, submission)
+            now = perf_counter()
+            self._stats.decision(type(submission.event).__name__, now - began)
+            self._settle(decision, submission.reply, now)
+            if now - yielded > SLICE_SECONDS:
+                await asyncio.sleep(0)
+                yielded = perf_counter()
+        self._decided.put_nowait(None)
+
+    async def _run_slices(self, decision: Decision, submission: _Submission) -> None:
+        try:
+            slices = self._decide(decision, submission.event)
+            if slices is not None:
+                for _ in slices:
+                    await asyncio.sleep(0)
+        except Exception as error:
+            error.add_note(f"while deciding on {type(submission.event).__name__}")
+            raise
+
+    def _settle(self, decision: Decision, reply: asyncio.Future[Any] | None, now: float) -> None:
+        if decision.changes:
+            commit = asyncio.ensure_future(self._store.commit(decision.changes))
+        elif self._unfinished:
+            commit = None
+        else:
+            self._finish(decision, reply)
+            return
+        self._unfinished += 1
+        self._decided.put_nowait(_Decided(decision, reply, commit, now))
+
+    async def _finish_all(self) -> None:
+        while (decided := await self._decided.get()) is not None:
+            if decided.commit is not None:
+                await decided.commit
+                self._stats.commit(len(decided.decision.changes), perf_counter() - decided.since)
+            self._unfinished -= 1
+            self._finish(decided.decision, decided.reply)
+
+    def _finish(self, decision: Decision, reply: asyncio.Future[Any] | None) -> None:
+        if decision.effects:
+            self._backend.perform([each for each in decision.effects if not isinstance(each, Wake)])
+            if any(isinstance(each, Wake) for each in decision.effects) and not self._stopped:
+                self._submitted.put_nowait(_Submission(Continue(), None))
+        if reply is not None and not reply.done():
+            reply.set_result(decision.reply)
+
+    async def _fail(self, failure: BaseException) -> None:
+        self._stopped = True
+        for reply in tuple(self._waiting):
+            if not reply.done():
+                reply.set_exception(DriverStoppedError("the controller has stopped"))
+        self._on_failure(failure)
+        commits: list[Awaitable[None]] = []
+        while not self._decided.empty():
+            decided = self._decided.get_nowait()
+            if decided is not None and decided.commit is not None:
+                commits.append(decided.commit)
+        await asyncio.gather(*commits, return_exceptions=True)

@@ -1,0 +1,47 @@
+"""AlterConfigs (33), versions 0-2.
+
+KIP: 133. What the request does not name goes back to its default; IncrementalAlterConfigs (44) leaves it alone.
+ACL: ALTER_CONFIGS on the topic; on the cluster for brokers.
+Errors by resource: TOPIC_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION,
+INVALID_REQUEST, INVALID_CONFIG.
+"""
+
+from collections.abc import Sequence
+
+from controller.events import ConfigChange, ConfigOp
+from protocol.apis import ApiKey
+from protocol.messages.alter_configs_request import AlterConfigsRequest
+from protocol.messages.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
+from server.configured import Wanted, alter
+from server.context import Context
+from server.registry import handles
+from server.verdicts import Verdict
+
+
+def refuse(request: AlterConfigsRequest, code: int, message: str | None) -> AlterConfigsResponse:
+    """Repeat the error for every resource."""
+    return _response(request, [(code, message)] * len(request.resources))
+
+
+@handles(ApiKey.ALTER_CONFIGS, AlterConfigsRequest, versions=(0, 2), refuse=refuse)
+async def handle(request: AlterConfigsRequest, context: Context) -> AlterConfigsResponse:
+    """Replace each resource's configs, wholly or not at all."""
+    wanted = [
+        Wanted(
+            each.resource_type,
+            each.resource_name,
+            [ConfigChange(config.name, ConfigOp.SET, config.value) for config in each.configs],
+        )
+        for each in request.resources
+    ]
+    return _response(request, await alter(wanted, request.validate_only, context, replace=True))
+
+
+def _response(request: AlterConfigsRequest, verdicts: Sequence[Verdict]) -> AlterConfigsResponse:
+    rows = zip(request.resources, verdicts, strict=True)
+    return AlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(code, message, each.resource_type, each.resource_name)
+            for each, (code, message) in rows
+        ]
+    )

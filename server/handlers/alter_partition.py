@@ -1,0 +1,94 @@
+"""AlterPartition (56), versions 0-3.
+
+KIP: 497, 704 (v1, recovery state), 841 (v2, topic ids), 903 (v3, broker epochs of the ISR). From the leader of
+partitions to the controller; in versions 0 and 1 this was AlterIsr.
+ACL: CLUSTER_ACTION on the cluster.
+Errors: top level STALE_BROKER_EPOCH, CLUSTER_AUTHORIZATION_FAILED; by row UNKNOWN_TOPIC_OR_PARTITION (v0-1),
+UNKNOWN_TOPIC_ID (v2), FENCED_LEADER_EPOCH, INVALID_REQUEST, INVALID_UPDATE_VERSION, NOT_CONTROLLER,
+INELIGIBLE_REPLICA and NEW_LEADER_ELECTED (v2; before: OPERATION_NOT_ATTEMPTED, FENCED_LEADER_EPOCH).
+"""
+
+from collections.abc import Iterator
+
+from controller.events import AlterPartition, AlterPartitionReply, IsrChange
+from protocol.apis import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages import alter_partition_request as asked
+from protocol.messages import alter_partition_response as answered
+from protocol.messages.alter_partition_request import AlterPartitionRequest
+from protocol.messages.alter_partition_response import AlterPartitionResponse
+from server.authorizer import Operation
+from server.context import Context
+from server.registry import handles
+
+BEFORE_TOPIC_IDS: dict[int, int] = {
+    ErrorCode.INELIGIBLE_REPLICA: ErrorCode.OPERATION_NOT_ATTEMPTED,
+    ErrorCode.NEW_LEADER_ELECTED: ErrorCode.FENCED_LEADER_EPOCH,
+}
+
+
+def refuse(_request: AlterPartitionRequest, code: int, _message: str | None) -> AlterPartitionResponse:
+    """Return the error alone."""
+    return AlterPartitionResponse(error_code=code)
+
+
+@handles(
+    ApiKey.ALTER_PARTITION,
+    AlterPartitionRequest,
+    versions=(0, 3),
+    operation=Operation.CLUSTER_ACTION,
+    refuse=refuse,
+)
+async def handle(request: AlterPartitionRequest, context: Context) -> AlterPartitionResponse:
+    """Hand the ISRs to the controller; the answer has each partition as it is afterwards."""
+    names = [_name(topic, context) for topic in request.topics]
+    changes = [
+        _change(name, each)
+        for name, topic in zip(names, request.topics, strict=True)
+        if name is not None
+        for each in topic.partitions
+    ]
+    event = AlterPartition(request.broker_id, request.broker_epoch, changes)
+    reply: AlterPartitionReply = await context.submit(event)
+    if not reply.outcome.ok:
+        return refuse(request, reply.outcome.error, None)
+    errors = iter([outcome.error for outcome in reply.rows])
+    topics = [
+        answered.TopicData(topic.topic_name, topic.topic_id, _rows(name, topic, errors, context))
+        for name, topic in zip(names, request.topics, strict=True)
+    ]
+    return AlterPartitionResponse(topics=topics)
+
+
+def _name(topic: asked.TopicData, context: Context) -> str | None:
+    return context.state.topic_names.get(topic.topic_id) if context.api_version >= 2 else topic.topic_name
+
+
+def _change(topic: str, row: asked.PartitionData) -> IsrChange:
+    isr = tuple(broker.broker_id for broker in row.new_isr_with_epochs) or row.new_isr
+    return IsrChange(topic, row.partition_index, row.leader_epoch, isr, row.partition_epoch)
+
+
+def _rows(
+    name: str | None, topic: asked.TopicData, errors: Iterator[int], context: Context
+) -> list[answered.PartitionData]:
+    if name is None:
+        unknown = ErrorCode.UNKNOWN_TOPIC_ID
+        return [answered.PartitionData(row.partition_index, unknown) for row in topic.partitions]
+    return [_row(name, row.partition_index, next(errors), context) for row in topic.partitions]
+
+
+def _row(topic: str, index: int, error: int, context: Context) -> answered.PartitionData:
+    if context.api_version < 2:
+        error = BEFORE_TOPIC_IDS.get(error, error)
+    partition = context.state.partition(topic, index)
+    if error or partition is None:
+        return answered.PartitionData(index, error)
+    return answered.PartitionData(
+        index,
+        ErrorCode.NONE,
+        partition.leader,
+        partition.leader_epoch,
+        partition.isr,
+        partition_epoch=partition.partition_epoch,
+    )

@@ -1,0 +1,93 @@
+"""AlterPartitionReassignments (45), versions 0-1.
+
+KIP: 455; 860 (v1). Null topics cancel everything, null partitions a topic's (KIP-455).
+ACL: ALTER on the cluster.
+Errors: top level REQUEST_TIMED_OUT, CLUSTER_AUTHORIZATION_FAILED, each repeated on every row; by row
+UNKNOWN_TOPIC_OR_PARTITION, INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACTOR, NO_REASSIGNMENT_IN_PROGRESS.
+"""
+
+from collections.abc import Sequence
+
+from controller.events import AlterReassignments, AlterReply, AlterRow, AlterTopic
+from protocol.apis import ApiKey
+from protocol.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+)
+from protocol.messages.alter_partition_reassignments_response import (
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+from server.authorizer import Operation
+from server.context import Context
+from server.registry import handles
+
+
+def refuse(
+    request: AlterPartitionReassignmentsRequest, code: int, message: str | None
+) -> AlterPartitionReassignmentsResponse:
+    """Repeat the error on every requested row: Java's client counts them."""
+    topics = [
+        ReassignableTopicResponse(
+            topic.name,
+            [
+                ReassignablePartitionResponse(row.partition_index, code, message)
+                for row in topic.partitions or ()
+            ],
+        )
+        for topic in request.topics or ()
+    ]
+    allowed = request.allow_replication_factor_change
+    return AlterPartitionReassignmentsResponse(0, allowed, code, message, topics)
+
+
+@handles(
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+    AlterPartitionReassignmentsRequest,
+    versions=(0, 1),
+    operation=Operation.ALTER,
+    refuse=refuse,
+)
+async def handle(
+    request: AlterPartitionReassignmentsRequest, context: Context
+) -> AlterPartitionReassignmentsResponse:
+    """Hand the orders to the controller. An empty request is answered at once, with KRaft's empty message."""
+    if request.topics is not None and not request.topics:
+        return AlterPartitionReassignmentsResponse(error_message="")
+    rows = sum(len(topic.partitions or ()) for topic in request.topics or ())
+    event = await context.compute(rows, _event, request, context)
+    reply: AlterReply = await context.submit(event)
+    rows = sum(len(topic.rows) for topic in reply.topics)
+    return await context.compute(rows, _response, request, reply)
+
+
+def _event(request: AlterPartitionReassignmentsRequest, context: Context) -> AlterReassignments:
+    topics = request.topics
+    return AlterReassignments(
+        None if topics is None else [AlterTopic(topic.name, _rows(topic.partitions)) for topic in topics],
+        request.timeout_ms,
+        request.allow_replication_factor_change,
+        context.principal,
+        context.client_id,
+    )
+
+
+def _rows(partitions: Sequence[ReassignablePartition] | None) -> list[AlterRow] | None:
+    if partitions is None:
+        return None
+    return [AlterRow(index, replicas) for index, replicas in partitions]
+
+
+def _response(
+    request: AlterPartitionReassignmentsRequest, reply: AlterReply
+) -> AlterPartitionReassignmentsResponse:
+    topics = [
+        ReassignableTopicResponse(
+            topic, [ReassignablePartitionResponse(index, error, message) for index, (error, message) in rows]
+        )
+        for topic, rows in reply.topics
+    ]
+    error, message = reply.outcome
+    allowed = request.allow_replication_factor_change
+    return AlterPartitionReassignmentsResponse(0, allowed, error, message, topics)

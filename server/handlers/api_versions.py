@@ -1,0 +1,46 @@
+"""ApiVersions (18), versions 0-4.
+
+KIP: 35, 482 (v3), 511 (a higher version is answered in version 0, by the router).
+ACL: none.
+Errors: INVALID_REQUEST, UNSUPPORTED_VERSION.
+"""
+
+import re
+from collections.abc import Awaitable
+
+from protocol.apis import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.api_versions_request import ApiVersionsRequest
+from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
+from server.cache import Encoded
+from server.context import Context
+from server.registry import ROUTES, handles
+
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+def refuse(_request: ApiVersionsRequest, code: int, _message: str | None) -> ApiVersionsResponse:
+    """Return the error alone."""
+    return ApiVersionsResponse(error_code=code)
+
+
+@handles(ApiKey.API_VERSIONS, ApiVersionsRequest, versions=(0, 4), refuse=refuse)
+def handle(
+    request: ApiVersionsRequest, context: Context
+) -> ApiVersionsResponse | Encoded | Awaitable[Encoded]:
+    """Say what is registered. From version 3 on, client software must have a proper name and version."""
+    software = (request.client_software_name, request.client_software_version)
+    if context.api_version >= 3 and not all(map(_SOFTWARE.fullmatch, software)):
+        return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+    return context.cached("ApiVersions", 0, len(ROUTES), _registered)
+
+
+def unsupported() -> ApiVersionsResponse:
+    """The answer to a version that we do not have: to be sent in version 0 (KIP-511)."""
+    ours = [row for row in _registered().api_keys if row.api_key == ApiKey.API_VERSIONS]
+    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=ours)
+
+
+def _registered() -> ApiVersionsResponse:
+    rows = (ApiVersion(key, route.versions[0], route.versions[-1]) for key, route in sorted(ROUTES.items()))
+    return ApiVersionsResponse(api_keys=tuple(rows))

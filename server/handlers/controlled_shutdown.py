@@ -1,0 +1,36 @@
+"""ControlledShutdown (7), versions 0-3.
+
+KIP: 380 (v2, broker epochs). From a broker that is about to stop to the controller, which moves leaders away.
+ACL: CLUSTER_ACTION on the cluster.
+Errors: STALE_BROKER_EPOCH, BROKER_ID_NOT_REGISTERED, CLUSTER_AUTHORIZATION_FAILED.
+"""
+
+from controller.events import ControlledShutdown, ShutdownReply
+from protocol.apis import ApiKey
+from protocol.messages.controlled_shutdown_request import ControlledShutdownRequest
+from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse, RemainingPartition
+from server.authorizer import Operation
+from server.context import Context
+from server.registry import handles
+
+
+def refuse(
+    _request: ControlledShutdownRequest, code: int, _message: str | None
+) -> ControlledShutdownResponse:
+    """Return the error alone."""
+    return ControlledShutdownResponse(error_code=code)
+
+
+@handles(
+    ApiKey.CONTROLLED_SHUTDOWN,
+    ControlledShutdownRequest,
+    versions=(0, 3),
+    operation=Operation.CLUSTER_ACTION,
+    refuse=refuse,
+)
+async def handle(request: ControlledShutdownRequest, context: Context) -> ControlledShutdownResponse:
+    """Hand it to the controller; what the broker still leads is in the answer."""
+    event = ControlledShutdown(request.broker_id, request.broker_epoch)
+    reply: ShutdownReply = await context.submit(event)
+    remaining = [RemainingPartition(topic, partition) for topic, partition in reply.remaining]
+    return ControlledShutdownResponse(reply.outcome.error, remaining)

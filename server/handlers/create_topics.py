@@ -1,0 +1,91 @@
+"""CreateTopics (19), versions 2-7.
+
+KIP: 4, 195 (manual assignments), 464 (v4, defaults), 525 (v5, configs in the answer), 516 (v7, topic ids).
+ACL: CREATE on the cluster or on the topic; DESCRIBE_CONFIGS on the topic to be told its configs.
+Errors by topic: TOPIC_AUTHORIZATION_FAILED, TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST,
+INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG.
+"""
+
+from controller.configs import describe_configs
+from controller.events import CreatedTopic, CreateTopics, NewTopic
+from controller.model import ResourceType
+from protocol.apis import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from protocol.messages.create_topics_response import (
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsResponse,
+)
+from server.authorizer import Operation
+from server.context import Context
+from server.registry import handles
+from server.verdicts import DENIED, Verdict, repeated
+
+
+def refuse(request: CreateTopicsRequest, code: int, message: str | None) -> CreateTopicsResponse:
+    """Repeat the error for every topic."""
+    return CreateTopicsResponse(topics=[_refused(topic, (code, message)) for topic in request.topics])
+
+
+@handles(ApiKey.CREATE_TOPICS, CreateTopicsRequest, versions=(2, 7), refuse=refuse)
+async def handle(request: CreateTopicsRequest, context: Context) -> CreateTopicsResponse:
+    """Hand the topics that may be created to the controller."""
+    refusals = [_refusal(topic, context) for topic in request.topics]
+    accepted = [
+        _new_topic(topic, context.services.new_id())
+        for topic, refusal in zip(request.topics, refusals, strict=True)
+        if refusal is None
+    ]
+    created: list[CreatedTopic] = await context.submit(CreateTopics(accepted, request.validate_only))
+    answers = iter(created)
+    return CreateTopicsResponse(
+        topics=[
+            _created(next(answers), context) if refusal is None else _refused(topic, refusal)
+            for topic, refusal in zip(request.topics, refusals, strict=True)
+        ]
+    )
+
+
+def _refusal(topic: CreatableTopic, context: Context) -> Verdict | None:
+    allowed = context.allows(Operation.CREATE) or context.allows_topic(Operation.CREATE, topic.name)
+    if not allowed:
+        return DENIED
+    for index in sorted(repeated(each.partition_index for each in topic.assignments)):
+        return ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Partition {index} is assigned more than once."
+    return None
+
+
+def _new_topic(topic: CreatableTopic, topic_id: bytes) -> NewTopic:
+    return NewTopic(
+        topic.name,
+        topic_id,
+        topic.num_partitions,
+        topic.replication_factor,
+        {each.partition_index: each.broker_ids for each in topic.assignments},
+        {each.name: each.value for each in topic.configs},
+    )
+
+
+def _refused(topic: CreatableTopic, verdict: Verdict) -> CreatableTopicResult:
+    return CreatableTopicResult(topic.name, error_code=verdict[0], error_message=verdict[1], configs=None)
+
+
+def _created(created: CreatedTopic, context: Context) -> CreatableTopicResult:
+    name, (error, message) = created.name, created.outcome
+    if error:
+        return CreatableTopicResult(name, error_code=error, error_message=message, configs=None)
+    result = CreatableTopicResult(name, error_message=None)
+    known = context.state.topics.get(name)
+    if known is not None:
+        result = result._replace(topic_id=known.id)
+    if not context.allows_topic(Operation.DESCRIBE_CONFIGS, name):
+        denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        return result._replace(topic_config_error_code=denied, configs=None)
+    configs = [
+        CreatableTopicConfigs(each.key.name, each.value, config_source=each.source)
+        for each in describe_configs(context.state, ResourceType.TOPIC, name)
+    ]
+    return result._replace(
+        num_partitions=created.partitions, replication_factor=created.replication_factor, configs=configs
+    )

@@ -1,0 +1,63 @@
+"""DeleteTopics (20), versions 1-6.
+
+KIP: 4, 516 (v6, topic ids). A topic whose partitions move goes when they have stopped.
+ACL: DELETE on the topic.
+Errors by topic: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST.
+"""
+
+from controller.errors import Outcome
+from controller.events import DeleteTopics
+from protocol.apis import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from protocol.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
+from server.authorizer import Operation
+from server.context import Context
+from server.registry import handles
+from server.verdicts import DENIED, DUPLICATE, Verdict, merged, repeated
+
+
+def refuse(request: DeleteTopicsRequest, code: int, message: str | None) -> DeleteTopicsResponse:
+    """Repeat the error for every topic."""
+    return DeleteTopicsResponse(
+        responses=[DeletableTopicResult(name, id_, code, message) for name, id_ in _topics(request)]
+    )
+
+
+@handles(ApiKey.DELETE_TOPICS, DeleteTopicsRequest, versions=(1, 6), refuse=refuse)
+async def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsResponse:
+    """Hand the topics that are known, named once and may be deleted to the controller."""
+    topics = _topics(request)
+    names = [_name(topic, context) for topic in topics]
+    twice = repeated(name for name in names if name is not None)
+    refusals = [DUPLICATE if name in twice else _refusal(name, context) for name in names]
+    accepted = [
+        name for name, refusal in zip(names, refusals, strict=True) if name is not None and refusal is None
+    ]
+    answers: list[tuple[str, Outcome]] = await context.submit(DeleteTopics(accepted))
+    verdicts = merged(refusals, [outcome for _, outcome in answers])
+    shown = [
+        name if name is None or topic.name or context.allows_topic(Operation.DESCRIBE, name) else None
+        for topic, name in zip(topics, names, strict=True)
+    ]
+    return DeleteTopicsResponse(
+        responses=[
+            DeletableTopicResult(name, topic.topic_id, code, message)
+            for topic, name, (code, message) in zip(topics, shown, verdicts, strict=True)
+        ]
+    )
+
+
+def _topics(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
+    """Versions 1-5 have names only."""
+    return [*request.topics, *map(DeleteTopicState, request.topic_names)]
+
+
+def _name(topic: DeleteTopicState, context: Context) -> str | None:
+    return topic.name if topic.name is not None else context.state.topic_names.get(topic.topic_id)
+
+
+def _refusal(name: str | None, context: Context) -> Verdict | None:
+    if name is None:
+        return ErrorCode.UNKNOWN_TOPIC_ID, None
+    return None if context.allows_topic(Operation.DELETE, name) else DENIED

@@ -1,0 +1,50 @@
+"""DescribeCluster (60), versions 0-2.
+
+KIP: 700; 919 (v1, endpoint types); 1073 (v2, fenced brokers).
+ACL: none; the authorized operations on the cluster are those of the principal.
+Errors: MISMATCHED_ENDPOINT_TYPE, UNSUPPORTED_ENDPOINT_TYPE.
+"""
+
+from protocol.apis import ApiKey
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.describe_cluster_request import DescribeClusterRequest
+from protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
+from server.authorizer import CLUSTER
+from server.context import Context
+from server.registry import handles
+
+BROKERS = 1
+CONTROLLERS = 2
+
+
+def refuse(_request: DescribeClusterRequest, code: int, message: str | None) -> DescribeClusterResponse:
+    """Return the error alone."""
+    return DescribeClusterResponse(error_code=code, error_message=message)
+
+
+@handles(ApiKey.DESCRIBE_CLUSTER, DescribeClusterRequest, versions=(0, 2), refuse=refuse)
+def handle(request: DescribeClusterRequest, context: Context) -> DescribeClusterResponse:
+    """Name the live brokers, and on request the registered ones that are not (fenced)."""
+    if request.endpoint_type == CONTROLLERS:
+        raise ApiError(
+            ErrorCode.MISMATCHED_ENDPOINT_TYPE,
+            "This is a broker's endpoint; the request was for a controller's.",
+        )
+    if request.endpoint_type != BROKERS:
+        raise ApiError(
+            ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {request.endpoint_type}"
+        )
+    live = context.state.live
+    return DescribeClusterResponse(
+        endpoint_type=BROKERS,
+        cluster_id=context.services.cluster_id,
+        controller_id=context.controller_id,
+        brokers=[
+            DescribeClusterBroker(each.id, each.host, each.port, each.rack, each.id not in live)
+            for each in context.brokers()
+            if each.id in live or request.include_fenced_brokers
+        ],
+        cluster_authorized_operations=context.operations_on(
+            CLUSTER, request.include_cluster_authorized_operations
+        ),
+    )

@@ -1,0 +1,30 @@
+"""DescribeLogDirs (35), versions 1-5.
+
+KIP: 113, 827 (v4, sizes of volumes). Null topics mean all. Only the broker that is asked answers for its own.
+ACL: DESCRIBE on the cluster.
+Errors: top level CLUSTER_AUTHORIZATION_FAILED (from v3); by log dir KAFKA_STORAGE_ERROR.
+"""
+
+from protocol.apis import ApiKey
+from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
+from server.authorizer import Operation
+from server.context import Context
+from server.registry import handles
+
+
+def refuse(_request: DescribeLogDirsRequest, code: int, _message: str | None) -> DescribeLogDirsResponse:
+    """Return the error alone."""
+    return DescribeLogDirsResponse(error_code=code)
+
+
+@handles(
+    ApiKey.DESCRIBE_LOG_DIRS,
+    DescribeLogDirsRequest,
+    versions=(1, 5),
+    operation=Operation.DESCRIBE,
+    refuse=refuse,
+)
+def handle(request: DescribeLogDirsRequest, context: Context) -> DescribeLogDirsResponse:
+    """Have the broker describe its own."""
+    return context.broker.describe_log_dirs(request)

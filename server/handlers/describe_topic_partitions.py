@@ -1,0 +1,96 @@
+"""DescribeTopicPartitions (75), version 0.
+
+KIP: 966. Topics come in order of name, no more than a limited number of partitions at once; the cursor in the answer
+is where the next request goes on. No topics mean all.
+ACL: DESCRIBE on the topic; what may not be described is left out of a list of all.
+Errors: by topic UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, TOPIC_AUTHORIZATION_FAILED, INVALID_REQUEST;
+by partition LEADER_NOT_AVAILABLE.
+"""
+
+from collections.abc import Sequence
+
+from controller.model import Partition
+from protocol.apis import ApiKey
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
+from protocol.messages.describe_topic_partitions_response import (
+    Cursor,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
+from server.authorizer import Operation
+from server.context import Context
+from server.described import Described, by_name, leader_error, offline
+from server.registry import handles
+
+MAX_PARTITIONS = 2000
+"""Kafka: max.request.partition.size.limit."""
+
+
+def refuse(
+    request: DescribeTopicPartitionsRequest, code: int, _message: str | None
+) -> DescribeTopicPartitionsResponse:
+    """Repeat the error for every topic."""
+    topics = [DescribeTopicPartitionsResponseTopic(code, topic.name) for topic in request.topics]
+    return DescribeTopicPartitionsResponse(topics=topics)
+
+
+@handles(ApiKey.DESCRIBE_TOPIC_PARTITIONS, DescribeTopicPartitionsRequest, versions=(0, 0), refuse=refuse)
+def handle(request: DescribeTopicPartitionsRequest, context: Context) -> DescribeTopicPartitionsResponse:
+    """Describe topics from the cursor on, until the limit is reached."""
+    names = _names(request, context)
+    first = 0 if request.cursor is None or request.cursor.topic_name not in names[:1] else _index(request)
+    left = max(1, min(request.response_partition_limit, MAX_PARTITIONS))
+    topics: list[DescribeTopicPartitionsResponseTopic] = []
+    for name in names:
+        if left == 0:
+            return DescribeTopicPartitionsResponse(topics=topics, next_cursor=Cursor(name, 0))
+        described = by_name(name, context, operations=True)
+        shown = described.partitions[first : first + left]
+        topics.append(_topic(described, shown, context))
+        if first + len(shown) < len(described.partitions):
+            cursor = Cursor(name, first + len(shown))
+            return DescribeTopicPartitionsResponse(topics=topics, next_cursor=cursor)
+        left -= len(shown)
+        first = 0
+    return DescribeTopicPartitionsResponse(topics=topics)
+
+
+def _index(request: DescribeTopicPartitionsRequest) -> int:
+    index = 0 if request.cursor is None else request.cursor.partition_index
+    if index < 0:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"The cursor is at partition {index}.")
+    return index
+
+
+def _names(request: DescribeTopicPartitionsRequest, context: Context) -> list[str]:
+    if request.topics:
+        names = {topic.name for topic in request.topics}
+    else:
+        names = {name for name in context.state.topics if context.allows_topic(Operation.DESCRIBE, name)}
+    begin = "" if request.cursor is None else request.cursor.topic_name
+    return sorted(name for name in names if name >= begin)
+
+
+def _topic(
+    described: Described, shown: Sequence[Partition], context: Context
+) -> DescribeTopicPartitionsResponseTopic:
+    live = context.state.live
+    rows = [
+        DescribeTopicPartitionsResponsePartition(
+            leader_error(each),
+            each.partition,
+            each.leader,
+            each.leader_epoch,
+            each.replicas,
+            each.isr,
+            (),
+            (),
+            offline(each.replicas, live),
+        )
+        for each in shown
+    ]
+    return DescribeTopicPartitionsResponseTopic(
+        described.error, described.name, described.id, False, rows, described.operations
+    )

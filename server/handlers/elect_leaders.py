@@ -1,0 +1,61 @@
+"""ElectLeaders (43), versions 0-2.
+
+KIP: 183, 460 (v1, unclean elections). Null partitions mean all; those that need no election are then left out.
+ACL: ALTER on the cluster.
+Errors: top level CLUSTER_AUTHORIZATION_FAILED, INVALID_REQUEST; by row UNKNOWN_TOPIC_OR_PARTITION,
+ELECTION_NOT_NEEDED, PREFERRED_LEADER_NOT_AVAILABLE, ELIGIBLE_LEADERS_NOT_AVAILABLE.
+"""
+
+from collections.abc import Iterable
+from itertools import groupby
+
+from controller.errors import Error, Outcome
+from controller.events import ElectionType, ElectLeaders
+from controller.model import TopicPartition
+from protocol.apis import ApiKey
+from protocol.errors import ApiError, ErrorCode
+from protocol.messages.elect_leaders_request import ElectLeadersRequest
+from protocol.messages.elect_leaders_response import (
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+from server.authorizer import Operation
+from server.context import Context
+from server.registry import handles
+
+
+def refuse(request: ElectLeadersRequest, code: int, message: str | None) -> ElectLeadersResponse:
+    """Repeat the error on every requested row."""
+    results = [
+        ReplicaElectionResult(
+            topic.topic, [PartitionResult(index, code, message) for index in topic.partitions]
+        )
+        for topic in request.topic_partitions or ()
+    ]
+    return ElectLeadersResponse(error_code=code, replica_election_results=results)
+
+
+@handles(ApiKey.ELECT_LEADERS, ElectLeadersRequest, versions=(0, 2), operation=Operation.ALTER, refuse=refuse)
+async def handle(request: ElectLeadersRequest, context: Context) -> ElectLeadersResponse:
+    """Hand the elections to the controller."""
+    try:
+        election = ElectionType(request.election_type)
+    except ValueError:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"{request.election_type} is no type of election") from None
+    topics = request.topic_partitions
+    asked = None
+    if topics is not None:
+        asked = [TopicPartition(topic.topic, index) for topic in topics for index in topic.partitions]
+    rows: list[tuple[TopicPartition, Outcome]] = await context.submit(ElectLeaders(election, asked))
+    if asked is None:
+        rows = [row for row in rows if row[1].error is not Error.ELECTION_NOT_NEEDED]
+    return await context.compute(len(rows), _response, rows)
+
+
+def _response(rows: Iterable[tuple[TopicPartition, Outcome]]) -> ElectLeadersResponse:
+    results = [
+        ReplicaElectionResult(topic, [PartitionResult(key.partition, *outcome) for key, outcome in group])
+        for topic, group in groupby(rows, lambda row: row[0].topic)
+    ]
+    return ElectLeadersResponse(replica_election_results=results)

@@ -1,0 +1,62 @@
+"""IncrementalAlterConfigs (44), versions 0-1.
+
+KIP: 339 (SET, DELETE, APPEND, SUBTRACT). A broker resource with an empty name is the cluster-wide default (KIP-226).
+ACL: ALTER_CONFIGS on the topic; on the cluster for brokers.
+Errors by resource: TOPIC_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION,
+INVALID_REQUEST, INVALID_CONFIG.
+"""
+
+from collections.abc import Sequence
+
+from controller.events import ConfigChange, ConfigOp
+from protocol.apis import ApiKey
+from protocol.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    IncrementalAlterConfigsRequest,
+)
+from protocol.messages.incremental_alter_configs_response import (
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsResponse,
+)
+from server.configured import Wanted, alter
+from server.context import Context
+from server.registry import handles
+from server.verdicts import Verdict
+
+OPERATIONS = {each.value for each in ConfigOp}
+
+
+def refuse(
+    request: IncrementalAlterConfigsRequest, code: int, message: str | None
+) -> IncrementalAlterConfigsResponse:
+    """Repeat the error for every resource."""
+    return _response(request, [(code, message)] * len(request.resources))
+
+
+@handles(ApiKey.INCREMENTAL_ALTER_CONFIGS, IncrementalAlterConfigsRequest, versions=(0, 1), refuse=refuse)
+async def handle(
+    request: IncrementalAlterConfigsRequest, context: Context
+) -> IncrementalAlterConfigsResponse:
+    """Change each resource's configs, wholly or not at all."""
+    wanted = [
+        Wanted(each.resource_type, each.resource_name, _changes(each.configs)) for each in request.resources
+    ]
+    return _response(request, await alter(wanted, request.validate_only, context, replace=False))
+
+
+def _changes(configs: Sequence[AlterableConfig]) -> list[ConfigChange] | None:
+    if any(config.config_operation not in OPERATIONS for config in configs):
+        return None
+    return [ConfigChange(config.name, ConfigOp(config.config_operation), config.value) for config in configs]
+
+
+def _response(
+    request: IncrementalAlterConfigsRequest, verdicts: Sequence[Verdict]
+) -> IncrementalAlterConfigsResponse:
+    rows = zip(request.resources, verdicts, strict=True)
+    return IncrementalAlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(code, message, each.resource_type, each.resource_name)
+            for each, (code, message) in rows
+        ]
+    )

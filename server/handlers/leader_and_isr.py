@@ -1,0 +1,30 @@
+"""LeaderAndIsr (4), versions 0-4.
+
+KIP: 380 (v2, broker epochs), 455 (v3, adding and removing replicas). From a controller to a replica's broker.
+ACL: CLUSTER_ACTION on the cluster.
+Errors: STALE_CONTROLLER_EPOCH, STALE_BROKER_EPOCH, CLUSTER_AUTHORIZATION_FAILED; by partition those of the broker.
+"""
+
+from protocol.apis import ApiKey
+from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
+from protocol.messages.leader_and_isr_response import LeaderAndIsrResponse
+from server.authorizer import Operation
+from server.context import Context
+from server.registry import handles
+
+
+def refuse(_request: LeaderAndIsrRequest, code: int, _message: str | None) -> LeaderAndIsrResponse:
+    """Return the error alone."""
+    return LeaderAndIsrResponse(error_code=code)
+
+
+@handles(
+    ApiKey.LEADER_AND_ISR,
+    LeaderAndIsrRequest,
+    versions=(0, 4),
+    operation=Operation.CLUSTER_ACTION,
+    refuse=refuse,
+)
+def handle(request: LeaderAndIsrRequest, context: Context) -> LeaderAndIsrResponse:
+    """Tell the broker."""
+    return context.broker.leader_and_isr(request)

@@ -1,0 +1,42 @@
+"""ListOffsets (2), versions 1-11.
+
+KIP: 79, 320 (v4, leader epochs), 734 (v7, largest timestamp), 405 (v8, v9), 1005 (v9).
+ACL: DESCRIBE on the topic.
+Errors by partition: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER,
+FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH.
+"""
+
+from protocol.apis import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.list_offsets_request import ListOffsetsRequest, ListOffsetsTopic
+from protocol.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from server.authorizer import Operation
+from server.context import Context
+from server.registry import handles
+
+
+def refuse(request: ListOffsetsRequest, code: int, _message: str | None) -> ListOffsetsResponse:
+    """Repeat the error for every partition."""
+    return ListOffsetsResponse(topics=[_refused(topic, code) for topic in request.topics])
+
+
+@handles(ApiKey.LIST_OFFSETS, ListOffsetsRequest, versions=(1, 11), refuse=refuse)
+def handle(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse:
+    """Have the broker answer for the topics that may be described."""
+    denied = [topic for topic in request.topics if not context.allows_topic(Operation.DESCRIBE, topic.name)]
+    if not denied:
+        return context.broker.list_offsets(request)
+    allowed = [topic for topic in request.topics if topic not in denied]
+    response = context.broker.list_offsets(request._replace(topics=allowed))
+    refused = [_refused(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for topic in denied]
+    return response._replace(topics=[*response.topics, *refused])
+
+
+def _refused(topic: ListOffsetsTopic, code: int) -> ListOffsetsTopicResponse:
+    return ListOffsetsTopicResponse(
+        topic.name, [ListOffsetsPartitionResponse(each.partition_index, code) for each in topic.partitions]
+    )

@@ -1,0 +1,30 @@
+"""StopReplica (5), versions 0-3.
+
+KIP: 380 (v1, broker epochs), 570 (v3, leader epochs). From a controller to a replica's broker.
+ACL: CLUSTER_ACTION on the cluster.
+Errors: STALE_CONTROLLER_EPOCH, STALE_BROKER_EPOCH, CLUSTER_AUTHORIZATION_FAILED; by partition those of the broker.
+"""
+
+from protocol.apis import ApiKey
+from protocol.messages.stop_replica_request import StopReplicaRequest
+from protocol.messages.stop_replica_response import StopReplicaResponse
+from server.authorizer import Operation
+from server.context import Context
+from server.registry import handles
+
+
+def refuse(_request: StopReplicaRequest, code: int, _message: str | None) -> StopReplicaResponse:
+    """Return the error alone."""
+    return StopReplicaResponse(error_code=code)
+
+
+@handles(
+    ApiKey.STOP_REPLICA,
+    StopReplicaRequest,
+    versions=(0, 3),
+    operation=Operation.CLUSTER_ACTION,
+    refuse=refuse,
+)
+def handle(request: StopReplicaRequest, context: Context) -> StopReplicaResponse:
+    """Tell the broker."""
+    return context.broker.stop_replica(request)

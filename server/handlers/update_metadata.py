@@ -1,0 +1,30 @@
+"""UpdateMetadata (6), versions 0-7.
+
+KIP: 380 (v5, broker epochs), 352 (v6, target replicas as a tagged field). From a controller to every broker.
+ACL: CLUSTER_ACTION on the cluster.
+Errors: STALE_CONTROLLER_EPOCH, STALE_BROKER_EPOCH, CLUSTER_AUTHORIZATION_FAILED.
+"""
+
+from protocol.apis import ApiKey
+from protocol.messages.update_metadata_request import UpdateMetadataRequest
+from protocol.messages.update_metadata_response import UpdateMetadataResponse
+from server.authorizer import Operation
+from server.context import Context
+from server.registry import handles
+
+
+def refuse(_request: UpdateMetadataRequest, code: int, _message: str | None) -> UpdateMetadataResponse:
+    """Return the error alone."""
+    return UpdateMetadataResponse(error_code=code)
+
+
+@handles(
+    ApiKey.UPDATE_METADATA,
+    UpdateMetadataRequest,
+    versions=(0, 7),
+    operation=Operation.CLUSTER_ACTION,
+    refuse=refuse,
+)
+def handle(request: UpdateMetadataRequest, context: Context) -> UpdateMetadataResponse:
+    """Tell the broker."""
+    return context.broker.update_metadata(request)

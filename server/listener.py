@@ -1,0 +1,103 @@
+"""The listeners of all brokers, their connections, and the housekeeping over them."""
+
+import asyncio
+import logging
+
+from server.limits import Limits
+from server.ports import BrokerPort, Stats
+from server.session import Answer, Session
+
+log = logging.getLogger(__name__)
+
+BACKLOG = 1024
+ROUND_SECONDS = 0.5
+"""How often connections are looked at, and the event loop's lag is measured."""
+
+
+class Listeners:
+    """Opens and closes one listener a broker. `answer` is `server.router.Router.answer`."""
+
+    def __init__(self, answer: Answer, limits: Limits, stats: Stats) -> None:
+        self._answer = answer
+        self._limits = limits
+        self._stats = stats
+        self._servers: dict[int, asyncio.Server] = {}
+        self._sessions: dict[Session, int] = {}
+        """All connections, with the broker that each is to."""
+        self._housekeeper: asyncio.Task[None] | None = None
+
+    @property
+    def connections(self) -> int:
+        """How many are open."""
+        return len(self._sessions)
+
+    async def open(self, broker: BrokerPort, host: str, port: int) -> tuple[str, int]:
+        """Listen for `broker`; return the address, whose port was chosen if `port` is 0. OSError if that fails."""
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(
+            lambda: self._session(broker, loop), host, port, backlog=BACKLOG, reuse_address=True
+        )
+        self._servers[broker.id] = server
+        if self._housekeeper is None:
+            self._housekeeper = asyncio.create_task(self._keep_house(), name="housekeeper")
+        bound_host, bound_port, *_ = server.sockets[0].getsockname()
+        return bound_host, bound_port
+
+    async def close(self, broker_id: int) -> None:
+        """Stop listening for the broker, and cut its connections, as if it had died."""
+        server = self._servers.pop(broker_id)
+        server.close()
+        for session in [each for each, to in self._sessions.items() if to == broker_id]:
+            session.close()
+        await server.wait_closed()
+
+    async def close_all(self, grace: float) -> None:
+        """Stop listening, finish the answers under way within `grace` seconds, and close all connections."""
+        for server in self._servers.values():
+            server.close()
+        pending = [session.pending for session in self._sessions if session.pending is not None]
+        if pending:
+            await asyncio.wait(pending, timeout=grace)
+        if self._housekeeper is not None:
+            self._housekeeper.cancel()
+        for session in list(self._sessions):
+            session.close()
+        for server in self._servers.values():
+            await server.wait_closed()
+        self._servers.clear()
+
+    def _session(self, broker: BrokerPort, loop: asyncio.AbstractEventLoop) -> asyncio.Protocol:
+        if len(self._sessions) >= self._limits.max_connections:
+            return _TooMany(self._limits.max_connections)
+        session = Session(broker, self._answer, self._limits, loop, self._ended)
+        self._sessions[session] = broker.id
+        self._stats.connection(1)
+        return session
+
+    def _ended(self, session: Session) -> None:
+        del self._sessions[session]
+        self._stats.connection(-1)
+
+    async def _keep_house(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            due = loop.time() + ROUND_SECONDS
+            await asyncio.sleep(ROUND_SECONDS)
+            now = loop.time()
+            self._stats.loop_lag(max(0.0, now - due))
+            for session in list(self._sessions):
+                reason = session.overdue(now)
+                if reason is not None:
+                    session.abort(reason)
+
+
+class _TooMany(asyncio.Protocol):
+    """Ends a connection that is one too many."""
+
+    def __init__(self, allowed: int) -> None:
+        self._allowed = allowed
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        host, port, *_ = transport.get_extra_info("peername") or ("unknown", 0)
+        log.warning("closed the connection of %s:%s: %d are open already", host, port, self._allowed)
+        transport.close()

@@ -1,0 +1,63 @@
+"""What the server needs of others, as ports: the brokers it speaks for, and someone who counts."""
+
+from typing import Protocol
+
+from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
+from protocol.messages.alter_replica_log_dirs_response import AlterReplicaLogDirsResponse
+from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
+from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
+from protocol.messages.leader_and_isr_response import LeaderAndIsrResponse
+from protocol.messages.list_offsets_request import ListOffsetsRequest
+from protocol.messages.list_offsets_response import ListOffsetsResponse
+from protocol.messages.stop_replica_request import StopReplicaRequest
+from protocol.messages.stop_replica_response import StopReplicaResponse
+from protocol.messages.update_metadata_request import UpdateMetadataRequest
+from protocol.messages.update_metadata_response import UpdateMetadataResponse
+
+
+class BrokerPort(Protocol):
+    """One broker, as the handlers on its listener see it. Every call answers at once."""
+
+    @property
+    def id(self) -> int: ...
+
+    def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse: ...
+
+    def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse: ...
+
+    def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse: ...
+
+    def describe_log_dirs(self, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse: ...
+
+    def alter_replica_log_dirs(self, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse: ...
+
+    def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse: ...
+
+
+class Stats(Protocol):
+    """Told of everything worth counting. Called on the hot path: an implementation must cost next to nothing."""
+
+    def request(self, api_key: int, error_code: int) -> None:
+        """A request was answered; `error_code` is the response's own, 0 when it has none."""
+        ...
+
+    def decision(self, event: str, seconds: float) -> None:
+        """The controller took an event of this type, for that long."""
+        ...
+
+    def commit(self, changes: int, seconds: float) -> None:
+        """That many changes became durable, that long after they were handed to the store."""
+        ...
+
+    def queue(self, length: int) -> None:
+        """So many events wait for the driver."""
+        ...
+
+    def loop_lag(self, seconds: float) -> None:
+        """A timer of the event loop was that late."""
+        ...
+
+    def connection(self, change: int) -> None:
+        """A connection was opened (+1) or closed (-1)."""
+        ...

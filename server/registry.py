@@ -1,0 +1,62 @@
+"""Which function answers which API key.
+
+Each file of `server.handlers` registers itself here, and ApiVersions is built from what is registered: what is
+advertised is what is there.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, TypeVar
+
+from protocol.apis import ApiKey
+from server.authorizer import Operation
+from server.cache import Encoded
+from server.context import Context
+
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+
+Handler = Callable[[Request, Context], Response | Encoded | Awaitable[Response | Encoded]]
+Refusal = Callable[[Request, int, str | None], Response]
+
+
+class Route(NamedTuple):
+    """How one API key is answered.
+
+    `operation` is what the principal must be allowed on the cluster before the handler is asked, if anything.
+    `refuse` makes a response that says an error code and message in the message's own shape.
+    """
+
+    api_key: ApiKey
+    request: type[Any]
+    versions: range
+    operation: Operation | None
+    handle: Callable[[Any, Context], Any]
+    refuse: Callable[[Any, int, str | None], Any]
+
+
+ROUTES: dict[int, Route] = {}
+"""By API key."""
+
+
+def handles(
+    api_key: ApiKey,
+    request: type[Request],
+    *,
+    versions: tuple[int, int],
+    refuse: Refusal[Request, Response],
+    operation: Operation | None = None,
+) -> Callable[[Handler[Request, Response]], Handler[Request, Response]]:
+    """Register the decorated function for `api_key`, first to last of `versions`.
+
+    It may return the response, its encoded body as bytes, or an awaitable of either. A plain answer is sent at
+    once: small requests should not become tasks.
+    """
+
+    def register(handler: Handler[Request, Response]) -> Handler[Request, Response]:
+        if api_key in ROUTES:
+            raise ValueError(f"{api_key.name} is registered twice")
+        first, last = versions
+        ROUTES[api_key] = Route(api_key, request, range(first, last + 1), operation, handler, refuse)
+        return handler
+
+    return register

@@ -1,0 +1,131 @@
+"""From a request frame to the bytes of its answer: version, decoding, authorization, handler, encoding.
+
+Small requests whose handler answers at once take no task and no await. What is large is decoded and encoded off the
+loop.
+"""
+
+import logging
+from collections.abc import Awaitable, Mapping
+from typing import Any, NamedTuple
+
+from protocol.apis import ApiKey
+from protocol.errors import ApiError, DecodeError, EncodeError, ErrorCode
+from protocol.frames import RequestFrame, decode_request, encode_response, frame_response
+from server.cache import Encoded
+from server.context import LARGE_ROWS, Context, Services
+from server.driver import DriverStoppedError
+from server.handlers import api_versions, load
+from server.ports import BrokerPort, Stats
+from server.registry import ROUTES, Route
+
+log = logging.getLogger(__name__)
+
+LARGE_BODY = 64 * 1024
+"""Bytes that take about a millisecond to decode."""
+
+
+class Caller(NamedTuple):
+    """What is the same for all requests of a connection."""
+
+    broker: BrokerPort
+    principal: str
+    peer: str
+
+
+class Router:
+    """Answers requests by the handlers that are registered."""
+
+    def __init__(self, services: Services, stats: Stats, routes: Mapping[int, Route] = ROUTES) -> None:
+        load()
+        self._services = services
+        self._stats = stats
+        self._routes = routes
+
+    def answer(self, frame: RequestFrame, caller: Caller) -> bytes | Awaitable[bytes]:
+        """Return the frame that answers `frame`, at once or later.
+
+        Raises DecodeError, now or when awaited, if there can be no answer and the connection is to be closed.
+        """
+        route = self._routes.get(frame.api_key)
+        if route is None or frame.api_version not in route.versions:
+            return self._unsupported(frame)
+        context = Context(self._services, *caller, frame.client_id, frame.api_version)
+        if len(frame.body) > LARGE_BODY:
+            return self._answer_large(route, frame, context)
+        request = decode_request(frame)
+        response = self._respond(route, request, context)
+        if not isinstance(response, tuple):
+            return self._answer_later(route, frame, request, response)
+        self._count(frame, response)
+        if type(response) is Encoded:
+            return frame_response(frame, response.body)
+        if is_large(response):
+            return self._services.off_loop.run(_encode, route, frame, request, response)
+        return _encode(route, frame, request, response)
+
+    def _count(self, frame: RequestFrame, response: Any) -> None:
+        self._stats.request(frame.api_key, getattr(response, "error_code", ErrorCode.NONE))
+
+    def _unsupported(self, frame: RequestFrame) -> bytes:
+        if frame.api_key == ApiKey.API_VERSIONS:
+            self._stats.request(frame.api_key, ErrorCode.UNSUPPORTED_VERSION)
+            return encode_response(frame, api_versions.unsupported(), version=0)
+        raise DecodeError(f"API key {frame.api_key} version {frame.api_version} is not served")
+
+    async def _answer_large(self, route: Route, frame: RequestFrame, context: Context) -> bytes:
+        request = await self._services.off_loop.run(decode_request, frame)
+        response = self._respond(route, request, context)
+        return await self._answer_later(route, frame, request, response)
+
+    async def _answer_later(self, route: Route, frame: RequestFrame, request: Any, response: Any) -> bytes:
+        if not isinstance(response, tuple):
+            try:
+                response = await response
+            except DriverStoppedError:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever it is, `_refuse` logs it
+                response = _refuse(route, request, error)
+        self._count(frame, response)
+        if is_large(response):
+            return await self._services.off_loop.run(_encode, route, frame, request, response)
+        return _encode(route, frame, request, response)
+
+    def _respond(self, route: Route, request: Any, context: Context) -> Any:
+        try:
+            if route.operation is not None and not context.allows(route.operation):
+                denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+                return route.refuse(request, denied, "Cluster authorization failed.")
+            return route.handle(request, context)
+        except Exception as error:  # noqa: BLE001 - whatever it is, `_refuse` logs it
+            return _refuse(route, request, error)
+
+
+def is_large(response: tuple[Any, ...]) -> bool:
+    """Whether encoding takes long: counts the rows of its arrays, and of the arrays in those."""
+    rows = 0
+    for field in response:
+        if field and isinstance(field, list | tuple):
+            rows += len(field)
+            if rows > LARGE_ROWS:
+                return True
+            if isinstance(field[0], tuple):
+                arrays = [at for at, inner in enumerate(field[0]) if isinstance(inner, list | tuple)]
+                rows += sum(len(row[at] or ()) for at in arrays for row in field)
+    return rows > LARGE_ROWS
+
+
+def _refuse(route: Route, request: Any, error: Exception) -> Any:
+    """A refusal says why; an exception that nobody expected is ours to know."""
+    if isinstance(error, ApiError):
+        return route.refuse(request, error.code, error.message)
+    log.error("the handler of %s failed", route.api_key.name, exc_info=error)
+    return route.refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR, None)
+
+
+def _encode(route: Route, frame: RequestFrame, request: Any, response: Any) -> bytes:
+    if type(response) is Encoded:
+        return frame_response(frame, response.body)
+    try:
+        return encode_response(frame, response)
+    except EncodeError as error:
+        return encode_response(frame, _refuse(route, request, error))

@@ -1,0 +1,191 @@
+"""One client's connection: bytes in, answers out, in order, one request at a time as in Kafka.
+
+All requests of one read are answered in one write as long as their handlers answer at once. A request that must wait
+holds up those behind it; when too many wait, or the client does not read its answers, it is not read from any more,
+so that memory stays bounded in both directions.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import cast
+
+from protocol.connection import Connection
+from protocol.errors import DecodeError
+from protocol.frames import RequestFrame
+from server.authorizer import ANONYMOUS
+from server.driver import DriverStoppedError
+from server.limits import Limits
+from server.ports import BrokerPort
+from server.router import Caller
+
+log = logging.getLogger(__name__)
+
+Answer = Callable[[RequestFrame, Caller], bytes | Awaitable[bytes]]
+
+
+class Session(asyncio.Protocol):
+    """Serves one connection with `answer` (see `server.router.Router.answer`). `on_end` is told when it is gone."""
+
+    _transport: asyncio.Transport
+    _caller: Caller
+
+    def __init__(
+        self,
+        broker: BrokerPort,
+        answer: Answer,
+        limits: Limits,
+        loop: asyncio.AbstractEventLoop,
+        on_end: Callable[["Session"], None],
+    ) -> None:
+        self._broker = broker
+        self._answer = answer
+        self._limits = limits
+        self._loop = loop
+        self._on_end = on_end
+        self._connection = Connection(limits.max_frame)
+        self._waiting: deque[RequestFrame] = deque()
+        self._pending: asyncio.Future[bytes] | None = None
+        """Nothing else is begun while it is set."""
+        self._reading = True
+        self._writable = True
+        self._closed = False
+        self._heard = loop.time()
+        """When bytes were last received, or an answer was last sent."""
+        self._frame_began: float | None = None
+        """When the first byte of the incomplete frame came in; None without one."""
+
+    @property
+    def pending(self) -> asyncio.Future[bytes] | None:
+        """The answer that is being made; the session has written it when those who wait for it are told."""
+        return self._pending
+
+    @property
+    def peer(self) -> str:
+        return self._caller.peer
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        host, port, *_ = transport.get_extra_info("peername") or ("unknown", 0)
+        self._caller = Caller(self._broker, ANONYMOUS, f"{host}:{port}")
+
+    def data_received(self, data: bytes) -> None:
+        self._heard = self._loop.time()
+        frames = self._connection.receive_data(data)
+        if frames or self._frame_began is None:
+            self._frame_began = self._heard if self._connection.incomplete else None
+        self._waiting.extend(frames)
+        self._serve()
+
+    def pause_writing(self) -> None:
+        self._writable = False
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        self._serve()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._closed = True
+        self._waiting.clear()
+        if self._pending is not None:
+            self._pending.cancel()
+        self._on_end(self)
+
+    def overdue(self, now: float) -> str | None:
+        """Why the connection should be closed by now, if it should."""
+        if self._pending is not None:
+            return None
+        if self._reading and self._frame_began is not None and now - self._frame_began > self._limits.frame:
+            return f"a request was not complete after {self._limits.frame:g} s"
+        if now - self._heard > self._limits.idle:
+            return f"idle for {self._limits.idle:g} s"
+        return None
+
+    def close(self, reason: str | None = None) -> None:
+        """Write what is due and end the connection, with one log line if there is a reason."""
+        if self._closed:
+            return
+        self._closed = True
+        self._waiting.clear()
+        if reason is not None:
+            log.warning("closed the connection of %s: %s", self.peer, reason)
+        self._transport.close()
+
+    def abort(self, reason: str) -> None:
+        """End the connection now: its client may not read what is due."""
+        self.close(reason)
+        self._transport.abort()
+
+    def _serve(self) -> None:
+        """Answer what waits, as far as it can be answered now."""
+        answers: list[bytes] = []
+        size = 0
+        refused: str | None = None
+        while self._waiting and self._pending is None and self._writable:
+            if len(answers) >= self._limits.burst or size >= self._limits.burst_bytes:
+                self._loop.call_soon(self._serve)
+                break
+            frame = self._waiting.popleft()
+            try:
+                answer = self._answer(frame, self._caller)
+            except DecodeError as error:
+                refused = str(error)
+                break
+            if isinstance(answer, bytes):
+                answers.append(self._connection.send_encoded(frame, answer))
+                size += len(answer)
+            else:
+                self._wait_for(frame, answer)
+        if answers and not self._closed:
+            self._transport.write(answers[0] if len(answers) == 1 else b"".join(answers))
+        self._settle(refused)
+
+    def _settle(self, refused: str | None) -> None:
+        """Close if nothing more can come, else read on or stop reading."""
+        error = self._connection.error
+        if refused is None and error is not None and not self._waiting and self._pending is None:
+            refused = str(error)
+        if refused is not None:
+            self.close(refused)
+        elif not self._transport.is_closing():
+            self._throttle()
+
+    def _throttle(self) -> None:
+        waiting = self._waiting
+        if self._reading:
+            if waiting and self._too_many():
+                self._reading = False
+                self._transport.pause_reading()
+        elif not waiting:
+            self._reading = True
+            self._transport.resume_reading()
+
+    def _too_many(self) -> bool:
+        limits = self._limits
+        return (
+            len(self._waiting) > limits.pipelined
+            or sum(len(frame.body) for frame in self._waiting) > limits.pipelined_bytes
+        )
+
+    def _wait_for(self, frame: RequestFrame, answer: Awaitable[bytes]) -> None:
+        self._pending = asyncio.ensure_future(answer)
+        self._pending.add_done_callback(lambda done: self._answered(frame, done))
+
+    def _answered(self, frame: RequestFrame, done: asyncio.Future[bytes]) -> None:
+        self._pending = None
+        if done.cancelled():
+            return
+        error = done.exception()
+        if error is None:
+            self._heard = self._loop.time()
+            if not self._closed:
+                self._transport.write(self._connection.send_encoded(frame, done.result()))
+            self._serve()
+        elif isinstance(error, DriverStoppedError):
+            self.close()
+        elif isinstance(error, DecodeError):
+            self.close(str(error))
+        else:
+            log.error("the answer to %s could not be made", self.peer, exc_info=error)
+            self.close()

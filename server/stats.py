@@ -1,0 +1,46 @@
+"""Plain counters, for the metrics page to read when it is asked for."""
+
+from collections import Counter, defaultdict
+
+
+class Counters:
+    """Implements `server.ports.Stats` by adding up. Seconds are sums; divide by the count beside them."""
+
+    def __init__(self) -> None:
+        self.requests: Counter[int] = Counter()
+        """By API key."""
+        self.errors: Counter[tuple[int, int]] = Counter()
+        """By API key and error code."""
+        self.decisions: Counter[str] = Counter()
+        """By the event's type."""
+        self.decision_seconds: defaultdict[str, float] = defaultdict(float)
+        self.commits = 0
+        self.committed_changes = 0
+        self.commit_seconds = 0.0
+        self.queue_length = 0
+        self.connections = 0
+        self.loop_lag_seconds = 0.0
+        """The last one measured."""
+
+    def request(self, api_key: int, error_code: int) -> None:
+        self.requests[api_key] += 1
+        if error_code:
+            self.errors[api_key, error_code] += 1
+
+    def decision(self, event: str, seconds: float) -> None:
+        self.decisions[event] += 1
+        self.decision_seconds[event] += seconds
+
+    def commit(self, changes: int, seconds: float) -> None:
+        self.commits += 1
+        self.committed_changes += changes
+        self.commit_seconds += seconds
+
+    def queue(self, length: int) -> None:
+        self.queue_length = length
+
+    def loop_lag(self, seconds: float) -> None:
+        self.loop_lag_seconds = seconds
+
+    def connection(self, change: int) -> None:
+        self.connections += change

@@ -1,0 +1,166 @@
+"""The controller, a store in memory and a backend, under a clock that tests move."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from backends.clock import ManualClock, settle
+from backends.embedded.cluster import EmbeddedCluster
+from backends.embedded.settings import Settings
+from backends.memory import MemoryStore
+from controller.errors import Outcome
+from controller.events import (
+    AlterReassignments,
+    AlterReply,
+    AlterRow,
+    AlterTopic,
+    CreateTopics,
+    DeleteTopics,
+    Event,
+    NewTopic,
+)
+from controller.machine import decide
+from controller.model import Partition, Reassignment, Replicas, TopicPartition
+from controller.port import Backend
+from controller.state import State
+from server.driver import Driver
+from tests.backends.local import LocalNetwork, NoStats
+from tests.builders import key
+
+SETTINGS = Settings(partition_bytes=1_000_000, network_bytes_per_second=1_000_000.0)
+"""A replica takes a second when it has a leader for itself."""
+
+
+class _Relay:
+    """Stands for the backend until it is made, which needs the driver."""
+
+    def __init__(self) -> None:
+        self.backend: Backend | None = None
+
+    def perform(self, effects: Sequence[Any]) -> None:
+        assert self.backend is not None
+        self.backend.perform(effects)
+
+
+class Embedded:
+    """One life of a controller with the embedded cluster; `restarted` begins the next one."""
+
+    def __init__(self, store: MemoryStore | None = None, settings: Settings = SETTINGS) -> None:
+        self.clock = ManualClock()
+        self.store = store or MemoryStore()
+        self.settings = settings
+        self.state = State()
+        self.state.apply(self.store.load())
+        relay = _Relay()
+        self.failures: list[BaseException] = []
+        self.driver = Driver(
+            self.state, self.store, relay, decide, stats=NoStats(), on_failure=self.failures.append
+        )
+        self.network = LocalNetwork(self.state, self.driver)
+        self.cluster = EmbeddedCluster(
+            settings,
+            self.state,
+            self.driver.submit,
+            self.network.listen,
+            connect=self.network.connect,
+            clock=self.clock,
+        )
+        relay.backend = self.cluster
+
+    async def start(self) -> "Embedded":
+        self.driver.start()
+        await self.cluster.start()
+        await settle()
+        return self
+
+    async def stop(self) -> None:
+        await self.cluster.stop()
+        await self.driver.stop()
+        self.network.off_loop.close()
+        assert self.failures == []
+
+    async def restarted(self, commits: int | None = None) -> "Embedded":
+        """Kill the process, then start again with what the first `commits` commits left."""
+        await self.stop()
+        kept = len(self.store.commits) if commits is None else commits
+        return await Embedded(self.store.survived(kept), self.settings).start()
+
+    async def do(self, event: Event) -> Any:
+        reply = await self.driver.submit(event)
+        await settle()
+        return reply
+
+    async def having(self, partitions: Mapping[str, Sequence[int]], **configs: str) -> None:
+        """Create topics with these replicas; partition names such as `foo-0`."""
+        topics: dict[str, dict[int, Replicas]] = {}
+        for name, replicas in partitions.items():
+            topic, index = key(name)
+            topics.setdefault(topic, {})[index] = tuple(replicas)
+        new = [
+            NewTopic(
+                name,
+                name.encode().ljust(16, b"\0")[:16],
+                assignments=rows,
+                configs={config.replace("_", "."): value for config, value in configs.items()},
+            )
+            for name, rows in topics.items()
+        ]
+        assert all(created.outcome.ok for created in await self.do(CreateTopics(new)))
+
+    async def alter(self, rows: Mapping[str, Sequence[int] | None]) -> list[Outcome]:
+        """Order targets, None to cancel; the outcomes in order."""
+        topics = [
+            AlterTopic(key(name).topic, [AlterRow(key(name).partition, None if to is None else tuple(to))])
+            for name, to in rows.items()
+        ]
+        reply: AlterReply = await self.do(AlterReassignments(topics))
+        assert reply.outcome.ok
+        return [outcome for topic in reply.topics for _, outcome in topic.rows]
+
+    async def delete(self, *topics: str) -> None:
+        assert all(outcome.ok for _, outcome in await self.do(DeleteTopics(topics)))
+
+    async def advance(self, seconds: float) -> None:
+        await self.clock.advance(seconds)
+
+    async def until(self, holds: Callable[[], bool], seconds: float = 60.0) -> float:
+        """Let time pass until it holds; return how long that took."""
+        began = self.clock.now()
+        while not holds():
+            assert self.clock.now() - began < seconds, "it never came true"
+            await self.clock.advance(self.settings.tick_seconds)
+        return self.clock.now() - began
+
+    async def until_idle(self, seconds: float = 60.0) -> float:
+        """Let time pass until nothing is being reassigned and all requests are answered."""
+        took = await self.until(lambda: not self.state.reassignments, seconds)
+        await settle()
+        return took
+
+    def __getitem__(self, name: str) -> Partition:
+        topic, index = key(name)
+        return self.state.partitions[topic][index]
+
+    def replicas(self, name: str) -> Replicas:
+        return self[name].replicas
+
+    def wanted(self, name: str) -> Reassignment | None:
+        return self.state.reassignments.get(key(name))
+
+    def hosts(self, name: str) -> set[int]:
+        """Brokers that have a log of the partition."""
+        wanted: TopicPartition = key(name)
+        return {n for n, b in self.cluster.brokers.items() if b.log_dirs.find(wanted) is not None}
+
+    def leaders(self, name: str) -> set[int]:
+        """Brokers that believe that they lead the partition."""
+        wanted = key(name)
+        return {
+            number
+            for number, broker in self.cluster.brokers.items()
+            if wanted in broker.replicas and broker.replicas[wanted].leader == number
+        }
+
+    def sent(self, kind: type, brokers: Iterable[int] = range(1, 100)) -> list[Any]:
+        """Requests of this class that went to these brokers."""
+        ports = {9091 + broker for broker in brokers}
+        return [message for port, message in self.network.requests if port in ports and type(message) is kind]

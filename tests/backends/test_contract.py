@@ -1,0 +1,183 @@
+"""What every backend must do with the controller's decisions, on each backend there is.
+
+A world is one life of a controller with its backend; see `tests.backends.harness`.
+"""
+
+from collections.abc import AsyncIterator, Callable, Coroutine
+
+import pytest
+
+from controller.model import NO_LEADER
+from tests.backends.harness import Embedded
+
+World = Embedded
+"""A union, when there is a second backend."""
+
+BACKENDS: dict[str, Callable[[], Coroutine[None, None, World]]] = {"embedded": lambda: Embedded().start()}
+
+
+@pytest.fixture(params=BACKENDS)
+async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    world = await BACKENDS[request.param]()
+    yield world
+    await world.stop()
+
+
+async def test_a_move_ends_at_its_target_and_leaves_nothing_behind(world: World) -> None:
+    await world.having({"foo-0": [1, 2, 3]})
+    await world.alter({"foo-0": [4, 5, 6]})
+    assert world.replicas("foo-0") == (4, 5, 6, 1, 2, 3)
+    assert 2 < await world.until_idle() < 10
+    assert world.replicas("foo-0") == (4, 5, 6)
+    assert set(world["foo-0"].isr) == {4, 5, 6}
+    assert world.hosts("foo-0") == {4, 5, 6}
+    assert world.leaders("foo-0") == {world["foo-0"].leader}
+
+
+async def test_many_moves_run_side_by_side(world: World) -> None:
+    await world.having({f"foo-{n}": [1, 2] for n in range(20)})
+    await world.alter({f"foo-{n}": [2, 3 + n % 4] for n in range(20)})
+    await world.until_idle(120)
+    assert {world.replicas(f"foo-{n}") for n in range(20)} == {(2, 3), (2, 4), (2, 5), (2, 6)}
+    assert world.hosts("foo-5") == {2, 4}
+
+
+async def test_a_reorder_moves_no_data_and_ends_at_once(world: World) -> None:
+    await world.having({"foo-0": [1, 2, 3]})
+    await world.alter({"foo-0": [3, 1, 2]})
+    assert world.wanted("foo-0") is None
+    assert world.replicas("foo-0") == (3, 1, 2)
+    assert world["foo-0"].leader == 1
+
+
+async def test_after_a_reorder_the_isr_can_still_change(world: World) -> None:
+    await world.having({"foo-0": [1, 2, 3]})
+    await world.alter({"foo-0": [3, 1, 2]})
+    await world.alter({"foo-0": [1, 2, 4]})
+    await world.until_idle()
+    assert set(world["foo-0"].isr) == {1, 2, 4}
+
+
+async def test_fewer_replicas_are_there_at_once(world: World) -> None:
+    await world.having({"foo-0": [1, 2, 3]})
+    await world.alter({"foo-0": [3]})
+    assert world.wanted("foo-0") is None
+    assert world.hosts("foo-0") == world.leaders("foo-0") == {3}
+
+
+async def test_more_replicas_keep_the_leader(world: World) -> None:
+    await world.having({"foo-0": [1]})
+    await world.alter({"foo-0": [1, 2, 3]})
+    await world.until_idle()
+    assert (world["foo-0"].leader, set(world["foo-0"].isr)) == (1, {1, 2, 3})
+
+
+async def test_a_cancel_restores_the_order_and_drops_what_had_arrived(world: World) -> None:
+    await world.having({"foo-0": [1, 2, 3]})
+    await world.alter({"foo-0": [3, 4, 2]})
+    await world.advance(0.5)
+    assert 4 in world.hosts("foo-0")
+    await world.alter({"foo-0": None})
+    assert world.replicas("foo-0") == (1, 2, 3)
+    assert world.hosts("foo-0") == {1, 2, 3}
+
+
+async def test_an_override_leads_to_the_newer_target(world: World) -> None:
+    await world.having({"foo-0": [1, 2]})
+    await world.alter({"foo-0": [3, 4]})
+    await world.advance(0.5)
+    await world.alter({"foo-0": [4, 5]})
+    await world.until_idle()
+    assert world.replicas("foo-0") == (4, 5)
+    assert world.hosts("foo-0") == {4, 5}
+
+
+async def test_a_replica_that_is_ordered_again_just_after_its_cancel_stays(world: World) -> None:
+    await world.having({"foo-0": [1, 2]})
+    await world.alter({"foo-0": [1, 3]})
+    await world.alter({"foo-0": None})
+    await world.alter({"foo-0": [1, 3]})
+    await world.until_idle()
+    assert world.hosts("foo-0") == {1, 3}
+
+
+async def test_a_move_waits_for_a_new_replica_that_dies_and_returns(world: World) -> None:
+    await world.having({"foo-0": [1, 2]})
+    await world.alter({"foo-0": [1, 3]})
+    await world.advance(0.3)
+    await world.cluster.stop_broker(3, controlled=False)
+    await world.advance(5)
+    assert world.wanted("foo-0") is not None
+    await world.cluster.start_broker(3)
+    await world.until_idle()
+    assert world.hosts("foo-0") == {1, 3}
+
+
+async def test_a_move_goes_on_under_a_new_leader_when_the_old_one_dies(world: World) -> None:
+    await world.having({"foo-0": [1, 2]})
+    await world.alter({"foo-0": [3, 4]})
+    await world.advance(0.3)
+    await world.cluster.stop_broker(1, controlled=False)
+    await world.until_idle()
+    assert set(world["foo-0"].isr) == {3, 4}
+    await world.cluster.start_broker(1)
+    await world.advance(1)
+    assert world.hosts("foo-0") == {3, 4}
+
+
+async def test_a_partition_without_a_live_replica_comes_back_with_its_broker(world: World) -> None:
+    await world.having({"foo-0": [1]})
+    await world.alter({"foo-0": [2]})
+    await world.advance(0.3)
+    await world.cluster.stop_broker(1, controlled=False)
+    assert world["foo-0"].leader == NO_LEADER
+    await world.advance(2)
+    await world.cluster.start_broker(1)
+    await world.until_idle()
+    assert world.hosts("foo-0") == world.leaders("foo-0") == {2}
+
+
+async def test_a_broker_that_stops_in_order_hands_its_leaderships_over(world: World) -> None:
+    await world.having({"foo-0": [1, 2], "foo-1": [2, 1]})
+    await world.cluster.stop_broker(1, controlled=True)
+    assert (world["foo-0"].leader, world["foo-0"].isr) == (2, (2,))
+    await world.cluster.start_broker(1)
+    await world.until(lambda: set(world["foo-0"].isr) == {1, 2} == set(world["foo-1"].isr))
+
+
+async def test_a_topic_deleted_while_it_moves_goes_when_it_has_stopped(world: World) -> None:
+    await world.having({"foo-0": [1, 2]})
+    await world.alter({"foo-0": [3, 4]})
+    await world.delete("foo")
+    await world.advance(0.5)
+    assert world.hosts("foo-0") == {1, 2, 3, 4}
+    await world.until(lambda: "foo" not in world.state.topics)
+    await world.advance(0.1)
+    assert world.hosts("foo-0") == set()
+
+
+async def test_a_topic_made_anew_under_an_old_name_keeps_its_replicas(world: World) -> None:
+    await world.having({"foo-0": [1, 2]})
+    await world.alter({"foo-0": [2, 1]})
+    await world.delete("foo")
+    await world.having({"foo-0": [2, 3]})
+    await world.advance(1)
+    assert world.hosts("foo-0") == {2, 3}
+    assert world.leaders("foo-0") == {2}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_controller_killed_after_any_commit_goes_on_where_it_was(backend: str) -> None:
+    world = await BACKENDS[backend]()
+    await world.having({"foo-0": [1, 2, 3], "foo-1": [2, 3, 4]})
+    accepted = len(world.store.commits) + 1
+    await world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
+    await world.until_idle()
+    for commits in range(accepted, len(world.store.commits) + 1):
+        again = await Embedded(world.store.survived(commits)).start()
+        await again.until_idle()
+        await again.advance(1)
+        for name in ("foo-0", "foo-1"):
+            assert again.hosts(name) == {4, 5, 6} == set(again[name].isr)
+        await again.stop()
+    await world.stop()

@@ -1,0 +1,77 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.lang.reflect.InvocationTargetException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.common.utils.Exit;
+
+/**
+ * Runs Kafka's command line tools one after another in one JVM, since each start of a JVM costs a second or more.
+ *
+ * A line {"main": CLASS, "args": [...]} on stdin is answered by a line {"exit": N, "stdout": ..., "stderr": ...}.
+ */
+public class ToolHost {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final ByteArrayOutputStream STDOUT = new ByteArrayOutputStream();
+    private static final ByteArrayOutputStream STDERR = new ByteArrayOutputStream();
+
+    /** Thrown in place of the end of the process, so that a tool still closes what it opened on its way out. */
+    private static class ExitRequested extends Error {
+    }
+
+    /** What the tool had printed when it asked to exit; some catch what is thrown then, complain, and ask again. */
+    private static Map<String, Object> outcome;
+
+    public static void main(String[] args) throws Exception {
+        PrintStream replies = System.out;
+        // Set once and emptied before each run: Scala's library keeps the stream that it finds first.
+        System.setOut(new PrintStream(STDOUT, true, "UTF-8"));
+        System.setErr(new PrintStream(STDERR, true, "UTF-8"));
+        Exit.Procedure refuse = (status, message) -> {
+            if (message != null) {
+                System.err.println(message);
+            }
+            end(status);
+            throw new ExitRequested();
+        };
+        Exit.setExitProcedure(refuse);
+        Exit.setHaltProcedure(refuse);
+        BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, "UTF-8"));
+        for (String line = requests.readLine(); line != null; line = requests.readLine()) {
+            replies.println(JSON.writeValueAsString(run(JSON.readTree(line))));
+        }
+    }
+
+    private static Map<String, Object> run(JsonNode request) throws Exception {
+        List<String> args = new ArrayList<>();
+        request.get("args").forEach(arg -> args.add(arg.asText()));
+        STDOUT.reset();
+        STDERR.reset();
+        outcome = null;
+        try {
+            Class<?> tool = Class.forName(request.get("main").asText());
+            tool.getMethod("main", String[].class).invoke(null, (Object) args.toArray(new String[0]));
+            end(0);
+        } catch (InvocationTargetException thrown) {
+            if (outcome == null) {
+                thrown.getCause().printStackTrace();
+                end(1);
+            }
+        }
+        return outcome;
+    }
+
+    private static void end(int status) {
+        if (outcome == null) {
+            String stdout = STDOUT.toString(StandardCharsets.UTF_8);
+            String stderr = STDERR.toString(StandardCharsets.UTF_8);
+            outcome = Map.of("exit", status, "stdout", stdout, "stderr", stderr);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+"""Our two small Java programs as Python objects: the host of Kafka's command line tools, and the shell of its Admin client."""
+
+import json
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from threading import Timer
+from typing import Any, NamedTuple, Self
+
+from tools.java import java_command
+
+HERE = Path(__file__).parent
+
+MAIN_CLASSES = {
+    "reassign": "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
+    "topics": "org.apache.kafka.tools.TopicCommand",
+    "configs": "kafka.admin.ConfigCommand",
+    "leader-election": "org.apache.kafka.tools.LeaderElectionCommand",
+    "log-dirs": "org.apache.kafka.tools.LogDirsCommand",
+}
+
+TOOL_VERSIONS = ("4.3", "3.9")
+
+
+class JavaProgram:
+    """A Java process that answers each line of JSON with one; a context manager that ends the process."""
+
+    def __init__(self, class_path: str, source: str, *arguments: str) -> None:
+        self._process = subprocess.Popen(
+            java_command(class_path, str(HERE / source), *arguments),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate(timeout=20)
+
+    def ask(self, request: Mapping[str, Any], timeout: float = 40) -> dict[str, Any]:
+        """The answer; raises EOFError where the program ends, or is ended after `timeout` seconds, without one."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        deadline = Timer(timeout, self._process.kill)
+        deadline.start()
+        try:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        finally:
+            deadline.cancel()
+        if not line:
+            raise EOFError(f"no answer within {timeout} s to {request}")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+class Ran(NamedTuple):
+    """What a command line tool printed, and its exit code."""
+
+    stdout: str
+    stderr: str
+    exit_code: int
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of stdout that are not empty."""
+        return [line for line in self.stdout.splitlines() if line.strip()]
+
+
+class Tools(JavaProgram):
+    """Kafka's command line tools of one version."""
+
+    def __init__(self, version: str) -> None:
+        super().__init__(f"tools-{version}", "ToolHost.java")
+        self.version = version
+
+    def run(self, tool: str, *arguments: str) -> Ran:
+        """Runs a tool by the name of its script without `kafka-`, e.g. `run("topics", "--list", ...)`."""
+        answer = self.ask({"main": MAIN_CLASSES[tool], "args": list(arguments)})
+        return Ran(answer["stdout"], answer["stderr"], answer["exit"])
+
+
+class AdminError(Exception):
+    """The Java Admin client's future failed; the arguments are the class of its exception and the message."""
+
+
+class JavaAdmin(JavaProgram):
+    """The Java Admin client; the requests are those of AdminShell.java."""
+
+    def __init__(self, bootstrap: str) -> None:
+        super().__init__("tools-4.3", "AdminShell.java", bootstrap)
+
+    def do(self, name: str, /, **request: Any) -> Any:
+        """The value; raises AdminError."""
+        outcome = self.ask({"do": name, **request})
+        if "error" in outcome:
+            raise AdminError(outcome["error"], outcome["message"])
+        return outcome["value"]

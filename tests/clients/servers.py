@@ -1,0 +1,58 @@
+"""The two kinds of server that the scenarios run against: reassignd with its embedded cluster, and a real Kafka 4.1."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from kafka import KafkaProducer
+
+from bench.peer import running_kafka
+from tools.processes import Reassignd, free_ports
+
+PARTITION_BYTES = 200_000
+"""The size of each partition: minutes under the throttle that holds moves in flight, next to nothing without one."""
+
+EMBEDDED_OVERRIDES = {
+    "embedded.partition.bytes": str(PARTITION_BYTES),
+    "embedded.produce.bytes.per.second": "0",
+    "embedded.network.bytes.per.second": "100000000",
+}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server under test. Where the two kinds differ on purpose, a test looks at `kind`."""
+
+    kind: Literal["reassignd", "kafka"]
+    bootstrap: str
+
+    def fill(self, topic: str, partitions: int) -> None:
+        """Gives each partition PARTITION_BYTES. The embedded cluster's have them from the start."""
+        if self.kind == "reassignd":
+            return
+        producer = KafkaProducer(bootstrap_servers=self.bootstrap, acks="all")
+        for partition in range(partitions):
+            for _ in range(PARTITION_BYTES // 8_000):
+                producer.send(topic, value=bytes(8_000), partition=partition)
+        producer.flush()
+        producer.close()
+
+
+def embedded(data_dir: Path) -> Reassignd:
+    """A reassignd with partitions of that size, not started yet."""
+    return Reassignd(data_dir, EMBEDDED_OVERRIDES)
+
+
+@contextlib.contextmanager
+def running_server(kind: str, folder: Path) -> Iterator[Server]:
+    """A server of that kind, with its files in the folder, for the length of a `with`."""
+    if kind == "kafka":
+        with running_kafka(brokers=4, first_port=free_ports(5), folder=folder) as kafka:
+            yield Server("kafka", kafka.bootstrap)
+    else:
+        reassignd = embedded(folder / "data")
+        reassignd.start()
+        yield Server("reassignd", reassignd.bootstrap)
+        assert reassignd.stop() == 0

@@ -1,0 +1,300 @@
+"""Doing what a case says: a world from `given`, and one method for each thing that can be done to it."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from controller.election import after_loss, first_eligible
+from controller.errors import Error, Outcome
+from controller.events import (
+    AlterReassignments,
+    AlterReply,
+    AlterRow,
+    AlterTopic,
+    CreatePartitions,
+    DeleteTopics,
+    ElectionType,
+    ElectLeaders,
+    NewPartitions,
+)
+from controller.model import NO_LEADER, Partition, Replicas
+from controller.views import counts, ongoing
+from protocol.apis import ApiKey
+from protocol.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from protocol.messages.list_partition_reassignments_request import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+)
+from server import handlers
+from server.authorizer import ANONYMOUS, CLUSTER, AclTable, Operation
+from server.registry import ROUTES, Route
+from tests.builders import World, key, partition
+
+GIVEN = {
+    "brokers",
+    "live",
+    "fenced",
+    "shutting_down",
+    "not_acceptable_leaders",
+    "acceptable_leaders",
+    "partitions",
+    "topics_queued_for_deletion",
+    "topic_config",
+    "acls",
+    "replica_states",
+}
+
+Json = Any
+
+_DENIED = Error.CLUSTER_AUTHORIZATION_FAILED
+
+
+class NotOurs(Exception):  # noqa: N818
+    """The case is about a part that the core does not have; not an error."""
+
+
+class Reply(NamedTuple):
+    """The answer to one action; `rows` by partition or topic name, `listed` by topic and partition."""
+
+    top: Outcome
+    rows: Mapping[str, Outcome] = {}
+    count: int = 0
+    echoed: Sequence[str] = ()
+    listed: Mapping[str, Json] | None = None
+
+
+class Played:
+    """A case after all its actions: the replies, the partitions after each, and what else was found."""
+
+    def __init__(self, given: Mapping[str, Json], actions: Sequence[Mapping[str, Json]]) -> None:
+        for name in given.keys() - GIVEN:
+            raise NotOurs(name)
+        self.given = given
+        self.world = _world(given)
+        self.began = self._partitions()
+        self.replies: list[Reply] = []
+        self.after: list[dict[str, Partition]] = []
+        self.found: dict[str, Json] = {}
+        for action in actions:
+            self.replies.append(self._act(action))
+            self.after.append(self._partitions())
+
+    @property
+    def only(self) -> str:
+        """The name of the one partition that the case is about."""
+        (name,) = self.began
+        return name
+
+    def _partitions(self) -> dict[str, Partition]:
+        return {str(now.key): now for now in self.world.state.all_partitions()}
+
+    def _act(self, action: Mapping[str, Json]) -> Reply:
+        verb = str(action["api"]) if "api" in action else action.get("event", next(iter(action)))
+        if verb not in _VERBS:
+            raise NotOurs(verb)
+        return _VERBS[verb](self, action)
+
+    def _allows(self, api: ApiKey) -> bool:
+        """Whether the access rules of the case, if it has any, allow the request."""
+        handlers.load()
+        route = ROUTES[api]
+        self.found["needs"] = f"{_operation(route).name} on {CLUSTER.kind.name} {CLUSTER.name}"
+        rules = [(ANONYMOUS, Operation[rule.split()[0]], CLUSTER) for rule in self.given.get("acls", ())]
+        allowed = AclTable(rules).allows(ANONYMOUS, _operation(route), CLUSTER)
+        return allowed or "acls" not in self.given
+
+    def alter(self, action: Mapping[str, Json]) -> Reply:
+        orders = list(_orders(action))
+        if not self._allows(ApiKey.ALTER_PARTITION_REASSIGNMENTS):
+            return _refused_alter(orders)
+        reply: AlterReply = self.world.do(AlterReassignments(orders)).reply
+        rows = {f"{topic}-{n}": outcome for topic, all_ in reply.topics for n, outcome in all_}
+        size = sum(len(all_) for _, all_ in reply.topics)
+        return Reply(reply.outcome, rows, size, [topic for topic, _ in reply.topics])
+
+    def list_(self, action: Mapping[str, Json]) -> Reply:
+        if not self._allows(ApiKey.LIST_PARTITION_REASSIGNMENTS):
+            return _refused_list(action["topics"])
+        listed: dict[str, Json] = {}
+        for row in ongoing(self.world.state, action["topics"]):
+            listed.setdefault(row.topic, {})[str(row.partition)] = _listed(
+                row.replicas, row.adding, row.removing
+            )
+        return Reply(Outcome(), listed=listed)
+
+    def isr_change(self, action: Mapping[str, Json]) -> Reply:
+        outcome = self.world.isr(action.get("partition") or self.only, action["isr"])
+        self.found["alter_partition_answer"] = f"{outcome.error.name} ({outcome.error})"
+        return Reply(outcome)
+
+    def merge(self, action: Mapping[str, Json]) -> Reply:
+        return self.alter({"entries": [[*key(self.only), action["merge"]["target"]]]})
+
+    def revert(self, action: Mapping[str, Json]) -> Reply:
+        """Cancel; if that would be unclean, allow it and cancel again."""
+        outcome = self.world.alter({action["revert"]: None})[action["revert"]]
+        self.found["unclean"] = outcome.error is Error.INVALID_REPLICA_ASSIGNMENT
+        if self.found["unclean"]:
+            self.world.configured("unclean.leader.election.enable", "true", key(action["revert"]).topic)
+            outcome = self.world.alter({action["revert"]: None})[action["revert"]]
+        return Reply(outcome)
+
+    def elect(self, action: Mapping[str, Json]) -> Reply:
+        """One election among the given replicas; who leads, and who is in sync then."""
+        replicas, isr = tuple(action["list"]), tuple(action["isr"])
+        live = action.get("live", action.get("live_or_shutting"))
+        asked = Partition("t", 0, replicas, isr, NO_LEADER)
+        world = World(replicas, live=live)
+        if action["elect"] == "reassign":
+            asked = asked._replace(leader=first_eligible(replicas, isr, live))
+        elif action["elect"] == "offline":
+            asked = after_loss(asked, live, unclean=action["unclean"])
+        elif action["elect"] == "preferred":
+            world.having(asked).do(ElectLeaders(ElectionType.PREFERRED, None))
+            asked = world["t-0"]
+        else:
+            world.having(asked._replace(leader=replicas[0]))
+            for broker in action["shutting"]:
+                world.shut_down(broker)
+            asked = world["t-0"]
+        self.found["leader"] = None if asked.leader == NO_LEADER else asked.leader
+        self.found["isr"] = list(asked.isr)
+        return Reply(Outcome())
+
+    def elect_preferred(self, _: Mapping[str, Json]) -> Reply:
+        self.world.do(ElectLeaders(ElectionType.PREFERRED, None))
+        return Reply(Outcome())
+
+    def create_partitions(self, action: Mapping[str, Json]) -> Reply:
+        wanted = [NewPartitions(topic, total) for topic, total in action["create"].items()]
+        return Reply(Outcome(), rows=dict(self.world.do(CreatePartitions(wanted)).reply))
+
+    def delete_topic(self, action: Mapping[str, Json]) -> Reply:
+        return Reply(Outcome(), rows=dict(self.world.do(DeleteTopics([action["topic"]])).reply))
+
+    def broker_down(self, action: Mapping[str, Json]) -> Reply:
+        self.world.stop(action["broker"])
+        return Reply(Outcome())
+
+    def broker_up(self, action: Mapping[str, Json]) -> Reply:
+        self.world.start(action["broker"])
+        return Reply(Outcome())
+
+    def read(self, action: Mapping[str, Json]) -> Reply:
+        now = self.world[self.only]
+        self.found |= {
+            "UnderReplicated": int(now.under_replicated),
+            "ReplicasCount": len(now.current),
+            "ReassigningPartitions": counts(self.world.state).reassigning,
+        }
+        if action["read"] not in self.found:
+            raise NotOurs(action["read"])
+        return Reply(Outcome())
+
+
+_VERBS: dict[str, Callable[[Played, Mapping[str, Json]], Reply]] = {
+    "45": Played.alter,
+    "46": Played.list_,
+    "43": Played.elect_preferred,
+    "37": Played.create_partitions,
+    "isr_change": Played.isr_change,
+    "alter_partition": Played.isr_change,
+    "broker_down": Played.broker_down,
+    "broker_up": Played.broker_up,
+    "delete_topic": Played.delete_topic,
+    "merge": Played.merge,
+    "revert": Played.revert,
+    "elect": Played.elect,
+    "read": Played.read,
+}
+
+
+def _world(given: Mapping[str, Json]) -> World:
+    live = set(given["live"]) - {*given.get("fenced", ()), *given.get("not_acceptable_leaders", ())}
+    live &= set(given.get("acceptable_leaders", live))
+    world = World(given["brokers"], live=live)
+    world.state.shutting_down.update(given.get("shutting_down", ()))
+    for name, fields in given["partitions"].items():
+        world.having(*_partitions(name, fields))
+    for topic in given.get("topics_queued_for_deletion", ()):
+        world.put(world.state.topics[topic]._replace(deleting=True))
+    for topic, values in given.get("topic_config", {}).items():
+        for config, value in values.items():
+            world.configured(config, value, topic)
+    return world
+
+
+def _partitions(name: str, fields: Json) -> Iterator[Partition]:
+    """One partition, or many alike: "10001 partitions on [0,1]"."""
+    if isinstance(fields, str):
+        count, replicas = _many(fields)
+        for number in range(count):
+            yield partition(f"{_topic(name)}-{number}", replicas)
+    else:
+        tuples = {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
+        yield partition(name, **tuples)
+
+
+def _topic(name: str) -> str:
+    """The topic of `big-*`."""
+    return name.rpartition("-")[0]
+
+
+def _orders(action: Mapping[str, Json]) -> Iterator[AlterTopic]:
+    for topic, number, replicas in action.get("entries", ()):
+        yield AlterTopic(topic, [AlterRow(number, tuple(replicas))])
+    for topic, rows in action.get("topics", {}).items():
+        if isinstance(rows, str):
+            count, target = _many(rows)
+            yield AlterTopic(topic, [AlterRow(number, target) for number in range(count)])
+        else:
+            yield AlterTopic(
+                topic, [AlterRow(int(n), None if to is None else tuple(to)) for n, to in rows.items()]
+            )
+
+
+def _many(words: str) -> tuple[int, tuple[int, ...]]:
+    count, *replicas = map(int, re.findall(r"\d+", words))
+    return count, tuple(replicas)
+
+
+def _operation(route: Route) -> Operation:
+    assert route.operation is not None
+    return route.operation
+
+
+def _listed(replicas: Replicas, adding: Replicas, removing: Replicas) -> dict[str, Json]:
+    return {"replicas": list(replicas), "adding": list(adding), "removing": list(removing)}
+
+
+def _refused_alter(orders: Sequence[AlterTopic]) -> Reply:
+    topics = [
+        ReassignableTopic(topic, [ReassignablePartition(row.partition, row.replicas) for row in rows or ()])
+        for topic, rows in orders
+    ]
+    request = AlterPartitionReassignmentsRequest(topics=topics)
+    response = ROUTES[ApiKey.ALTER_PARTITION_REASSIGNMENTS].refuse(request, _DENIED, None)
+    rows = {
+        f"{topic.name}-{row.partition_index}": Outcome(row.error_code, row.error_message)
+        for topic in response.responses
+        for row in topic.partitions
+    }
+    return Reply(Outcome(response.error_code), rows, len(rows), [topic.name for topic in response.responses])
+
+
+def _refused_list(topics: Mapping[str, Sequence[int]]) -> Reply:
+    asked = [ListPartitionReassignmentsTopics(topic, numbers) for topic, numbers in topics.items()]
+    request = ListPartitionReassignmentsRequest(topics=asked)
+    response = ROUTES[ApiKey.LIST_PARTITION_REASSIGNMENTS].refuse(request, _DENIED, None)
+    listed = {
+        topic.name: {
+            str(row.partition_index): _listed(row.replicas, row.adding_replicas, row.removing_replicas)
+            for row in topic.partitions
+        }
+        for topic in response.topics
+    }
+    return Reply(Outcome(response.error_code), listed=listed)

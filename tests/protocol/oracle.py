@@ -1,0 +1,72 @@
+"""kafka-python's codec as an oracle: its classes straight from the schema files, without its own patches."""
+
+import warnings
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+from protocol.generate import KAFKA_PYTHON, kafka_python, snake_case
+from protocol.schema import Message
+
+with warnings.catch_warnings():
+    # kafka-python reads its schemas by a deprecated function.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from kafka.protocol.api_header import ResponseClassRegistry
+    from kafka.protocol.api_message import ApiMessage
+
+
+@cache
+def peer_class(name: str) -> Any:
+    """Return kafka-python's class for the message `name`: over its own schema if it has one, else over ours."""
+    is_theirs = (kafka_python() / KAFKA_PYTHON / f"{name}.json").exists()
+
+    def json_patch(_: type, schema: Any) -> Any:
+        # A field called Type would hide an attribute of the base class.
+        for field in schema["fields"]:
+            field["name"] = "TypeOf" if field["name"] == "Type" else field["name"]
+        return schema
+
+    # Its client finds response classes in this registry: a class of ours must not stay there.
+    registry = ResponseClassRegistry._response_class_registry
+    before = dict(registry)
+    attributes: dict[str, Any] = {"json_patch": classmethod(json_patch)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        made = type(ApiMessage)(name, (ApiMessage,), attributes, load_json=None if is_theirs else "schemas")
+    registry.clear()
+    registry.update(before)
+    return made
+
+
+def peer_bytes(schema: Message, version: int, message: Any) -> bytes:
+    """Return the bytes that kafka-python makes of `message`."""
+    peer = peer_class(schema.root.__name__)
+    encoded: bytes = _peer_struct(peer, peer._struct, version, message).encode(version=version)
+    return encoded
+
+
+def _peer_struct(data_class: Any, struct: Any, version: int, row: Any) -> Any:
+    values = {}
+    for field in struct.fields.values():
+        name = snake_case(field._name).replace("type_of", "type")
+        if field.for_version_q(version):
+            values[field.name] = _peer_value(field, version, getattr(row, _ours(name, row)))
+    return data_class(version=version, **values)
+
+
+def _ours(name: str, row: Any) -> str:
+    return name if name in row._fields else f"{name}_"
+
+
+def _peer_value(field: Any, version: int, value: Any) -> Any:
+    if value is None:
+        return None
+    if field.is_struct_array():
+        return [_peer_struct(field.data_class, field.array_of, version, row) for row in value]
+    if field.is_struct():
+        return _peer_struct(field.data_class, field, version, value)
+    if field._type_str == "uuid":
+        return UUID(bytes=value)
+    if field._type_str == "[]uuid":
+        return [UUID(bytes=element) for element in value]
+    return list(value) if field._type_str.startswith("[]") else value

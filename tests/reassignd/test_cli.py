@@ -1,0 +1,119 @@
+from pathlib import Path
+
+import pytest
+
+from reassignd import __version__, cli, serve
+from reassignd.config import Settings
+from reassignd.errors import CommandError
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Settings, bool]]:
+    """What `serve` was asked to serve, instead of doing so."""
+    asked: list[tuple[Settings, bool]] = []
+
+    def run(settings: Settings, *, demo_topics: bool) -> None:
+        asked.append((settings, demo_topics))
+
+    monkeypatch.setattr(serve, "run", run)
+    return asked
+
+
+def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    """Exit code and what stands on stderr, one line of it."""
+    code = cli.main(arguments)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    return code, err.strip()
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"reassignd {__version__}\n"
+
+
+def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--help"]) == 0
+    assert "serve" in capsys.readouterr().out
+
+
+def test_without_arguments_the_defaults_are_served(served: list[tuple[Settings, bool]]) -> None:
+    assert cli.main(["serve"]) == 0
+    [(settings, demo_topics)] = served
+    assert (str(settings.listener), settings.embedded_brokers, demo_topics) == ("127.0.0.1:9092", 6, False)
+
+
+def test_every_flag_sets_its_key(served: list[tuple[Settings, bool]]) -> None:
+    places = ["--listener", "[::1]:1", "--http", "h:2", "--data-dir", "d"]
+    ways = ["--backend", "embedded", "--brokers", "3", "--log-format", "json", "--demo-topics"]
+    cli.main(["serve", *places, *ways])
+    [(settings, demo_topics)] = served
+    assert (settings.embedded_brokers, str(settings.listener), str(settings.http_listener)) == (
+        3,
+        "[::1]:1",
+        "h:2",
+    )
+    assert (settings.data_dir, settings.log_format, demo_topics) == (Path("d"), "json", True)
+
+
+def test_an_override_counts_before_the_file_and_a_flag_before_both(
+    served: list[tuple[Settings, bool]], tmp_path: Path
+) -> None:
+    file = tmp_path / "some.properties"
+    file.write_text("embedded.brokers=1\nembedded.racks=1\nlog.level=WARN\n")
+    overrides = ["--override", "embedded.brokers=2", "--override", "embedded.racks=2"]
+    cli.main(["serve", "--brokers", "4", "--config", str(file), *overrides])
+    [(settings, _)] = served
+    assert (settings.embedded_brokers, settings.embedded_racks, settings.log_level) == (4, 2, "WARN")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (
+            ["serve", "--brokers", "0"],
+            "--brokers: '0' is not valid for embedded.brokers: expected an integer in",
+        ),
+        (
+            ["serve", "--override", "lissener=x:1"],
+            "--override: unknown key 'lissener'; the nearest known one is",
+        ),
+        (["serve", "--override", "listener"], "--override listener: expected key=value"),
+        (
+            ["serve", "--config", "no/such.properties"],
+            "cannot read no/such.properties: No such file or directory",
+        ),
+        (["serve", "--brokrs", "3"], "No such option '--brokrs'. Did you mean '--brokers'?"),
+        (["serve", "extra"], "Got unexpected extra argument (extra)"),
+        (["sevre"], "No such command 'sevre'."),
+        ([], "Missing command."),
+    ],
+)
+def test_what_is_not_understood_exits_with_2_and_one_line(
+    arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, line = complaint(capsys, *arguments)
+    assert code == 2
+    assert line.startswith(f"reassignd: {expected}")
+
+
+def test_a_failure_exits_with_1_and_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(_: Settings, *, demo_topics: bool) -> None:
+        raise CommandError(f"no luck\nwith demo_topics={demo_topics}")
+
+    monkeypatch.setattr(serve, "run", run)
+    assert complaint(capsys, "serve") == (1, "reassignd: no luck with demo_topics=False")
+
+
+def test_an_interrupt_before_the_server_takes_signals_exits_with_1(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(_: Settings, *, demo_topics: bool) -> None:
+        raise KeyboardInterrupt(demo_topics)
+
+    monkeypatch.setattr(serve, "run", run)
+    assert cli.main(["serve"]) == 1
+    assert capsys.readouterr().err.strip() == "reassignd: interrupted"

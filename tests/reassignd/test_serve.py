@@ -1,0 +1,164 @@
+"""`reassignd serve` as its users have it: a process with a data directory, an exit code and lines to read."""
+
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Timer
+
+import pytest
+
+PATIENCE_SECONDS = 20
+STOP_SECONDS = 5
+
+Start = Callable[..., "Served"]
+
+
+class Served:
+    """A process, and the line that it said first: `ready: …`, or nothing when it ended before."""
+
+    def __init__(self, data_dir: Path, *arguments: str, http: str = "127.0.0.1:0") -> None:
+        places = ["--listener", "127.0.0.1:0", "--http", http, "--data-dir", str(data_dir)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "reassignd", "serve", "--brokers", "2", *places, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        deadline = Timer(PATIENCE_SECONDS, self.process.kill)
+        deadline.start()
+        self.line = self.process.stdout.readline()
+        deadline.cancel()
+
+    def end(self, by: signal.Signals | None = None) -> tuple[int, str, str]:
+        """Exit code, and what else it said on stdout and stderr."""
+        if by is not None:
+            self.process.send_signal(by)
+        out, err = self.process.communicate(timeout=STOP_SECONDS)
+        return self.process.returncode, out, err
+
+    def complaint(self) -> str:
+        """The one line on stderr of a process that failed."""
+        code, out, err = self.end()
+        assert (self.line, code, out) == ("", 1, "")
+        [line] = err.splitlines()
+        assert line.startswith("reassignd: ")
+        return line.removeprefix("reassignd: ")
+
+    def get(self, path: str) -> str:
+        """The page of the HTTP listener, whose address the ready line tells."""
+        place = self.line.partition("http http://")[2].partition(",")[0]
+        with urllib.request.urlopen(f"http://{place}{path}", timeout=PATIENCE_SECONDS) as page:
+            text: str = page.read().decode()
+            return text
+
+    def metric(self, name: str) -> float:
+        """The value of a metric without labels."""
+        [line] = [line for line in self.get("/metrics").splitlines() if line.startswith(f"{name} ")]
+        return float(line.split()[1])
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts a process on the test's own data directory; what runs in the end is killed."""
+    started: list[Served] = []
+
+    def start(*arguments: str, http: str = "127.0.0.1:0") -> Served:
+        started.append(Served(tmp_path / "data", *arguments, http=http))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.process.kill()
+        each.process.communicate()
+
+
+TOPICS = "kafka_controller_kafkacontroller_globaltopiccount"
+
+
+def test_the_ready_line_names_listeners_http_and_data(start: Start, tmp_path: Path) -> None:
+    served = start()
+    head, http, data = served.line.strip().split(", ")
+    first, second = head.removeprefix("ready: brokers ").split(",")
+    for place in (first, second, http.removeprefix("http http://")):
+        host, port = place.split(":")
+        socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS).close()
+    assert data == f"data in {tmp_path / 'data'}"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_it_with_exit_code_0(start: Start, number: signal.Signals) -> None:
+    code, out, err = start().end(number)
+    assert (code, out) == (0, "")
+    assert f"stopping on {number.name}" in err
+
+
+def test_it_is_healthy_and_ready_when_it_says_so(start: Start) -> None:
+    served = start()
+    assert served.get("/healthz") == "ok\n"
+    assert served.get("/readyz") == "ready\n"
+    assert served.metric("kafka_controller_kafkacontroller_activebrokercount") == 2
+
+
+def test_demo_topics_come_on_the_first_start_only(start: Start) -> None:
+    served = start()
+    assert served.metric(TOPICS) == 0
+    assert served.end(signal.SIGTERM)[0] == 0
+    assert start("--demo-topics").metric(TOPICS) == 0
+
+
+def test_topics_survive_kill_9(start: Start) -> None:
+    served = start("--demo-topics")
+    assert served.metric(TOPICS) == 3
+    assert served.end(signal.SIGKILL)[0] == -signal.SIGKILL
+    assert start().metric(TOPICS) == 3
+
+
+def test_logs_can_be_json(start: Start) -> None:
+    _, _, err = start("--log-format", "json").end(signal.SIGTERM)
+    assert all(line.startswith('{"time": ') for line in err.splitlines())
+
+
+def test_a_second_process_on_the_same_data_is_refused_with_the_pid_of_the_first(start: Start) -> None:
+    first = start()
+    assert f"is in use by process {first.process.pid}" in start().complaint()
+    assert first.get("/readyz") == "ready\n"
+
+
+def test_a_broker_port_in_use_is_named(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        line = start("--listener", f"127.0.0.1:{port}").complaint()
+    assert line == f"cannot listen on 127.0.0.1:{port}: port {port} is in use; change `listener`"
+
+
+def test_an_http_port_in_use_is_named(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        line = start(http=f"127.0.0.1:{port}").complaint()
+    assert line == f"cannot listen on 127.0.0.1:{port}: port {port} is in use; change `http.listener`"
+
+
+def test_a_data_directory_that_cannot_be_made_is_named(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file")
+    assert f"data directory {tmp_path / 'data'} cannot be used" in start().complaint()
+
+
+def test_damaged_records_are_refused_with_what_to_do(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "records.db").write_bytes(b"no database" * 1000)
+    assert "restore the directory from a backup, or move it away" in start().complaint()
+
+
+def test_records_of_a_newer_version_are_refused(start: Start, tmp_path: Path) -> None:
+    assert start().end(signal.SIGTERM)[0] == 0
+    with sqlite3.connect(tmp_path / "data" / "records.db") as database:
+        database.execute("UPDATE meta SET value = 99 WHERE name = 'format'")
+    database.close()
+    assert "written by a newer reassignd (format 99" in start().complaint()

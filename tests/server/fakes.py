@@ -1,0 +1,182 @@
+"""Stand-ins for what the server is built on: a driver, a broker, a transport, and clients' bytes."""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from controller.events import Event
+from controller.state import State
+from protocol.connection import ClientConnection
+from protocol.frames import decode_response
+from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
+from protocol.messages.alter_replica_log_dirs_response import AlterReplicaLogDirsResponse
+from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse, DescribeLogDirsResult
+from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
+from protocol.messages.leader_and_isr_response import LeaderAndIsrResponse
+from protocol.messages.list_offsets_request import ListOffsetsRequest
+from protocol.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from protocol.messages.stop_replica_request import StopReplicaRequest
+from protocol.messages.stop_replica_response import StopReplicaResponse
+from protocol.messages.update_metadata_request import UpdateMetadataRequest
+from protocol.messages.update_metadata_response import UpdateMetadataResponse
+from server.authorizer import ANONYMOUS, CLUSTER, AclTable, AllowAll, Authorizer, Operation, Resource, topic
+from server.cache import BodyCache
+from server.context import Context, Services
+from server.offloop import OffLoop
+from server.registry import ROUTES
+
+NEW_ID = b"new-topic-id-000"
+
+
+class FakeDriver:
+    """Remembers the events, and answers each with the next reply, or what `reply` makes of the event."""
+
+    def __init__(self, *replies: Any) -> None:
+        self.replies = list(replies)
+        self.events: list[Event] = []
+
+    async def submit(self, event: Event) -> Any:
+        self.events.append(event)
+        reply = self.replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+
+class FakeBroker:
+    """Answers with something to recognise, and remembers what it was told."""
+
+    def __init__(self, broker_id: int = 1) -> None:
+        self.id = broker_id
+        self.told: list[Any] = []
+
+    def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
+        self.told.append(request)
+        return LeaderAndIsrResponse(error_code=11)
+
+    def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
+        self.told.append(request)
+        return UpdateMetadataResponse(error_code=11)
+
+    def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
+        self.told.append(request)
+        return StopReplicaResponse(error_code=11)
+
+    def describe_log_dirs(self, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+        self.told.append(request)
+        return DescribeLogDirsResponse(results=[DescribeLogDirsResult(log_dir="/d0")])
+
+    def alter_replica_log_dirs(self, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+        self.told.append(request)
+        return AlterReplicaLogDirsResponse(throttle_time_ms=7)
+
+    def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
+        self.told.append(request)
+        rows = [ListOffsetsPartitionResponse(0, offset=42)]
+        return ListOffsetsResponse(
+            topics=[ListOffsetsTopicResponse(each.name, rows) for each in request.topics]
+        )
+
+
+class FakeTransport(asyncio.Transport):
+    """Keeps what is written."""
+
+    def __init__(self) -> None:
+        super().__init__({"peername": ("10.0.0.9", 4711)})
+        self.writes: list[bytes] = []
+        self.reading = True
+        self.closed = False
+        self.aborted = False
+
+    def write(self, data: Any) -> None:
+        self.writes.append(bytes(data))
+
+    def pause_reading(self) -> None:
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        self.reading = True
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def close(self) -> None:
+        self.closed = True
+
+    def abort(self) -> None:
+        self.closed = self.aborted = True
+
+
+class FakeClient:
+    """Makes a client's bytes, and reads the server's."""
+
+    def __init__(self) -> None:
+        self.connection = ClientConnection()
+
+    def ask(self, request: Any, version: int) -> bytes:
+        return self.connection.send_request(request, version, "me")
+
+    def read(self, data: bytes | Iterable[bytes]) -> list[Any]:
+        data = data if isinstance(data, bytes) else b"".join(data)
+        responses = [decode_response(frame) for frame in self.connection.receive_data(data)]
+        assert self.connection.error is None
+        return responses
+
+
+def allowing(*rules: tuple[Operation, Resource | str]) -> AclTable:
+    """An authorizer that allows the tests' principal this and nothing else; a plain name is a topic."""
+    return AclTable(
+        (ANONYMOUS, operation, topic(resource) if isinstance(resource, str) else resource)
+        for operation, resource in rules
+    )
+
+
+NOBODY = allowing()
+CLUSTER_ADMIN = allowing((Operation.ALTER, CLUSTER))
+
+
+def services(
+    state: State | None = None, driver: FakeDriver | None = None, authorizer: Authorizer | None = None
+) -> Services:
+    off_loop = OffLoop()
+    return Services(
+        "cluster-1",
+        State() if state is None else state,
+        FakeDriver() if driver is None else driver,
+        AllowAll() if authorizer is None else authorizer,
+        off_loop,
+        BodyCache(off_loop),
+        lambda: NEW_ID,
+    )
+
+
+def context(
+    version: int,
+    state: State | None = None,
+    driver: FakeDriver | None = None,
+    authorizer: Authorizer | None = None,
+    broker: FakeBroker | None = None,
+) -> Context:
+    shared = services(state, driver, authorizer)
+    return Context(shared, broker or FakeBroker(), ANONYMOUS, "10.0.0.9:4711", "me", version)
+
+
+async def answer(handle: Callable[[Any, Context], Any], request: Any, asked: Context) -> Any:
+    """What the handler answers, at once or later."""
+    response: Any | Awaitable[Any] = handle(request, asked)
+    return await response if inspect.isawaitable(response) else response
+
+
+def encodable(response: Any, api_key: int) -> Any:
+    """The response, once it has been through the codec in every version that is served."""
+    from protocol.wire import codec
+
+    for version in ROUTES[api_key].versions:
+        codec(type(response), version).encode(response)
+    return response

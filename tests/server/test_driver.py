@@ -1,0 +1,290 @@
+"""The driver: one event at a time, durable before it is carried out and answered, in the order of decisions."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from backends.memory import MemoryStore
+from controller.decision import Decision
+from controller.effects import BrokerLeft, Effect, Wake
+from controller.events import BrokerStopped, Continue, Event
+from controller.model import ControllerEpoch
+from controller.state import State
+from server.driver import Driver, DriverStoppedError
+from server.stats import Counters
+
+
+class Rig:
+    """A driver over a scripted `decide`: event n sets the controller epoch to n, emits n and replies n."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore()
+        self.state = State()
+        self.stats = Counters()
+        self.log: list[Any] = []
+        self.backend_failure: Exception | None = None
+        self.failures: list[BaseException] = []
+        self.decide: Callable[[Decision, Event], Iterator[None] | None] = self.change
+        self.driver = self.make()
+
+    def make(self, capacity: int = 100) -> Driver:
+        return Driver(
+            self.state,
+            self.store,
+            self,
+            lambda decision, event: self.decide(decision, event),
+            stats=self.stats,
+            on_failure=self.failures.append,
+            capacity=capacity,
+        )
+
+    def perform(self, effects: Sequence[Effect]) -> None:
+        if self.backend_failure is not None:
+            raise self.backend_failure
+        self.log.extend(effects)
+
+    def change(self, decision: Decision, event: Event) -> None:
+        assert isinstance(event, BrokerStopped)
+        decision.put(ControllerEpoch(event.broker))
+        decision.emit(BrokerLeft(event.broker))
+        decision.reply = event.broker
+
+    def look(self, decision: Decision, event: Event) -> None:
+        decision.reply = self.state.controller_epoch
+
+    def submit(self, number: int) -> asyncio.Task[Any]:
+        return asyncio.create_task(self.driver.submit(BrokerStopped(number)))
+
+
+async def settle() -> None:
+    """Let everything happen that can happen."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+async def rig() -> AsyncIterator[Rig]:
+    made = Rig()
+    made.driver.start()
+    yield made
+    await made.driver.stop()
+
+
+async def test_an_event_is_decided_carried_out_and_answered(rig: Rig) -> None:
+    assert await rig.submit(7) == 7
+    assert rig.log == [BrokerLeft(7)]
+    assert list(rig.store.load()) == [ControllerEpoch(7)]
+
+
+async def test_nothing_is_carried_out_or_answered_before_it_is_durable(rig: Rig) -> None:
+    rig.store.hold()
+    reply = rig.submit(7)
+    await settle()
+    assert not reply.done()
+    assert rig.log == []
+    rig.store.release(1)
+    assert await reply == 7
+
+
+async def test_the_next_event_is_decided_while_the_last_commit_runs(rig: Rig) -> None:
+    rig.store.hold()
+    replies = [rig.submit(1), rig.submit(2)]
+    await settle()
+    assert rig.state.controller_epoch == 2
+    rig.store.release(2)
+    assert await asyncio.gather(*replies) == [1, 2]
+    assert rig.log == [BrokerLeft(1), BrokerLeft(2)]
+
+
+async def test_answers_keep_the_order_of_decisions(rig: Rig) -> None:
+    rig.store.hold()
+    replies = [rig.submit(number) for number in (1, 2, 3)]
+    await settle()
+    rig.store.release(1)
+    await settle()
+    assert [reply.done() for reply in replies] == [True, False, False]
+    rig.store.release(2)
+    await asyncio.gather(*replies)
+
+
+async def test_a_decision_that_changes_nothing_waits_for_those_before_it(rig: Rig) -> None:
+    rig.store.hold()
+    first = rig.submit(5)
+    await settle()
+    rig.decide = rig.look
+    second = rig.submit(0)
+    await settle()
+    assert not second.done()
+    rig.store.release(1)
+    assert await asyncio.gather(first, second) == [5, 5]
+
+
+async def test_a_decision_that_changes_nothing_does_not_touch_the_store(rig: Rig) -> None:
+    rig.decide = rig.look
+    assert await rig.submit(0) == 0
+    assert rig.store.commits == []
+
+
+async def test_others_run_between_the_slices_of_a_decision(rig: Rig) -> None:
+    seen: list[int] = []
+
+    def sliced(decision: Decision, _: Event) -> Iterator[None]:
+        for number in range(3):
+            decision.put(ControllerEpoch(number))
+            yield
+        decision.reply = "whole"
+
+    async def watch() -> None:
+        for _ in range(6):
+            seen.append(rig.state.controller_epoch)
+            await asyncio.sleep(0)
+
+    rig.decide = sliced
+    watching = asyncio.create_task(watch())
+    assert await rig.submit(0) == "whole"
+    await watching
+    assert {0, 1, 2} <= set(seen)
+    assert len(rig.store.commits) == 1
+
+
+async def test_no_event_is_decided_between_the_slices_of_another(rig: Rig) -> None:
+    order: list[int] = []
+
+    def sliced(_: Decision, event: Event) -> Iterator[None]:
+        assert isinstance(event, BrokerStopped)
+        order.append(event.broker)
+        yield
+        order.append(event.broker)
+
+    rig.decide = sliced
+    await asyncio.gather(rig.submit(1), rig.submit(2))
+    assert order == [1, 1, 2, 2]
+
+
+async def test_wake_gives_the_controller_a_turn_and_stays_here(rig: Rig) -> None:
+    events: list[Event] = []
+
+    def waking(decision: Decision, event: Event) -> None:
+        events.append(event)
+        if isinstance(event, BrokerStopped):
+            decision.emit(Wake())
+
+    rig.decide = waking
+    await rig.submit(1)
+    await settle()
+    assert events == [BrokerStopped(1), Continue()]
+    assert rig.log == []
+
+
+async def test_a_failing_commit_stops_the_driver_and_fails_all_that_wait(rig: Rig) -> None:
+    rig.store.hold()
+    first = rig.submit(1)
+    await settle()
+    rig.store.failure = OSError("disk full")
+    second = rig.submit(2)
+    await settle()
+    rig.store.release(1)
+    assert await first == 1
+    with pytest.raises(DriverStoppedError):
+        await second
+    assert [str(failure) for failure in rig.failures] == ["disk full"]
+
+
+async def test_after_a_failing_commit_nothing_later_is_carried_out(rig: Rig) -> None:
+    rig.store.failure = OSError("disk full")
+    replies = [rig.submit(1), rig.submit(2)]
+    results = await asyncio.gather(*replies, return_exceptions=True)
+    assert all(isinstance(result, DriverStoppedError) for result in results)
+    assert rig.log == []
+    with pytest.raises(DriverStoppedError):
+        await rig.submit(3)
+
+
+async def test_an_exception_in_a_decision_stops_the_driver(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(decision: Decision, _: Event) -> None:
+        decision.put(ControllerEpoch(9))
+        raise KeyError("lost")
+
+    rig.decide = broken
+    with pytest.raises(DriverStoppedError):
+        await rig.submit(1)
+    assert rig.store.commits == []
+    assert isinstance(rig.failures[0], KeyError)
+    assert "while deciding on BrokerStopped" in caplog.text
+
+
+async def test_an_exception_in_the_backend_stops_the_driver(rig: Rig) -> None:
+    rig.backend_failure = RuntimeError("no such broker")
+    with pytest.raises(DriverStoppedError):
+        await rig.submit(1)
+    assert rig.failures == [rig.backend_failure]
+
+
+async def test_stop_finishes_what_was_submitted() -> None:
+    rig = Rig()
+    rig.driver.start()
+    rig.store.hold()
+    replies = [rig.submit(number) for number in (1, 2)]
+    await settle()
+    stopping = asyncio.create_task(rig.driver.stop())
+    await settle()
+    rig.store.release(2)
+    await stopping
+    assert await asyncio.gather(*replies) == [1, 2]
+    with pytest.raises(DriverStoppedError):
+        await rig.submit(3)
+
+
+async def test_whoever_gives_up_waiting_does_not_disturb_the_others(rig: Rig) -> None:
+    rig.store.hold()
+    first, second = rig.submit(1), rig.submit(2)
+    await settle()
+    first.cancel()
+    await settle()
+    rig.store.release(2)
+    assert await second == 2
+    assert rig.log == [BrokerLeft(1), BrokerLeft(2)]
+
+
+async def test_only_so_many_events_wait_at_once() -> None:
+    rig = Rig()
+    rig.driver = rig.make(capacity=2)
+    rig.driver.start()
+    rig.store.hold()
+    replies = [rig.submit(number) for number in (1, 2, 3)]
+    await settle()
+    assert rig.state.controller_epoch == 2
+    rig.store.release(2)
+    await settle()
+    assert rig.state.controller_epoch == 3
+    rig.store.release(1)
+    await asyncio.gather(*replies)
+    await rig.driver.stop()
+
+
+@pytest.mark.parametrize("survived", range(4))
+async def test_a_crash_loses_nothing_that_was_acknowledged(survived: int) -> None:
+    rig = Rig()
+    rig.driver.start()
+    rig.store.hold()
+    replies = [rig.submit(number) for number in (1, 2, 3)]
+    await settle()
+    rig.store.release(survived)
+    await settle()
+    acknowledged = [reply.result() for reply in replies if reply.done()]
+    after = State()
+    after.apply(rig.store.survived(survived).load())
+    assert after.controller_epoch == max(acknowledged, default=0)
+    assert rig.log == [BrokerLeft(number) for number in acknowledged]
+    rig.store.release(3)
+    await rig.driver.stop()
+
+
+async def test_decisions_and_commits_are_counted(rig: Rig) -> None:
+    await rig.submit(1)
+    assert rig.stats.decisions == {"BrokerStopped": 1}
+    assert (rig.stats.commits, rig.stats.committed_changes) == (1, 1)

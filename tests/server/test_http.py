@@ -1,0 +1,100 @@
+import asyncio
+import signal
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from server.http import Health, HttpServer, operations
+
+
+def listening_socket() -> socket.socket:
+    return socket.create_server(("127.0.0.1", 0))
+
+
+@asynccontextmanager
+async def serving(routes: list[BaseRoute]) -> AsyncIterator[int]:
+    """The port on which the routes are served."""
+    listening = listening_socket()
+    server = HttpServer(listening, routes)
+    await server.start()
+    yield listening.getsockname()[1]
+    await server.stop()
+
+
+async def get(port: int, path: str) -> tuple[int, str]:
+    """Status and body."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"GET {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n".encode())
+    head, _, body = (await reader.read()).decode().partition("\r\n\r\n")
+    writer.close()
+    await writer.wait_closed()
+    return int(head.split()[1]), body
+
+
+def routes(obstacle: str | None = None) -> list[BaseRoute]:
+    return operations(Health(obstacle))
+
+
+async def test_a_living_process_is_healthy() -> None:
+    async with serving(routes("not yet")) as port:
+        assert await get(port, "/healthz") == (200, "ok\n")
+
+
+async def test_readiness_follows_the_obstacle() -> None:
+    health = Health("records are being loaded")
+    async with serving(operations(health)) as port:
+        assert await get(port, "/readyz") == (503, "records are being loaded\n")
+        health.obstacle = None
+        assert await get(port, "/readyz") == (200, "ready\n")
+
+
+async def test_metrics_are_made_when_asked_for() -> None:
+    health = Health(None)
+    async with serving(operations(health)) as port:
+        assert await get(port, "/metrics") == (200, "")
+        health.metrics = lambda: b"some_metric 1\n"
+        assert await get(port, "/metrics") == (200, "some_metric 1\n")
+
+
+async def test_an_unknown_path_is_not_found() -> None:
+    async with serving(routes()) as port:
+        assert (await get(port, "/nothing"))[0] == 404
+
+
+async def test_further_routes_are_served_beside() -> None:
+    async def answer(_: Request) -> Response:
+        return PlainTextResponse("jobs")
+
+    async with serving([*routes(), Route("/v1/jobs", answer)]) as port:
+        assert await get(port, "/v1/jobs") == (200, "jobs")
+
+
+async def test_signals_stay_as_they_are() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    async with serving(routes()):
+        assert signal.getsignal(signal.SIGTERM) is before
+
+
+async def test_an_idle_connection_does_not_hold_up_a_stop() -> None:
+    async with serving(routes()) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    assert await reader.read() == b""
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_a_stopped_server_accepts_nothing() -> None:
+    async with serving(routes()) as port:
+        pass
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("127.0.0.1", port)
+
+
+async def test_a_server_that_never_started_stops_at_once() -> None:
+    with listening_socket() as listening:
+        await HttpServer(listening, routes()).stop()

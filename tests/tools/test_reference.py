@@ -1,0 +1,27 @@
+from pathlib import Path
+
+import pytest
+
+from reassignd.config import KEYS
+from server.metrics import METRICS, exposed_name
+from tools import reference
+
+
+def test_the_pages_in_docs_are_fresh() -> None:
+    assert reference.stale(reference.pages()) == []
+
+
+def test_every_key_and_every_metric_is_documented() -> None:
+    text = "".join(reference.pages().values())
+    missing = [n for n in (*KEYS, *map(exposed_name, METRICS)) if f"`{n}`" not in text]
+    assert missing == []
+
+
+def test_a_stale_page_is_named_and_then_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(reference, "DOCS", tmp_path)
+    assert reference.main(["--check"]) == 1
+    assert "cli.md is stale" in capsys.readouterr().err
+    assert reference.main([]) == 0
+    assert reference.main(["--check"]) == 0

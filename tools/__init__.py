@@ -1,0 +1,1 @@
+"""Help for tests and benchmarks; no part of what is installed."""

@@ -1,0 +1,77 @@
+"""reassignd as a process of its own, as its users run it."""
+
+import contextlib
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from threading import Timer
+
+READY_SECONDS = 20
+STOP_SECONDS = 5
+
+
+class Reassignd:
+    """`reassignd serve` as a process on a data directory, started and ended as often as a test likes."""
+
+    def __init__(self, data_dir: Path, overrides: Mapping[str, str], brokers: int = 6) -> None:
+        first_port = free_ports(brokers)
+        self.bootstrap = f"127.0.0.1:{first_port}"
+        self.http = f"127.0.0.1:{free_ports(1)}"
+        self.data_dir = data_dir
+        self._overrides = overrides
+        self._brokers = brokers
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> str:
+        """Returns the line that says it is ready; raises RuntimeError where it ends, or is silent, before."""
+        process = subprocess.Popen(self._command(), stdout=subprocess.PIPE, text=True)
+        self._process = process
+        assert process.stdout is not None
+        deadline = Timer(READY_SECONDS, process.kill)
+        deadline.start()
+        line = process.stdout.readline()
+        deadline.cancel()
+        if not line.startswith("ready: "):
+            self.kill()
+            raise RuntimeError(f"reassignd did not start; it said {line!r}")
+        return line
+
+    @property
+    def pid(self) -> int:
+        """Of the process that runs now."""
+        assert self._process is not None
+        return self._process.pid
+
+    def kill(self) -> None:
+        """Ends it as kill -9 does."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> int:
+        """SIGTERM; the exit code. Raises TimeoutExpired if that takes more than 5 s."""
+        return self._end(signal.SIGTERM)
+
+    def _end(self, by: signal.Signals) -> int:
+        assert self._process is not None
+        self._process.send_signal(by)
+        self._process.communicate(timeout=STOP_SECONDS)
+        return self._process.returncode
+
+    def _command(self) -> list[str]:
+        serve = [sys.executable, "-m", "reassignd", "serve", "--backend", "embedded"]
+        places = ["--listener", self.bootstrap, "--http", self.http, "--data-dir", str(self.data_dir)]
+        overrides = [part for pair in self._overrides.items() for part in ("--override", "=".join(pair))]
+        return [*serve, "--brokers", str(self._brokers), *places, *overrides]
+
+
+def free_ports(count: int) -> int:
+    """The first of `count` consecutive ports of 127.0.0.1 that are free now."""
+    while True:
+        with contextlib.ExitStack() as held, contextlib.suppress(OSError, OverflowError):
+            first = held.enter_context(socket.create_server(("127.0.0.1", 0)))
+            port: int = first.getsockname()[1]
+            for following in range(port + 1, port + count):
+                held.enter_context(socket.create_server(("127.0.0.1", following)))
+            return port

@@ -1,0 +1,130 @@
+"""Write the reference pages of docs/ from the tables in the code: `python -m tools.reference [--check]`.
+
+docs/cli.md comes from the commands, docs/configuration.md from the keys, docs/metrics.md from the metrics. `--check`
+writes nothing, and fails when a page is stale.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import click
+
+from reassignd.cli import cli
+from reassignd.config import KEYS
+from server.metrics import METRICS, Metric, exposed_name
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+CONFIGURATION = """\
+# Configuration
+
+`reassignd serve` takes its settings, in this order of precedence, from flags, from `--override key=value`, from the
+`.properties` file named by `--config`, and from the defaults below. A setting given twice in one place counts the last
+time.
+
+The file has Java's syntax: `#` or `!` begins a comment line, `=`, `:` or blanks separate key and value, a backslash at
+the end of a line continues it. A key that is not in this table is refused, with the nearest one that is; so is a value
+that is not valid. Both name the file and the line.
+
+```properties
+# Three brokers with small partitions, for a quick try
+listener=127.0.0.1:19092
+embedded.brokers=3
+log.format=json
+```
+
+"""
+
+METRICS_PAGE = """\
+# Metrics
+
+`GET /metrics` on the HTTP listener answers in Prometheus' text format. Where Kafka has the metric, it has the name that
+the usual rules of the JMX exporter give Kafka's MBean, so that dashboards and alerts for Kafka work:
+`kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions` is
+`kafka_server_replicamanager_underreplicatedpartitions`. One controller speaks for all its brokers, so numbers that Kafka
+counts broker by broker are those of the cluster, unless there is a `broker` label. What Kafka shows as a rate is a
+counter: take `rate()` of it.
+
+A replica that is being added never makes a partition under-replicated (KIP-352).
+
+"""
+
+METRICS_END = """
+The process itself is told by the usual `process_…` metrics: CPU, resident memory, open files, start time.
+
+`/healthz` answers 200 as long as the process lives. `/readyz` answers 200 when requests are served, and 503 with the
+reason when not.
+"""
+
+CLI = """\
+# The command
+
+`reassignd` exits with 0 when it did what it was asked, with 1 when that failed, and with 2 when it did not understand;
+the last two with one line on stderr that says why. Log lines go to stderr too.
+
+`reassignd serve` prints one line on stdout when it serves, beginning with `ready: `. The first SIGTERM or SIGINT stops it
+within 5 seconds, exit code 0; the second ends it at once. What was acknowledged is on disk in either case.
+
+`python -m reassignd` is the same command. In a folder that has a `server/` of its own, only the console script works.
+"""
+
+
+def pages() -> dict[Path, str]:
+    """What each page should hold."""
+    return {
+        DOCS / "cli.md": "".join([CLI, *_commands()]),
+        DOCS / "configuration.md": CONFIGURATION
+        + _table(
+            ("Key", "Default", "Valid", "What it is"),
+            ((f"`{k.name}`", f"`{k.default}`", k.kind.valid, k.doc) for k in KEYS.values()),
+        ),
+        DOCS / "metrics.md": METRICS_PAGE
+        + _table(("Name", "Type", "Labels", "What it counts"), map(_metric_row, METRICS))
+        + METRICS_END,
+    }
+
+
+def stale(wanted: Mapping[Path, str]) -> list[Path]:
+    """Pages that are missing or hold something else."""
+    return [path for path, text in wanted.items() if not path.exists() or path.read_text("utf-8") != text]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; return its exit code: 1 if `--check` found something stale."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.reference", description="Write the reference pages."
+    )
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is stale")
+    check = parser.parse_args(arguments).check
+    wanted = pages()
+    for path in stale(wanted):
+        if check:
+            print(f"{path.name} is stale; run python -m tools.reference", file=sys.stderr)
+        else:
+            path.write_text(wanted[path], "utf-8")
+    return 1 if check and stale(wanted) else 0
+
+
+def _commands() -> Iterator[str]:
+    root = click.Context(cli, info_name="reassignd", **cli.context_settings)
+    for name, command in sorted(cli.commands.items()):
+        context = click.Context(
+            command, parent=root, info_name=name, max_content_width=100, terminal_width=100
+        )
+        yield f"\n## reassignd {name}\n\n```\n{command.get_help(context)}\n```\n"
+
+
+def _metric_row(metric: Metric) -> tuple[str, ...]:
+    labels = ", ".join(f"`{label}`" for label in metric.labels)
+    return f"`{exposed_name(metric)}`", metric.kind, labels, metric.doc
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
