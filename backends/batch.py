@@ -15,19 +15,22 @@ from typing import Any
 from backends.requests import (
     Header,
     LeaderAndIsrRow,
+    MetadataRow,
     leader_and_isr,
     metadata_row,
+    metadata_topics,
     stop_replica,
     update_metadata,
 )
 from controller.effects import DropReplica, Publish
 from controller.model import Partition, TopicPartition
 from controller.state import State
+from protocol.messages.update_metadata_request import UpdateMetadataTopicState
 
 TOPIC_DELETED = -2
 """Leader epoch of a `DropReplica` that no epoch fences, and the leader that UpdateMetadata names then."""
 
-LIMIT = 1_000
+LIMIT = 250
 """Partitions in one request, so that making or reading one takes a few milliseconds at most."""
 
 
@@ -38,6 +41,8 @@ class Batch:
         self.brokers_changed = brokers_changed
         self._published: dict[TopicPartition, Publish] = {}
         self._dropped: dict[TopicPartition, DropReplica] = {}
+        self._metadata: list[UpdateMetadataTopicState] | None = None
+        """Made once for all brokers, when the first of them is sent the batch; nothing is added after that."""
 
     def __bool__(self) -> bool:
         return bool(self._published or self._dropped or self.brokers_changed)
@@ -73,18 +78,21 @@ class Batch:
         ]
         if rows:
             yield leader_and_isr(header, state, rows)
-        deleted = [
-            Partition(drop.topic, drop.partition, (), (), TOPIC_DELETED)
-            for drop in self._dropped.values()
-            if drop.leader_epoch == TOPIC_DELETED
-        ]
-        if self._published or deleted or self.brokers_changed:
-            published = ((p.partition, p.target) for p in self._published.values())
-            told = [metadata_row(state, *row) for row in (*published, *((p, ()) for p in deleted))]
-            yield update_metadata(header, state, told)
+        if self._metadata is None:
+            self._metadata = metadata_topics(state, self._told(state))
+        if self._metadata or self.brokers_changed:
+            yield update_metadata(header, state, self._metadata)
         drops = [drop for drop in self._dropped.values() if header.broker in drop.brokers]
         if drops:
             yield stop_replica(header, state, drops)
+
+    def _told(self, state: State) -> Iterator[MetadataRow]:
+        for publish in self._published.values():
+            yield metadata_row(state, publish.partition, publish.target)
+        for drop in self._dropped.values():
+            if drop.leader_epoch == TOPIC_DELETED:
+                gone = Partition(drop.topic, drop.partition, (), (), TOPIC_DELETED)
+                yield metadata_row(state, gone, ())
 
 
 class Snapshot:
@@ -99,7 +107,7 @@ class Snapshot:
         for chunk in _chunks(state):
             wanted = ((p, state.reassignments.get(p.key)) for p in chunk)
             rows = [metadata_row(state, p, () if r is None else r.target) for p, r in wanted]
-            yield update_metadata(header, state, rows)
+            yield update_metadata(header, state, metadata_topics(state, rows))
         for chunk in _chunks(state):
             own = [p for p in chunk if header.broker in p.replicas]
             if own:

@@ -128,11 +128,6 @@ class _Link:
                 batch = await self._next()
                 for request in batch.requests(self._header(), self._links.state):
                     await self._handle(request, await self._send(request))
-        except Exception:
-            log.exception(
-                "link to broker %d ended: it gets nothing more until it joins again", self._broker.id
-            )
-            raise
         finally:
             self._close()
 

@@ -20,7 +20,8 @@ class MemoryStore:
         self.commits: list[Sequence[Change]] = list(commits)
         self.failure: Exception | None = None
         """Set it, and commits fail with it from then on, as on a full disk."""
-        self._held: list[tuple[Sequence[Change], asyncio.Future[None]]] | None = None
+        self._held = False
+        self._waiting: list[tuple[Sequence[Change], asyncio.Future[None]]] = []
 
     def load(self) -> Iterator[Record]:
         """All records, in the order that `Store.load` promises."""
@@ -35,27 +36,26 @@ class MemoryStore:
 
     def commit(self, changes: Sequence[Change]) -> asyncio.Future[None] | _Done:
         """Keep the changes, at once unless commits are held back."""
-        if self._held is None and self.failure is None:
+        if self.failure is None and not self._held:
             self.commits.append(changes)
             return _Done()
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if self.failure is not None:
             done.set_exception(self.failure)
-        elif self._held is not None:
-            self._held.append((changes, done))
+        else:
+            self._waiting.append((changes, done))
         return done
 
     def hold(self) -> None:
         """From now on commits wait for `release`."""
-        self._held = []
+        self._held = True
 
     def release(self, count: int) -> None:
         """Make the first `count` commits that wait durable."""
-        held = self._held or []
-        for changes, done in held[:count]:
+        for changes, done in self._waiting[:count]:
             self.commits.append(changes)
             done.set_result(None)
-        del held[:count]
+        del self._waiting[:count]
 
     def survived(self, count: int) -> "MemoryStore":
         """The store that a crash after the first `count` commits leaves."""

@@ -36,6 +36,9 @@ LISTENER = "PLAINTEXT"
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
+MetadataRow = tuple[str, UpdateMetadataPartitionState]
+"""A topic and the row of one of its partitions."""
+
 
 class Versions(NamedTuple):
     """Which versions the brokers are spoken to in."""
@@ -99,9 +102,7 @@ def _lead_state(row: LeaderAndIsrRow, controller_epoch: int) -> LeaderAndIsrPart
     )
 
 
-def metadata_row(
-    state: State, partition: Partition, target: Replicas
-) -> tuple[str, UpdateMetadataPartitionState]:
+def metadata_row(state: State, partition: Partition, target: Replicas) -> MetadataRow:
     """Topic and row of one partition; `target` is empty unless it is being reassigned."""
     live = state.live
     offline = (
@@ -121,20 +122,25 @@ def metadata_row(
     )
 
 
+def metadata_topics(state: State, rows: Iterable[MetadataRow]) -> list[UpdateMetadataTopicState]:
+    """The rows by topic. A topic that is gone has no id any more."""
+    return [
+        UpdateMetadataTopicState(name, state.topics[name].id, states)
+        if name in state.topics
+        else UpdateMetadataTopicState(name, partition_states=states)
+        for name, states in _grouped(rows).items()
+    ]
+
+
 def update_metadata(
-    header: Header, state: State, rows: Iterable[tuple[str, UpdateMetadataPartitionState]]
+    header: Header, state: State, topics: Sequence[UpdateMetadataTopicState]
 ) -> UpdateMetadataRequest:
-    """The request for these partitions, with all live brokers. A topic that is gone has no id any more."""
+    """The request for these topics, with all live brokers."""
     return UpdateMetadataRequest(
         controller_id=header.controller,
         controller_epoch=state.controller_epoch,
         broker_epoch=header.broker_epoch,
-        topic_states=[
-            UpdateMetadataTopicState(name, state.topics[name].id, states)
-            if name in state.topics
-            else UpdateMetadataTopicState(name, partition_states=states)
-            for name, states in _grouped(rows).items()
-        ],
+        topic_states=topics,
         live_brokers=[
             UpdateMetadataBroker(
                 id=broker.id,

@@ -66,8 +66,11 @@ def rounds(partitions: int) -> int:
     return max(10, min(200, 20_000 // partitions))
 
 
-def measure_requests(subject: Subject, sizes: list[int]) -> Results:
-    """Alter, the same target again, list, cancel: as many rounds as `rounds` says, after half as many to warm up."""
+def measure_requests(subject: Subject, sizes: list[int], *, calm: bool) -> Results:
+    """Alter, the same target again, list, cancel: as many rounds as `rounds` says, after half as many to warm up.
+
+    If `calm`, a request is sent only when the server has done what followed from the one before.
+    """
     results: Results = {}
     connection = RawConnection(subject.bootstrap)
     create_topic(connection, subject, max(sizes))
@@ -82,6 +85,8 @@ def measure_requests(subject: Subject, sizes: list[int]) -> Results:
         times: dict[str, list[float]] = {name: [] for name in frames}
         for _ in range(rounds(size) + rounds(size) // 2):
             for name, frame in frames.items():
+                if calm:
+                    connection.wait_until_calm()
                 times[name].append(connection.timed(frame)[0] * 1000)
         for name, taken in times.items():
             results[name, size] = summary(taken[rounds(size) // 2 :])
@@ -205,6 +210,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.api_speed", description=__doc__)
     parser.add_argument("--sizes", default="1,1000,4000", help="partitions per request")
     parser.add_argument("--seconds", type=float, default=4, help="of each measurement of requests per second")
+    parser.add_argument("--back-to-back", action="store_true", help="each request right after the one before")
     parser.add_argument("--alone", action="store_true", help="without Kafka")
     parser.add_argument("--bootstrap", help="HOST:PORT of a server that runs already")
     parser.add_argument("--target", type=int, help="the broker there to which no move ends")
@@ -216,7 +222,7 @@ def main() -> None:
         with ExitStack() as running:
             chosen = options.bootstrap and subject("given", options.bootstrap, options.target)
             under_measure = chosen or running.enter_context(start())
-            latencies = measure_requests(under_measure, sizes)
+            latencies = measure_requests(under_measure, sizes, calm=not options.back_to_back)
             measured.append((latencies, measure_rates(under_measure, options.seconds)))
     (ours, our_rates), (theirs, their_rates) = measured[0], measured[1] if len(measured) > 1 else (None, None)
     print("\n".join([*report(ours, theirs), "", *report_rates(our_rates, their_rates)]))

@@ -1,4 +1,4 @@
-"""Encoding and decoding against kafka-python, on large messages: `python -m bench.codec [--partitions N]`.
+"""Encoding and decoding against kafka-python, on large messages: `python -m bench.codec [--partitions N] [--per-topic N]`.
 
 CPU ms, the best of several runs, both codecs in the same process and with the garbage collector off. Ours decodes into
 the objects that handlers use. `mixed` has partitions whose replica lists differ in length from row to row.
@@ -25,8 +25,6 @@ with warnings.catch_warnings():
     from kafka.protocol.metadata import MetadataResponse
 
 
-
-
 def peer_over_our_schema(name: str) -> Any:
     """Return kafka-python's codec over a schema of ours, for a message that it does not ship."""
 
@@ -40,9 +38,6 @@ def peer_over_our_schema(name: str) -> Any:
     return type(ApiMessage)(name, (ApiMessage,), attributes, load_json="schemas")
 
 
-PARTITIONS_PER_TOPIC = 100
-
-
 class Case(NamedTuple):
     """One message in one version, and the class of the peer."""
 
@@ -54,17 +49,17 @@ class Case(NamedTuple):
     decode_target: float | None
 
 
-def cases(partitions: int) -> list[Case]:
+def cases(partitions: int, per_topic: int) -> list[Case]:
     """Return the messages of the comparison."""
-    topics = range(partitions // PARTITIONS_PER_TOPIC)
-    request = alter.AlterPartitionReassignmentsRequest(topics=[alter_topic(t) for t in topics])
+    topics, rows = range(partitions // per_topic), range(per_topic)
+    request = alter.AlterPartitionReassignmentsRequest(topics=[alter_topic(t, rows) for t in topics])
     peer = admin.AlterPartitionReassignmentsRequest
     return [
         Case("Alter request v0", request, 0, peer, None, 2.5),
         Case("Alter request v1", request, 1, peer, None, 2.5),
         Case(
             "List response v0",
-            list_response(topics, mixed=False),
+            list_response(topics, rows, mixed=False),
             0,
             admin.ListPartitionReassignmentsResponse,
             4,
@@ -72,16 +67,16 @@ def cases(partitions: int) -> list[Case]:
         ),
         Case(
             "List response v0, mixed",
-            list_response(topics, mixed=True),
+            list_response(topics, rows, mixed=True),
             0,
             admin.ListPartitionReassignmentsResponse,
             None,
             None,
         ),
-        Case("Metadata response v12", metadata_response(topics), 12, MetadataResponse, 4, None),
+        Case("Metadata response v12", metadata_response(topics, rows), 12, MetadataResponse, 4, None),
         Case(
             "LeaderAndIsr request v3",
-            leader_and_isr_request(topics),
+            leader_and_isr_request(topics, rows),
             3,
             peer_over_our_schema("LeaderAndIsrRequest"),
             4,
@@ -95,13 +90,14 @@ def replicas(partition: int, count: int = 3) -> tuple[int, ...]:
     return tuple((partition + index) % 100 for index in range(count))
 
 
-def alter_topic(topic: int) -> alter.ReassignableTopic:
+def alter_topic(topic: int, rows: range) -> alter.ReassignableTopic:
     """Return a topic whose partitions all move."""
-    rows = [alter.ReassignablePartition(p, replicas(p)) for p in range(PARTITIONS_PER_TOPIC)]
-    return alter.ReassignableTopic(f"topic-{topic}", rows)
+    return alter.ReassignableTopic(
+        f"topic-{topic}", [alter.ReassignablePartition(p, replicas(p)) for p in rows]
+    )
 
 
-def list_response(topics: range, mixed: bool) -> listing.ListPartitionReassignmentsResponse:
+def list_response(topics: range, rows: range, mixed: bool) -> listing.ListPartitionReassignmentsResponse:
     """Return ongoing reassignments; `mixed` ones have one to three adding replicas."""
 
     def row(partition: int) -> listing.OngoingPartitionReassignment:
@@ -109,35 +105,35 @@ def list_response(topics: range, mixed: bool) -> listing.ListPartitionReassignme
         some = replicas(partition, moving)
         return listing.OngoingPartitionReassignment(partition, replicas(partition), some, some)
 
-    rows = [[row(p) for p in range(PARTITIONS_PER_TOPIC)] for _ in topics]
     return listing.ListPartitionReassignmentsResponse(
-        topics=[listing.OngoingTopicReassignment(f"topic-{t}", rows[t]) for t in topics]
+        topics=[listing.OngoingTopicReassignment(f"topic-{t}", [row(p) for p in rows]) for t in topics]
     )
 
 
-def metadata_response(topics: range) -> metadata.MetadataResponse:
+def metadata_response(topics: range, rows: range) -> metadata.MetadataResponse:
     """Return a description of all topics and of 100 brokers."""
 
     def topic(number: int) -> metadata.MetadataResponseTopic:
-        rows = [
-            metadata.MetadataResponsePartition(0, p, p % 100, 5, replicas(p), replicas(p))
-            for p in range(PARTITIONS_PER_TOPIC)
+        partitions = [
+            metadata.MetadataResponsePartition(0, p, p % 100, 5, replicas(p), replicas(p)) for p in rows
         ]
-        return metadata.MetadataResponseTopic(0, f"topic-{number}", number.to_bytes(16, "big"), False, rows)
+        return metadata.MetadataResponseTopic(
+            0, f"topic-{number}", number.to_bytes(16, "big"), False, partitions
+        )
 
     brokers = [metadata.MetadataResponseBroker(b, f"broker-{b}", 9092, "a") for b in range(100)]
     return metadata.MetadataResponse(0, brokers, "cluster", 1, [topic(t) for t in topics])
 
 
-def leader_and_isr_request(topics: range) -> leader_and_isr.LeaderAndIsrRequest:
+def leader_and_isr_request(topics: range, rows: range) -> leader_and_isr.LeaderAndIsrRequest:
     """Return what a new controller tells a broker."""
 
     def topic(number: int) -> leader_and_isr.LeaderAndIsrTopicState:
-        rows = [
+        partitions = [
             leader_and_isr.LeaderAndIsrPartitionState("", p, 1, p % 100, 5, replicas(p), 7, replicas(p))
-            for p in range(PARTITIONS_PER_TOPIC)
+            for p in rows
         ]
-        return leader_and_isr.LeaderAndIsrTopicState(f"topic-{number}", partition_states=rows)
+        return leader_and_isr.LeaderAndIsrTopicState(f"topic-{number}", partition_states=partitions)
 
     leaders = [leader_and_isr.LeaderAndIsrLiveLeader(b, f"broker-{b}", 9092) for b in range(100)]
     return leader_and_isr.LeaderAndIsrRequest(
@@ -191,13 +187,14 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.codec", description=__doc__)
     parser.add_argument("--partitions", type=int, default=100_000)
+    parser.add_argument("--per-topic", type=int, default=100)
     parser.add_argument("--repeat", type=int, default=5)
     options = parser.parse_args()
     print(
         "| message | | MB | reassignd ms | kafka-python ms | ratio | wanted |\n|---|---|---|---|---|---|---|"
     )
     gc.disable()
-    for case in cases(options.partitions):
+    for case in cases(options.partitions, options.per_topic):
         print("\n".join(measure(case, options.repeat)), flush=True)
 
 

@@ -9,9 +9,11 @@ from typing import Any, cast
 import uvloop
 
 from protocol.frames import decode_response, encode_request, parse_response
+from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.wire import schema_of
 
 CORRELATION_ID = 1
+CALM_SECONDS = 2
 
 
 def encode(request: tuple[Any, ...], version: int) -> bytes:
@@ -48,6 +50,17 @@ class RawConnection:
         """The decoded answer to a request."""
         _, answer = self.timed(encode(request, version))
         return decode_response(parse_response(answer, schema_of(type(request)).api_key or 0, version))
+
+    def wait_until_calm(self) -> None:
+        """Returns when the server has done what followed from earlier requests, or after CALM_SECONDS.
+
+        Ten small requests in a row are answered soon, then.
+        """
+        frame = encode(ListPartitionReassignmentsRequest(topics=()), 0)
+        deadline = perf_counter() + CALM_SECONDS
+        soon = 0
+        while soon < 10 and perf_counter() < deadline:
+            soon = soon + 1 if self.timed(frame)[0] < 0.003 else 0
 
     def _receive(self, size: int) -> bytearray:
         buffer = bytearray(size)

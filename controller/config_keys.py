@@ -13,6 +13,7 @@ from controller.limits import PREFIX
 
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
+_WHOLE = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
 
 
 class ConfigType(IntEnum):
@@ -44,10 +45,7 @@ def whole(low: int, high: int) -> Check:
     """A whole number from `low` to `high`."""
 
     def check(value: str) -> str | None:
-        try:
-            inside = low <= int(value) <= high
-        except ValueError:
-            inside = False
+        inside = _WHOLE.fullmatch(value) is not None and low <= int(value) <= high
         return None if inside else f"a whole number from {low} to {high}"
 
     return check

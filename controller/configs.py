@@ -176,7 +176,7 @@ def _check_value(resource: ResourceType, name: str, value: str) -> Outcome:
     if valid is None:
         return DONE
     return Outcome(
-        Error.INVALID_CONFIG, f"Invalid value {value!r} for configuration {name}: it must be {valid}."
+        Error.INVALID_CONFIG, f"Invalid value {value} for configuration {name}: it must be {valid}."
     )
 
 

@@ -97,7 +97,7 @@ class Partition(NamedTuple):
 
     @property
     def current(self) -> Replicas:
-        """The replicas after the last completed step, without the additions of the step in flight."""
+        """The replicas after the last completed step, in the order of `replicas`; none that are being added."""
         if not self.adding:
             return self.replicas
         return tuple(r for r in self.replicas if r not in self.adding)

@@ -1,13 +1,19 @@
-"""The steps of millions of partitions as Spark SQL array expressions, without Python workers (KIP-435).
+"""The steps of millions of partitions on Spark, without Python workers (KIP-435).
 
-`NEXT_STEP` says the rules of `planner.steps` once more, a row a partition. Whole schedules have two ways: a closed form
-for partitions that nothing can hold up, and for the others the next step, again and again.
+The rules are SQL, in `planner.expressions`. Whole schedules have two ways: a closed form for partitions that nothing can
+hold up, and for the others the next step, again and again.
 Nothing outside of this file knows pyspark, which is imported when it is needed.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+import os
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
+from planner.errors import PlanError
+from planner.expressions import AFTER, CALM, CLOSED_FORM, NEXT_STEP, NO_LEADER_WAITS, SWAPS, Stage
+from planner.java import java_for_spark
 from planner.schedule import Move
 from planner.steps import UNLIMITED
 
@@ -15,130 +21,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-Stage = Mapping[str, str]
-"""Columns to add, as SQL; each may use those of the stages before, not those beside it."""
+SETTINGS = {
+    "spark.driver.memory": "4g",
+    "spark.log.level": "ERROR",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""For a Spark that we start ourselves."""
 
-NEXT_STEP: Sequence[Stage] = (
-    {
-        "missing": "array_except(target, current)",
-        "excess": "array_except(current, target)",
-        "floor": "greatest(1, least(min_isr, size(target)))",
-        "spare": "size(target) - size(current)",
-    },
-    {
-        "ready": "array_except(missing, offline)",
-        "leaving": "concat(array_except(array_except(excess, isr), array(leader)),"
-        " array_except(array_intersect(excess, isr), array(leader)), array_intersect(excess, array(leader)))",
-        "fits": "size(missing) <= max_step and size(excess) <= max_step"
-        " and not arrays_overlap(missing, offline)",
-        "leads": "not array_contains(current, target[0]) and not array_contains(offline, target[0])",
-    },
-    # Rule 4, first half: `added` as many as `dropped`, and the difference of the two lists.
-    {"wanted": "slice(leaving, 1, if(leads, 0, max_step))"},
-    {
-        "added": "least(size(ready), greatest(0, if(leads, 1, least(size(wanted) + spare, max_step))))",
-    },
-    # Second half: the list gets no shorter than the shorter of the two.
-    {"dropped": "slice(wanted, 1, greatest(0, added + greatest(0, -spare)))"},
-    # Rule 5: more is added, or less is dropped.
-    {"staying": "size(array_intersect(array_except(current, dropped), isr))"},
-    {"added": "if(leads, added, least(size(ready), greatest(added, floor - staying)))"},
-    {
-        "lacking": "if(leads, 0, floor - added - staying)",
-        "in_sync": "size(array_intersect(dropped, isr))",
-        "lagging": "size(array_except(array_except(dropped, isr), array(leader)))",
-    },
-    {
-        "dropped": "if(lacking <= 0, dropped,"
-        " slice(dropped, 1, if(lacking > in_sync, 0, lagging + in_sync - lacking)))",
-        "adding": "slice(ready, 1, added)",
-    },
-    {
-        "next": "if(fits, target, if(size(adding) = 0 and size(dropped) = 0, null, concat("
-        "array_intersect(target, concat(current, adding)), array_except(excess, dropped))))"
-    },
-)
-"""From `current, target, isr, offline` (arrays of broker ids), `leader`, `min_isr` and `max_step` to `next`.
-
-`max_step` is the limit R; `next` is null when nothing can change now.
-"""
-
-CALM = (
-    "size(array_except(current, isr)) = 0 and least(min_isr, size(target)) <= size(current)"
-    " and array_contains(current, leader)"
-    " and not arrays_overlap(current, offline) and not arrays_overlap(target, offline)"
-)
-"""What nothing holds up: all brokers are live, all replicas in sync, and there are as many as min ISR asks for."""
-
-
-def _added(step: str) -> str:
-    """SQL for the replicas added by the end of a step that is neither the first nor the last."""
-    left = f"if(e >= m, greatest(e - {step} * r, 0) - greatest(e - m - {step} * r, 0), greatest(m - {step} * r, 0))"
-    return f"(first + m - ({left}))"
-
-
-def _dropped(step: str) -> str:
-    return f"(e - greatest(e - {step} * r, 0))"
-
-
-SWAPS: Sequence[Stage] = (
-    {
-        "missing": "array_except(target, current)",
-        "excess": "array_except(current, target)",
-    },
-    {
-        "r": "least(max_step, size(target) + size(current))",
-        "e": "size(excess)",
-        "leaving": "concat(array_except(excess, array(leader)), array_intersect(excess, array(leader)))",
-    },
-    {
-        "first": "if(greatest(size(missing), e) > r and not array_contains(current, target[0]), 1, 0)",
-    },
-    {
-        "m": "size(missing) - first",
-        # The leader leads no longer once its successor is in, so that it is spared in the first step only.
-        "leaving": "if(first = 1, excess,"
-        " concat(slice(leaving, 1, r), array_except(excess, slice(leaving, 1, r))))",
-    },
-    {"n": "first + greatest(1, cast(ceil(greatest(m, e) / r) as int))"},
-)
-"""The numbers of the closed form: `first` leader step, then swaps of `r`, of `m` missing and `e` excess, `n` in all."""
-
-CLOSED_FORM: Sequence[Stage] = (
-    {
-        "had": f"if(step = 1, 0, {_added('(step - 1 - first)')})",
-        "lost": f"if(step = 1, 0, {_dropped('(step - 1 - first)')})",
-        "added": f"if(step = n, first + m, {_added('(step - first)')})",
-        "dropped": f"if(step = n, e, {_dropped('(step - first)')})",
-    },
-    {
-        "replicas": "if(step = n, target, concat("
-        "array_except(target, slice(missing, added + 1, size(missing))),"
-        " array_except(excess, slice(leaving, 1, dropped))))",
-        "adding": "slice(missing, had + 1, added - had)",
-        "removing": "array_intersect(excess, slice(leaving, lost + 1, dropped - lost))",
-        "successor": f"if(max_step < {UNLIMITED} or not array_contains(target, leader), target[0], leader)",
-    },
-    {"source": "if(step = 1, leader, successor)"},
-    {"leader": "successor"},
-)
-"""One row a step, from `step` = 1 to `n`."""
-
-AFTER: Sequence[Stage] = (
-    {
-        "adding": "array_except(next, current)",
-        "removing": "array_except(current, next)",
-        "in_sync": "array_intersect(next, concat(isr, array_except(next, current)))",
-        "source": "leader",
-    },
-    {"able": "array_except(in_sync, offline)"},
-    {
-        "leader": f"case when max_step < {UNLIMITED} and array_contains(able, target[0]) then target[0]"
-        " when array_contains(able, leader) then leader"
-        " when size(able) > 0 then able[0] else -1 end"
-    },
-)
-"""The partition after the step to `next`, as `planner.schedule` sees it."""
+LOCAL = "local[*]"
 
 MOVES = ("id", "current", "target", "isr", "leader", "min_isr", "offline", "max_step")
 STEPS = ("id", "step", "replicas", "adding", "removing", "source", "leader")
@@ -151,19 +43,72 @@ class Schedule(NamedTuple):
     waiting: "pa.Table"
 
 
+Scheduler = Callable[[Sequence[Move], Collection[int], int], Schedule]
+"""Moves, the brokers that are offline, and the limit of a step, to all steps."""
+
+
+def moves_frame(
+    spark: "SparkSession", moves: Sequence[Move], offline: Collection[int], limit: int = UNLIMITED
+) -> "DataFrame":
+    """The columns `MOVES`; `id` counts the moves from 0."""
+    import pyarrow as pa
+    from pyspark.sql import functions as f
+
+    ids = pa.list_(pa.int32())
+    table = pa.table(
+        {
+            "id": pa.array(range(len(moves)), pa.int64()),
+            "current": pa.array([each.current for each in moves], ids),
+            "target": pa.array([each.target for each in moves], ids),
+            "isr": pa.array([each.isr for each in moves], ids),
+            "leader": pa.array([each.leader for each in moves], pa.int32()),
+            "min_isr": pa.array([each.min_isr for each in moves], pa.int32()),
+        }
+    )
+    brokers = ",".join(map(str, sorted(offline)))
+    return spark.createDataFrame(table).withColumns(
+        {"offline": f.expr(f"cast(array({brokers}) as array<int>)"), "max_step": f.lit(limit)}
+    )
+
+
 def next_steps(moves: "DataFrame") -> "DataFrame":
     """The columns `MOVES`, and `next`."""
     return _through(NEXT_STEP, moves).select(*MOVES, "next")
 
 
 def schedule(moves: "DataFrame") -> Schedule:
-    """Every step of every partition."""
-    from pyspark.sql import functions as f
+    """Every step of every partition that is not where it is to be; tables in the order of `id` and `step`."""
+    import pyarrow as pa
 
     moves = moves.where("current != target")
-    calm = _closed_form(moves.where(CALM))
+    calm = _closed_form(moves.where(CALM)).toArrow()
     odd, waiting = _iterated(moves.where(f"not ({CALM})"))
-    return Schedule(_arrow(odd.unionByName(calm).orderBy(f.col("id"), f.col("step"))), _arrow(waiting))
+    steps = pa.concat_tables([calm, *(each.toArrow() for each in odd)])
+    stuck = pa.concat_tables([each.toArrow() for each in waiting])
+    return Schedule(steps.sort_by([("id", "ascending"), ("step", "ascending")]), stuck.sort_by("id"))
+
+
+def _iterated(moves: "DataFrame") -> tuple[list["DataFrame"], list["DataFrame"]]:
+    """The rows of each step, the first of every partition first, and the rows that wait after it."""
+    state = moves.selectExpr(*MOVES, "0 as step")
+    taken: list[DataFrame] = []
+    stuck: list[DataFrame] = []
+    while True:
+        # The checkpoint keeps Spark from computing the steps before once more for each step.
+        state = (
+            _through((*NEXT_STEP, NO_LEADER_WAITS), state).select(*MOVES, "step", "next").localCheckpoint()
+        )
+        stuck.append(state.where("next is null").select("id", "current"))
+        state = _through(AFTER, state.where("next is not null"))
+        if state.isEmpty():
+            return taken, stuck
+        taken.append(state.selectExpr("id", "step + 1 as step", "next as replicas", *STEPS[3:]))
+        state = state.selectExpr(*_as_is(MOVES, current="next", isr="in_sync"), "step + 1 as step")
+        state = state.where("current != target")
+
+
+def _as_is(columns: Sequence[str], **changed: str) -> list[str]:
+    return [f"{changed.get(name, name)} as {name}" for name in columns]
 
 
 def _closed_form(moves: "DataFrame") -> "DataFrame":
@@ -177,3 +122,63 @@ def _through(stages: Sequence[Stage], rows: "DataFrame") -> "DataFrame":
     for stage in stages:
         rows = rows.withColumns({name: f.expr(sql) for name, sql in stage.items()})
     return rows
+
+
+def schedule_of(spark: "SparkSession") -> Scheduler:
+    """`schedule` on a session: from moves, the brokers that are offline, and the limit of a step."""
+
+    def schedule_moves(moves: Sequence[Move], offline: Collection[int], limit: int) -> Schedule:
+        return schedule(moves_frame(spark, moves, offline, limit))
+
+    return schedule_moves
+
+
+@contextmanager
+def running(master: str | None = None, remote: str | None = None) -> Iterator["SparkSession"]:
+    """A session that is stopped at the end; raises as `session` does."""
+    spark = session(master, remote)
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def session(master: str | None = None, remote: str | None = None) -> "SparkSession":
+    """A session: on a Spark Connect server (`remote`), on a master, or in this process on all its cores.
+
+    Under spark-submit the settings given there count. Raises PlanError when something is missing or out of reach.
+    """
+    try:
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+    except ImportError as error:
+        raise PlanError("PySpark is not installed: pip install 'pyspark>=4.0' pyarrow") from error
+    try:
+        return _classic(master) if remote is None else _connect(remote)
+    except (PySparkException, Py4JError) as error:
+        where = remote or master or LOCAL
+        raise PlanError(f"no Spark at {where}: {str(error).strip().partition(chr(10))[0]}") from error
+
+
+def _classic(master: str | None) -> "SparkSession":
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("reassignd plan")
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        return builder.getOrCreate()
+    for key, value in SETTINGS.items():
+        builder = builder.config(key, value)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    with java_for_spark():
+        return builder.master(master or LOCAL).getOrCreate()
+
+
+def _connect(url: str) -> "SparkSession":
+    from pyspark.sql import SparkSession
+
+    try:
+        connected = SparkSession.builder.remote(url).getOrCreate()
+    except ImportError as error:
+        raise PlanError(f"--remote needs more packages: pip install 'pyspark[connect]' ({error})") from error
+    connected.range(1).isEmpty()
+    return connected

@@ -1,7 +1,8 @@
 """Compiles the function that reads one message in one version.
 
 There is one function per struct, `read_<Struct>(data, pos, count)`, which returns (tuple of `count` rows, next pos).
-Print `codec(MessageClass, version).decoder_source` to see them.
+Print `DecoderWriter(schema_of(MessageClass), version).source.text()` to see them. Arrays of flat structs are given to a
+`RunReader`, which reads most of their rows many at a time.
 """
 
 from collections.abc import Callable
@@ -97,7 +98,24 @@ class DecoderWriter:
             ["read", *["compact"] * compact, *["nullable"] * nullable, field.type.replace("[]", "array_of_")]
         )
         self.source.name(name, factory(field.element, compact, nullable))
-        self.source.line(f"{local(field)}, pos = {name}(data, pos)")
+        read = f"{local(field)}, pos = {name}(data, pos)"
+        if field.is_array and field.element in FIXED_FORMATS:
+            self._read_short_array(field, read, compact)
+        else:
+            self.source.line(read)
+
+    def _read_short_array(self, field: Field, read: str, compact: bool) -> None:
+        """Read an array of numbers without a call if it is short, as it mostly is; else by `read`."""
+        source, size = self.source, FIXED_SIZES[field.element]
+        short = source.name(f"short_{field.element}", reading.short_arrays(field.element))
+        source.name("unpack_i", Struct(">i").unpack_from)
+        source.line("length = data[pos]" if compact else "length = unpack_i(data, pos)[0] + 1")
+        prefix = 1 if compact else 4
+        with source.block(f"if 0 < length <= {reading.SHORT_ARRAY}:"):
+            source.line(f"{local(field)} = {short}[length](data, pos + {prefix})")
+            source.line(f"pos += length * {size} + {prefix - size}")
+        with source.block("else:"):
+            source.line(read)
 
     def _read_array(self, field: Field, struct: type) -> None:
         source, name = self.source, local(field)

@@ -1,7 +1,8 @@
 """Compiles the function that writes one message in one version.
 
 There is one function per struct, `write_<Struct>(rows, write)`, which calls `write` with pieces of bytes.
-Print `codec(MessageClass, version).encoder_source` to see them.
+Print `EncoderWriter(schema_of(MessageClass), version).source.text()` to see them. Arrays of flat structs are given to a
+`RunWriter`, which writes most of their rows many at a time.
 """
 
 from collections.abc import Callable
@@ -58,7 +59,8 @@ class EncoderWriter:
                     self._write(batch)
                 if layout.flexible:
                     self._tags(struct)
-                source.line("pass")
+                if not layout.plain(struct) and not layout.flexible:
+                    source.line("pass")
 
     def _refuse_absent(self, struct: type, field: Field) -> None:
         if not field.ignorable:

@@ -16,7 +16,10 @@ from protocol.schema import FIXED_FORMATS, FIXED_SIZES, array_format
 MAX_STRING = 0x7FFF
 
 SHORT_ARRAY = 16
-"""Arrays of fewer numbers have a format made beforehand."""
+"""Arrays of fewer numbers have a format made beforehand; their compact length is one byte."""
+
+unpack_short = Struct(">h").unpack_from
+unpack_long = Struct(">i").unpack_from
 
 Reader = Callable[[bytes, int], tuple[Any, int]]
 
@@ -47,12 +50,12 @@ def read_compact_length(data: bytes, pos: int) -> tuple[int, int]:
 
 def read_short_length(data: bytes, pos: int) -> tuple[int, int]:
     """Read the length of an old string."""
-    return unpack_from(">h", data, pos)[0], pos + 2
+    return unpack_short(data, pos)[0], pos + 2
 
 
 def read_long_length(data: bytes, pos: int) -> tuple[int, int]:
     """Read the length of old bytes or of an old array."""
-    return unpack_from(">i", data, pos)[0], pos + 4
+    return unpack_long(data, pos)[0], pos + 4
 
 
 def check_room(length: int, data: bytes, pos: int) -> int:
@@ -120,21 +123,24 @@ def bytes_reader(compact: bool, nullable: bool) -> Reader:
 
 
 @cache
+def short_arrays(element: str) -> list[Callable[[bytes, int], tuple[Any, ...]]]:
+    """Return the function that unpacks an array of a fixed type, by its compact length (0, null, is not used)."""
+    return [
+        Struct(array_format(element, max(length - 1, 0))).unpack_from for length in range(SHORT_ARRAY + 1)
+    ]
+
+
+@cache
 def array_reader(element: str, compact: bool, nullable: bool) -> Reader:
     """Return the reader of an array of `element`, a fixed type, strings or bytes."""
     if element not in FIXED_FORMATS:
         return _variable_array_reader(scalar_reader(element, compact, False), compact, nullable)
     size = FIXED_SIZES[element]
-    unpack_short = [Struct(array_format(element, count)).unpack_from for count in range(SHORT_ARRAY)]
 
     def read_array(data: bytes, pos: int) -> tuple[tuple[Any, ...] | None, int]:
-        if compact and 0 < (length := data[pos]) <= SHORT_ARRAY:
-            return unpack_short[length - 1](data, pos + 1), pos + 1 + (length - 1) * size
         count, pos = read_count(data, pos, compact, nullable, size)
         if count < 0:
             return None, pos
-        if count < SHORT_ARRAY:
-            return unpack_short[count](data, pos), pos + count * size
         return unpack_from(array_format(element, count), data, pos), pos + count * size
 
     return read_array

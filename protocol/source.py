@@ -10,7 +10,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-INTERNAL_NAMES = {"count", "data", "new", "number", "pos", "rows", "tags", "value", "write", "write_here"}
+INTERNAL_NAMES = {
+    "count",
+    "data",
+    "length",
+    "new",
+    "number",
+    "pos",
+    "rows",
+    "tags",
+    "value",
+    "write",
+    "write_here",
+}
 
 
 def local(field: Field) -> str:
@@ -50,7 +62,7 @@ class Source:
         return self.name(name, value)
 
     def text(self) -> str:
-        """Return the whole source, as `print(codec(X, 0).source)` shows it."""
+        """Return the whole source."""
         return "\n".join(self.lines) + "\n"
 
     def compile(self, title: str) -> dict[str, Any]:

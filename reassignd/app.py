@@ -1,7 +1,6 @@
 """The wiring: a cluster on records that are loaded already, started and stopped in the right order."""
 
 import asyncio
-import logging
 import uuid
 from typing import Any, Self
 
@@ -21,37 +20,18 @@ from reassignd.parts import embedded_settings, limits
 from reassignd.ports import Port, Ports
 from server.authorizer import AllowAll
 from server.cache import BodyCache
-from server.collector import kept_off
 from server.context import Services
 from server.driver import Driver, DriverStoppedError
 from server.latency import Latency
 from server.listener import Listeners
-from server.metrics import Metrics, Sources, Traffic
+from server.metric_table import Sources, Traffic
+from server.metrics import Metrics
 from server.offloop import OffLoop
 from server.router import Router
 from server.stats import Counters
 
-log = logging.getLogger(__name__)
-
-RECORDS_PER_SLICE = 2_000
-"""Records loaded before others have their turn on the event loop."""
-
 GRACE_SECONDS = 1.0
 """How long a stop waits for answers under way."""
-
-
-async def load(store: Store) -> State:
-    """The state that the records make. Raises CommandError when they are damaged."""
-    state = State()
-    try:
-        with kept_off():
-            for number, record in enumerate(store.load(), 1):
-                state.put(record)
-                if number % RECORDS_PER_SLICE == 0:
-                    await asyncio.sleep(0)
-    except StoreError as error:
-        raise CommandError(str(error)) from error
-    return state
 
 
 class Application:
@@ -133,12 +113,10 @@ class Application:
         if isinstance(error, StoreError):
             failure = CommandError(str(error))
         else:
-            log.critical("the controller failed", exc_info=error)
             failure = CommandError(
                 f"the controller failed ({error!r}); start again: nothing acknowledged is lost"
             )
-        if not self.failure.done():
-            self.failure.set_exception(failure)
+        self.failure.set_exception(failure)
 
 
 def _new_id() -> bytes:

@@ -22,11 +22,14 @@ TOPICS = (Demo("orders", 12, 3), Demo("payments", 6, 3), Demo("clicks", 24, 2))
 
 
 async def create_demo_topics(controller: Submitter, brokers: int) -> None:
-    """Create what is not there yet."""
+    """Create them; one that is refused is logged, and left."""
     topics = [
         NewTopic(each.name, uuid.uuid4().bytes, each.partitions, min(each.replication_factor, brokers))
         for each in TOPICS
     ]
     created: list[CreatedTopic] = await controller.submit(CreateTopics(topics))
     for each in created:
-        log.info("topic %s: %s", each.name, each.outcome.error.name)
+        if each.outcome.ok:
+            log.info("created topic %s with %d partitions", each.name, each.partitions)
+        else:
+            log.warning("topic %s was not created: %s", each.name, each.outcome.error.name)

@@ -12,6 +12,11 @@ FILE = "meta.properties"
 KEY = "cluster.id"
 
 
+def new_id() -> str:
+    """Sixteen random bytes as Kafka prints them (org.apache.kafka.common.Uuid)."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+
+
 def cluster_id(data_dir: Path) -> str:
     """The id kept in the directory, which we must have locked; a new one when there is none yet.
 
@@ -19,16 +24,11 @@ def cluster_id(data_dir: Path) -> str:
     """
     path = data_dir / FILE
     if not path.exists():
-        _write(path, _new_id())
+        _write(path, new_id())
     values = {each.key: each.value for each in properties.parse(path.read_text("utf-8"))}
     if not values.get(KEY):
         raise CommandError(f"{path} has no {KEY}; restore it from a backup, or remove it to get a new id")
     return values[KEY]
-
-
-def _new_id() -> str:
-    """Sixteen random bytes as Kafka prints them (org.apache.kafka.common.Uuid)."""
-    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
 def _write(path: Path, value: str) -> None:

@@ -6,22 +6,25 @@ HTTP comes first and goes last, so that `/readyz` can say what is being waited f
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
-from pathlib import Path
 
 import uvloop
 
-from backends.datadir import StoreError
 from backends.store import SqliteStore
 from reassignd import logs
-from reassignd.app import Application, load
+from reassignd.app import Application
 from reassignd.config import Settings
 from reassignd.demo import create_demo_topics
-from reassignd.errors import CommandError
 from reassignd.identity import cluster_id
 from reassignd.kinds import Address
+from reassignd.records import load, open_store
 from reassignd.signals import until_signalled
-from reassignd.sockets import bind
+from reassignd.sockets import allow_files, bind
+from server.collector import spare_the_old
+from server.driver import DriverStoppedError
 from server.http import Health, HttpServer, operations
+
+SPARE_FILES = 100
+"""Open files beside connections: the store, HTTP, the libraries."""
 
 STOP_SECONDS = 4.0
 """A supervisor is promised five."""
@@ -30,8 +33,10 @@ STOP_SECONDS = 4.0
 def run(settings: Settings, *, demo_topics: bool) -> None:
     """Serve until a signal. Raises CommandError when that is not possible, or ends for another reason."""
     logs.configure(settings.log_format, settings.log_level)
+    spare_the_old()
+    allow_files(settings.max_connections + 3 * settings.embedded_brokers + SPARE_FILES)
     with (
-        closing(_open_store(settings.data_dir)) as store,
+        closing(open_store(settings.data_dir)) as store,
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
         runner.run(until_signalled(_serve(settings, store, demo_topics), STOP_SECONDS))
@@ -44,7 +49,7 @@ async def _serve(settings: Settings, store: SqliteStore, demo_topics: bool) -> N
         state = await load(store)
         async with Application(settings, state, store, identity) as app:
             if demo_topics and app.first_start:
-                await create_demo_topics(app, settings.embedded_brokers)
+                await _create_topics(app, settings)
             health.metrics, health.obstacle = app.metrics.page, None
             brokers = ",".join(map(str, app.addresses))
             print(
@@ -55,6 +60,13 @@ async def _serve(settings: Settings, store: SqliteStore, demo_topics: bool) -> N
                 await app.failure
             finally:
                 health.obstacle = "the server is stopping"
+
+
+async def _create_topics(app: Application, settings: Settings) -> None:
+    try:
+        await create_demo_topics(app, settings.embedded_brokers)
+    except DriverStoppedError:
+        await app.failure
 
 
 @asynccontextmanager
@@ -68,10 +80,3 @@ async def _http(address: Address, health: Health) -> AsyncIterator[Address]:
         yield bound
     finally:
         await server.stop()
-
-
-def _open_store(data_dir: Path) -> SqliteStore:
-    try:
-        return SqliteStore(data_dir)
-    except StoreError as error:
-        raise CommandError(str(error)) from error

@@ -1,11 +1,15 @@
 """Listening sockets, and what to say when there can be none."""
 
 import errno
+import logging
 import os
+import resource
 import socket
 
 from reassignd.errors import CommandError
 from reassignd.kinds import Address
+
+log = logging.getLogger(__name__)
 
 BACKLOG = 1024
 """Connections that wait to be accepted; 1,000 clients may come at once."""
@@ -25,6 +29,16 @@ def bind(address: Address, setting: str) -> socket.socket:
 def refused(error: OSError, address: Address, setting: str) -> CommandError:
     """What to say when an address cannot be listened on; `setting` names what to change."""
     return CommandError(f"cannot listen on {address}: {_reason(error, address)}; change `{setting}`")
+
+
+def allow_files(wanted: int) -> None:
+    """Raise the process's limit of open files to `wanted`, as far as the system lets us; a shell's is often 1024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        log.warning("%d open files are allowed, %d may be wanted; raise `ulimit -n`", hard, wanted)
+        wanted = hard
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _reason(error: OSError, address: Address) -> str:

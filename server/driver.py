@@ -1,6 +1,6 @@
 """The one owner of the controller's state.
 
-Events are taken one at a time: decided, handed to the store, and, once durable, carried out and answered, in the
+Events are taken one at a time: decided, handed to the store, and, once durable, answered and carried out, in the
 order of decisions. The next event is decided while the store still writes the last one, so that many share one
 flush. A decision that changes nothing waits for those before it, since it may be based on them.
 
@@ -10,12 +10,12 @@ makes them one again.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
 from controller.decision import Decision
-from controller.effects import Wake
+from controller.effects import Effect, Wake
 from controller.events import Continue, Event
 from controller.port import Backend, Store
 from controller.state import State
@@ -27,6 +27,9 @@ Decide = Callable[[Decision, Event], Iterator[None] | None]
 
 CAPACITY = 1000
 """Events submitted and not yet answered; whoever submits one more waits."""
+
+EFFECTS_PER_SLICE = 1000
+"""Effects handed to the backend in a row before others are served."""
 
 SLICE_SECONDS = 0.002
 """How long the driver decides small events in a row before others are served."""
@@ -139,29 +142,37 @@ class Driver:
     def _settle(self, decision: Decision, reply: asyncio.Future[Any] | None, now: float) -> None:
         if decision.changes:
             commit = asyncio.ensure_future(self._store.commit(decision.changes))
-        elif self._unfinished:
+        elif self._unfinished or len(decision.effects) > EFFECTS_PER_SLICE:
             commit = None
         else:
-            self._finish(decision, reply)
+            self._answer(decision, reply)
+            self._perform(decision.effects)
             return
         self._unfinished += 1
         self._decided.put_nowait(_Decided(decision, reply, commit, now))
 
     async def _finish_all(self) -> None:
         while (decided := await self._decided.get()) is not None:
+            decision = decided.decision
             if decided.commit is not None:
                 await decided.commit
-                self._stats.commit(len(decided.decision.changes), perf_counter() - decided.since)
+                self._stats.commit(len(decision.changes), perf_counter() - decided.since)
+            self._answer(decision, decided.reply)
+            self._perform(decision.effects[:EFFECTS_PER_SLICE])
+            for start in range(EFFECTS_PER_SLICE, len(decision.effects), EFFECTS_PER_SLICE):
+                await asyncio.sleep(0)
+                self._perform(decision.effects[start : start + EFFECTS_PER_SLICE])
             self._unfinished -= 1
-            self._finish(decided.decision, decided.reply)
 
-    def _finish(self, decision: Decision, reply: asyncio.Future[Any] | None) -> None:
-        if decision.effects:
-            self._backend.perform([each for each in decision.effects if not isinstance(each, Wake)])
-            if any(isinstance(each, Wake) for each in decision.effects) and not self._stopped:
-                self._submitted.put_nowait(_Submission(Continue(), None))
+    def _answer(self, decision: Decision, reply: asyncio.Future[Any] | None) -> None:
         if reply is not None and not reply.done():
             reply.set_result(decision.reply)
+
+    def _perform(self, effects: Sequence[Effect]) -> None:
+        if effects:
+            self._backend.perform([each for each in effects if not isinstance(each, Wake)])
+            if any(isinstance(each, Wake) for each in effects) and not self._stopped:
+                self._submitted.put_nowait(_Submission(Continue(), None))
 
     async def _fail(self, failure: BaseException) -> None:
         self._stopped = True

@@ -86,7 +86,7 @@ def records(state: State) -> list[Record]:
 class World:
     """A controller with its state in memory, and all that it decided so far.
 
-    Each decision is replayed from its changes alone, as a store would, and must lead to the same state.
+    What `do` decides is replayed from its changes alone, as a store would, and must lead to the same state.
     """
 
     def __init__(self, brokers: Iterable[int] = range(1, 7), live: Iterable[int] | None = None) -> None:
@@ -95,6 +95,7 @@ class World:
         self.changes: list[Change] = []
         self.effects: list[Effect] = []
         self._replayed = State()
+        self._seen = 0
         ids = list(brokers)
         for epoch, broker in enumerate(ids, 1):
             self.put(Broker(*registration(broker), epoch))
@@ -158,6 +159,7 @@ class World:
         first = d = self.decide(event)
         while any(isinstance(effect, Wake) for effect in d.effects):
             d = self.decide(Continue())
+        self._replay()
         return first
 
     def decide(self, event: Event) -> Decision:
@@ -165,15 +167,19 @@ class World:
         d = Decision(self.state, self.now_ms)
         for _ in decide(d, event):
             pass
-        self._replayed.apply(d.changes)
+        self.changes += d.changes
+        self.effects += [effect for effect in d.effects if not isinstance(effect, Wake)]
+        return d
+
+    def _replay(self) -> None:
+        """The changes alone, as a store would have them, lead to the same state."""
+        self._replayed.apply(self.changes[self._seen :])
+        self._seen = len(self.changes)
         assert records(self._replayed) == records(self.state)
         assert self._replayed.moving == self.state.moving
         assert self._replayed.open == self.state.open
         assert self._replayed.offline == self.state.offline
         assert self._replayed.under_replicated == self.state.under_replicated
-        self.changes += d.changes
-        self.effects += [effect for effect in d.effects if not isinstance(effect, Wake)]
-        return d
 
     def alter(self, rows: Mapping[str, Sequence[int] | None], **fields: Any) -> dict[str, Outcome]:
         """Order targets by partition name; None cancels."""

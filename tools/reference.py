@@ -13,7 +13,7 @@ import click
 
 from reassignd.cli import cli
 from reassignd.config import KEYS
-from server.metrics import METRICS, Metric, exposed_name
+from server.metric_table import METRICS, Metric, exposed_name
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -65,7 +65,8 @@ CLI = """\
 the last two with one line on stderr that says why. Log lines go to stderr too.
 
 `reassignd serve` prints one line on stdout when it serves, beginning with `ready: `. The first SIGTERM or SIGINT stops it
-within 5 seconds, exit code 0; the second ends it at once. What was acknowledged is on disk in either case.
+within 5 seconds, exit code 0: answers under way are finished, and what takes longer is cut off. The second signal ends it
+at once. What was acknowledged is on disk in any case.
 
 `python -m reassignd` is the same command. In a folder that has a `server/` of its own, only the console script works.
 """

@@ -189,7 +189,7 @@ class EmbeddedBroker:
             return ErrorCode.STALE_CONTROLLER_EPOCH
         if self.id not in row.replicas:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        log = self._log(key, row)
+        log = self._log(key, row) if known is None else known.log
         if log is None:
             return ErrorCode.KAFKA_STORAGE_ERROR
         replica = self.replicas[key] = Replica(
@@ -212,8 +212,9 @@ class EmbeddedBroker:
 
     def _log(self, key: TopicPartition, row: LeaderAndIsrPartitionState) -> Log | None:
         """The replica's log on disk, else a new one, which is full in the ISR (a restart) and empty out of it."""
-        if self.log_dirs.find(key) is not None:
-            return self.log_dirs.log(key)
+        path = self.log_dirs.find(key)
+        if path is not None:
+            return None if path in self.log_dirs.failed else self.log_dirs.placed[path][key]
         log = self.log_dirs.create(key, new=row.is_new)
         if log is not None:
             log.position = None if self.id in row.isr else 0.0

@@ -117,33 +117,43 @@ class EmbeddedCluster:
             await self._close(number)
 
     async def start_broker(self, number: int) -> None:
-        """Bring a stopped broker back; its data is what it was, and failed disks were replaced by empty ones."""
+        """Bring a stopped broker back, as fast as it was first.
+
+        Its data is what it was when it stopped; failed disks were replaced by empty ones.
+        """
+        if number in self._running:
+            raise ValueError(f"broker {number} runs already")
         broker = self.brokers[number]
         broker.log_dirs.replace_failed()
+        self._replication.networks[number].factor = 1.0
+        self._lagging.pop(number, None)
         broker.epoch = await self._submit(BrokerStarted(await self._open(broker)))
 
     async def stop_broker(self, number: int, *, controlled: bool = True) -> None:
         """Stop a broker: in order, its leaderships moved away first, or at once as if it had crashed."""
+        self._check_runs(number)
         if controlled:
             await controlled_shutdown(self.brokers[number], self._connect, self._clock)
         await self._close(number)
         await self._submit(BrokerStopped(number))
 
     def slow_broker(self, number: int, factor: float) -> None:
-        """Scale the broker's network; at 0 it is stuck. 1 makes it whole again.
+        """Scale a running broker's network; at 0 it is stuck. 1 makes it whole again.
 
         One that cannot keep up with what its leaders are sent leaves their ISRs after `replica_lag_time_seconds`.
         """
+        self._check_runs(number)
         broker, network = self.brokers[number], self._replication.networks[number]
         network.factor = factor
         if factor <= 0 or self._demand(broker) > self.settings.network_bytes_per_second * factor:
             self._lagging[number] = broker.behind_since = self._clock.now()
-        elif network.up:
+        else:
             self._lagging.pop(number, None)
             broker.behind_since = None
 
     async def fail_log_dir(self, number: int, path: str) -> None:
         """A disk of a running broker fails, and the controller hears of it."""
+        self._check_runs(number)
         await self._submit(LogDirFailed(number, self.brokers[number].fail_log_dir(path)))
 
     def progress(self, key: TopicPartition) -> dict[int, tuple[float, float]]:
@@ -182,6 +192,10 @@ class EmbeddedCluster:
         self.brokers[number].stop()
         await cancel(running.reporter)
         await running.listener.close()
+
+    def _check_runs(self, number: int) -> None:
+        if number not in self._running:
+            raise ValueError(f"broker {number} does not run")
 
     def _controller_id(self) -> int:
         """Any live broker will do: each one's port leads to the controller."""

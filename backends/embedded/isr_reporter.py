@@ -47,6 +47,11 @@ class IsrReporter:
         self._wake = asyncio.Event()
         self._channel: Channel | None = None
 
+    @property
+    def idle(self) -> bool:
+        """Nothing waits to be reported."""
+        return not self._changes
+
     def change(self, key: TopicPartition, follower: int, *, joins: bool) -> None:
         """Report it with one of the next requests."""
         self._changes.setdefault(key, {})[follower] = joins

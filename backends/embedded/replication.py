@@ -131,11 +131,13 @@ class Replication:
         seconds, self._now = now - self._now, now
         for broker, network in self.networks.items():
             self._refill(broker, network, seconds)
+        behind = [follower for follower in self._order if self._fetches[follower]]
+        for follower in behind:
+            self._serve(follower, now)
         # Whoever comes first drains the leaders' budgets, so that turns are taken.
-        self._order.append(self._order.pop(0))
-        for follower in self._order:
-            if self._fetches[follower]:
-                self._serve(follower, now)
+        for follower in behind[:1]:
+            self._order.remove(follower)
+            self._order.append(follower)
 
     def _refill(self, broker: int, network: Network, seconds: float) -> None:
         budget = self._rate * network.factor * seconds if network.up else 0.0

@@ -106,8 +106,12 @@ class Embedded:
         ]
         assert all(created.outcome.ok for created in await self.do(CreateTopics(new)))
 
-    async def alter(self, rows: Mapping[str, Sequence[int] | None]) -> list[Outcome]:
-        """Order targets, None to cancel; the outcomes in order."""
+    async def alter(self, rows: Mapping[str, Sequence[int] | None]) -> None:
+        """Order targets, None to cancel; none is refused."""
+        assert [outcome.message for outcome in await self.try_alter(rows) if not outcome.ok] == []
+
+    async def try_alter(self, rows: Mapping[str, Sequence[int] | None]) -> list[Outcome]:
+        """The same; the outcomes in order."""
         topics = [
             AlterTopic(key(name).topic, [AlterRow(key(name).partition, None if to is None else tuple(to))])
             for name, to in rows.items()

@@ -4,6 +4,7 @@ A world is one life of a controller with its backend; see `tests.backends.harnes
 """
 
 from collections.abc import AsyncIterator, Callable, Coroutine
+from random import Random
 
 import pytest
 
@@ -181,3 +182,42 @@ async def test_a_controller_killed_after_any_commit_goes_on_where_it_was(backend
             assert again.hosts(name) == {4, 5, 6} == set(again[name].isr)
         await again.stop()
     await world.stop()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("seed", range(12))
+async def test_whatever_goes_wrong_meanwhile_all_moves_end_in_order(backend: str, seed: int) -> None:
+    world = await BACKENDS[backend]()
+    random = Random(seed)
+    names = [f"foo-{n}" for n in range(6)] + [f"bar-{n}" for n in range(3)]
+    await world.having({name: random.sample(range(1, 7), 3) for name in names})
+    stopped: set[int] = set()
+    for _ in range(25):
+        await _trouble(world, random, names, stopped)
+        await world.advance(random.choice([0, 0.05, 0.3, 2]))
+    for broker in stopped:
+        await world.cluster.start_broker(broker)
+    await world.until_idle()
+    await world.until(lambda: all(set(world[name].isr) == set(world.replicas(name)) for name in names))
+    await world.advance(1)
+    for name in names:
+        assert world.hosts(name) == set(world.replicas(name))
+        assert world.leaders(name) == {world[name].leader}
+    await world.stop()
+
+
+async def _trouble(world: World, random: Random, names: list[str], stopped: set[int]) -> None:
+    """One thing that people or machines do."""
+    live = [broker for broker in range(1, 7) if broker not in stopped]
+    match random.randrange(6):
+        case 0 if len(live) > 3:
+            broker = random.choice(live)
+            await world.cluster.stop_broker(broker, controlled=random.random() < 0.5)
+            stopped.add(broker)
+        case 1 if stopped:
+            await world.cluster.start_broker(stopped.pop())
+        case 2:
+            await world.try_alter({random.choice(names): None})
+        case _:
+            wanted = random.sample(live, min(len(live), random.randrange(1, 4)))
+            await world.try_alter({random.choice(names): wanted})

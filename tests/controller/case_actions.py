@@ -17,8 +17,8 @@ from controller.events import (
     ElectLeaders,
     NewPartitions,
 )
-from controller.model import NO_LEADER, Partition, Replicas
-from controller.views import counts, ongoing
+from controller.model import NO_LEADER, Partition
+from controller.views import counts
 from protocol.apis import ApiKey
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -29,8 +29,10 @@ from protocol.messages.list_partition_reassignments_request import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
 )
+from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from server import handlers
 from server.authorizer import ANONYMOUS, CLUSTER, AclTable, Operation
+from server.handlers import list_partition_reassignments
 from server.registry import ROUTES, Route
 from tests.builders import World, key, partition
 
@@ -62,7 +64,7 @@ class Reply(NamedTuple):
 
     top: Outcome
     rows: Mapping[str, Outcome] = {}
-    count: int = 0
+    size: int = 0
     echoed: Sequence[str] = ()
     listed: Mapping[str, Json] | None = None
 
@@ -71,8 +73,9 @@ class Played:
     """A case after all its actions: the replies, the partitions after each, and what else was found."""
 
     def __init__(self, given: Mapping[str, Json], actions: Sequence[Mapping[str, Json]]) -> None:
-        for name in given.keys() - GIVEN:
-            raise NotOurs(name)
+        for part in (*map(_verb, actions), *sorted(given.keys() - GIVEN)):
+            if part not in GIVEN | _VERBS.keys():
+                raise NotOurs(part)
         self.given = given
         self.world = _world(given)
         self.began = self._partitions()
@@ -80,7 +83,7 @@ class Played:
         self.after: list[dict[str, Partition]] = []
         self.found: dict[str, Json] = {}
         for action in actions:
-            self.replies.append(self._act(action))
+            self.replies.append(_VERBS[_verb(action)](self, action))
             self.after.append(self._partitions())
 
     @property
@@ -91,12 +94,6 @@ class Played:
 
     def _partitions(self) -> dict[str, Partition]:
         return {str(now.key): now for now in self.world.state.all_partitions()}
-
-    def _act(self, action: Mapping[str, Json]) -> Reply:
-        verb = str(action["api"]) if "api" in action else action.get("event", next(iter(action)))
-        if verb not in _VERBS:
-            raise NotOurs(verb)
-        return _VERBS[verb](self, action)
 
     def _allows(self, api: ApiKey) -> bool:
         """Whether the access rules of the case, if it has any, allow the request."""
@@ -119,12 +116,7 @@ class Played:
     def list_(self, action: Mapping[str, Json]) -> Reply:
         if not self._allows(ApiKey.LIST_PARTITION_REASSIGNMENTS):
             return _refused_list(action["topics"])
-        listed: dict[str, Json] = {}
-        for row in ongoing(self.world.state, action["topics"]):
-            listed.setdefault(row.topic, {})[str(row.partition)] = _listed(
-                row.replicas, row.adding, row.removing
-            )
-        return Reply(Outcome(), listed=listed)
+        return _listing(list_partition_reassignments._response(self.world.state, action["topics"]))
 
     def isr_change(self, action: Mapping[str, Json]) -> Reply:
         outcome = self.world.isr(action.get("partition") or self.only, action["isr"])
@@ -213,6 +205,10 @@ _VERBS: dict[str, Callable[[Played, Mapping[str, Json]], Reply]] = {
 }
 
 
+def _verb(action: Mapping[str, Json]) -> str:
+    return str(action["api"]) if "api" in action else action.get("event", next(iter(action)))
+
+
 def _world(given: Mapping[str, Json]) -> World:
     live = set(given["live"]) - {*given.get("fenced", ()), *given.get("not_acceptable_leaders", ())}
     live &= set(given.get("acceptable_leaders", live))
@@ -267,10 +263,6 @@ def _operation(route: Route) -> Operation:
     return route.operation
 
 
-def _listed(replicas: Replicas, adding: Replicas, removing: Replicas) -> dict[str, Json]:
-    return {"replicas": list(replicas), "adding": list(adding), "removing": list(removing)}
-
-
 def _refused_alter(orders: Sequence[AlterTopic]) -> Reply:
     topics = [
         ReassignableTopic(topic, [ReassignablePartition(row.partition, row.replicas) for row in rows or ()])
@@ -287,14 +279,22 @@ def _refused_alter(orders: Sequence[AlterTopic]) -> Reply:
 
 
 def _refused_list(topics: Mapping[str, Sequence[int]]) -> Reply:
-    asked = [ListPartitionReassignmentsTopics(topic, numbers) for topic, numbers in topics.items()]
+    asked = [ListPartitionReassignmentsTopics(topic, tuple(numbers)) for topic, numbers in topics.items()]
     request = ListPartitionReassignmentsRequest(topics=asked)
     response = ROUTES[ApiKey.LIST_PARTITION_REASSIGNMENTS].refuse(request, _DENIED, None)
+    return _listing(response)
+
+
+def _listing(response: ListPartitionReassignmentsResponse) -> Reply:
     listed = {
         topic.name: {
-            str(row.partition_index): _listed(row.replicas, row.adding_replicas, row.removing_replicas)
+            str(row.partition_index): {
+                "replicas": list(row.replicas),
+                "adding": list(row.adding_replicas),
+                "removing": list(row.removing_replicas),
+            }
             for row in topic.partitions
         }
         for topic in response.topics
     }
-    return Reply(Outcome(response.error_code), listed=listed)
+    return Reply(Outcome(Error(response.error_code), response.error_message), listed=listed)

@@ -95,7 +95,7 @@ def _echoed(played: Played, wanted: Sequence[str]) -> Iterator[Difference]:
 
 
 def _count(played: Played, wanted: int) -> Iterator[Difference]:
-    yield from _compare("response_count", wanted, played.replies[-1].count)
+    yield from _compare("response_count", wanted, played.replies[-1].size)
 
 
 def _topics(played: Played, wanted: Mapping[str, Json]) -> Iterator[Difference]:
@@ -130,7 +130,7 @@ def _last(played: Played, wanted: Mapping[str, Json]) -> Iterator[Difference]:
 
 
 def _requests(played: Played, wanted: Json) -> Iterator[Difference]:
-    ours = list(_requests(played))
+    ours = list(_sent(played))
     if isinstance(wanted, str):
         yield from _compare("requests", wanted, ", ".join(map(str, ours)))
         return
@@ -138,7 +138,7 @@ def _requests(played: Played, wanted: Json) -> Iterator[Difference]:
         got = ours[number] if number < len(ours) else {}
         for kind, fields in request.items():
             if kind not in got:
-                yield Difference("further requests", len(wanted), len(ours))
+                yield from _compare("requests", len(wanted), len(ours))
             else:
                 yield from _fields(fields, got[kind])
 
@@ -146,12 +146,12 @@ def _requests(played: Played, wanted: Json) -> Iterator[Difference]:
 def _confirmed(played: Played, wanted: Mapping[str, Json]) -> Iterator[Difference]:
     """An added replica is told, not as new, that it stays."""
     (request,) = wanted.values()
-    told = [r["LeaderAndIsr"] for r in _requests(played) if "LeaderAndIsr" in r]
+    told = [r["LeaderAndIsr"] for r in _sent(played) if "LeaderAndIsr" in r]
     so = any(set(request["to"]) <= set(t["to"]) and t["isNew"] == request["isNew"] for t in told)
     yield from _compare("told", True, so)
 
 
-def _requests(played: Played) -> Iterator[Json]:
+def _sent(played: Played) -> Iterator[Json]:
     """The effects as the requests that they become."""
     for effect in played.world.effects:
         if isinstance(effect, Publish):
@@ -207,7 +207,7 @@ def _row(prefix: str, wanted: Mapping[str, Json], outcome: Outcome) -> Iterator[
     for name, value in wanted.items():
         if name == "message_prefix":
             if not (outcome.message or "").startswith(value):
-                yield Difference(f"{prefix}message", f"{value}…", outcome.message)
+                yield from _compare(f"{prefix}message", f"{value}…", outcome.message)
         else:
             yield from _compare(f"{prefix}{name}", value, shown[name])
 
@@ -223,7 +223,7 @@ def _compare(what: str, kafka: Json, ours: Json) -> Iterator[Difference]:
 
 
 def _plain(value: Json) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
 
 
 _CHECKS: dict[str, Callable[[Played, Json], Iterator[Difference]]] = {

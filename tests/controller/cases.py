@@ -44,7 +44,7 @@ def run(case: Case) -> list[Difference]:
         played = Played(case.given, case.do if isinstance(case.do, list) else [case.do])
         return list(dict.fromkeys(differences(played, case.expect)))
     except NotOurs as part:
-        return [Difference(str(part), "is there", "is not in the core")]
+        return [Difference("has", str(part), "none in the core")]
 
 
 def in_words(found: Sequence[Difference]) -> tuple[str, str]:

@@ -200,4 +200,4 @@ def settle(world: World) -> None:
 
 
 TestCluster = Cluster.TestCase
-TestCluster.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestCluster.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

@@ -1,12 +1,16 @@
 """Both ends of a connection, driven against each other."""
 
+from contextlib import suppress
 from struct import pack
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from protocol.apis import ApiKey
 from protocol.connection import ClientConnection, Connection
-from protocol.errors import EncodeError
+from protocol.errors import DecodeError, EncodeError
 from protocol.frames import decode_request, decode_response, encode_response
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
@@ -90,6 +94,38 @@ def test_good_requests_before_garbage_are_returned_and_nothing_after_it(garbage:
     assert len(pair.server.receive_data(data + garbage + data)) == 1
     assert pair.server.error is not None
     assert pair.server.receive_data(data) == []
+
+
+@settings(max_examples=200, deadline=None)
+@given(payloads=st.lists(st.binary(max_size=40), max_size=4), rest=st.binary(max_size=20))
+def test_random_bytes_raise_nothing_but_decode_errors(payloads: list[bytes], rest: bytes) -> None:
+    server = Connection()
+    data = b"".join(pack(">i", len(payload)) + payload for payload in payloads) + rest
+    for frame in server.receive_data(data):
+        with suppress(DecodeError):
+            decode_request(frame)
+
+
+@given(key=st.sampled_from(ApiKey), version=st.integers(-1, 15), body=st.binary(max_size=60))
+def test_random_bodies_raise_nothing_but_decode_errors(key: int, version: int, body: bytes) -> None:
+    payload = pack(">hhih", key, version, 1, -1) + body
+    for frame in Connection().receive_data(pack(">i", len(payload)) + payload):
+        with suppress(DecodeError):
+            decode_request(frame)
+
+
+def test_a_large_frame_in_small_pieces_arrives_whole() -> None:
+    payload = pack(">hhih", ApiKey.METADATA, 0, 1, -1) + bytes(10_000_000)
+    data, server = pack(">i", len(payload)) + payload, Connection()
+    frames = [f for at in range(0, len(data), 65536) for f in server.receive_data(data[at : at + 65536])]
+    assert [len(frame.body) for frame in frames] == [10_000_000]
+
+
+def test_a_connection_knows_that_a_request_has_begun() -> None:
+    server, data = Connection(), ClientConnection().send_request(LIST, 0)
+    states = [server.receive_data(data[at : at + 1]) == [] and server.incomplete for at in range(len(data))]
+    assert states == [True] * (len(data) - 1) + [False]
+    assert not server.incomplete
 
 
 def test_a_request_of_an_unknown_version_does_not_break_the_connection() -> None:

@@ -15,8 +15,10 @@ from protocol.messages.describe_topic_partitions_request import DescribeTopicPar
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from protocol.messages.metadata_response import MetadataResponse
+from protocol.runs import HOT_ROWS
 from protocol.schema import Message, version_range
 from protocol.wire import codec, schema_of
+from tests.protocol.handmade import Handmade, Inner, Row
 from tests.protocol.messages import a_message, all_schemas, all_versions
 
 
@@ -121,6 +123,22 @@ def test_a_nullable_struct_has_a_byte_before_it() -> None:
     assert absent.cursor is None
     assert present.cursor is not None
     assert present.cursor.partition_index == 7
+
+
+@pytest.mark.parametrize("rows", [1, 10, 100, 500])
+@pytest.mark.parametrize("version", [0, 1])
+def test_structs_in_place_and_fields_with_the_names_of_variables_survive(version: int, rows: int) -> None:
+    row = Row(1, (2, 3)) if version else Row(1)
+    message = Handmade(Inner(65535, 0.5), (row,) * rows, b"abc", Inner(1) if version else None)
+    ours = codec(Handmade, version)
+    for _ in range(HOT_ROWS):
+        assert ours.decode(ours.encode(message)) == message
+
+
+def test_a_tag_of_one_row_in_a_run_is_kept() -> None:
+    rows = [Row(p, (1,), (5,) if p == 70 else None) for p in range(100)]
+    ours = codec(Handmade, 1)
+    assert ours.decode(ours.encode(Handmade(tags=rows))).tags == tuple(rows)
 
 
 def test_fields_that_the_version_lacks_have_their_defaults() -> None:

@@ -1,5 +1,7 @@
 """What the encoder refuses, field by field, and the source it writes."""
 
+from typing import Any, cast
+
 import pytest
 
 from protocol.encoder import EncoderWriter
@@ -14,6 +16,7 @@ from protocol.messages.leader_and_isr_request import (
 from protocol.messages.metadata_request import MetadataRequest
 from protocol.messages.metadata_response import MetadataResponse, MetadataResponseTopic
 from protocol.wire import codec, schema_of
+from tests.protocol.handmade import Handmade, Row
 
 
 def leader_and_isr(state: LeaderAndIsrPartitionState, rows: int = 1) -> LeaderAndIsrRequest:
@@ -29,10 +32,20 @@ def test_a_value_in_a_field_that_the_version_lacks_is_refused_in_every_row(rows:
 
 @pytest.mark.parametrize("rows", [1, 100])
 def test_null_is_refused_where_the_version_has_none(rows: int) -> None:
-    state = LeaderAndIsrPartitionState(isr=None)  # type: ignore[arg-type]
+    state = LeaderAndIsrPartitionState(isr=cast(Any, None))
     for version in (3, 4):
         with pytest.raises(EncodeError, match="null where the version has no null"):
             codec(LeaderAndIsrRequest, version).encode(leader_and_isr(state, rows))
+
+
+@pytest.mark.parametrize("rows", [1, 10, 100])
+def test_lists_in_fields_that_the_version_lacks_are_refused_in_every_row(rows: int) -> None:
+    ours = codec(Handmade, 0)
+    ours.encode(Handmade(tags=[Row(1)] * 100))
+    for row in (Row(1, (2,)), Row(1, note=())):
+        with pytest.raises(EncodeError, match="has a value"):
+            ours.encode(Handmade(tags=[Row(1)] * (rows - 1) + [row]))
+    assert ours.encode(Handmade(tags=[Row(1, cast(Any, []))])) == ours.encode(Handmade(tags=[Row(1)]))
 
 
 def test_null_arrays_are_refused_where_the_version_has_none() -> None:

@@ -16,6 +16,7 @@ from protocol.frames import (
     decode_response,
     encode_request,
     encode_response,
+    frame_response,
     parse_request,
     parse_response,
 )
@@ -24,6 +25,7 @@ from protocol.messages.controlled_shutdown_request import ControlledShutdownRequ
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from protocol.messages.metadata_request import MetadataRequest
+from protocol.wire import codec
 
 
 def framed(*payloads: bytes) -> bytes:
@@ -88,6 +90,15 @@ def test_a_newer_api_versions_request_is_answered_in_version_0() -> None:
     frame = parse_request(pack(">hhi", ApiKey.API_VERSIONS, 9, 7))
     answer = encode_response(frame, ApiVersionsResponse(35, (ApiVersion(18, 0, 4),)), version=0)
     assert answer == framed(bytes.fromhex("00000007 0023 00000001 0012 0000 0004"))
+
+
+def test_a_body_that_is_encoded_already_is_framed_as_a_message_is() -> None:
+    response = ListPartitionReassignmentsResponse(error_code=41)
+    for request, version in ((ListPartitionReassignmentsRequest(), 0), (MetadataRequest(), 1)):
+        frame = parse_request(encode_request(request, version, 7, "me")[4:])
+        body = codec(ListPartitionReassignmentsResponse, 0).encode(response)
+        payload = frame_response(frame, body)[4:]
+        assert parse_response(payload, frame.api_key, version).body == body
 
 
 def test_a_client_reads_the_answer_to_a_newer_api_versions_request() -> None:

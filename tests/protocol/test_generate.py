@@ -60,6 +60,13 @@ def test_fields_that_no_valid_version_carries_are_left_out() -> None:
     assert "    a: Sequence[S] = ()\n    c: Sequence[S] = ()\n" in text
 
 
+def test_a_message_without_fields_is_a_class_without_fields() -> None:
+    empty = '{ "type": "request", "name": "X", "apiKey": 1, "validVersions": "0", "flexibleVersions": "none", "fields": [] }'
+    text = ModuleWriter(load(empty), "a test").text()
+    assert "class X(NamedTuple):\n    pass\n" in text
+    assert "        X: (),\n" in text
+
+
 def test_two_structs_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="two structs are named S"):
         ModuleWriter(load(SCHEMA % "int16"), "a test")

@@ -7,6 +7,8 @@ from protocol.messages.update_metadata_request import SCHEMA as UPDATE_METADATA
 from protocol.messages.update_metadata_request import UpdateMetadataRequest
 from protocol.schema import Field
 from protocol.source import Layout, Source, batches, local
+from tests.protocol.handmade import SCHEMA as HANDMADE
+from tests.protocol.handmade import Handmade
 
 
 def test_a_source_is_indented_and_runs() -> None:
@@ -59,3 +61,7 @@ def test_batches_join_numbers_that_stand_together() -> None:
         ["string"],
         ["bool"],
     ]
+
+
+def test_the_least_size_of_a_struct_in_place_is_that_of_its_fields() -> None:
+    assert Layout(HANDMADE, 0).min_size(Handmade) == (2 + 8) + 4 + 4

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -156,7 +156,7 @@ def test_an_ignorable_value_is_dropped_in_a_version_that_lacks_it() -> None:
     "request_",
     [
         AlterPartitionReassignmentsRequest(timeout_ms=2**31),
-        AlterPartitionReassignmentsRequest(topics=(ReassignableTopic(name=None),)),  # type: ignore[arg-type]
+        AlterPartitionReassignmentsRequest(topics=(ReassignableTopic(name=cast(Any, None)),)),
         AlterPartitionReassignmentsRequest(topics=(ReassignableTopic("x" * 32768),)),
         AlterPartitionReassignmentsRequest(topics=(ReassignableTopic("\ud800"),)),
         AlterPartitionReassignmentsRequest(

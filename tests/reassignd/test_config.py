@@ -54,6 +54,13 @@ def test_brokers_whose_ports_would_not_fit_are_refused() -> None:
     assert resolved(("listener", "127.0.0.1:65530")).listener.port == 65530
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "[::]"])  # noqa: S104 (refused, not bound)
+def test_a_wildcard_needs_a_host_to_tell_clients(host: str) -> None:
+    listener = ("listener", f"{host}:9092")
+    assert refusal(listener).endswith("set advertised.host too")
+    assert resolved(listener, ("advertised.host", "broker.example")).advertised_host == "broker.example"
+
+
 def test_every_key_has_a_valid_default_and_says_what_it_is_for() -> None:
     for name, key in KEYS.items():
         key.kind.parse(key.default)

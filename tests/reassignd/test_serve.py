@@ -1,5 +1,7 @@
 """`reassignd serve` as its users have it: a process with a data directory, an exit code and lines to read."""
 
+import asyncio
+import resource
 import signal
 import socket
 import sqlite3
@@ -12,6 +14,9 @@ from pathlib import Path
 from threading import Timer
 
 import pytest
+
+from backends.channel import connect
+from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 
 PATIENCE_SECONDS = 20
 STOP_SECONDS = 5
@@ -57,6 +62,19 @@ class Served:
         with urllib.request.urlopen(f"http://{place}{path}", timeout=PATIENCE_SECONDS) as page:
             text: str = page.read().decode()
             return text
+
+    def create_topic(self, name: str) -> None:
+        """Ask for a topic. Raises OSError when the connection ends before the answer."""
+        host, _, port = self.line.removeprefix("ready: brokers ").partition(",")[0].rpartition(":")
+
+        async def ask() -> None:
+            channel = await connect(host, int(port), PATIENCE_SECONDS)
+            try:
+                await channel.request(CreateTopicsRequest([CreatableTopic(name, 1, 1)]), 2)
+            finally:
+                channel.close()
+
+        asyncio.run(ask())
 
     def metric(self, name: str) -> float:
         """The value of a metric without labels."""
@@ -118,6 +136,23 @@ def test_topics_survive_kill_9(start: Start) -> None:
     assert served.metric(TOPICS) == 3
     assert served.end(signal.SIGKILL)[0] == -signal.SIGKILL
     assert start().metric(TOPICS) == 3
+
+
+def test_an_acknowledged_topic_survives_kill_9(start: Start) -> None:
+    served = start()
+    served.create_topic("orders")
+    served.end(signal.SIGKILL)
+    assert start().metric(TOPICS) == 1
+
+
+def test_records_that_cannot_be_written_end_it_with_what_to_do(start: Start, tmp_path: Path) -> None:
+    served = start()
+    resource.prlimit(served.process.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    with pytest.raises(OSError, match="closed the connection"):
+        served.create_topic("orders")
+    code, _, err = served.end()
+    assert code == 1
+    assert err.splitlines()[-1].startswith(f"reassignd: records cannot be written to {tmp_path / 'data'} (")
 
 
 def test_logs_can_be_json(start: Start) -> None:

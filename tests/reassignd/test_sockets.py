@@ -1,10 +1,11 @@
+import resource
 import socket
 
 import pytest
 
 from reassignd.errors import CommandError
 from reassignd.kinds import Address
-from reassignd.sockets import bind
+from reassignd.sockets import allow_files, bind
 
 
 def test_port_0_takes_a_free_port() -> None:
@@ -35,3 +36,44 @@ def test_an_unknown_host_is_named() -> None:
 def test_an_address_of_another_machine_is_refused() -> None:
     with pytest.raises(CommandError, match="cannot assign requested address"):
         bind(Address("192.0.2.1", 0), "listener")
+
+
+class OpenFiles:
+    """The system's limit of open files, soft and hard."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, soft: int, hard: int) -> None:
+        self.limits = (soft, hard)
+        monkeypatch.setattr(resource, "getrlimit", lambda _: self.limits)
+        monkeypatch.setattr(resource, "setrlimit", self.set)
+
+    def set(self, _: int, limits: tuple[int, int]) -> None:
+        self.limits = limits
+
+
+INFINITE = resource.RLIM_INFINITY
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ((1024, 5000), (2000, 5000)),
+        ((1024, INFINITE), (2000, INFINITE)),
+        ((3000, 5000), (3000, 5000)),
+        ((INFINITE, INFINITE), (INFINITE, INFINITE)),
+    ],
+)
+def test_the_limit_of_open_files_is_raised_where_it_is_too_low(
+    before: tuple[int, int], after: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = OpenFiles(monkeypatch, *before)
+    allow_files(2000)
+    assert files.limits == after
+
+
+def test_a_system_that_allows_too_few_files_is_named(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = OpenFiles(monkeypatch, 1024, 1500)
+    allow_files(2000)
+    assert files.limits == (1500, 1500)
+    assert "1500 open files are allowed, 2000 may be wanted" in caplog.text

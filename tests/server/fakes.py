@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from controller.events import Event
 from controller.state import State
@@ -25,11 +25,14 @@ from protocol.messages.stop_replica_request import StopReplicaRequest
 from protocol.messages.stop_replica_response import StopReplicaResponse
 from protocol.messages.update_metadata_request import UpdateMetadataRequest
 from protocol.messages.update_metadata_response import UpdateMetadataResponse
+from protocol.wire import codec
 from server.authorizer import ANONYMOUS, CLUSTER, AclTable, AllowAll, Authorizer, Operation, Resource, topic
 from server.cache import BodyCache
 from server.context import Context, Services
 from server.offloop import OffLoop
 from server.registry import ROUTES
+
+M = TypeVar("M")
 
 NEW_ID = b"new-topic-id-000"
 
@@ -90,7 +93,7 @@ class FakeTransport(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__({"peername": ("10.0.0.9", 4711)})
         self.writes: list[bytes] = []
-        self.reading = True
+        self.flow: list[str] = []
         self.closed = False
         self.aborted = False
 
@@ -98,10 +101,10 @@ class FakeTransport(asyncio.Transport):
         self.writes.append(bytes(data))
 
     def pause_reading(self) -> None:
-        self.reading = False
+        self.flow.append("paused")
 
     def resume_reading(self) -> None:
-        self.reading = True
+        self.flow.append("resumed")
 
     def is_closing(self) -> bool:
         return self.closed
@@ -173,10 +176,8 @@ async def answer(handle: Callable[[Any, Context], Any], request: Any, asked: Con
     return await response if inspect.isawaitable(response) else response
 
 
-def encodable(response: Any, api_key: int) -> Any:
+def encodable(response: M, api_key: int) -> M:
     """The response, once it has been through the codec in every version that is served."""
-    from protocol.wire import codec
-
     for version in ROUTES[api_key].versions:
         codec(type(response), version).encode(response)
     return response

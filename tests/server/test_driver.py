@@ -34,11 +34,14 @@ class Rig:
             self.state,
             self.store,
             self,
-            lambda decision, event: self.decide(decision, event),
+            self._decide,
             stats=self.stats,
             on_failure=self.failures.append,
             capacity=capacity,
         )
+
+    def _decide(self, decision: Decision, event: Event) -> Iterator[None] | None:
+        return self.decide(decision, event)
 
     def perform(self, effects: Sequence[Effect]) -> None:
         if self.backend_failure is not None:
@@ -118,7 +121,7 @@ async def test_a_decision_that_changes_nothing_waits_for_those_before_it(rig: Ri
     await settle()
     assert not second.done()
     rig.store.release(1)
-    assert await asyncio.gather(first, second) == [5, 5]
+    assert (await first, await second) == (5, 5)
 
 
 async def test_a_decision_that_changes_nothing_does_not_touch_the_store(rig: Rig) -> None:
@@ -219,9 +222,32 @@ async def test_an_exception_in_a_decision_stops_the_driver(
 
 async def test_an_exception_in_the_backend_stops_the_driver(rig: Rig) -> None:
     rig.backend_failure = RuntimeError("no such broker")
-    with pytest.raises(DriverStoppedError):
-        await rig.submit(1)
+    assert await rig.submit(1) == 1
+    await settle()
     assert rig.failures == [rig.backend_failure]
+    with pytest.raises(DriverStoppedError):
+        await rig.submit(2)
+
+
+@pytest.mark.parametrize("change", [True, False])
+async def test_many_effects_are_handed_over_in_slices(rig: Rig, change: bool) -> None:
+    def large(decision: Decision, _: Event) -> None:
+        if change:
+            decision.put(ControllerEpoch(1))
+        decision.effects = [BrokerLeft(number) for number in range(2500)]
+
+    async def watch() -> None:
+        while len(rig.log) < 2500:
+            seen.add(len(rig.log))
+            await asyncio.sleep(0)
+
+    seen: set[int] = set()
+    rig.decide = large
+    watching = asyncio.create_task(watch())
+    await rig.submit(0)
+    await asyncio.wait_for(watching, 5)
+    assert {1000, 2000} <= seen
+    assert rig.log == [BrokerLeft(number) for number in range(2500)]
 
 
 async def test_stop_finishes_what_was_submitted() -> None:

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable
 from struct import pack
-from typing import Any
 
 import pytest
 
@@ -113,20 +112,20 @@ async def test_requests_that_come_in_meanwhile_wait_too(rig: Rig) -> None:
 async def test_reading_stops_while_too_many_requests_wait() -> None:
     rig = Rig(Limits(pipelined=2))
     rig.receive("later", "a", "b")
-    assert rig.transport.reading
+    assert rig.transport.flow == []
     rig.receive("c")
-    assert not rig.transport.reading
+    assert rig.transport.flow == ["paused"]
     await settle()
     rig.later["later"].set_result(b"")
     await settle()
-    assert rig.transport.reading
+    assert rig.transport.flow == ["paused", "resumed"]
     assert rig.answers == ["later", "a", "b", "c"]
 
 
 async def test_reading_stops_while_too_many_bytes_wait() -> None:
     rig = Rig(Limits(pipelined_bytes=100))
     rig.receive("later", "a" * 200)
-    assert not rig.transport.reading
+    assert rig.transport.flow == ["paused"]
 
 
 async def test_a_client_that_does_not_read_is_not_served(rig: Rig) -> None:
@@ -141,7 +140,7 @@ async def test_a_client_that_does_not_read_is_not_read_from() -> None:
     rig = Rig(Limits(pipelined=2))
     rig.session.pause_writing()
     rig.receive("a", "b", "c")
-    assert not rig.transport.reading
+    assert rig.transport.flow == ["paused"]
 
 
 async def test_a_long_burst_is_answered_in_turns() -> None:
@@ -279,10 +278,15 @@ async def test_an_overdue_connection_is_cut_even_if_it_was_closed_before(rig: Ri
 
 
 async def test_the_caller_is_the_anonymous_user_of_this_peer() -> None:
-    seen: list[Any] = []
+    seen: list[Caller] = []
+
+    def remember(_: RequestFrame, caller: Caller) -> bytes:
+        seen.append(caller)
+        return b""
+
     session = Session(
         FakeBroker(3),
-        lambda frame, caller: seen.append(caller) or b"",
+        remember,
         Limits(),
         asyncio.get_running_loop(),
         lambda _: None,

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from reassignd.config import KEYS
-from server.metrics import METRICS, exposed_name
+from server.metric_table import METRICS, exposed_name
 from tools import reference
 
 

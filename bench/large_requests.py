@@ -1,0 +1,136 @@
+"""What no Kafka takes in one request: 100,000 partitions and more, while others are served: `python -m bench.large_requests`."""
+
+import argparse
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event, Thread
+from time import perf_counter
+
+from bench.api_speed import SLOW_EMBEDDED, summary
+from bench.raw import RawConnection, encode
+from protocol.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from protocol.messages.create_topics_request import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateTopicsRequest,
+)
+from protocol.messages.list_partition_reassignments_request import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+)
+from tools.processes import Reassignd
+
+PARTITIONS_PER_TOPIC = 1_000
+TOPICS_PER_REQUEST = 20
+
+
+def alter(topics: int, replicas: tuple[int, ...] | None) -> bytes:
+    """The same for every partition of so many topics, encoded."""
+    rows = [ReassignablePartition(index, replicas) for index in range(PARTITIONS_PER_TOPIC)]
+    named = [ReassignableTopic(f"bench-{topic}", rows) for topic in range(topics)]
+    return encode(AlterPartitionReassignmentsRequest(topics=named), 1)
+
+
+def create(connection: RawConnection, topics: int) -> None:
+    """Creates the topics, all of them on brokers 1 and 2."""
+    rows = [CreatableReplicaAssignment(index, (1, 2)) for index in range(PARTITIONS_PER_TOPIC)]
+    for begin in range(0, topics, TOPICS_PER_REQUEST):
+        names = [f"bench-{topic}" for topic in range(begin, min(topics, begin + TOPICS_PER_REQUEST))]
+        request = CreateTopicsRequest([CreatableTopic(name, -1, -1, rows) for name in names])
+        answer = connection.ask(request, 7)
+        assert {topic.error_code for topic in answer.topics} == {0}
+
+
+class Bystander:
+    """Another client, that asks for one partition every few ms; how long it waited, in ms, is kept."""
+
+    def __init__(self, bootstrap: str) -> None:
+        one = ListPartitionReassignmentsTopics("bench-0", (0,))
+        self._frame = encode(ListPartitionReassignmentsRequest(topics=(one,)), 0)
+        self._bootstrap = bootstrap
+
+    def during(self, work: Callable[[], float]) -> tuple[float, list[float]]:
+        """What the work returns, and the waits while it ran."""
+        over, waits = Event(), [0.0]
+
+        def ask() -> None:
+            connection = RawConnection(self._bootstrap)
+            while not over.wait(0.005):
+                waits.append(connection.timed(self._frame)[0] * 1000)
+            connection.close()
+
+        asking = Thread(target=ask)
+        asking.start()
+        try:
+            return work(), waits
+        finally:
+            over.set()
+            asking.join()
+
+
+def resident_bytes(pid: int) -> int:
+    """VmRSS of a process, settled."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(status.partition("VmRSS:")[2].split()[0]) * 1024
+
+
+def measure(partitions: int, data_dir: Path) -> None:
+    """Prints one row per operation."""
+    topics = partitions // PARTITIONS_PER_TOPIC
+    server = Reassignd(data_dir, SLOW_EMBEDDED)
+    begun = perf_counter()
+    server.start()
+    print(f"| ready | | {(perf_counter() - begun) * 1000:.0f} | | ≤ 1000 ms |", flush=True)
+    try:
+        connection = RawConnection(server.bootstrap)
+        create(connection, topics)
+        connection.wait_until_calm()
+        idle = resident_bytes(server.pid)
+        bystander = Bystander(server.bootstrap)
+        limit = f"≤ {partitions / 50_000:.0f} s; others' p99 ≤ 100 ms"
+        listing = encode(ListPartitionReassignmentsRequest(), 0)
+        steps = (
+            ("alter", alter(topics, (1, 3)), limit),
+            ("same target again", alter(topics, (1, 3)), ""),
+            ("list all", listing, "others' p99 ≤ 100 ms"),
+            ("list all, unchanged", listing, "≤ 50 ms for 100,000"),
+        )
+        for name, frame, wanted in steps:
+            show(name, partitions, bystander, connection, frame, wanted)
+        print(f"| bytes of memory per reassignment | {partitions:,} | ", end="")
+        print(f"{(resident_bytes(server.pid) - idle) / partitions:.0f} | | ≤ 1 KB |", flush=True)
+        show("cancel", partitions, bystander, connection, alter(topics, None), "")
+    finally:
+        server.kill()
+
+
+def show(
+    name: str, partitions: int, bystander: Bystander, connection: RawConnection, frame: bytes, wanted: str
+) -> None:
+    """Sends the frame once, and prints how long it took and how long others waited."""
+    seconds, waits = bystander.during(lambda: connection.timed(frame)[0])
+    others = summary(waits)
+    print(
+        f"| {name} | {partitions:,} | {seconds * 1000:,.0f} | {others.median:.1f}, {others.p99:.1f}", end=""
+    )
+    print(f" | {wanted} |", flush=True)
+
+
+def main() -> None:
+    """Prints the tables."""
+    parser = argparse.ArgumentParser(prog="python -m bench.large_requests", description=__doc__)
+    parser.add_argument("--sizes", default="100000,1000000", help="partitions per request")
+    options = parser.parse_args()
+    print("| request | partitions | ms | others: median, p99 ms | wanted |\n|---|---|---|---|---|")
+    for size in options.sizes.split(","):
+        with tempfile.TemporaryDirectory() as folder:
+            measure(int(size), Path(folder))
+
+
+if __name__ == "__main__":
+    main()

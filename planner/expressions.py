@@ -1,0 +1,137 @@
+"""Steps as Spark SQL expressions over arrays of broker ids (KIP-435): text only, run by `planner.spark`.
+
+`NEXT_STEP` says the rules of `planner.steps` once more, a row a partition. `SWAPS` and `CLOSED_FORM` give all steps of a
+partition at once, for those that nothing can hold up (`CALM`).
+"""
+
+from collections.abc import Mapping, Sequence
+
+from planner.steps import UNLIMITED
+
+Stage = Mapping[str, str]
+"""Columns to add, as SQL; each may use those of the stages before, not those beside it."""
+
+NEXT_STEP: Sequence[Stage] = (
+    {
+        "missing": "array_except(target, current)",
+        "excess": "array_except(current, target)",
+        "floor": "greatest(1, least(min_isr, size(target)))",
+        "spare": "size(target) - size(current)",
+    },
+    {
+        "ready": "array_except(missing, offline)",
+        "leaving": "concat(array_except(array_except(excess, isr), array(leader)),"
+        " array_except(array_intersect(excess, isr), array(leader)), array_intersect(excess, array(leader)))",
+        "fits": "size(missing) <= max_step and size(excess) <= max_step"
+        " and not arrays_overlap(missing, offline)",
+        "leads": "not array_contains(current, target[0]) and not array_contains(offline, target[0])",
+    },
+    # Rule 4, first half: `added` as many as `dropped`, and the difference of the two lists.
+    {"wanted": "slice(leaving, 1, if(leads, 0, max_step))"},
+    {
+        "added": "least(size(ready), greatest(0, if(leads, 1, least(size(wanted) + spare, max_step))))",
+    },
+    # Second half: the list gets no shorter than the shorter of the two.
+    {"dropped": "slice(wanted, 1, greatest(0, added + greatest(0, -spare)))"},
+    # Rule 5: more is added, or less is dropped.
+    {"staying": "size(array_intersect(array_except(current, dropped), isr))"},
+    {"added": "if(leads, added, least(size(ready), greatest(added, floor - staying)))"},
+    {
+        "lacking": "if(leads, 0, floor - added - staying)",
+        "in_sync": "size(array_intersect(dropped, isr))",
+        "lagging": "size(array_except(array_except(dropped, isr), array(leader)))",
+    },
+    {
+        "dropped": "if(lacking <= 0, dropped,"
+        " slice(dropped, 1, if(lacking > in_sync, 0, lagging + in_sync - lacking)))",
+        "adding": "slice(ready, 1, added)",
+    },
+    {
+        "next": "if(fits, target, if(size(adding) = 0 and size(dropped) = 0, null, concat("
+        "array_intersect(target, concat(current, adding)), array_except(excess, dropped))))"
+    },
+)
+"""From `current, target, isr, offline` (arrays of broker ids), `leader`, `min_isr` and `max_step` to `next`.
+
+`max_step` is the limit R; `next` is null when nothing can change now.
+"""
+
+CALM = (
+    "size(array_except(current, isr)) = 0 and least(min_isr, size(target)) <= size(current)"
+    " and array_contains(current, leader)"
+    " and not arrays_overlap(current, offline) and not arrays_overlap(target, offline)"
+)
+"""What nothing holds up: all brokers are live, all replicas in sync, and there are as many as min ISR asks for."""
+
+
+def _added(step: str) -> str:
+    """SQL for the replicas added by the end of a step that is neither the first nor the last."""
+    left = f"if(e >= m, greatest(e - {step} * r, 0) - greatest(e - m - {step} * r, 0), greatest(m - {step} * r, 0))"
+    return f"(first + m - ({left}))"
+
+
+def _dropped(step: str) -> str:
+    return f"(e - greatest(e - {step} * r, 0))"
+
+
+SWAPS: Sequence[Stage] = (
+    {
+        "missing": "array_except(target, current)",
+        "excess": "array_except(current, target)",
+    },
+    {
+        "r": "least(max_step, size(target) + size(current))",
+        "e": "size(excess)",
+        "leaving": "concat(array_except(excess, array(leader)), array_intersect(excess, array(leader)))",
+    },
+    {
+        "first": "if(greatest(size(missing), e) > r and not array_contains(current, target[0]), 1, 0)",
+    },
+    {
+        "m": "size(missing) - first",
+        # The leader leads no longer once its successor is in, so that it is spared in the first step only.
+        "leaving": "if(first = 1, excess,"
+        " concat(slice(leaving, 1, r), array_except(excess, slice(leaving, 1, r))))",
+    },
+    {"n": "first + greatest(1, cast(ceil(greatest(m, e) / r) as int))"},
+)
+"""The numbers of the closed form: `first` leader step, then swaps of `r`, of `m` missing and `e` excess, `n` in all."""
+
+CLOSED_FORM: Sequence[Stage] = (
+    {
+        "had": f"if(step = 1, 0, {_added('(step - 1 - first)')})",
+        "lost": f"if(step = 1, 0, {_dropped('(step - 1 - first)')})",
+        "added": f"if(step = n, first + m, {_added('(step - first)')})",
+        "dropped": f"if(step = n, e, {_dropped('(step - first)')})",
+    },
+    {
+        "replicas": "if(step = n, target, concat("
+        "array_except(target, slice(missing, added + 1, size(missing))),"
+        " array_except(excess, slice(leaving, 1, dropped))))",
+        "adding": "slice(missing, had + 1, added - had)",
+        "removing": "array_intersect(excess, slice(leaving, lost + 1, dropped - lost))",
+        "successor": f"if(max_step < {UNLIMITED} or not array_contains(target, leader), target[0], leader)",
+    },
+    {"source": "if(step = 1, leader, successor)"},
+    {"leader": "successor"},
+)
+"""One row a step, from `step` = 1 to `n`."""
+
+NO_LEADER_WAITS: Stage = {"next": "if(leader < 0 and (size(missing) > 0 or size(excess) > 0), null, next)"}
+"""Without a leader there is nobody to copy from."""
+
+AFTER: Sequence[Stage] = (
+    {
+        "adding": "array_except(next, current)",
+        "removing": "array_except(current, next)",
+        "in_sync": "array_intersect(next, concat(isr, array_except(next, current)))",
+        "source": "leader",
+    },
+    {"able": "array_except(in_sync, offline)"},
+    {
+        "leader": f"case when max_step < {UNLIMITED} and array_contains(able, target[0]) then target[0]"
+        " when array_contains(able, leader) then leader"
+        " when size(able) > 0 then able[0] else -1 end"
+    },
+)
+"""The partition after the step to `next`, as `planner.schedule` sees it."""

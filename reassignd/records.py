@@ -1,0 +1,36 @@
+"""Records at start: where they are kept, and the state that they make."""
+
+import asyncio
+from pathlib import Path
+
+from backends.datadir import StoreError
+from backends.store import SqliteStore
+from controller.port import Store
+from controller.state import State
+from reassignd.errors import CommandError
+from server.collector import kept_off
+
+RECORDS_PER_SLICE = 2_000
+"""Records loaded before others have their turn on the event loop."""
+
+
+def open_store(data_dir: Path) -> SqliteStore:
+    """The records in the directory. Raises CommandError when it is in use, damaged, or cannot be written."""
+    try:
+        return SqliteStore(data_dir)
+    except StoreError as error:
+        raise CommandError(str(error)) from error
+
+
+async def load(store: Store) -> State:
+    """The state that the records make. Raises CommandError when they are damaged."""
+    state = State()
+    try:
+        with kept_off():
+            for number, record in enumerate(store.load(), 1):
+                state.put(record)
+                if number % RECORDS_PER_SLICE == 0:
+                    await asyncio.sleep(0)
+    except StoreError as error:
+        raise CommandError(str(error)) from error
+    return state

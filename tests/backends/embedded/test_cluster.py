@@ -1,0 +1,198 @@
+from collections.abc import AsyncIterator
+from dataclasses import astuple, replace
+
+import pytest
+
+from backends.embedded.cluster import Listener
+from backends.embedded.settings import PARTITION_BYTES, PRODUCE_RATE
+from backends.embedded.throttles import LEADER_RATE, LEADER_REPLICAS
+from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.model import ResourceType
+from protocol.messages.alter_replica_log_dirs_request import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+from tests.backends.harness import SETTINGS, Embedded
+from tests.builders import key
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[Embedded]:
+    world = await Embedded().start()
+    yield world
+    await world.stop()
+
+
+async def configure(world: Embedded, resource: ResourceType, name: str, **values: str | None) -> None:
+    changes = [
+        ConfigChange(config.replace("_", "."), ConfigOp.DELETE if value is None else ConfigOp.SET, value)
+        for config, value in values.items()
+    ]
+    [outcome] = await world.do(AlterConfigs([ResourceChanges(resource, name, changes)]))
+    assert outcome.ok
+
+
+async def test_brokers_register_with_their_racks_and_epochs(world: Embedded) -> None:
+    assert {broker.id: broker.rack for broker in world.state.brokers.values()} == {
+        1: "rack-a", 2: "rack-b", 3: "rack-c", 4: "rack-a", 5: "rack-b", 6: "rack-c",
+    }  # fmt: skip
+    assert all(world.cluster.brokers[id_].epoch == known.epoch for id_, known in world.state.brokers.items())
+
+
+async def test_a_port_that_is_taken_ends_the_start_and_leaves_none_open() -> None:
+    world = Embedded()
+    taken, listen = OSError("in use"), world.network.listen
+
+    async def fail_at_three(broker: object) -> Listener:
+        if broker is world.cluster.brokers[3]:
+            raise taken
+        return await listen(world.cluster.brokers[1])
+
+    world.cluster._listen = fail_at_three
+    with pytest.raises(OSError, match="in use"):
+        await world.start()
+    assert world.network.listening == {}
+    await world.stop()
+
+
+async def test_a_move_takes_as_long_as_its_bytes_need(world: Embedded) -> None:
+    await world.having({"foo-0": [1]}, embedded_partition_bytes="3000000")
+    await world.alter({"foo-0": [2]})
+    assert await world.until_idle() == pytest.approx(3.0, abs=0.3)
+
+
+async def test_a_size_configured_later_counts_from_then_on(world: Embedded) -> None:
+    await world.having({"foo-0": [1]})
+    await configure(world, ResourceType.TOPIC, "foo", embedded_partition_bytes="2000000")
+    assert world.cluster.progress(key("foo-0")) == {1: (2_000_000, 2_000_000)}
+    await configure(world, ResourceType.TOPIC, "foo", embedded_partition_bytes=None)
+    assert world.cluster.progress(key("foo-0")) == {1: (1_000_000, 1_000_000)}
+
+
+async def test_what_is_produced_adds_to_the_data(world: Embedded) -> None:
+    await world.having({"foo-0": [1, 2]})
+    world.cluster.progress(key("foo-0"))
+    await configure(world, ResourceType.TOPIC, "foo", embedded_produce_bytes_per_second="1000")
+    await world.advance(5)
+    await configure(world, ResourceType.TOPIC, "foo", embedded_produce_bytes_per_second="0")
+    await world.advance(5)
+    assert world.cluster.progress(key("foo-0"))[2] == (1_005_000, 1_005_000)
+
+
+async def test_progress_shows_the_bytes_of_a_replica_that_is_being_added(world: Embedded) -> None:
+    await world.having({"foo-0": [1]})
+    await world.alter({"foo-0": [2]})
+    await world.advance(0.5)
+    assert world.cluster.progress(key("foo-0"))[2] == pytest.approx((500_000, 1_000_000), rel=0.1)
+
+
+async def test_throttles_hold_from_when_they_are_configured_until_they_are_taken_away(
+    world: Embedded,
+) -> None:
+    await world.having({"foo-0": [1]})
+    await configure(world, ResourceType.TOPIC, "foo", **{LEADER_REPLICAS: "*"})
+    await configure(world, ResourceType.BROKER, "1", **{LEADER_RATE: "1000"})
+    await world.alter({"foo-0": [2]})
+    await world.advance(5)
+    assert world.cluster.progress(key("foo-0"))[2][0] == pytest.approx(5_000, rel=0.1)
+    await configure(world, ResourceType.TOPIC, "foo", **{LEADER_REPLICAS: None})
+    assert await world.until_idle() < 1.2
+
+
+async def test_bytes_of_reassignments_are_counted_by_broker(world: Embedded) -> None:
+    await world.having({"foo-0": [1]})
+    await world.alter({"foo-0": [2]})
+    await world.until_idle()
+    assert astuple(world.cluster.traffic[1]) == pytest.approx((0, 1e6, 0, 1e6))
+    assert astuple(world.cluster.traffic[2]) == pytest.approx((1e6, 0, 1e6, 0))
+
+
+async def test_a_stuck_follower_leaves_the_isr_after_a_while_and_comes_back(world: Embedded) -> None:
+    await world.having({"foo-0": [1, 2], "foo-1": [3, 4]})
+    world.cluster.slow_broker(2, 0)
+    await world.advance(SETTINGS.replica_lag_time_seconds - 1)
+    assert world["foo-0"].isr == (1, 2)
+    await world.advance(2)
+    assert [world["foo-0"].isr, world["foo-1"].isr] == [(1,), (3, 4)]
+    world.cluster.slow_broker(2, 1)
+    await world.until(lambda: world["foo-0"].isr == (1, 2), 2)
+
+
+async def test_a_slow_follower_leaves_the_isr_only_if_it_cannot_keep_up(world: Embedded) -> None:
+    await world.having({"foo-0": [1, 2]}, embedded_produce_bytes_per_second="20000")
+    world.cluster.slow_broker(2, 0.1)
+    await world.advance(60)
+    assert world["foo-0"].isr == (1, 2)
+    world.cluster.slow_broker(2, 0.01)
+    await world.until(lambda: world["foo-0"].isr == (1,))
+    world.cluster.slow_broker(2, 1)
+    await world.until(lambda: world["foo-0"].isr == (1, 2))
+
+
+async def test_a_broker_that_recovers_in_time_stays_in_the_isr(world: Embedded) -> None:
+    await world.having({"foo-0": [1, 2]})
+    world.cluster.slow_broker(2, 0)
+    await world.advance(10)
+    world.cluster.slow_broker(2, 1)
+    await world.advance(40)
+    assert world["foo-0"].isr == (1, 2)
+
+
+async def test_a_failed_disk_moves_the_leadership_and_its_replacement_brings_the_replica_back(
+    world: Embedded,
+) -> None:
+    await world.having({"foo-0": [1, 2]})
+    path = world.cluster.brokers[1].log_dirs.find(key("foo-0")) or ""
+    await world.cluster.fail_log_dir(1, path)
+    assert (world["foo-0"].leader, world["foo-0"].isr) == (2, (2,))
+    await world.cluster.stop_broker(1)
+    await world.cluster.start_broker(1)
+    assert await world.until(lambda: set(world["foo-0"].isr) == {1, 2}) == pytest.approx(1.0, abs=0.3)
+
+
+async def test_a_replica_moves_between_directories_in_time(world: Embedded) -> None:
+    await world.having({"foo-0": [1]})
+    broker = world.cluster.brokers[1]
+    paths = list(broker.log_dirs.placed)
+    before = broker.log_dirs.find(key("foo-0"))
+    wanted = paths[1 - paths.index(before or "")]
+    topics = [AlterReplicaLogDirTopic("foo", (0,))]
+    broker.alter_replica_log_dirs(AlterReplicaLogDirsRequest([AlterReplicaLogDir(wanted, topics)]))
+    assert broker.log_dirs.find(key("foo-0")) == before
+    await world.advance(0.2)
+    assert broker.log_dirs.find(key("foo-0")) == wanted
+
+
+async def test_only_what_runs_can_be_stopped_and_only_what_is_stopped_started(world: Embedded) -> None:
+    with pytest.raises(ValueError, match="broker 2 runs already"):
+        await world.cluster.start_broker(2)
+    await world.cluster.stop_broker(2)
+    with pytest.raises(ValueError, match="broker 2 does not run"):
+        await world.cluster.stop_broker(2)
+
+
+async def test_the_controller_is_found_when_the_broker_that_stood_for_it_is_gone(world: Embedded) -> None:
+    await world.having({"foo-0": [2]})
+    await world.cluster.stop_broker(1, controlled=False)
+    await world.alter({"foo-0": [3]})
+    await world.until_idle()
+    assert world.replicas("foo-0") == (3,)
+
+
+async def test_after_a_restart_the_isr_is_full_and_others_begin_from_nothing() -> None:
+    world = await Embedded(settings=replace(SETTINGS, partition_bytes=2_000_000)).start()
+    await world.having({"foo-0": [1]})
+    await world.alter({"foo-0": [2]})
+    await world.advance(1)
+    again = await world.restarted()
+    assert {n: got for n, (got, _) in again.cluster.progress(key("foo-0")).items()} == {1: 2_000_000, 2: 0}
+    await again.until_idle()
+    await again.stop()
+
+
+def test_the_topic_configs_are_those_that_the_controller_accepts() -> None:
+    assert (PARTITION_BYTES, PRODUCE_RATE) == (
+        "embedded.partition.bytes",
+        "embedded.produce.bytes.per.second",
+    )

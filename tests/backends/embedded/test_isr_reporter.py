@@ -1,0 +1,159 @@
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from backends.channel import Channel
+from backends.clock import ManualClock, settle
+from backends.embedded.isr_reporter import LIMIT, RETRY_SECONDS, IsrReporter
+from backends.tasks import cancel, spawn
+from protocol.messages.alter_partition_request import AlterPartitionRequest
+from protocol.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
+from protocol.wire import codec
+from tests.backends.embedded.brokers import One
+from tests.builders import key, partition
+
+LED = partition("foo-0", [1, 2, 3], isr=(1,), leader_epoch=3, partition_epoch=8)
+
+
+class Controller:
+    """The other end: it answers with `rows` or `error`, or is not there at all."""
+
+    def __init__(self) -> None:
+        self.one = One()
+        self.clock = ManualClock()
+        self.requests: list[AlterPartitionRequest] = []
+        self.rows: list[PartitionData] = []
+        self.error = 0
+        self.down = False
+        self.one.tell()
+        self.one.lead(LED)
+        self.looked_at = self.one.looked_at
+        self.reporter = IsrReporter(
+            self.one.broker, lambda k, f: self.looked_at.append((k, f)), self.connect, self.clock
+        )
+
+    async def connect(self, _host: str, _port: int) -> Channel:
+        if self.down:
+            raise ConnectionRefusedError
+        return FakeChannel(self)
+
+    async def report(self, *followers: int, joins: bool = True) -> list[tuple[int, ...]]:
+        """Report them for foo-0; the ISRs that were asked for."""
+        for follower in followers:
+            self.reporter.change(key("foo-0"), follower, joins=joins)
+        await settle()
+        requests, self.requests = self.requests, []
+        return [row.new_isr for request in requests for topic in request.topics for row in topic.partitions]
+
+    @property
+    def isr(self) -> tuple[int, ...]:
+        return self.one.broker.replicas[key("foo-0")].isr
+
+
+class FakeChannel:
+    def __init__(self, controller: Controller) -> None:
+        self._controller = controller
+
+    async def request(self, message: Any, version: int) -> Any:
+        if self._controller.down:
+            raise ConnectionResetError
+        wire = codec(AlterPartitionRequest, version)
+        self._controller.requests.append(wire.decode(wire.encode(message)))
+        return AlterPartitionResponse(
+            error_code=self._controller.error, topics=[TopicData("foo", partitions=self._controller.rows)]
+        )
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+@pytest.fixture
+async def controller() -> AsyncIterator[Controller]:
+    controller = Controller()
+    task = spawn(controller.reporter.run(), "reporter")
+    yield controller
+    await cancel(task)
+
+
+async def test_followers_that_join_together_are_reported_in_one_request(controller: Controller) -> None:
+    assert await controller.report(3, 2) == [(1, 2, 3)]
+
+
+async def test_the_request_carries_all_epochs(controller: Controller) -> None:
+    controller.reporter.change(key("foo-0"), 2, joins=True)
+    await settle()
+    [request] = controller.requests
+    [row] = request.topics[0].partitions
+    assert (request.broker_id, request.broker_epoch) == (1, 7)
+    assert (row.partition_index, row.leader_epoch, row.partition_epoch) == (0, 3, 8)
+
+
+async def test_the_state_in_the_answer_is_taken(controller: Controller) -> None:
+    controller.rows = [PartitionData(0, 0, 1, 3, (1, 2), partition_epoch=9)]
+    await controller.report(2)
+    assert controller.isr == (1, 2)
+    assert await controller.report(3, 2) == [(1, 2, 3)]
+
+
+async def test_a_follower_that_left_must_be_seen_to_catch_up_again(controller: Controller) -> None:
+    controller.rows = [PartitionData(0, 0, 1, 3, (1, 2), partition_epoch=9)]
+    await controller.report(2)
+    controller.rows = [PartitionData(0, 0, 1, 3, (1,), partition_epoch=10)]
+    assert await controller.report(2, joins=False) == [(1,)]
+    assert (controller.isr, controller.looked_at) == ((1,), [(key("foo-0"), 2)])
+
+
+@pytest.mark.parametrize("error", [74, 95, 107, 108, 3])
+async def test_what_is_refused_is_looked_at_again_and_changes_nothing(
+    controller: Controller, error: int
+) -> None:
+    controller.rows = [PartitionData(0, error)]
+    await controller.report(2)
+    assert (controller.isr, controller.looked_at) == ((1,), [(key("foo-0"), 2)])
+
+
+async def test_a_change_that_changes_nothing_is_not_sent(controller: Controller) -> None:
+    assert await controller.report(1) == []
+    assert await controller.report(2, joins=False) == []
+
+
+async def test_a_partition_that_is_led_elsewhere_by_now_is_not_sent(controller: Controller) -> None:
+    controller.one.lead(LED._replace(leader=2, leader_epoch=4))
+    controller.reporter.change(key("bar-0"), 2, joins=True)
+    assert await controller.report(3) == []
+
+
+async def test_a_controller_that_is_away_is_asked_until_it_answers(controller: Controller) -> None:
+    controller.down = True
+    assert await controller.report(2) == []
+    controller.down = False
+    await controller.report(3)
+    await controller.clock.advance(RETRY_SECONDS)
+    assert await controller.report() == [(1, 2, 3)]
+
+
+async def test_a_request_refused_whole_is_sent_again(controller: Controller) -> None:
+    controller.error = 41
+    assert await controller.report(2) == [(1, 2)]
+    controller.error = 0
+    await controller.clock.advance(RETRY_SECONDS)
+    assert await controller.report() == [(1, 2)]
+
+
+async def test_what_was_reported_last_of_a_follower_counts(controller: Controller) -> None:
+    controller.down = True
+    await controller.report(2)
+    await controller.report(2, joins=False)
+    controller.down = False
+    await controller.clock.advance(RETRY_SECONDS)
+    assert await controller.report() == []
+
+
+async def test_many_partitions_go_in_requests_of_bounded_size(controller: Controller) -> None:
+    partitions = [partition(f"bar-{index}", [1, 2], isr=(1,)) for index in range(LIMIT + 1)]
+    controller.one.lead(*partitions)
+    for made in partitions:
+        controller.reporter.change(made.key, 2, joins=True)
+    await settle()
+    assert [len(request.topics[0].partitions) for request in controller.requests] == [LIMIT, 1]

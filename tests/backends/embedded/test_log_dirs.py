@@ -1,0 +1,97 @@
+import pytest
+
+from backends.embedded.log_dirs import SERVED, LogDirs
+from backends.embedded.replication import Log
+from controller.model import TopicPartition
+from tests.builders import key
+
+FOO = key("foo-0")
+
+
+@pytest.fixture
+def dirs() -> LogDirs:
+    return LogDirs(["a", "b"])
+
+
+def size(_: TopicPartition, log: Log) -> float:
+    return 1_000.0 if log.position is None else log.position
+
+
+def test_replicas_spread_over_the_directories(dirs: LogDirs) -> None:
+    for index in range(4):
+        dirs.create(key(f"foo-{index}"), new=True)
+    assert [len(logs) for logs in dirs.placed.values()] == [2, 2]
+
+
+def test_a_replica_goes_where_it_was_wanted_before_it_came(dirs: LogDirs) -> None:
+    assert not dirs.want(FOO, "b")
+    dirs.create(FOO, new=True)
+    assert dirs.find(FOO) == "b"
+
+
+def test_a_move_takes_as_long_as_the_disk_needs(dirs: LogDirs) -> None:
+    dirs.create(FOO, new=True)
+    assert dirs.want(FOO, "b")
+    dirs.tick(600.0, size)
+    assert [(found, future.path, future.log.position) for found, future in dirs.futures()] == [
+        (FOO, "b", 600.0)
+    ]
+    assert dirs.find(FOO) == "a"
+    dirs.tick(600.0, size)
+    assert dirs.find(FOO) == "b"
+    assert list(dirs.futures()) == []
+
+
+def test_a_move_to_where_the_replica_is_ends_the_move(dirs: LogDirs) -> None:
+    dirs.create(FOO, new=True)
+    dirs.want(FOO, "b")
+    assert dirs.want(FOO, "a")
+    assert list(dirs.futures()) == []
+
+
+def test_a_tick_copies_a_bounded_number_of_logs(dirs: LogDirs) -> None:
+    for index in range(SERVED + 1):
+        found = key(f"foo-{index}")
+        dirs.create(found, new=True)
+        dirs.want(found, "b" if dirs.find(found) == "a" else "a")
+    dirs.tick(1.0, size)
+    assert sum(future.log.position != 0.0 for _, future in dirs.futures()) == SERVED
+
+
+def test_a_failed_disk_takes_its_replicas_and_the_moves_to_it(dirs: LogDirs) -> None:
+    for name in ("foo-0", "foo-1"):
+        dirs.create(key(name), new=True)
+    dirs.want(FOO, "b")
+    assert dirs.fail("b") == [key("foo-1")]
+    assert dirs.log(key("foo-1")) is None
+    assert dirs.log(FOO) is not None
+    assert list(dirs.futures()) == []
+
+
+def test_a_move_away_from_a_failed_disk_stands_still(dirs: LogDirs) -> None:
+    dirs.create(FOO, new=True)
+    dirs.want(FOO, "b")
+    dirs.fail("a")
+    dirs.tick(9_999.0, size)
+    assert dirs.find(FOO) == "a"
+
+
+def test_beside_a_failed_disk_only_a_replica_known_to_be_new_is_created(dirs: LogDirs) -> None:
+    dirs.fail("a")
+    assert dirs.create(FOO, new=False) is None
+    assert dirs.create(FOO, new=True) is not None
+    assert dirs.find(FOO) == "b"
+
+
+def test_without_a_working_disk_nothing_is_created(dirs: LogDirs) -> None:
+    dirs.fail("a")
+    dirs.fail("b")
+    assert dirs.create(FOO, new=True) is None
+
+
+def test_disks_that_replace_failed_ones_are_empty(dirs: LogDirs) -> None:
+    dirs.create(FOO, new=True)
+    dirs.fail("a")
+    dirs.replace_failed()
+    assert dirs.find(FOO) is None
+    assert dirs.create(FOO, new=False) is not None

@@ -1,0 +1,198 @@
+from dataclasses import astuple
+
+import pytest
+
+from backends.embedded.replication import SERVED, Fetch, Log, Replication, Volume
+from backends.embedded.throttles import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    Throttles,
+)
+from controller.model import Config, ResourceType
+from controller.state import State
+from tests.builders import key
+
+RATE, SIZE = 100.0, 1_000.0
+"""Bytes per second of each network, bytes in each partition."""
+
+
+class Flow:
+    """Four brokers that replicate."""
+
+    def __init__(self, *configs: tuple[str, str, str]) -> None:
+        state = State()
+        for name, config, value in configs:
+            resource = ResourceType.BROKER if name == "" or name.isdigit() else ResourceType.TOPIC
+            state.put(Config(resource, name, config, value))
+        self.volume = Volume(SIZE, 0.0, 0.0)
+        self.caught_up: list[tuple[str, int]] = []
+        self.ready = True
+        self.now = 0.0
+        self.replication = Replication(RATE, Throttles(state), lambda _: self.volume, self.note)
+        for broker in range(1, 5):
+            self.replication.add_broker(broker)
+            self.replication.networks[broker].up = True
+
+    def note(self, fetch: Fetch) -> bool:
+        if self.ready:
+            self.caught_up.append((str(fetch.key), fetch.follower))
+        return self.ready
+
+    def fetch(
+        self, name: str, follower: int, leader: int, *, adding: bool = False, start: float = 0.0
+    ) -> Log:
+        log = Log(start)
+        self.replication.start(Fetch(key(name), follower, leader, log, adding))
+        return log
+
+    def run(self, seconds: float, tick: float = 0.1) -> None:
+        for _ in range(round(seconds / tick)):
+            self.now += tick
+            self.replication.tick(self.now)
+
+    def until_idle(self, follower: int) -> float:
+        """Seconds until the broker fetches nothing more."""
+        began = self.now
+        while self.replication.waiting(follower):
+            assert self.now - began < 1_000
+            self.run(0.1)
+        return self.now - began
+
+
+def test_one_replica_takes_as_long_as_the_network_needs() -> None:
+    flow = Flow()
+    log = flow.fetch("foo-0", 2, 1)
+    assert flow.until_idle(2) == pytest.approx(SIZE / RATE, abs=0.2)
+    assert flow.caught_up == [("foo-0", 2)]
+    assert log.position is None
+
+
+def test_a_replica_that_has_most_of_the_data_fetches_the_rest() -> None:
+    flow = Flow()
+    flow.fetch("foo-0", 2, 1, start=900.0)
+    assert flow.until_idle(2) == pytest.approx(1.0, abs=0.2)
+
+
+def test_a_replica_that_had_everything_is_caught_up_at_the_next_tick() -> None:
+    flow = Flow()
+    flow.replication.start(Fetch(key("foo-0"), 2, 1, Log(), adding=False))
+    flow.run(0.1)
+    assert flow.caught_up == [("foo-0", 2)]
+
+
+def test_followers_share_what_their_leader_can_send() -> None:
+    flow = Flow()
+    logs = [flow.fetch(f"foo-{follower}", follower, 1) for follower in (2, 3, 4)]
+    flow.run(9.0)
+    assert [log.position for log in logs] == [pytest.approx(300.0)] * 3
+
+
+def test_replicas_of_one_broker_share_what_it_can_receive() -> None:
+    flow = Flow()
+    logs = [flow.fetch(f"foo-{leader}", 4, leader) for leader in (1, 2, 3)]
+    flow.run(9.0)
+    assert [log.position for log in logs] == [pytest.approx(300.0)] * 3
+
+
+def test_a_leader_that_is_produced_to_is_caught_up_with_when_the_network_is_faster() -> None:
+    flow = Flow()
+    flow.volume.rate = RATE / 2
+    flow.fetch("foo-0", 2, 1)
+    assert flow.until_idle(2) == pytest.approx(2 * SIZE / RATE, abs=0.3)
+
+
+def test_a_leader_that_is_produced_to_faster_than_the_network_is_never_caught_up_with() -> None:
+    flow = Flow()
+    flow.volume.rate = RATE * 1.1
+    flow.fetch("foo-0", 2, 1)
+    flow.run(100.0)
+    assert flow.caught_up == []
+
+
+@pytest.mark.parametrize(
+    ("replicas", "rate", "listed"),
+    [
+        (LEADER_REPLICAS, LEADER_RATE, "0:1"),
+        (FOLLOWER_REPLICAS, FOLLOWER_RATE, "0:2"),
+        (LEADER_REPLICAS, LEADER_RATE, "*"),
+    ],
+)
+def test_listed_replicas_are_throttled_and_others_are_not(replicas: str, rate: str, listed: str) -> None:
+    flow = Flow(("foo", replicas, listed), ("", rate, "10"))
+    throttled, free = flow.fetch("foo-0", 2, 1), flow.fetch("bar-1", 2, 1)
+    flow.run(5.0)
+    assert throttled.position == pytest.approx(50.0)
+    assert free.position == pytest.approx(450.0)
+
+
+def test_a_rate_without_a_list_limits_nothing() -> None:
+    flow = Flow(("", LEADER_RATE, "1"), ("", FOLLOWER_RATE, "1"))
+    flow.fetch("foo-0", 2, 1)
+    assert flow.until_idle(2) == pytest.approx(SIZE / RATE, abs=0.2)
+
+
+def test_a_slow_broker_fetches_slowly_and_a_stuck_one_not_at_all() -> None:
+    flow = Flow()
+    flow.replication.networks[2].factor = 0.5
+    flow.replication.networks[3].factor = 0.0
+    slow, stuck = flow.fetch("foo-0", 2, 1), flow.fetch("foo-0", 3, 4)
+    flow.run(4.0)
+    assert [slow.position, stuck.position] == pytest.approx([200.0, 0.0])
+
+
+def test_nothing_comes_from_a_leader_that_is_down() -> None:
+    flow = Flow()
+    flow.replication.networks[1].up = False
+    flow.fetch("foo-0", 2, 1, start=SIZE)
+    flow.run(1.0)
+    assert flow.caught_up == []
+
+
+def test_a_fetch_goes_on_where_it_was_from_another_leader() -> None:
+    flow = Flow()
+    log = flow.fetch("foo-0", 2, 1)
+    flow.run(4.0)
+    flow.replication.start(Fetch(key("foo-0"), 2, 3, log, adding=False))
+    assert flow.until_idle(2) == pytest.approx(6.0, abs=0.2)
+
+
+def test_a_fetch_that_is_stopped_leaves_the_log_as_it_is() -> None:
+    flow = Flow()
+    logs = [flow.fetch(f"foo-{n}", 2, 1) for n in range(2)]
+    flow.replication.stop(2, key("foo-0"))
+    flow.replication.stop_all(2)
+    flow.run(1.0)
+    assert [log.position for log in logs] == [0.0, 0.0]
+
+
+def test_a_follower_whose_leader_took_no_note_is_offered_again() -> None:
+    flow = Flow()
+    flow.ready = False
+    flow.fetch("foo-0", 2, 1, start=SIZE)
+    flow.run(1.0)
+    flow.ready = True
+    flow.run(0.1)
+    assert flow.caught_up == [("foo-0", 2)]
+
+
+def test_bytes_are_counted_and_those_of_reassignments_twice() -> None:
+    flow = Flow()
+    flow.fetch("foo-0", 2, 1, adding=True)
+    flow.fetch("foo-1", 3, 1)
+    flow.run(30.0)
+    traffic = flow.replication.traffic
+    assert astuple(traffic[1]) == pytest.approx((0, 2 * SIZE, 0, SIZE))
+    assert astuple(traffic[2]) == pytest.approx((SIZE, 0, SIZE, 0))
+    assert astuple(traffic[3]) == pytest.approx((SIZE, 0, 0, 0))
+
+
+def test_a_tick_serves_a_bounded_number_of_replicas_and_each_gets_its_turn() -> None:
+    flow = Flow()
+    logs = [flow.fetch(f"foo-{n}", 2, 1) for n in range(SERVED * 3)]
+    served = []
+    for _ in range(3):
+        flow.run(0.1)
+        served.append(sum(log.position != 0.0 for log in logs))
+    assert served == [SERVED, SERVED * 2, SERVED * 3]

@@ -1,0 +1,61 @@
+from math import inf
+
+import pytest
+
+from backends.embedded.throttles import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    Throttles,
+)
+from controller.model import Config, Deleted, ResourceType
+from controller.state import State
+from tests.builders import key
+
+
+@pytest.fixture
+def state() -> State:
+    return State()
+
+
+def put(state: State, resource: ResourceType, name: str, config: str, value: str) -> None:
+    state.put(Config(resource, name, config, value))
+
+
+def test_without_configs_nothing_is_limited(state: State) -> None:
+    throttles = Throttles(state)
+    assert (throttles.leader_rate(1), throttles.follower_rate(1)) == (inf, inf)
+    assert not throttles.limits_leader(key("foo-0"), 1)
+
+
+def test_a_brokers_own_rate_comes_before_the_clusters(state: State) -> None:
+    put(state, ResourceType.BROKER, "", LEADER_RATE, "100")
+    put(state, ResourceType.BROKER, "1", LEADER_RATE, "50")
+    put(state, ResourceType.BROKER, "2", FOLLOWER_RATE, "7")
+    throttles = Throttles(state)
+    assert [throttles.leader_rate(broker) for broker in (1, 2)] == [50, 100]
+    assert [throttles.follower_rate(broker) for broker in (1, 2)] == [inf, 7]
+
+
+def test_only_listed_replicas_are_limited(state: State) -> None:
+    put(state, ResourceType.TOPIC, "foo", LEADER_REPLICAS, "0:1,2:3")
+    throttles = Throttles(state)
+    limited = [(p, b) for p in range(3) for b in range(4) if throttles.limits_leader(key(f"foo-{p}"), b)]
+    assert limited == [(0, 1), (2, 3)]
+    assert not throttles.limits_follower(key("foo-0"), 1)
+
+
+def test_a_star_limits_all_replicas_of_the_topic_alone(state: State) -> None:
+    put(state, ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS, "*")
+    throttles = Throttles(state)
+    assert throttles.limits_follower(key("foo-9"), 4)
+    assert not throttles.limits_follower(key("bar-9"), 4)
+
+
+def test_a_list_that_is_taken_away_limits_no_more(state: State) -> None:
+    put(state, ResourceType.TOPIC, "foo", LEADER_REPLICAS, "*")
+    throttles = Throttles(state)
+    state.delete(Deleted(Config, (ResourceType.TOPIC, "foo", LEADER_REPLICAS)))
+    throttles.refresh(ResourceType.TOPIC, "foo")
+    assert not throttles.limits_leader(key("foo-0"), 1)

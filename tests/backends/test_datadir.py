@@ -1,0 +1,101 @@
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from backends.datadir import StoreError, lock, open_database
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """The database file of a directory that was used and closed."""
+    open_database(tmp_path).close()
+    return tmp_path / "records.db"
+
+
+def test_the_directory_is_created_with_its_parents(tmp_path: Path) -> None:
+    lock(tmp_path / "a" / "b").close()
+    assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_a_second_process_is_told_who_has_the_directory(tmp_path: Path) -> None:
+    with (
+        closing(lock(tmp_path)),
+        pytest.raises(StoreError, match=f"{tmp_path} is in use by process {os.getpid()};"),
+    ):
+        lock(tmp_path)
+
+
+def test_a_lock_is_free_when_its_owner_is_gone(tmp_path: Path) -> None:
+    lock(tmp_path).close()
+    lock(tmp_path).close()
+
+
+def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match=r"file/data cannot be used \(Not a directory\); choose another"):
+        lock(tmp_path / "file" / "data")
+
+
+def test_commits_are_flushed_to_disk_by_a_write_ahead_log(written: Path) -> None:
+    with closing(open_database(written.parent)) as database:
+        assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert database.execute("PRAGMA synchronous").fetchone() == (2,)
+
+
+def test_a_newer_format_is_refused_and_left_alone(written: Path) -> None:
+    with closing(sqlite3.connect(written)) as database, database:
+        database.execute("UPDATE meta SET value = 99")
+    before = written.read_bytes()
+    with pytest.raises(
+        StoreError, match=r"newer reassignd \(format 99, this one reads 1\); start that version"
+    ):
+        open_database(written.parent)
+    assert written.read_bytes() == before
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(written: Path) -> None:
+    written.write_bytes(b"not a database" * 1000)
+    with pytest.raises(StoreError, match=r"are damaged \(file is not a database\); restore"):
+        open_database(written.parent)
+    assert written.read_bytes() == b"not a database" * 1000
+
+
+def test_a_file_cut_short_is_refused(written: Path) -> None:
+    written.write_bytes(written.read_bytes()[:5000])
+    with pytest.raises(StoreError, match="are damaged"):
+        open_database(written.parent)
+
+
+def test_a_database_of_someone_else_is_refused(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "records.db")) as database:
+        database.execute("CREATE TABLE theirs (x)")
+    with pytest.raises(StoreError, match="was not written by reassignd"):
+        open_database(tmp_path)
+
+
+def test_a_database_without_format_is_refused(written: Path) -> None:
+    with closing(sqlite3.connect(written)) as database, database:
+        database.execute("DELETE FROM meta")
+    with pytest.raises(StoreError, match="no format version"):
+        open_database(written.parent)
+
+
+def test_a_lost_database_beside_its_log_is_not_begun_anew(written: Path) -> None:
+    written.unlink()
+    written.with_name("records.db-wal").write_bytes(b"what was committed last")
+    with pytest.raises(StoreError, match="missing or empty but its log is there"):
+        open_database(written.parent)
+
+
+def test_a_path_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "records.db").mkdir()
+    with pytest.raises(StoreError, match="cannot be opened"):
+        open_database(tmp_path)
+
+
+def test_a_creation_that_was_cut_short_is_begun_again(tmp_path: Path) -> None:
+    (tmp_path / "records.db").touch()
+    open_database(tmp_path).close()

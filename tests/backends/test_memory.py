@@ -1,0 +1,48 @@
+import asyncio
+
+import pytest
+
+from backends.memory import MemoryStore
+from controller.model import ControllerEpoch, Deleted, Partition, Topic
+
+FOO, BAR = Topic("foo", bytes(16)), Topic("bar", bytes(16))
+
+
+async def test_commits_are_durable_at_once_and_topics_load_before_partitions() -> None:
+    store = MemoryStore()
+    partition = Partition("foo", 0, (1,), (1,), 1)
+    await store.commit([partition, FOO])
+    assert list(store.load()) == [FOO, partition]
+
+
+async def test_deleted_records_are_not_loaded() -> None:
+    store = MemoryStore()
+    await store.commit([FOO, BAR])
+    await store.commit([Deleted(Topic, "foo")])
+    assert list(store.load()) == [BAR]
+
+
+async def test_a_crash_leaves_the_first_commits_only() -> None:
+    store = MemoryStore()
+    for epoch in range(3):
+        await store.commit([ControllerEpoch(epoch)])
+    assert list(store.survived(2).load()) == [ControllerEpoch(1)]
+
+
+async def test_commits_that_are_held_back_wait_for_their_release() -> None:
+    store = MemoryStore()
+    store.hold()
+    first, second = (asyncio.ensure_future(store.commit([ControllerEpoch(n)])) for n in range(2))
+    store.release(1)
+    await first
+    assert not second.done()
+    assert list(store.load()) == [ControllerEpoch(0)]
+    second.cancel()
+
+
+async def test_a_failure_is_what_commits_end_with() -> None:
+    store = MemoryStore()
+    store.failure = OSError("full")
+    with pytest.raises(OSError, match="full"):
+        await store.commit([FOO])
+    assert list(store.load()) == []

@@ -1,0 +1,41 @@
+from typing import get_args
+
+import pytest
+
+from controller import machine
+from controller.decision import Decision
+from controller.events import AlterReassignments, AlterRow, AlterTopic, Continue, Event
+from controller.machine import decide
+from controller.model import Reassignment
+from tests.builders import World, partition
+
+
+def test_every_event_has_a_handler() -> None:
+    assert machine._HANDLERS.keys() == set(get_args(Event))
+
+
+def test_what_is_no_event_is_no_decision() -> None:
+    with pytest.raises(KeyError):
+        next(decide(Decision(World().state), "not an event"))  # type: ignore[arg-type]
+
+
+def test_whatever_the_event_what_may_begin_begins() -> None:
+    world = World().having(partition("foo-0", (1, 2)))
+    world.put(Reassignment("foo", 0, (1, 2), (3, 4)))
+    world.state.queued.append(world["foo-0"].key)
+    world.stop(6)
+    assert world["foo-0"].moving
+
+
+def test_a_small_order_is_accepted_and_begun_in_one_decision() -> None:
+    world = World().having(partition("foo-0", (1, 2)))
+    d = world.decide(AlterReassignments([AlterTopic("foo", [AlterRow(0, (3, 4))])]))
+    assert [type(change).__name__ for change in d.changes] == ["Reassignment", "Partition"]
+    assert [type(effect).__name__ for effect in d.effects] == ["Publish"]
+
+
+def test_going_on_with_nothing_to_do_does_nothing() -> None:
+    world = World()
+    world.state.woken = True
+    d = world.decide(Continue())
+    assert (d.changes, d.effects, world.state.woken) == ([], [], False)

@@ -1,0 +1,241 @@
+from typing import Any
+
+import pytest
+
+from controller.decision import Decision
+from controller.effects import DropReplica, Publish, TopicGone
+from controller.errors import DONE, Error, Outcome
+from controller.events import (
+    CreatedTopic,
+    CreatePartitions,
+    CreateTopics,
+    DeleteTopics,
+    NewPartitions,
+    NewTopic,
+)
+from controller.machine import decide
+from controller.model import NO_LEADER, Config, ResourceType
+from controller.topics import PARTITIONS_PER_SLICE, is_legal
+from tests.builders import World, partition
+
+ID = bytes(16)
+
+
+def create(world: World, name: str = "foo", **fields: Any) -> CreatedTopic:
+    (created,) = world.do(CreateTopics([NewTopic(name, ID, **fields)])).reply
+    assert isinstance(created, CreatedTopic)
+    return created
+
+
+def grow(world: World, total: int, assignments: Any = None, topic: str = "foo") -> Outcome:
+    ((_, outcome),) = world.do(CreatePartitions([NewPartitions(topic, total, assignments)])).reply
+    assert isinstance(outcome, Outcome)
+    return outcome
+
+
+def delete(world: World, name: str = "foo") -> Outcome:
+    ((_, outcome),) = world.do(DeleteTopics([name])).reply
+    assert isinstance(outcome, Outcome)
+    return outcome
+
+
+def test_a_topic_is_created_with_healthy_partitions_that_brokers_are_told_of() -> None:
+    world = World()
+    assert create(world, partitions=3, replication_factor=2) == CreatedTopic("foo", DONE, 3, 2)
+    for number, told in enumerate(effect for effect in world.effects if isinstance(effect, Publish)):
+        now = world[f"foo-{number}"]
+        assert told == Publish(now, new=now.replicas)
+        assert (len(now.replicas), now.isr, now.leader) == (2, now.replicas, now.replicas[0])
+
+
+def test_what_the_request_leaves_open_comes_from_the_clusters_defaults() -> None:
+    world = World()
+    assert create(world)[2:] == (1, 1)
+    world.put(Config(ResourceType.BROKER, "", "num.partitions", "4"))
+    world.put(Config(ResourceType.BROKER, "", "default.replication.factor", "3"))
+    assert create(world, "bar")[2:] == (4, 3)
+
+
+def test_a_topic_may_be_laid_out_by_hand_and_its_dead_replicas_are_out_of_sync() -> None:
+    world = World(live=(1, 2))
+    assert create(world, assignments={1: (2, 1), 0: (6, 1)})[1:] == (DONE, 2, 2)
+    assert (world["foo-0"].isr, world["foo-0"].leader) == ((1,), 1)
+    assert world.replicas("foo-1") == (2, 1)
+
+
+def test_a_topic_keeps_the_configs_that_it_is_created_with() -> None:
+    world = World()
+    create(world, configs={"min.insync.replicas": "2"})
+    assert world.state.min_isr("foo") == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"name": ""}, Error.INVALID_TOPIC),
+        ({"name": ".."}, Error.INVALID_TOPIC),
+        ({"name": "a b"}, Error.INVALID_TOPIC),
+        ({"name": "x" * 250}, Error.INVALID_TOPIC),
+        ({"name": "there"}, Error.TOPIC_ALREADY_EXISTS),
+        ({"partitions": 0}, Error.INVALID_PARTITIONS),
+        ({"replication_factor": 0}, Error.INVALID_REPLICATION_FACTOR),
+        ({"replication_factor": 7}, Error.INVALID_REPLICATION_FACTOR),
+        ({"assignments": {0: (1, 2)}, "partitions": 1}, Error.INVALID_REQUEST),
+        ({"assignments": {1: (1, 2)}}, Error.INVALID_REPLICA_ASSIGNMENT),
+        ({"assignments": {0: (1, 2), 1: (1,)}}, Error.INVALID_REPLICA_ASSIGNMENT),
+        ({"assignments": {0: ()}}, Error.INVALID_REPLICA_ASSIGNMENT),
+        ({"assignments": {0: (1, 1)}}, Error.INVALID_REPLICA_ASSIGNMENT),
+        ({"configs": {"min.insync.replicas": "0"}}, Error.INVALID_CONFIG),
+        ({"configs": {"min.insync.replicas": None}}, Error.INVALID_CONFIG),
+        ({"configs": {"no.such.key": "1"}}, Error.INVALID_CONFIG),
+    ],
+)
+def test_a_topic_that_cannot_be_is_refused(fields: dict[str, Any], error: Error) -> None:
+    world = World().having(partition("there-0", (1,)))
+    created = create(world, **fields)
+    assert (created.outcome.error, created.partitions, created.replication_factor) == (error, *created[2:])
+    assert world.changes == []
+
+
+def test_a_layout_among_dead_brokers_alone_is_refused() -> None:
+    world = World(live=(1,))
+    assert create(world, assignments={0: (2, 3)}).outcome.error is Error.INVALID_REPLICA_ASSIGNMENT
+
+
+def test_a_name_twice_in_a_request_is_refused_twice() -> None:
+    world = World()
+    reply = world.do(CreateTopics([NewTopic("foo", ID), NewTopic("bar", ID), NewTopic("foo", ID)])).reply
+    assert [created.outcome.ok for created in reply] == [False, True, False]
+
+
+def test_validating_only_answers_and_changes_nothing() -> None:
+    world = World()
+    reply = world.do(CreateTopics([NewTopic("foo", ID, 3, 2)], validate_only=True)).reply
+    assert reply == [CreatedTopic("foo", DONE, 3, 2)]
+    assert world.changes == []
+
+
+def test_new_replicas_go_to_live_brokers_that_do_not_leave() -> None:
+    world = World(live=(1, 2, 3))
+    world.state.shutting_down.add(3)
+    assert create(world, replication_factor=3).outcome.error is Error.INVALID_REPLICATION_FACTOR
+    create(world, partitions=4, replication_factor=2)
+    assert {r for now in world.state.all_partitions() for r in now.replicas} == {1, 2}
+
+
+def test_a_topic_grows_with_as_many_replicas_as_it_has() -> None:
+    world = World().having(partition("foo-0", (1, 2)))
+    assert grow(world, 3) is DONE
+    assert [len(now.replicas) for now in world.state.all_partitions()] == [2, 2, 2]
+
+
+def test_a_topic_grows_while_it_moves_by_the_size_it_had() -> None:
+    world = World().having(partition("foo-0", (1, 2)))
+    world.alter({"foo-0": (3, 4, 5)})
+    assert grow(world, 2) is DONE
+    assert len(world.replicas("foo-1")) == 2
+
+
+def test_a_topic_may_be_grown_by_hand() -> None:
+    world = World().having(partition("foo-0", (1, 2)))
+    assert grow(world, 3, [(3, 4), (5, 6)]) is DONE
+    assert [world.replicas(f"foo-{n}") for n in (1, 2)] == [(3, 4), (5, 6)]
+
+
+@pytest.mark.parametrize(
+    ("total", "assignments", "error"),
+    [
+        (1, None, Error.INVALID_PARTITIONS),
+        (0, None, Error.INVALID_PARTITIONS),
+        (3, [(3, 4)], Error.INVALID_REPLICA_ASSIGNMENT),
+        (2, [(3,)], Error.INVALID_REPLICA_ASSIGNMENT),
+        (2, [(3, 9)], Error.INVALID_REPLICA_ASSIGNMENT),
+    ],
+)
+def test_growth_that_cannot_be_is_refused(total: int, assignments: Any, error: Error) -> None:
+    world = World().having(partition("foo-0", (1, 2)))
+    assert grow(world, total, assignments).error is error
+    assert world.changes == []
+
+
+def test_an_unknown_topic_neither_grows_nor_goes() -> None:
+    world = World()
+    assert grow(world, 2, topic="ghost").error is Error.UNKNOWN_TOPIC_OR_PARTITION
+    assert delete(world, "ghost").error is Error.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_growth_without_enough_live_brokers_is_refused() -> None:
+    world = World(live=(1,)).having(partition("foo-0", (1, 2)))
+    assert grow(world, 2).error is Error.INVALID_REPLICATION_FACTOR
+
+
+def test_a_deleted_topic_goes_with_its_partitions_configs_and_replicas() -> None:
+    world = World().having(partition("foo-0", (1, 2)), partition("foo-1", (2, 1), isr=(2,)))
+    world.configured("min.insync.replicas", "2")
+    assert delete(world) is DONE
+    state = world.state
+    assert (state.topics, state.partitions, state.topic_names, state.configs) == ({}, {}, {}, {})
+    assert (state.offline, state.under_replicated) == (set(), set())
+    assert world.effects == [
+        DropReplica("foo", 1, (2, 1), -2),
+        DropReplica("foo", 0, (1, 2), -2),
+        TopicGone("foo"),
+    ]
+
+
+def test_the_deletion_of_a_moving_topic_waits_until_nothing_of_it_moves() -> None:
+    world = World().having(partition("foo-0", (1,)), partition("foo-1", (2,)))
+    world.alter({"foo-0": (3,), "foo-1": (3,)})
+    assert delete(world) is DONE
+    assert world.state.topics["foo"].deleting
+    world.isr("foo-0", (1, 3))
+    assert "foo" in world.state.topics
+    world.isr("foo-1", (2, 3))
+    assert "foo" not in world.state.topics
+    assert world.effects[-1] == TopicGone("foo")
+
+
+def test_a_cancel_lets_a_held_back_deletion_go_on() -> None:
+    world = World().having(partition("foo-0", (1,)))
+    world.alter({"foo-0": (3,)})
+    delete(world)
+    world.alter({"foo-0": None})
+    assert "foo" not in world.state.topics
+
+
+def test_a_restart_takes_up_a_deletion_that_was_held_back() -> None:
+    world = World().having(partition("foo-0", (1,)))
+    world.put(world.state.topics["foo"]._replace(deleting=True))
+    assert "foo" not in world.restarted().state.topics
+
+
+def test_a_topic_that_waits_for_its_deletion_does_not_grow() -> None:
+    world = World().having(partition("foo-0", (1,)))
+    world.alter({"foo-0": (3,)})
+    delete(world)
+    assert grow(world, 2).error is Error.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_topic_of_the_same_name_begins_anew() -> None:
+    world = World().having(partition("foo-0", (1, 2), leader=NO_LEADER))
+    delete(world)
+    create(world, partitions=1, replication_factor=1)
+    assert (world["foo-0"].leader_epoch, world.phase("foo-0").value) == (0, "idle")
+
+
+def test_a_large_topic_is_made_grown_and_dropped_in_slices() -> None:
+    world, count = World(), 2 * PARTITIONS_PER_SLICE
+    events = [
+        CreateTopics([NewTopic("foo", ID, count, 1)]),
+        CreatePartitions([NewPartitions("foo", 2 * count)]),
+        DeleteTopics(["foo"]),
+    ]
+    slices = [len(list(decide(Decision(world.state), event))) for event in events]
+    assert slices == [2, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("name", "legal"), [("a.b_c-D9", True), ("x" * 249, True), ("ä", False), (".", False)]
+)
+def test_topic_names_are_kafkas(name: str, legal: bool) -> None:
+    assert is_legal(name) is legal

@@ -1,0 +1,64 @@
+from controller.decision import Decision
+from controller.effects import Wake
+from controller.events import AlterReassignments, AlterRow, AlterTopic, Continue
+from controller.phases import Phase
+from controller.window import STEPS_PER_DECISION, fill
+from tests.builders import World, partition
+
+MANY = 2 * STEPS_PER_DECISION + 1
+
+
+def crowded() -> World:
+    """Many orders, each accepted and not more than one decision's worth begun."""
+    world = World().having(*(partition(f"foo-{n}", (1, 2)) for n in range(MANY)))
+    world.decide(AlterReassignments([AlterTopic("foo", [AlterRow(n, (3, 4)) for n in range(MANY)])]))
+    return world
+
+
+def moving(world: World) -> int:
+    return sum(now.moving for now in world.state.all_partitions())
+
+
+def test_one_decision_begins_no_more_than_its_share_and_asks_to_be_woken() -> None:
+    world = crowded()
+    assert (len(world.state.reassignments), moving(world)) == (MANY, STEPS_PER_DECISION)
+    assert world.state.woken
+    assert world.phase(f"foo-{MANY - 1}") is Phase.QUEUED
+
+
+def test_it_is_woken_until_everything_has_begun() -> None:
+    world = crowded()
+    assert Wake() in world.decide(Continue()).effects
+    assert Wake() not in world.decide(Continue()).effects
+    assert moving(world) == MANY
+    assert not world.state.woken
+
+
+def test_it_does_not_ask_twice_for_one_waking() -> None:
+    world = crowded()
+    assert Wake() not in world.decide(AlterReassignments([])).effects
+
+
+def test_orders_begin_in_the_order_of_their_acceptance() -> None:
+    world = crowded()
+    assert world["foo-0"].moving
+    assert world[f"foo-{STEPS_PER_DECISION - 1}"].moving
+    assert not world[f"foo-{STEPS_PER_DECISION}"].moving
+
+
+def test_what_was_taken_back_before_its_turn_never_begins() -> None:
+    world = crowded()
+    last = f"foo-{MANY - 1}"
+    assert world.alter({last: None})[last].ok
+    world.do(Continue())
+    assert moving(world) == MANY - 1
+    assert world.published(last) == []
+
+
+def test_stale_turns_count_against_the_share_so_that_a_decision_stays_short() -> None:
+    world = World().having(partition("foo-0", (1, 2)))
+    world.state.queued.extend([world["foo-0"].key] * 10)
+    d = Decision(world.state)
+    fill(d, budget=4)
+    assert len(world.state.queued) == 6
+    assert d.effects == [Wake()]

@@ -1,0 +1,84 @@
+from collections.abc import Mapping
+
+import pytest
+
+from backends.datadir import StoreError
+from backends.memory import MemoryStore
+from controller.events import CreateTopics, NewTopic
+from controller.state import State
+from reassignd.app import Application
+from reassignd.config import Assignment, resolve
+from reassignd.errors import CommandError
+from reassignd.identity import new_id
+from reassignd.records import load
+from server.driver import DriverStoppedError
+
+SMALL = {"embedded.brokers": "2", "listener": "127.0.0.1:0"}
+TOPIC = CreateTopics([NewTopic("orders", bytes(16), 1, 1)])
+
+
+def application(
+    store: MemoryStore, state: State | None = None, settings: Mapping[str, str] = SMALL
+) -> Application:
+    resolved = resolve(Assignment(key, value, "test") for key, value in settings.items())
+    return Application(resolved, state or State(), store, new_id())
+
+
+async def test_it_serves_inside_the_with_and_not_after() -> None:
+    app = application(MemoryStore())
+    pages = [app.metrics.page()]
+    async with app:
+        pages.append(app.metrics.page())
+    pages.append(app.metrics.page())
+    active = b"kafka_controller_kafkacontroller_activecontrollercount 1.0\n"
+    assert [active in page for page in pages] == [False, True, False]
+
+
+async def test_the_first_start_is_the_one_without_records() -> None:
+    store = MemoryStore()
+    async with application(store) as app:
+        assert app.first_start
+    async with application(store, await load(store)) as app:
+        assert not app.first_start
+
+
+async def test_what_was_submitted_is_there_after_a_restart() -> None:
+    store = MemoryStore()
+    async with application(store) as app:
+        await app.submit(TOPIC)
+    assert "orders" in (await load(store)).topics
+
+
+async def test_traffic_is_shown_for_every_broker() -> None:
+    async with application(MemoryStore()) as app:
+        page = app.metrics.page().decode()
+    assert 'reassignmentbytesin_total{broker="1"} 0.0' in page
+    assert 'reassignmentbytesout_total{broker="2"} 0.0' in page
+
+
+async def test_a_store_that_fails_ends_it_with_what_to_do() -> None:
+    store = MemoryStore()
+    async with application(store) as app:
+        store.failure = StoreError("free disk space")
+        with pytest.raises(DriverStoppedError):
+            await app.submit(TOPIC)
+        assert not app.serves
+        with pytest.raises(CommandError, match=r"^free disk space$"):
+            await app.failure
+
+
+async def test_an_unexpected_failure_is_told_as_it_is() -> None:
+    store = MemoryStore()
+    async with application(store) as app:
+        store.failure = ZeroDivisionError("surprise")
+        with pytest.raises(DriverStoppedError):
+            await app.submit(TOPIC)
+        with pytest.raises(CommandError, match=r"the controller failed \(ZeroDivisionError\('surprise'\)\)"):
+            await app.failure
+
+
+async def test_a_store_that_fails_at_the_start_refuses_to_start() -> None:
+    store = MemoryStore()
+    store.failure = StoreError("free disk space")
+    with pytest.raises(CommandError, match="free disk space"):
+        await application(store).__aenter__()

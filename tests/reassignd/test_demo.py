@@ -1,0 +1,39 @@
+import logging
+from typing import Any
+
+import pytest
+
+from controller.errors import Error, Outcome
+from controller.events import CreatedTopic, CreateTopics, Event
+from reassignd.demo import create_demo_topics
+
+
+class Controller:
+    """Gives every topic the same outcome, and keeps what it was asked."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+        self.asked: dict[str, int] = {}
+
+    async def submit(self, event: Event) -> Any:
+        assert isinstance(event, CreateTopics)
+        self.asked = {topic.name: topic.replication_factor for topic in event.topics}
+        return [CreatedTopic(topic.name, self.outcome) for topic in event.topics]
+
+
+async def test_there_are_a_few_topics_to_try_things_on() -> None:
+    controller = Controller(Outcome())
+    await create_demo_topics(controller, brokers=6)
+    assert controller.asked == {"orders": 3, "payments": 3, "clicks": 2}
+
+
+async def test_a_small_cluster_gets_fewer_replicas() -> None:
+    controller = Controller(Outcome())
+    await create_demo_topics(controller, brokers=1)
+    assert set(controller.asked.values()) == {1}
+
+
+async def test_a_refused_topic_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        await create_demo_topics(Controller(Outcome(Error.INVALID_PARTITIONS, "no")), brokers=6)
+    assert "topic orders was not created: INVALID_PARTITIONS" in caplog.text

@@ -1,0 +1,155 @@
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backends.channel import connect
+from backends.datadir import StoreError
+from controller.events import AlterReassignments, AlterRow, AlterTopic
+from protocol.messages.metadata_request import MetadataRequest
+from reassignd.embedded import EmbeddedCluster, ManualClock
+from reassignd.errors import CommandError, ConfigError
+
+QUICK = {"embedded.partition.bytes": "1000", "embedded.tick.ms": "1"}
+PATIENCE_SECONDS = 20
+
+
+async def metadata(address: str) -> Any:
+    """What a client is told that asks there."""
+    host, _, port = address.rpartition(":")
+    channel = await connect(host, int(port), PATIENCE_SECONDS)
+    answer = await channel.request(MetadataRequest(None), 8)
+    channel.close()
+    return answer
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Returns when it holds; brokers and controller talk over sockets, so there is nothing else to wait on."""
+    for _ in range(PATIENCE_SECONDS * 1000):
+        if condition():
+            return
+        await asyncio.sleep(0.001)
+    pytest.fail("waited in vain")
+
+
+async def idle(cluster: EmbeddedCluster) -> None:
+    """Returns when nothing moves any more."""
+    await until(lambda: not cluster.state.reassignments)
+
+
+def move(topic: str, replicas: tuple[int, ...]) -> AlterReassignments:
+    return AlterReassignments([AlterTopic(topic, [AlterRow(0, replicas)])])
+
+
+async def test_every_broker_answers_on_its_own_port() -> None:
+    async with EmbeddedCluster(3) as cluster:
+        addresses = cluster.bootstrap_servers.split(",")
+        answers = [await metadata(address) for address in addresses]
+    assert len(set(addresses)) == 3
+    for answer in answers:
+        assert [f"{each.host}:{each.port}" for each in answer.brokers] == addresses
+
+
+async def test_a_reassignment_runs_to_its_end() -> None:
+    async with EmbeddedCluster(3, settings=QUICK) as cluster:
+        await cluster.create_topic("orders", [[1, 2]])
+        await cluster.submit(move("orders", (3, 2)))
+        await idle(cluster)
+        partition = cluster.state.partition("orders", 0)
+    assert partition is not None
+    assert (partition.replicas, sorted(partition.isr)) == ((3, 2), [2, 3])
+
+
+async def test_data_moves_only_while_the_clock_is_advanced() -> None:
+    clock = ManualClock()
+    async with EmbeddedCluster(
+        3, clock=clock, settings={"embedded.network.bytes.per.second": "1000000"}
+    ) as cluster:
+        await cluster.create_topic("orders", [[1, 2]])
+        await cluster.submit(move("orders", (3, 2)))
+        await clock.advance(5)
+        assert cluster.state.reassignments
+        await clock.advance(10)
+        await idle(cluster)
+
+
+async def test_a_stopped_broker_is_gone_and_comes_back_on_its_port() -> None:
+    async with EmbeddedCluster(2) as cluster:
+        first, second = before = cluster.bootstrap_servers.split(",")
+        await cluster.stop_broker(2)
+        with pytest.raises(ConnectionRefusedError):
+            await metadata(second)
+        assert [broker.node_id for broker in (await metadata(first)).brokers] == [1]
+        await cluster.start_broker(2)
+        assert (await metadata(second)).brokers
+        assert cluster.bootstrap_servers.split(",") == before
+
+
+async def test_a_stuck_broker_holds_its_moves_up() -> None:
+    clock = ManualClock()
+    async with EmbeddedCluster(2, clock=clock) as cluster:
+        await cluster.create_topic("orders", [[1]])
+        cluster.slow_broker(2, 0)
+        await cluster.submit(move("orders", (2,)))
+        await clock.advance(60)
+        assert cluster.state.reassignments
+        cluster.slow_broker(2, 1)
+        await clock.advance(60)
+        await idle(cluster)
+
+
+async def test_a_failed_disk_takes_its_replicas_out_of_the_isr() -> None:
+    async with EmbeddedCluster(2, settings={"embedded.log.dirs": "1"}) as cluster:
+        await cluster.create_topic("orders", [[1, 2]])
+        broker = cluster._app.cluster.brokers[2]
+        await until(lambda: broker.replicas)
+        await cluster.fail_log_dir(2, next(iter(broker.log_dirs.placed)))
+        partition = cluster.state.partition("orders", 0)
+    assert partition is not None
+    assert partition.isr == (1,)
+
+
+async def test_a_data_directory_keeps_what_was_done(tmp_path: Path) -> None:
+    async with EmbeddedCluster(1, data_dir=tmp_path) as cluster:
+        await cluster.create_topic("orders", [[1]])
+    async with EmbeddedCluster(1, data_dir=tmp_path) as cluster:
+        assert list(cluster.state.topics) == ["orders"]
+
+
+async def test_without_a_data_directory_all_is_forgotten() -> None:
+    async with EmbeddedCluster(1) as cluster:
+        await cluster.create_topic("orders", [[1]])
+    async with EmbeddedCluster(1) as cluster:
+        assert not cluster.state.topics
+
+
+async def test_a_refused_topic_says_why() -> None:
+    async with EmbeddedCluster(1) as cluster:
+        with pytest.raises(ValueError, match="topic bad name"):
+            await cluster.create_topic("bad name", [[1]])
+
+
+async def test_a_data_directory_in_use_is_refused(tmp_path: Path) -> None:
+    async with EmbeddedCluster(1, data_dir=tmp_path):
+        with pytest.raises(CommandError, match="in use by process"):
+            await EmbeddedCluster(1, data_dir=tmp_path).__aenter__()
+
+
+async def test_a_port_in_use_is_refused_and_nothing_stays_open() -> None:
+    async with EmbeddedCluster(1) as cluster:
+        port = int(cluster.bootstrap_servers.rpartition(":")[2])
+        with pytest.raises(CommandError, match=f"port {port} is in use"):
+            await EmbeddedCluster(1, port=port).__aenter__()
+
+
+async def test_leaving_tells_that_the_controller_had_to_stop() -> None:
+    with pytest.raises(CommandError, match="free disk space"):
+        async with EmbeddedCluster(1) as cluster:
+            cluster._app._controller_failed(StoreError("free disk space"))
+
+
+def test_unknown_settings_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"EmbeddedCluster: unknown key 'tick'"):
+        EmbeddedCluster(settings={"tick": "1"})

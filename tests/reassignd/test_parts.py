@@ -1,0 +1,20 @@
+from backends.embedded.settings import Settings as EmbeddedSettings
+from reassignd.config import Assignment, Settings, resolve
+from reassignd.parts import embedded_settings, limits
+from server.limits import Limits
+
+
+def resolved(**values: str) -> Settings:
+    return resolve(Assignment(name.replace("_", "."), value, "test") for name, value in values.items())
+
+
+def test_the_defaults_here_are_those_of_the_parts() -> None:
+    assert embedded_settings(resolved()) == EmbeddedSettings()
+    assert limits(resolved()) == Limits()
+
+
+def test_milliseconds_become_seconds() -> None:
+    settings = resolved(embedded_tick_ms="5", replica_lag_time_max_ms="1500", frame_timeout_ms="2500")
+    assert embedded_settings(settings).tick_seconds == 0.005
+    assert embedded_settings(settings).replica_lag_time_seconds == 1.5
+    assert limits(settings).frame == 2.5

@@ -1,0 +1,18 @@
+"""Which event loops the tests run on: those with real sockets on both, since the two differ there."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+import pytest
+import uvloop
+
+ON_BOTH = {"test_adversity", "test_listener"}
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    loops: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {"asyncio": asyncio.new_event_loop}
+    if item.path.stem in ON_BOTH:
+        loops["uvloop"] = uvloop.new_event_loop
+    return loops

@@ -1,0 +1,22 @@
+"""AlterConfigs (33)."""
+
+from controller.errors import DONE
+from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.model import ResourceType
+from protocol.messages.alter_configs_request import AlterableConfig, AlterConfigsRequest, AlterConfigsResource
+from server.handlers.alter_configs import handle, refuse
+from tests.server.fakes import FakeDriver, answer, context, encodable
+
+REQUEST = AlterConfigsRequest([AlterConfigsResource(4, "1", [AlterableConfig("a", "5")])], validate_only=True)
+
+
+async def test_the_configs_of_a_resource_are_replaced() -> None:
+    driver = FakeDriver([DONE])
+    response = encodable(await answer(handle, REQUEST, context(2, driver=driver)), 33)
+    changes = [ConfigChange("a", ConfigOp.SET, "5")]
+    assert driver.events == [AlterConfigs([ResourceChanges(ResourceType.BROKER, "1", changes, True)], True)]
+    assert [tuple(row) for row in response.responses] == [(0, None, 4, "1")]
+
+
+def test_a_refusal_is_repeated_for_every_resource() -> None:
+    assert [tuple(row) for row in refuse(REQUEST, -1, None).responses] == [(-1, None, 4, "1")]

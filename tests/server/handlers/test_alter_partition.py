@@ -1,0 +1,83 @@
+"""AlterPartition (56)."""
+
+from typing import Any
+
+import pytest
+
+from controller.errors import DONE, Error, Outcome
+from controller.events import AlterPartition, AlterPartitionReply, IsrChange
+from protocol.messages.alter_partition_request import (
+    AlterPartitionRequest,
+    BrokerState,
+    PartitionData,
+    TopicData,
+)
+from protocol.messages.alter_partition_response import AlterPartitionResponse
+from protocol.wire import codec
+from server.handlers.alter_partition import handle, refuse
+from tests.builders import World, partition
+from tests.server.fakes import FakeDriver, answer, context
+
+FOO_ID = b"foo".ljust(16, b"\0")
+NEXT = partition("foo-0", [1, 2], leader_epoch=5, partition_epoch=9)
+
+
+def asked(version: int, topic_id: bytes = FOO_ID) -> AlterPartitionRequest:
+    if version == 3:
+        row = PartitionData(0, 5, (), [BrokerState(1), BrokerState(2)], 0, 8)
+    else:
+        row = PartitionData(0, 5, (1, 2), (), 0, 8)
+    topic = TopicData("", topic_id, [row]) if version >= 2 else TopicData("foo", partitions=[row])
+    return AlterPartitionRequest(1, 3, [topic])
+
+
+async def ask(version: int, driver: FakeDriver, topic_id: bytes = FOO_ID) -> AlterPartitionResponse:
+    state = World().having(NEXT).state
+    response: Any = await answer(handle, asked(version, topic_id), context(version, state, driver))
+    return codec(AlterPartitionResponse, version).decode(
+        codec(AlterPartitionResponse, version).encode(response)
+    )
+
+
+@pytest.mark.parametrize("version", range(4))
+async def test_an_isr_is_handed_on_and_answered_with_the_partition_as_it_is(version: int) -> None:
+    driver = FakeDriver(AlterPartitionReply(DONE, [DONE]))
+    response = await ask(version, driver)
+    assert driver.events == [AlterPartition(1, 3, [IsrChange("foo", 0, 5, (1, 2), 8)])]
+    assert tuple(response.topics[0].partitions[0]) == (0, 0, 1, 5, (1, 2), 0, 9)
+
+
+async def test_a_refused_row_has_its_error() -> None:
+    driver = FakeDriver(AlterPartitionReply(DONE, [Outcome(Error.INVALID_UPDATE_VERSION)]))
+    assert (await ask(2, driver)).topics[0].partitions[0].error_code == 95
+
+
+@pytest.mark.parametrize(
+    ("version", "error", "code"),
+    [
+        (1, Error.NEW_LEADER_ELECTED, 74),
+        (2, Error.NEW_LEADER_ELECTED, 108),
+        (1, Error.INELIGIBLE_REPLICA, 55),
+        (2, Error.INELIGIBLE_REPLICA, 107),
+    ],
+)
+async def test_old_versions_know_fewer_errors(version: int, error: Error, code: int) -> None:
+    driver = FakeDriver(AlterPartitionReply(DONE, [Outcome(error)]))
+    assert (await ask(version, driver)).topics[0].partitions[0].error_code == code
+
+
+async def test_an_unknown_topic_id_is_refused_without_the_controller() -> None:
+    driver = FakeDriver(AlterPartitionReply(DONE, []))
+    response = await ask(2, driver, b"?" * 16)
+    assert driver.events == [AlterPartition(1, 3, [])]
+    assert response.topics[0].partitions[0].error_code == 100
+
+
+async def test_a_stale_broker_is_refused_at_top_level() -> None:
+    driver = FakeDriver(AlterPartitionReply(Outcome(Error.STALE_BROKER_EPOCH), ()))
+    response = await ask(2, driver)
+    assert (response.error_code, response.topics) == (77, ())
+
+
+def test_a_refusal_has_the_error_alone() -> None:
+    assert refuse(asked(2), 31, None) == AlterPartitionResponse(error_code=31)

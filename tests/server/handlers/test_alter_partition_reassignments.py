@@ -1,0 +1,76 @@
+"""AlterPartitionReassignments (45)."""
+
+from controller.errors import DONE, Error, Outcome
+from controller.events import AlterReassignments, AlterReply, AlterRow, AlterTopic, TopicOutcomes
+from protocol.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from server.handlers.alter_partition_reassignments import handle, refuse
+from tests.server.fakes import FakeDriver, answer, context, encodable
+
+REQUEST = AlterPartitionReassignmentsRequest(
+    timeout_ms=5,
+    allow_replication_factor_change=False,
+    topics=[
+        ReassignableTopic("foo", [ReassignablePartition(0, (1, 2)), ReassignablePartition(1, None)]),
+        ReassignableTopic("bar", None),
+    ],
+)
+
+
+async def test_the_orders_reach_the_controller_as_they_are() -> None:
+    driver = FakeDriver(AlterReply(DONE, []))
+    await answer(handle, REQUEST, context(1, driver=driver))
+    foo = AlterTopic("foo", [AlterRow(0, (1, 2)), AlterRow(1, None)])
+    expected = AlterReassignments([foo, AlterTopic("bar", None)], 5, False, "User:ANONYMOUS", "me")
+    assert driver.events == [expected]
+
+
+async def test_null_topics_cancel_everything() -> None:
+    driver = FakeDriver(AlterReply(DONE, []))
+    await answer(handle, AlterPartitionReassignmentsRequest(topics=None), context(0, driver=driver))
+    assert driver.events == [AlterReassignments(None, principal="User:ANONYMOUS", client_id="me")]
+
+
+async def test_each_row_is_answered_with_its_outcome() -> None:
+    no = Outcome(Error.INVALID_REPLICA_ASSIGNMENT, "no")
+    reply = AlterReply(DONE, [TopicOutcomes("foo", [(0, DONE), (1, no)])])
+    response = await answer(handle, REQUEST, context(1, driver=FakeDriver(reply)))
+    encodable(response, 45)
+    assert (response.error_code, response.error_message) == (0, None)
+    assert response.allow_replication_factor_change is False
+    assert [tuple(row) for row in response.responses[0].partitions] == [(0, 0, None), (1, 39, "no")]
+
+
+async def test_an_error_of_the_whole_request_is_at_top_level() -> None:
+    timed_out = Outcome(Error.REQUEST_TIMED_OUT)
+    reply = AlterReply(timed_out, [TopicOutcomes("foo", [(0, timed_out)])])
+    response = await answer(handle, REQUEST, context(0, driver=FakeDriver(reply)))
+    assert response.error_code == 7
+    assert response.responses[0].partitions[0].error_code == 7
+
+
+async def test_an_empty_request_is_answered_with_an_empty_message() -> None:
+    driver = FakeDriver()
+    response = await answer(handle, AlterPartitionReassignmentsRequest(), context(0, driver=driver))
+    assert (response.error_code, response.error_message, response.responses) == (0, "", ())
+    assert driver.events == []
+
+
+async def test_a_large_request_is_answered_in_the_same_way() -> None:
+    rows = [(index, DONE) for index in range(2000)]
+    driver = FakeDriver(AlterReply(DONE, [TopicOutcomes("foo", rows)]))
+    topic = ReassignableTopic("foo", [ReassignablePartition(index, (1,)) for index in range(2000)])
+    request = AlterPartitionReassignmentsRequest(topics=[topic])
+    response = await answer(handle, request, context(0, driver=driver))
+    assert [row.partition_index for row in response.responses[0].partitions] == list(range(2000))
+
+
+def test_a_refusal_is_repeated_on_every_row() -> None:
+    response = encodable(refuse(REQUEST, 31, "denied"), 45)
+    assert (response.error_code, response.error_message) == (31, "denied")
+    assert [topic.name for topic in response.responses] == ["foo", "bar"]
+    assert [tuple(row) for row in response.responses[0].partitions] == [(0, 31, "denied"), (1, 31, "denied")]
+    assert list(response.responses[1].partitions) == []

@@ -1,0 +1,65 @@
+"""DeleteTopics (20)."""
+
+from typing import Any
+
+from controller.errors import DONE, Error, Outcome
+from controller.events import DeleteTopics
+from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from server.authorizer import Operation
+from server.handlers.delete_topics import handle, refuse
+from tests.builders import World, partition
+from tests.server.fakes import NOBODY, FakeDriver, allowing, answer, context
+
+FOO_ID = b"foo".ljust(16, b"\0")
+STATE = World().having(partition("foo-0", [1]), partition("bar-0", [1])).state
+
+
+def named(*names: str) -> DeleteTopicsRequest:
+    return DeleteTopicsRequest(topic_names=names)
+
+
+def identified(topic_id: bytes) -> DeleteTopicsRequest:
+    return DeleteTopicsRequest([DeleteTopicState(None, topic_id)])
+
+
+async def ask(request: DeleteTopicsRequest, driver: FakeDriver, **fields: Any) -> list[tuple[Any, ...]]:
+    response = await answer(handle, request, context(6, STATE, driver, **fields))
+    return [tuple(row) for row in response.responses]
+
+
+async def test_topics_are_deleted_by_name() -> None:
+    driver = FakeDriver([("foo", DONE), ("nope", Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION))])
+    rows = await ask(named("foo", "nope"), driver)
+    assert driver.events == [DeleteTopics(["foo", "nope"])]
+    assert rows == [("foo", bytes(16), 0, None), ("nope", bytes(16), 3, None)]
+
+
+async def test_topics_are_deleted_by_id() -> None:
+    driver = FakeDriver([("foo", DONE)])
+    assert await ask(identified(FOO_ID), driver) == [("foo", FOO_ID, 0, None)]
+    assert driver.events == [DeleteTopics(["foo"])]
+
+
+async def test_an_unknown_id_is_refused() -> None:
+    assert await ask(identified(b"?" * 16), FakeDriver([])) == [(None, b"?" * 16, 100, None)]
+
+
+async def test_a_topic_named_twice_is_refused_and_spoils_no_other() -> None:
+    rows = await ask(named("foo", "bar", "foo"), FakeDriver([("bar", DONE)]))
+    assert [row[2] for row in rows] == [42, 0, 42]
+
+
+async def test_whoever_may_not_delete_is_refused() -> None:
+    rows = await ask(named("foo"), FakeDriver([]), authorizer=NOBODY)
+    assert rows == [("foo", bytes(16), 29, None)]
+
+
+async def test_whoever_may_not_describe_does_not_learn_the_name() -> None:
+    assert await ask(identified(FOO_ID), FakeDriver([]), authorizer=NOBODY) == [(None, FOO_ID, 29, None)]
+    may_describe = allowing((Operation.DESCRIBE, "foo"))
+    rows = await ask(identified(FOO_ID), FakeDriver([]), authorizer=may_describe)
+    assert rows == [("foo", FOO_ID, 29, None)]
+
+
+def test_a_refusal_is_repeated_for_every_topic() -> None:
+    assert [row.error_code for row in refuse(named("foo", "bar"), -1, None).responses] == [-1, -1]

@@ -1,0 +1,71 @@
+"""DescribeConfigs (32)."""
+
+from typing import Any
+
+from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from protocol.messages.describe_configs_response import DescribeConfigsResult
+from server.handlers.describe_configs import handle, refuse
+from tests.builders import World, partition
+from tests.server.fakes import NOBODY, answer, context, encodable
+
+TOPIC, BROKER = 2, 4
+
+
+def world() -> World:
+    return World((1, 2)).having(partition("foo-0", [1])).configured("min.insync.replicas", "2")
+
+
+async def ask(kind: int, name: str, *keys: str, **fields: Any) -> DescribeConfigsResult:
+    resource = DescribeConfigsResource(kind, name, keys or None)
+    request = DescribeConfigsRequest([resource], **fields)
+    response = encodable(await answer(handle, request, context(4, world().state)), 32)
+    (result,) = response.results
+    assert isinstance(result, DescribeConfigsResult)
+    return result
+
+
+async def test_a_set_value_and_its_synonyms_are_described() -> None:
+    result = await ask(TOPIC, "foo", "min.insync.replicas", include_synonyms=True)
+    (config,) = result.configs
+    assert (result.error_code, result.error_message) == (0, None)
+    assert (config.value, config.config_source, config.config_type) == ("2", 1, 3)
+    assert [(each.value, each.source) for each in config.synonyms] == [("2", 1), ("1", 5)]
+    assert config.documentation is None
+
+
+async def test_documentation_comes_when_asked_for() -> None:
+    result = await ask(TOPIC, "foo", "min.insync.replicas", include_documentation=True)
+    assert result.configs[0].documentation
+    assert result.configs[0].synonyms == ()
+
+
+async def test_null_keys_describe_all() -> None:
+    assert "retention.ms" in {config.name for config in (await ask(TOPIC, "foo")).configs}
+
+
+async def test_brokers_and_their_default_are_described() -> None:
+    assert (await ask(BROKER, "1")).error_code == 0
+    assert (await ask(BROKER, "")).configs == []
+
+
+async def test_what_is_not_there_has_an_error() -> None:
+    assert (await ask(TOPIC, "nope")).error_code == 3
+    assert (await ask(BROKER, "9")).error_code == 42
+    assert (await ask(8, "1")).error_code == 42
+
+
+async def test_whoever_may_not_describe_is_refused() -> None:
+    resources = [DescribeConfigsResource(TOPIC, "foo", None), DescribeConfigsResource(BROKER, "1", None)]
+    asked = context(4, world().state, authorizer=NOBODY)
+    response = await answer(handle, DescribeConfigsRequest(resources), asked)
+    assert [result.error_code for result in response.results] == [29, 31]
+
+
+async def test_many_resources_are_described_one_by_one() -> None:
+    request = DescribeConfigsRequest([DescribeConfigsResource(TOPIC, "foo", ("retention.ms",))] * 120)
+    assert len((await answer(handle, request, context(4, world().state))).results) == 120
+
+
+def test_a_refusal_is_repeated_for_every_resource() -> None:
+    request = DescribeConfigsRequest([DescribeConfigsResource(TOPIC, "foo")])
+    assert tuple(refuse(request, -1, None).results[0]) == (-1, None, TOPIC, "foo", ())

@@ -1,0 +1,29 @@
+"""FindCoordinator (10)."""
+
+import pytest
+
+from protocol.messages.find_coordinator_request import FindCoordinatorRequest
+from protocol.messages.find_coordinator_response import FindCoordinatorResponse
+from protocol.wire import codec
+from server.handlers.find_coordinator import TEXT, handle
+from tests.server.fakes import answer, context
+
+
+@pytest.mark.parametrize("version", range(4))
+async def test_there_is_no_coordinator(version: int) -> None:
+    response = await answer(handle, FindCoordinatorRequest("group"), context(version))
+    codec(FindCoordinatorResponse, version).encode(response)
+    assert (response.error_code, response.error_message, response.node_id) == (15, TEXT, -1)
+
+
+@pytest.mark.parametrize("version", range(4, 7))
+async def test_there_is_none_for_any_of_many_keys(version: int) -> None:
+    response = await answer(handle, FindCoordinatorRequest(coordinator_keys=["a", "b"]), context(version))
+    codec(FindCoordinatorResponse, version).encode(response)
+    assert [(each.key, each.error_code) for each in response.coordinators] == [("a", 15), ("b", 15)]
+
+
+async def test_no_keys_find_nothing() -> None:
+    response = await answer(handle, FindCoordinatorRequest(), context(4))
+    codec(FindCoordinatorResponse, 4).encode(response)
+    assert response.coordinators == ()

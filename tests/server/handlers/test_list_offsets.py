@@ -1,0 +1,33 @@
+"""ListOffsets (2)."""
+
+from protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from server.authorizer import Operation
+from server.handlers.list_offsets import handle, refuse
+from tests.server.fakes import FakeBroker, allowing, answer, context
+
+FOO, BAR = (ListOffsetsTopic(name, [ListOffsetsPartition(0)]) for name in ("foo", "bar"))
+REQUEST = ListOffsetsRequest(topics=[FOO, BAR])
+
+
+async def test_the_broker_that_is_asked_answers() -> None:
+    broker = FakeBroker()
+    response = await answer(handle, REQUEST, context(7, broker=broker))
+    assert broker.told == [REQUEST]
+    assert [(topic.name, topic.partitions[0].offset) for topic in response.topics] == [
+        ("foo", 42),
+        ("bar", 42),
+    ]
+
+
+async def test_it_is_not_asked_about_what_may_not_be_described() -> None:
+    broker = FakeBroker()
+    asked = context(7, broker=broker, authorizer=allowing((Operation.DESCRIBE, "bar")))
+    response = await answer(handle, REQUEST, asked)
+    assert broker.told == [ListOffsetsRequest(topics=[BAR])]
+    rows = [(topic.name, topic.partitions[0].error_code) for topic in response.topics]
+    assert rows == [("bar", 0), ("foo", 29)]
+
+
+def test_a_refusal_is_repeated_on_every_row() -> None:
+    rows = [topic.partitions[0].error_code for topic in refuse(REQUEST, -1, None).topics]
+    assert rows == [-1, -1]

@@ -1,0 +1,108 @@
+"""ListPartitionReassignments (46)."""
+
+from typing import Any
+
+from protocol.messages.list_partition_reassignments_request import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+)
+from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
+from protocol.wire import codec
+from server.cache import Encoded
+from server.context import Context
+from server.handlers.list_partition_reassignments import handle, refuse
+from tests.builders import World, partition
+from tests.server.fakes import answer, context, encodable
+
+MOVING = partition("foo-1", [3, 1, 2], adding=(3,), removing=(1,))
+
+
+def world() -> World:
+    return World().having(
+        partition("foo-0", [1, 2]), MOVING, partition("bar-0", [4, 5, 6], adding=(4,), removing=(6,))
+    )
+
+
+def everything() -> ListPartitionReassignmentsRequest:
+    return ListPartitionReassignmentsRequest(topics=None)
+
+
+def only(**topics: tuple[int, ...] | None) -> ListPartitionReassignmentsRequest:
+    return ListPartitionReassignmentsRequest(
+        topics=[ListPartitionReassignmentsTopics(name, indexes) for name, indexes in topics.items()]
+    )
+
+
+async def ask(request: Any, asked: Context) -> ListPartitionReassignmentsResponse:
+    response = await answer(handle, request, asked)
+    if isinstance(response, Encoded):
+        return codec(ListPartitionReassignmentsResponse, 0).decode(response.body)
+    assert isinstance(response, ListPartitionReassignmentsResponse)
+    return encodable(response, 46)
+
+
+def rows(response: ListPartitionReassignmentsResponse) -> dict[str, list[tuple[Any, ...]]]:
+    return {topic.name: [tuple(row) for row in topic.partitions] for topic in response.topics}
+
+
+async def test_null_topics_list_everything() -> None:
+    response = await ask(everything(), context(0, world().state))
+    assert rows(response) == {"foo": [(1, (3, 2, 1), (3,), (1,))], "bar": [(0, (4, 5, 6), (4,), (6,))]}
+    assert (response.error_code, response.error_message) == (0, None)
+
+
+async def test_the_step_under_way_is_in_the_tagged_field() -> None:
+    response = await ask(only(foo=None), context(0, world().state))
+    assert response.current_batch is not None
+    assert [tuple(row) for row in response.current_batch[0].partitions] == [(1, (1, 2), (3, 2))]
+
+
+async def test_no_topics_list_nothing() -> None:
+    assert rows(await ask(only(), context(0, world().state))) == {}
+
+
+async def test_named_partitions_are_listed_and_unknown_ones_left_out() -> None:
+    response = await ask(only(foo=(0, 1, 9), nope=(0,)), context(0, world().state))
+    assert list(rows(response)) == ["foo"]
+    assert [row[0] for row in rows(response)["foo"]] == [1]
+
+
+async def test_null_partitions_list_all_of_the_topic() -> None:
+    assert list(rows(await ask(only(bar=None), context(0, world().state)))) == ["bar"]
+
+
+async def test_nothing_ongoing_has_neither_rows_nor_a_step() -> None:
+    response = await ask(everything(), context(0, World().state))
+    assert response == ListPartitionReassignmentsResponse(error_message=None)
+
+
+async def test_the_answer_is_kept_until_something_changes() -> None:
+    made = world()
+    asked = context(0, made.state)
+    first = await answer(handle, everything(), asked)
+    assert await answer(handle, everything(), asked) is first
+    made.state.put(MOVING._replace(isr=(1, 2, 3)))
+    assert await answer(handle, everything(), asked) is not first
+
+
+async def test_a_long_list_is_made_once_for_all_who_ask_for_it() -> None:
+    many = World().having(
+        *[partition(f"foo-{index}", [3, 1], adding=(3,), removing=(1,)) for index in range(2000)]
+    )
+    asked = context(0, many.state)
+    first, second = handle(everything(), asked), handle(everything(), asked)
+    assert not isinstance(first, tuple)
+    assert not isinstance(second, tuple)
+    assert await first is await second
+    assert len(rows(await ask(everything(), asked))["foo"]) == 2000
+
+
+async def test_many_named_partitions_are_listed_in_the_same_way() -> None:
+    request = only(foo=tuple(range(2000)))
+    assert rows(await ask(request, context(0, world().state))) == {"foo": [(1, (3, 2, 1), (3,), (1,))]}
+
+
+def test_a_refusal_echoes_the_rows_with_empty_lists() -> None:
+    response = encodable(refuse(only(foo=(0, 1), bar=None), 31, "denied"), 46)
+    assert response.error_code == 31
+    assert rows(response) == {"foo": [(0, (), (), ()), (1, (), (), ())], "bar": []}

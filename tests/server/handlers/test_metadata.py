@@ -1,0 +1,134 @@
+"""Metadata (3)."""
+
+import pytest
+
+from controller.model import Topic
+from protocol.errors import ApiError
+from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from protocol.messages.metadata_response import MetadataResponse
+from protocol.wire import codec
+from server.authorizer import Operation
+from server.handlers.metadata import handle, refuse
+from tests.builders import World, partition
+from tests.server.fakes import NOBODY, allowing, answer, context
+
+FOO_ID = b"foo".ljust(16, b"\0")
+
+
+def world(**fields: object) -> World:
+    return World((1, 2, 3)).having(partition("foo-0", [1, 2], **fields), partition("bar-0", [3]))
+
+
+def named(*names: str) -> MetadataRequest:
+    return MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names])
+
+
+def identified(topic_id: bytes) -> MetadataRequest:
+    return MetadataRequest(topics=[MetadataRequestTopic(topic_id, None)])
+
+
+def names(response: MetadataResponse) -> list[str | None]:
+    return [topic.name for topic in response.topics]
+
+
+@pytest.mark.parametrize("version", range(14))
+async def test_every_version_lists_all_topics(version: int) -> None:
+    request = MetadataRequest(topics=None if version else ())
+    response = await answer(handle, request, context(version, world().state))
+    decoded = codec(MetadataResponse, version).decode(codec(MetadataResponse, version).encode(response))
+    assert names(decoded) == ["foo", "bar"]
+    assert [broker.node_id for broker in decoded.brokers] == [1, 2, 3]
+
+
+async def test_from_version_1_no_topics_are_none() -> None:
+    assert names(await answer(handle, named(), context(1, world().state))) == []
+
+
+async def test_a_partition_is_described() -> None:
+    moving = world(isr=(2,), leader=2, leader_epoch=7)
+    response = await answer(handle, named("foo"), context(12, moving.state))
+    (topic,) = response.topics
+    assert (topic.error_code, topic.topic_id, topic.is_internal) == (0, FOO_ID, False)
+    assert tuple(topic.partitions[0]) == (0, 0, 2, 7, (1, 2), (2,), ())
+
+
+async def test_replicas_on_dead_brokers_are_offline_and_dead_brokers_are_not_listed() -> None:
+    made = world(leader=2)
+    made.state.live.discard(1)
+    response = await answer(handle, named("foo"), context(12, made.state))
+    assert response.topics[0].partitions[0].offline_replicas == (1,)
+    assert [broker.node_id for broker in response.brokers] == [2, 3]
+    assert response.controller_id == 2
+
+
+async def test_a_partition_without_a_leader_says_so() -> None:
+    response = await answer(handle, named("foo"), context(12, world(leader=-1).state))
+    assert response.topics[0].partitions[0].error_code == 5
+
+
+async def test_no_live_broker_means_no_controller() -> None:
+    response = await answer(handle, named(), context(12, World((1,), live=()).state))
+    assert response.controller_id == -1
+
+
+@pytest.mark.parametrize(("name", "code"), [("nope", 3), ("no/pe", 17), ("..", 17), ("", 17)])
+async def test_a_topic_that_is_not_there_has_an_error(name: str, code: int) -> None:
+    response = await answer(handle, named(name, "bar"), context(12, world().state))
+    assert [topic.error_code for topic in response.topics] == [code, 0]
+
+
+async def test_a_topic_is_found_by_id() -> None:
+    assert names(await answer(handle, identified(FOO_ID), context(12, world().state))) == ["foo"]
+
+
+async def test_an_unknown_id_has_an_error() -> None:
+    response = await answer(handle, identified(b"?" * 16), context(12, world().state))
+    assert [tuple(topic[:3]) for topic in response.topics] == [(100, None, b"?" * 16)]
+
+
+async def test_neither_name_nor_id_is_no_request() -> None:
+    with pytest.raises(ApiError):
+        await answer(handle, identified(bytes(16)), context(12, world().state))
+
+
+async def test_a_topic_that_is_asked_for_twice_is_answered_once() -> None:
+    assert names(await answer(handle, named("foo", "foo"), context(12, world().state))) == ["foo"]
+
+
+async def test_what_may_not_be_described_is_left_out_of_the_list_of_all() -> None:
+    asked = context(12, world().state, authorizer=allowing((Operation.READ, "bar")))
+    assert names(await answer(handle, MetadataRequest(topics=None), asked)) == ["bar"]
+
+
+async def test_what_may_not_be_described_is_refused_by_name() -> None:
+    response = await answer(handle, named("foo"), context(12, world().state, authorizer=NOBODY))
+    assert [tuple(topic[:2]) for topic in response.topics] == [(29, "foo")]
+
+
+async def test_what_may_not_be_described_does_not_show_its_name() -> None:
+    response = await answer(handle, identified(FOO_ID), context(12, world().state, authorizer=NOBODY))
+    assert [tuple(topic[:2]) for topic in response.topics] == [(29, None)]
+
+
+async def test_authorized_operations_come_only_when_asked_for() -> None:
+    request = named("foo")._replace(
+        include_topic_authorized_operations=True, include_cluster_authorized_operations=True
+    )
+    asked = context(8, world().state, authorizer=allowing((Operation.ALTER, "foo")))
+    response = await answer(handle, request, asked)
+    assert response.topics[0].topic_authorized_operations == 1 << Operation.ALTER | 1 << Operation.DESCRIBE
+    assert response.cluster_authorized_operations == 0
+    response = await answer(handle, named("foo"), asked)
+    assert response.topics[0].topic_authorized_operations == -2147483648
+
+
+async def test_a_large_cluster_is_described_in_the_same_way() -> None:
+    many = World().having(*[partition(f"foo-{index}", [1, 2]) for index in range(1000)])
+    many.put(Topic("empty", b"e" * 16))
+    response = await answer(handle, MetadataRequest(topics=None), context(12, many.state))
+    assert [len(topic.partitions) for topic in response.topics] == [1000, 0]
+
+
+def test_a_refusal_is_repeated_for_every_topic() -> None:
+    response = refuse(named("foo"), -1, None)
+    assert (response.error_code, response.topics[0].error_code) == (-1, -1)

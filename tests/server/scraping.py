@@ -1,0 +1,64 @@
+"""Scrapes of a small cluster, as samples by name and labels."""
+
+from collections.abc import Mapping
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from controller.model import Broker, Partition, Reassignment, Topic
+from controller.state import State
+from server.latency import Latency
+from server.metric_table import Sources, Traffic
+from server.metrics import Metrics
+from server.stats import Counters
+
+Labels = frozenset[tuple[str, str]]
+
+
+def cluster() -> State:
+    """Three partitions: healthy, without leader and ISR member, and one with a replica being added."""
+    state = State()
+    state.apply(
+        [
+            *(Broker(id_, "127.0.0.1", 9092 + id_, None, 1) for id_ in range(3)),
+            Topic("t", bytes(16)),
+            Partition("t", 0, replicas=(0, 1), isr=(0, 1), leader=0),
+            Partition("t", 1, replicas=(0, 1), isr=(), leader=-1),
+            Partition("t", 2, replicas=(2, 0, 1), isr=(0, 1), leader=0, adding=(2,), removing=(1,)),
+            Reassignment("t", 2, original=(0, 1), target=(2, 0)),
+        ]
+    )
+    state.live.update({0, 1})
+    return state
+
+
+def quick() -> Latency:
+    return Latency(lambda _frame, _caller: b"")
+
+
+def scrape(
+    state: State | None = None,
+    stats: Counters | None = None,
+    *,
+    active: bool = True,
+    traffic: Mapping[int, Traffic] | None = None,
+    latency: Latency | None = None,
+) -> dict[tuple[str, Labels], float]:
+    """Every sample by name and labels."""
+    sources = Sources(
+        "1.2.3",
+        state or State(),
+        stats or Counters(),
+        latency or quick(),
+        lambda: traffic or {},
+        lambda: active,
+    )
+    page = Metrics(sources).page().decode()
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(page)
+        for sample in family.samples
+    }
+
+
+def value(samples: dict[tuple[str, Labels], float], name: str, **labels: str) -> float:
+    return samples[name, frozenset(labels.items())]

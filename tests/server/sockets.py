@@ -1,0 +1,108 @@
+"""A server on real sockets, for tests: all handlers over an empty cluster of one broker."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from itertools import chain, repeat
+from typing import Any
+
+from protocol.frames import RequestFrame
+from server.limits import Limits
+from server.listener import Listeners
+from server.router import Caller, Router
+from server.stats import Counters
+from tests.builders import World, partition
+from tests.server.fakes import FakeBroker, FakeClient, services
+
+PROMPT = 5.0
+"""Seconds within which a test's answer must come."""
+
+
+class Served:
+    """The server, and ways to talk to it."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.stats = Counters()
+        self.world = World((1,)).having(partition("foo-0", [1]))
+        self.shared = services(self.world.state)
+        self.router = Router(self.shared, self.stats)
+        self.listeners = Listeners(self.answer, limits, self.stats)
+        self.host, self.port = "", 0
+        self.held: asyncio.Event | None = None
+        """Set it, and answers wait for it."""
+
+    def answer(self, frame: RequestFrame, caller: Caller) -> Any:
+        if self.held is None:
+            return self.router.answer(frame, caller)
+        return self._later(self.held, frame, caller)
+
+    async def _later(self, held: asyncio.Event, frame: RequestFrame, caller: Caller) -> Any:
+        await held.wait()
+        return self.router.answer(frame, caller)
+
+    async def connect(self) -> "Talk":
+        return Talk(*await asyncio.open_connection(self.host, self.port))
+
+
+class Talk:
+    """One client's connection."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+        self.client = FakeClient()
+
+    async def ask(self, request: Any, version: int) -> Any:
+        """Send the request; return the answer."""
+        self.writer.write(self.client.ask(request, version))
+        return await self.answer()
+
+    async def answer(self) -> Any:
+        size = await self.receive(4)
+        return self.client.read(size + await self.receive(int.from_bytes(size, "big")))[0]
+
+    async def receive(self, size: int) -> bytes:
+        return await asyncio.wait_for(self.reader.readexactly(size), PROMPT)
+
+    async def ended(self) -> bool:
+        """Whether the server closes the connection without another byte."""
+        try:
+            return await asyncio.wait_for(self.reader.read(), PROMPT) == b""
+        except ConnectionResetError:
+            return True
+
+    async def close(self) -> None:
+        self.writer.close()
+        await self._gone()
+
+    async def abort(self) -> None:
+        """End it without a farewell, as a client that dies."""
+        self.writer.transport.abort()
+        await self._gone()
+
+    async def _gone(self) -> None:
+        try:
+            await self.writer.wait_closed()
+        except ConnectionError:
+            return
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for what other tasks will bring about."""
+    async with asyncio.timeout(PROMPT):
+        for pause in chain([0.0] * 10, repeat(0.01)):
+            if condition():
+                return
+            await asyncio.sleep(pause)
+
+
+@asynccontextmanager
+async def serving(limits: Limits | None = None) -> AsyncIterator[Served]:
+    """A server that is there while the block runs."""
+    served = Served(limits or Limits())
+    served.host, served.port = await served.listeners.open(FakeBroker(1), "127.0.0.1", 0)
+    try:
+        yield served
+    finally:
+        await served.listeners.close_all(0)
+        served.shared.off_loop.close()
