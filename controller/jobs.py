@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from controller.decision import Decision
 from controller.errors import DONE, Error, Outcome
 from controller.events import Pause, Prioritize, Prune, RollBackJob, RollBackReply
-from controller.model import Ending, Finished, Job, JobKind, Paused, Replicas, TopicPartition
+from controller.model import Deleted, Ending, Finished, Job, JobKind, Paused, Replicas, TopicPartition
 from controller.phases import Trigger, fire
 from controller.reassignments import Order, line_up
 
@@ -17,10 +17,10 @@ ROWS_PER_SLICE = 500
 
 
 def open_job(d: Decision, kind: JobKind, principal: str, client_id: str | None, undoes: int = 0) -> int:
-    """A new job, empty as yet; its id."""
+    """A new job, empty as yet; its id. It is no record before it is sealed: a request may order nothing."""
     number = d.state.last_job + 1
     priority = -1 if kind is JobKind.QUEUE else 0
-    d.put(Job(number, kind, d.now_ms, principal, client_id, priority=priority, undoes=undoes))
+    d.state.put(Job(number, kind, d.now_ms, principal, client_id, priority=priority, undoes=undoes))
     return number
 
 
@@ -29,7 +29,7 @@ def seal_job(d: Decision, number: int) -> int:
     state = d.state
     total = state.open.get(number, 0) + len(state.finished.get(number, ()))
     if not total:
-        d.delete(Job, number)
+        state.delete(Deleted(Job, number))
         return 0
     ended = 0 if number in state.open else d.now_ms
     d.put(state.jobs[number]._replace(total=total, ended_ms=ended))

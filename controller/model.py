@@ -123,7 +123,7 @@ class Reassignment(NamedTuple):
     original: Replicas
     """The replicas when the first of an unbroken chain of orders was accepted; what a rollback restores."""
     target: Replicas
-    job: int
+    job: int = 0
     """The newest job that ordered this."""
 
     @property

@@ -90,17 +90,21 @@ _NO_ORDER = Order((), 0)
 IDLE, QUEUED, WAITING, MOVING = Phase
 
 TABLE: dict[tuple[Phase, Trigger], Transition] = {
-    (IDLE, Trigger.ORDER): _row("accept", _accept, QUEUED, IDLE),
+    (IDLE, Trigger.ORDER): _row("accept", _accept, QUEUED, WAITING, IDLE),
     (QUEUED, Trigger.ORDER): _row("retarget", _ordered(reassignments.retarget), QUEUED, WAITING, IDLE),
     (WAITING, Trigger.ORDER): _row("retarget", _ordered(reassignments.retarget), QUEUED, WAITING, IDLE),
-    (MOVING, Trigger.ORDER): _row("redirect", _ordered(reassignments.redirect), MOVING, QUEUED, IDLE),
-    (QUEUED, Trigger.CANCEL): _row("roll back", _ordered(reassignments.roll_back), IDLE, QUEUED),
+    (MOVING, Trigger.ORDER): _row(
+        "redirect", _ordered(reassignments.redirect), MOVING, QUEUED, WAITING, IDLE
+    ),
+    (QUEUED, Trigger.CANCEL): _row("roll back", _ordered(reassignments.roll_back), IDLE, QUEUED, WAITING),
     (WAITING, Trigger.CANCEL): _row("roll back", _ordered(reassignments.roll_back), IDLE, QUEUED, WAITING),
-    (MOVING, Trigger.CANCEL): _row("undo", _ordered(reassignments.roll_back), IDLE, QUEUED, MOVING),
+    (MOVING, Trigger.CANCEL): _row("undo", _ordered(reassignments.roll_back), IDLE, QUEUED, WAITING, MOVING),
     (QUEUED, Trigger.TURN): _row("start", _wanted(reassignments.start), MOVING, WAITING, QUEUED, IDLE),
-    (MOVING, Trigger.PROGRESS): _row("advance", _wanted(reassignments.advance), MOVING, QUEUED, IDLE),
+    (MOVING, Trigger.PROGRESS): _row(
+        "advance", _wanted(reassignments.advance), MOVING, QUEUED, WAITING, IDLE
+    ),
     (MOVING, Trigger.STALL): _row("undo the step", _wanted(reassignments.stall), QUEUED, WAITING, MOVING),
-    (WAITING, Trigger.PROGRESS): _row("requeue", _wanted(reassignments.requeue), QUEUED),
+    (WAITING, Trigger.PROGRESS): _row("requeue", _wanted(reassignments.requeue), QUEUED, WAITING),
 }
 
 

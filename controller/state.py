@@ -265,6 +265,7 @@ class State:
 
     def _delete_job(self, key: int) -> None:
         del self.jobs[key]
+        self.last_job = max(self.jobs, default=0)
 
     def _delete_finished(self, key: tuple[int, TopicPartition]) -> None:
         job, partition = key

@@ -3,12 +3,13 @@ from controller.limits import Cost, Kind, Limits, Place
 from controller.model import TopicPartition
 from tests.builders import key
 
+UNLIMITED = Limits()
 NORMAL = Rank(0, True, True)
 INTO_4 = Cost((4,), 1, False)
 INTO_5 = Cost((5,), 2, False)
 
 
-def waiting(*steps: tuple[str, Cost], limits: Limits = Limits()) -> Backlog:
+def waiting(*steps: tuple[str, Cost], limits: Limits = UNLIMITED) -> Backlog:
     backlog = Backlog()
     backlog.change_limits(limits)
     for name, cost in steps:

@@ -14,7 +14,7 @@ def using(limits: Limits, *costs: Cost) -> Usage:
 
 
 def test_limits_are_read_from_their_configs() -> None:
-    assert limits_of({name: "7" for name in CONFIGS}) == Limits(7, 7, 7, 7, 7)
+    assert limits_of(dict.fromkeys(CONFIGS, "7")) == Limits(7, 7, 7, 7, 7)
 
 
 def test_without_configs_nothing_is_limited() -> None:

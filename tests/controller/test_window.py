@@ -1,6 +1,8 @@
+from controller.backlog import Rank
 from controller.decision import Decision
 from controller.effects import Wake
 from controller.events import AlterReassignments, AlterRow, AlterTopic, Continue
+from controller.limits import Cost
 from controller.phases import Phase
 from controller.window import STEPS_PER_DECISION, fill
 from tests.builders import World, partition
@@ -57,8 +59,9 @@ def test_what_was_taken_back_before_its_turn_never_begins() -> None:
 
 def test_stale_turns_count_against_the_share_so_that_a_decision_stays_short() -> None:
     world = World().having(partition("foo-0", (1, 2)))
-    world.state.queued.extend([world["foo-0"].key] * 10)
+    for _ in range(10):
+        world.state.backlog.add(world["foo-0"].key, Rank(0, True, True), Cost((), 1, False))
     d = Decision(world.state)
     fill(d, budget=4)
-    assert len(world.state.queued) == 6
+    assert sum(1 for _ in world.state.backlog.candidates()) == 6
     assert d.effects == [Wake()]
