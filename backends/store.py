@@ -5,6 +5,7 @@ How records become rows is in `backends.tables`, the guards around the directory
 """
 
 import asyncio
+import contextlib
 import itertools
 import sqlite3
 import threading
@@ -137,4 +138,6 @@ def _report(group: list[_Waiting], failure: StoreError | None) -> None:
             else:
                 waiting.done.set_exception(failure)
 
-    group[0].done.get_loop().call_soon_threadsafe(resolve)
+    # When the loop is closed already nobody waits any more; the changes are durable all the same.
+    with contextlib.suppress(RuntimeError):
+        group[0].done.get_loop().call_soon_threadsafe(resolve)

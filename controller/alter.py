@@ -1,7 +1,6 @@
 """AlterPartitionReassignments (KIP-455, KIP-860), in slices, with the outcomes of Kafka's KRaft controller."""
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 from controller.decision import Decision
 from controller.errors import DONE, Error, Outcome
@@ -78,17 +77,14 @@ def _no_topic(topic: str) -> Outcome:
 
 
 def _everything(d: Decision) -> list[AlterTopic]:
-    """A cancel of each reassignment there is."""
-    keys = sorted(d.state.reassignments)
-    return [
-        AlterTopic(topic, [AlterRow(key.partition, None) for key in group])
-        for topic, group in groupby(keys, key=lambda key: key.topic)
-    ]
+    """A cancel of each topic in which something moves."""
+    return [AlterTopic(topic, None) for topic in sorted(d.state.moving)]
 
 
-def _moving_rows(d: Decision, topic: str) -> list[AlterRow]:
-    """A cancel of each reassignment of the topic."""
+def _moving_rows(d: Decision, topic: str) -> Iterator[AlterRow]:
+    """A cancel of each reassignment of the topic, looked for as its turn comes."""
     state = d.state
-    if topic not in state.moving:
-        return []
-    return [AlterRow(p.partition, None) for p in state.partitions[topic] if p.key in state.reassignments]
+    if topic in state.moving:
+        for partition in state.partitions[topic]:
+            if partition.key in state.reassignments:
+                yield AlterRow(partition.partition, None)

@@ -19,7 +19,7 @@ from controller.model import NO_LEADER, Broker, ControllerEpoch, Partition
 from controller.phases import Trigger, fire
 from controller.reassignments import charge, line_up
 
-PARTITIONS_PER_SLICE = 2_000
+PARTITIONS_PER_SLICE = 500
 
 
 def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:

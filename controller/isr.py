@@ -1,5 +1,7 @@
 """AlterPartition (56): a leader reports its ISR (Kafka: ReplicationControlManager.alterPartition)."""
 
+from collections.abc import Iterator
+
 from controller.decision import Decision
 from controller.effects import Publish
 from controller.errors import DONE, Error, Outcome
@@ -8,8 +10,10 @@ from controller.model import Partition
 from controller.phases import Phase, Trigger, fire, phase_of
 from controller.state import State
 
+CHANGES_PER_SLICE = 200
 
-def alter_partition(d: Decision, event: AlterPartition) -> None:
+
+def alter_partition(d: Decision, event: AlterPartition) -> Iterator[None]:
     """Take each ISR whose epochs are right; a reassignment that it completes goes on in the same decision."""
     broker = d.state.brokers.get(event.broker)
     if broker is None or event.broker not in d.state.live:
@@ -18,7 +22,12 @@ def alter_partition(d: Decision, event: AlterPartition) -> None:
     if event.broker_epoch not in {-1, broker.epoch}:
         d.reply = AlterPartitionReply(Outcome(Error.STALE_BROKER_EPOCH), ())
         return
-    d.reply = AlterPartitionReply(DONE, [_alter(d, event.broker, change) for change in event.changes])
+    rows = []
+    for seen, change in enumerate(event.changes, 1):
+        rows.append(_alter(d, event.broker, change))
+        if seen % CHANGES_PER_SLICE == 0:
+            yield
+    d.reply = AlterPartitionReply(DONE, rows)
 
 
 def _alter(d: Decision, broker: int, change: IsrChange) -> Outcome:

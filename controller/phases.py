@@ -13,7 +13,7 @@ table is refused: for CANCEL that is NO_REASSIGNMENT_IN_PROGRESS. The picture in
 """
 
 from collections.abc import Callable
-from enum import Enum
+from enum import StrEnum
 from typing import NamedTuple
 
 from controller import reassignments
@@ -24,7 +24,7 @@ from controller.reassignments import Order
 from controller.state import State
 
 
-class Phase(Enum):
+class Phase(StrEnum):
     """Where a partition's reassignment stands."""
 
     IDLE = "idle"
@@ -33,7 +33,7 @@ class Phase(Enum):
     MOVING = "moving"
 
 
-class Trigger(Enum):
+class Trigger(StrEnum):
     """What can happen to it."""
 
     ORDER = "a target is ordered"

@@ -87,7 +87,8 @@ def delete_doomed(d: Decision) -> Iterator[None]:
     doomed = d.state.doomed
     while doomed:
         name = doomed.popleft()
-        if name in d.state.topics and name not in d.state.moving:
+        topic = d.state.topics.get(name)
+        if topic is not None and topic.deleting:
             for _ in _delete(d, name):
                 yield
 

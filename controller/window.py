@@ -36,5 +36,5 @@ def _start(d: Decision, key: TopicPartition) -> None:
     job = state.jobs.get(state.reassignments[key].job)
     if job is not None and job.paused:
         state.held.setdefault(job.id, []).append(key)
-        return
-    fire(d, partition, Trigger.TURN)
+    else:
+        fire(d, partition, Trigger.TURN)

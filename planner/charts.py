@@ -107,8 +107,10 @@ def heat_map(rows: Sequence[str], labels: Sequence[str], cells: Sequence[Cell], 
         style = f' fill-opacity="{0.08 + 0.92 * share:.2f}"'
         parts.append(_rect("first", x + 0.5, row * ROW + 1, side - 1, ROW - 2, title, style))
     every = -(-len(labels) // 12) if labels else 1
-    for index in range(0, len(labels), every):
-        parts.append(_text(LEFT + (index + 0.5) * side, floor + 15, labels[index], "middle"))
+    parts += [
+        _text(LEFT + (index + 0.5) * side, floor + 15, labels[index], "middle")
+        for index in range(0, len(labels), every)
+    ]
     parts.append(_text(WIDTH - RIGHT, floor + 31, axis, "end"))
     return _svg(floor + BOTTOM, parts)
 

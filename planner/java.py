@@ -82,5 +82,5 @@ def _wheel() -> str | None:
 
 
 def _say(java: Path, option: str) -> str:
-    done = subprocess.run([str(java), option], capture_output=True, text=True, check=False)  # noqa: S603
+    done = subprocess.run([str(java), option], capture_output=True, text=True, check=False)  # noqa: S603 - the java that was found
     return done.stdout + done.stderr

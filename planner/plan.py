@@ -11,45 +11,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from planner.errors import PlanError
 from planner.forecast import Forecast, forecast_of, wave_table
+from planner.limits import Limits
 from planner.report import report
 from planner.schedule import NO_LEADER, Move
 from planner.snapshot import TOPIC_PARTITION, Snapshot, is_integer, is_replicas
 from planner.spark import Scheduler
-from planner.steps import UNLIMITED, Replicas
-from planner.waves import Load, WaveLimits, first_fit
+from planner.steps import Replicas
+from planner.waves import Load, first_fit
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Target = tuple[TOPIC_PARTITION, Replicas]
-
-
-class Limits(NamedTuple):
-    """R, P, L, C and B, as docs/how-it-works.md names them; each at least 1."""
-
-    r: int = UNLIMITED
-    p: int = UNLIMITED
-    l: int = UNLIMITED  # noqa: E741 - the limit's name
-    c: int = UNLIMITED
-    b: int = UNLIMITED
-
-    @property
-    def step(self) -> int:
-        """The replicas that one step may add: none is planned that a limit would not let run alone."""
-        return min(self.r, self.c, self.b)
-
-
-def parse_limits(text: str) -> Limits:
-    """`r=1,p=20` as limits. Raises PlanError naming the part that is wrong."""
-    limits = Limits()
-    for part in filter(None, text.split(",")):
-        name, _, value = part.strip().partition("=")
-        if name not in Limits._fields:
-            raise PlanError(f"limits: '{part}' is none of r=, p=, l=, c=, b=")
-        if not value.isdecimal() or not 1 <= int(value) <= UNLIMITED:
-            raise PlanError(f"limits: '{part}': expected an integer in [1, {UNLIMITED}]")
-        limits = limits._replace(**{name: int(value)})
-    return limits
 
 
 def read_targets(path: Path) -> list[Target]:
@@ -144,7 +117,7 @@ def make_plan(
     steps = _in_waves(schedule.steps, moves, limits)
     waves = wave_table(steps, bandwidth)
     waiting = [_waiting(moves[row["id"]], row["current"], live) for row in schedule.waiting.to_pylist()]
-    forecast = forecast_of(moves, snapshot, limits._asdict(), bandwidth, steps, waves, waiting)
+    forecast = forecast_of(moves, snapshot, limits.by_letter(), bandwidth, steps, waves, waiting)
     return Plan(steps, waves, forecast)
 
 
@@ -153,7 +126,7 @@ def _in_waves(steps: "pa.Table", moves: Sequence[Move], limits: Limits) -> "pa.T
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    waves = first_fit(_loads(steps), WaveLimits(limits.p, limits.l, limits.c, limits.b))
+    waves = first_fit(_loads(steps), limits)
     topics = pa.array([move.topic for move in moves], pa.string()).dictionary_encode()
     partitions = pa.array([move.partition for move in moves], pa.int32())
     sizes = pa.array([move.bytes for move in moves], pa.int64())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from planner.charts import Bar, Cell, Pair, columns, heat_map, line, pairs
 from planner.forecast import Forecast, per_wave
+from planner.limits import LETTERS
 from planner.steps import UNLIMITED
 from planner.units import in_bytes, in_time, in_words
 
@@ -18,14 +19,6 @@ BINS = 80
 
 SHOWN = 40
 """Brokers in a chart: the busiest ones. The table has all."""
-
-LIMIT_NAMES = {
-    "r": "replicas of one partition in a step",
-    "p": "partitions moving at once",
-    "l": "leader movements at once",
-    "c": "replicas moving at once",
-    "b": "replicas to, and from, each broker at once",
-}
 
 Broker = Mapping[str, Any]
 
@@ -45,17 +38,15 @@ def report(forecast: Forecast, waves: "pa.Table") -> str:
 
 
 def _head(forecast: Forecast) -> str:
-    limits = [
-        f"{LIMIT_NAMES[name]}: {limit:,}" for name, limit in forecast.limits.items() if limit < UNLIMITED
-    ]
+    limits = [f"{LETTERS[name]}: {limit:,}" for name, limit in forecast.limits.items() if limit < UNLIMITED]
     moving = forecast.partitions - forecast.unchanged
     tiles = (
-        ("Forecast", in_time(forecast.seconds), f"wave by wave; at least {in_time(forecast.least_seconds)}"),
+        ("Forecast", in_time(forecast.seconds), f"at most; at least {in_time(forecast.least_seconds)}"),
         ("To copy", in_bytes(forecast.bytes), in_words(forecast.replica_movements, "replica")),
         ("Partitions", f"{moving:,}", f"{forecast.unchanged:,} more are in place"),
         ("Steps", f"{forecast.steps:,}", f"in {in_words(forecast.waves, 'wave')}"),
-        ("Leader movements", f"{forecast.leader_movements:,}", "one a partition without failures"),
-        ("Waiting", f"{forecast.waiting_partitions:,}", "cannot reach their target now"),
+        ("Leader movements", f"{forecast.leader_movements:,}", "to preferred leaders, for the most part"),
+        ("Waiting", f"{forecast.waiting_partitions:,}", "stop short of the target for now"),
     )
     drawn = "".join(
         f"<div><dt>{name}</dt><dd>{value}</dd><dd>{more}</dd></div>" for name, value, more in tiles

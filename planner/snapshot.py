@@ -6,7 +6,7 @@ Both hold the same rows: of kind `broker` and of kind `partition`. In Parquet th
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from planner.errors import PlanError
 from planner.steps import Replicas
@@ -64,12 +64,12 @@ def write_snapshot(snapshot: Snapshot, path: Path) -> None:
         file.writelines(json.dumps(row) + "\n" for row in rows)
 
 
-def is_integer(value: object, least: int = 0) -> bool:
+def is_integer(value: object, least: int = 0) -> TypeGuard[int]:
     """A JSON number without a fraction (True and False are none), at least `least`, that a broker could hold."""
     return type(value) is int and least <= value < 2**63
 
 
-def is_replicas(value: object) -> bool:
+def is_replicas(value: object) -> TypeGuard[list[int]]:
     """A list of different broker ids."""
     return (
         isinstance(value, list)

@@ -6,10 +6,12 @@ Nothing outside of this file knows pyspark, which is imported when it is needed.
 """
 
 import os
+import socket
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
 from planner.errors import PlanError
 from planner.expressions import AFTER, CALM, CLOSED_FORM, NEXT_STEP, NO_LEADER_WAITS, SWAPS, Stage
@@ -31,6 +33,8 @@ SETTINGS = {
 """For a Spark that we start ourselves."""
 
 LOCAL = "local[*]"
+CONNECT_PORT = 15002
+REACH_SECONDS = 5.0
 
 MOVES = ("id", "current", "target", "isr", "leader", "min_isr", "offline", "max_step")
 STEPS = ("id", "step", "replicas", "adding", "removing", "source", "leader")
@@ -176,9 +180,21 @@ def _classic(master: str | None) -> "SparkSession":
 def _connect(url: str) -> "SparkSession":
     from pyspark.sql import SparkSession
 
+    _reach(url)
     try:
         connected = SparkSession.builder.remote(url).getOrCreate()
     except ImportError as error:
         raise PlanError(f"--remote needs more packages: pip install 'pyspark[connect]' ({error})") from error
     connected.range(1).isEmpty()
     return connected
+
+
+def _reach(url: str) -> None:
+    """Raises PlanError when nobody listens there; Spark's client would try for minutes."""
+    parts = urlsplit(url)
+    try:
+        if parts.scheme != "sc" or parts.hostname is None:
+            raise PlanError(f"--remote {url}: expected sc://HOST:PORT")
+        socket.create_connection((parts.hostname, parts.port or CONNECT_PORT), REACH_SECONDS).close()
+    except (OSError, ValueError) as error:
+        raise PlanError(f"no Spark at {url}: {error}") from error

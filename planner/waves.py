@@ -9,16 +9,8 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
+from planner.limits import Limits
 from planner.steps import UNLIMITED
-
-
-class WaveLimits(NamedTuple):
-    """P, L and C of KIP-435 and B per broker, in and out counted apart; each at least 1."""
-
-    partitions: int = UNLIMITED
-    leaders: int = UNLIMITED
-    replicas: int = UNLIMITED
-    per_broker: int = UNLIMITED
 
 
 class Load(NamedTuple):
@@ -88,7 +80,7 @@ class Room:
 class Waves:
     """Waves counted from 0, filled step by step."""
 
-    def __init__(self, limits: WaveLimits) -> None:
+    def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._leaders = Room(limits.leaders)
         self._partitions = Room(limits.partitions)
@@ -112,7 +104,7 @@ class Waves:
 
     def _rooms(self, load: Load) -> list[tuple[Room, int]]:
         """What there is a limit on. A reorder or a pure drop counts as a leader movement at most."""
-        partitions, leaders, replicas, per_broker = self._limits
+        _, partitions, leaders, replicas, per_broker = self._limits
         rooms = [(self._leaders, 1)] if load.leads and leaders < UNLIMITED else []
         amount = len(load.adding)
         if amount:
@@ -126,7 +118,7 @@ class Waves:
         return rooms
 
 
-def first_fit(loads: Iterable[Load], limits: WaveLimits) -> list[int]:
+def first_fit(loads: Iterable[Load], limits: Limits) -> list[int]:
     """The wave of each step, counted from 0."""
     waves = Waves(limits)
     placed = []

@@ -10,7 +10,7 @@ makes them one again.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -176,13 +176,9 @@ class Driver:
 
     async def _fail(self, failure: BaseException) -> None:
         self._stopped = True
-        for reply in tuple(self._waiting):
-            if not reply.done():
-                reply.set_exception(DriverStoppedError("the controller has stopped"))
+        for reply in [each for each in self._waiting if not each.done()]:
+            reply.set_exception(DriverStoppedError("the controller has stopped"))
         self._on_failure(failure)
-        commits: list[Awaitable[None]] = []
-        while not self._decided.empty():
-            decided = self._decided.get_nowait()
-            if decided is not None and decided.commit is not None:
-                commits.append(decided.commit)
+        unfinished = [self._decided.get_nowait() for _ in range(self._decided.qsize())]
+        commits = [each.commit for each in unfinished if each is not None and each.commit is not None]
         await asyncio.gather(*commits, return_exceptions=True)

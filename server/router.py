@@ -79,12 +79,7 @@ class Router:
 
     async def _answer_later(self, route: Route, frame: RequestFrame, request: Any, response: Any) -> bytes:
         if not isinstance(response, tuple):
-            try:
-                response = await response
-            except DriverStoppedError:
-                raise
-            except Exception as error:  # noqa: BLE001 - whatever it is, `_refuse` logs it
-                response = _refuse(route, request, error)
+            response = await _awaited(route, request, response)
         self._count(frame, response)
         if is_large(response):
             return await self._services.off_loop.run(_encode, route, frame, request, response)
@@ -96,8 +91,11 @@ class Router:
                 denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
                 return route.refuse(request, denied, "Cluster authorization failed.")
             return route.handle(request, context)
-        except Exception as error:  # noqa: BLE001 - whatever it is, `_refuse` logs it
-            return _refuse(route, request, error)
+        except ApiError as refusal:
+            return route.refuse(request, refusal.code, refusal.message)
+        except Exception:
+            log.exception("the handler of %s failed", route.api_key.name)
+            return _failed(route, request)
 
 
 def is_large(response: tuple[Any, ...]) -> bool:
@@ -114,11 +112,20 @@ def is_large(response: tuple[Any, ...]) -> bool:
     return rows > LARGE_ROWS
 
 
-def _refuse(route: Route, request: Any, error: Exception) -> Any:
-    """A refusal says why; an exception that nobody expected is ours to know."""
-    if isinstance(error, ApiError):
-        return route.refuse(request, error.code, error.message)
-    log.error("the handler of %s failed", route.api_key.name, exc_info=error)
+async def _awaited(route: Route, request: Any, response: Awaitable[Any]) -> Any:
+    try:
+        return await response
+    except DriverStoppedError:
+        raise
+    except ApiError as refusal:
+        return route.refuse(request, refusal.code, refusal.message)
+    except Exception:
+        log.exception("the handler of %s failed", route.api_key.name)
+        return _failed(route, request)
+
+
+def _failed(route: Route, request: Any) -> Any:
+    """What went wrong is ours to know, and in the log."""
     return route.refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR, None)
 
 
@@ -127,5 +134,6 @@ def _encode(route: Route, frame: RequestFrame, request: Any, response: Any) -> b
         return frame_response(frame, response.body)
     try:
         return encode_response(frame, response)
-    except EncodeError as error:
-        return encode_response(frame, _refuse(route, request, error))
+    except EncodeError:
+        log.exception("the answer of %s cannot be encoded", route.api_key.name)
+        return encode_response(frame, _failed(route, request))

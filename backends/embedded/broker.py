@@ -69,7 +69,8 @@ class EmbeddedBroker:
     def stop(self) -> None:
         """The session ends at once."""
         self.reporter = None
-        self.epoch = -1
+        # Whatever the next session's epoch will be, it is newer than the last one's: late requests are fenced.
+        self.epoch += 1
         self._controller = None
         self.replicas.clear()
         self.replication.stop_all(self.id)
@@ -175,6 +176,8 @@ class EmbeddedBroker:
         return log.bytes(self.volume(key.topic), self.now())
 
     def _fence(self, controller_epoch: int, broker_epoch: int) -> int:
+        if self.reporter is None:
+            return ErrorCode.BROKER_NOT_AVAILABLE
         if controller_epoch < self._controller_epoch:
             return ErrorCode.STALE_CONTROLLER_EPOCH
         # A newer broker epoch is ours too: the controller may know it before its reply is here.

@@ -189,9 +189,9 @@ class EmbeddedCluster:
     async def _close(self, number: int) -> None:
         running = self._running.pop(number)
         self._replication.networks[number].up = False
-        self.brokers[number].stop()
         await cancel(running.reporter)
         await running.listener.close()
+        self.brokers[number].stop()
 
     def _check_runs(self, number: int) -> None:
         if number not in self._running:

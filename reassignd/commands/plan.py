@@ -5,13 +5,17 @@ from pathlib import Path
 import click
 
 from planner.errors import PlanError
-from planner.plan import Limits, Plan, json_lines, make_plan, moves_of, parse_limits, read_targets, write_plan
+from planner.limits import Limits, parse_limits
+from planner.plan import Plan, json_lines, make_plan, moves_of, read_targets, write_plan
 from planner.snapshot import read_snapshot
 from planner.spark import running, schedule_of
 from planner.units import in_bytes, in_time, in_words
 from reassignd.errors import CommandError
 
 BANDWIDTH = 100 * 1024 * 1024
+
+NAMED = 5
+"""Waiting partitions in the printed summary; summary.json has more of them."""
 
 FILE = click.Path(path_type=Path)
 
@@ -75,21 +79,20 @@ def plan(
     snapshot: Path,
     limits: Limits,
     bandwidth: int,
-    master: str | None,
-    remote: str | None,
     output: Path,
     form: str,
+    **where: str | None,
 ) -> None:
     """Forecast a reassignment: every step, the waves they go in, bytes and time.
 
     Nothing is moved, and no cluster is asked: the plan is computed on Spark from a snapshot.
     """
-    if master is not None and remote is not None:
+    if None not in where.values():
         raise click.UsageError("--master and --remote exclude each other")
     try:
         cluster = read_snapshot(snapshot)
         moves = moves_of(read_targets(plan_file), cluster)
-        with running(master, remote) as spark:
+        with running(**where) as spark:
             made = make_plan(moves, cluster, limits, bandwidth, schedule_of(spark))
         write_plan(made, output)
     except PlanError as error:
@@ -103,16 +106,19 @@ def plan(
 
 def _summary(made: Plan, output: Path) -> str:
     forecast = made.forecast
+    moving = in_words(forecast.partitions - forecast.unchanged, "partition")
+    steps = f"{in_words(forecast.steps, 'step')} in {in_words(forecast.waves, 'wave')}"
+    copies = f"{in_words(forecast.replica_movements, 'replica')} ({in_bytes(forecast.bytes)}) to copy"
+    took, least = in_time(forecast.seconds), in_time(forecast.least_seconds)
     lines = [
-        f"{in_words(forecast.partitions - forecast.unchanged, 'partition')} to move, {forecast.unchanged:,} in place",
-        f"{in_words(forecast.steps, 'step')} in {in_words(forecast.waves, 'wave')}:"
-        f" {in_words(forecast.replica_movements, 'replica')} ({in_bytes(forecast.bytes)}) to copy,"
-        f" {in_words(forecast.leader_movements, 'leader movement')}",
-        f"forecast {in_time(forecast.seconds)} at {in_bytes(forecast.bandwidth)}/s per broker,"
-        f" and no less than {in_time(forecast.least_seconds)}",
-        *(f"waits: {each['topic']}-{each['partition']}: {each['reason']}" for each in forecast.waiting[:5]),
+        f"{moving} to move, {forecast.unchanged:,} in place already",
+        f"{steps}: {copies}, {in_words(forecast.leader_movements, 'leader movement')}",
+        f"forecast: {took} at {in_bytes(forecast.bandwidth)}/s per broker, no less than {least}",
+        *(
+            f"waits: {each['topic']}-{each['partition']}: {each['reason']}"
+            for each in forecast.waiting[:NAMED]
+        ),
     ]
-    if forecast.waiting_partitions > 5:
-        lines.append(f"waits: {in_words(forecast.waiting_partitions, 'partition')} in all")
-    lines.append(f"report: {output / 'report.html'}")
-    return "\n".join(lines)
+    if forecast.waiting_partitions > NAMED:
+        lines.append(f"waits: {forecast.waiting_partitions - NAMED:,} more")
+    return "\n".join([*lines, f"report: {output / 'report.html'}"])

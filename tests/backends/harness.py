@@ -1,5 +1,6 @@
 """The controller, a store in memory and a backend, under a clock that tests move."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -122,6 +123,14 @@ class Embedded:
 
     async def delete(self, *topics: str) -> None:
         assert all(outcome.ok for _, outcome in await self.do(DeleteTopics(topics)))
+
+    async def stop_broker(self, broker: int, *, controlled: bool = True) -> None:
+        """Stop it; time passes while it asks for its leaderships to be moved."""
+        task = asyncio.create_task(self.cluster.stop_broker(broker, controlled=controlled))
+        await settle()
+        while not task.done():
+            await self.clock.advance(self.settings.tick_seconds)
+        await task
 
     async def advance(self, seconds: float) -> None:
         await self.clock.advance(seconds)

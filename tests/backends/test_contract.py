@@ -106,7 +106,7 @@ async def test_a_move_waits_for_a_new_replica_that_dies_and_returns(world: World
     await world.having({"foo-0": [1, 2]})
     await world.alter({"foo-0": [1, 3]})
     await world.advance(0.3)
-    await world.cluster.stop_broker(3, controlled=False)
+    await world.stop_broker(3, controlled=False)
     await world.advance(5)
     assert world.wanted("foo-0") is not None
     await world.cluster.start_broker(3)
@@ -118,7 +118,7 @@ async def test_a_move_goes_on_under_a_new_leader_when_the_old_one_dies(world: Wo
     await world.having({"foo-0": [1, 2]})
     await world.alter({"foo-0": [3, 4]})
     await world.advance(0.3)
-    await world.cluster.stop_broker(1, controlled=False)
+    await world.stop_broker(1, controlled=False)
     await world.until_idle()
     assert set(world["foo-0"].isr) == {3, 4}
     await world.cluster.start_broker(1)
@@ -130,7 +130,7 @@ async def test_a_partition_without_a_live_replica_comes_back_with_its_broker(wor
     await world.having({"foo-0": [1]})
     await world.alter({"foo-0": [2]})
     await world.advance(0.3)
-    await world.cluster.stop_broker(1, controlled=False)
+    await world.stop_broker(1, controlled=False)
     assert world["foo-0"].leader == NO_LEADER
     await world.advance(2)
     await world.cluster.start_broker(1)
@@ -140,7 +140,7 @@ async def test_a_partition_without_a_live_replica_comes_back_with_its_broker(wor
 
 async def test_a_broker_that_stops_in_order_hands_its_leaderships_over(world: World) -> None:
     await world.having({"foo-0": [1, 2], "foo-1": [2, 1]})
-    await world.cluster.stop_broker(1, controlled=True)
+    await world.stop_broker(1, controlled=True)
     assert (world["foo-0"].leader, world["foo-0"].isr) == (2, (2,))
     await world.cluster.start_broker(1)
     await world.until(lambda: set(world["foo-0"].isr) == {1, 2} == set(world["foo-1"].isr))
@@ -212,7 +212,7 @@ async def _trouble(world: World, random: Random, names: list[str], stopped: set[
     match random.randrange(6):
         case 0 if len(live) > 3:
             broker = random.choice(live)
-            await world.cluster.stop_broker(broker, controlled=random.random() < 0.5)
+            await world.stop_broker(broker, controlled=random.random() < 0.5)
             stopped.add(broker)
         case 1 if stopped:
             await world.cluster.start_broker(stopped.pop())

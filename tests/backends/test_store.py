@@ -135,6 +135,17 @@ async def test_what_waits_when_the_store_closes_is_written(store: SqliteStore, t
     await asyncio.gather(*commits)
 
 
+def test_what_waits_when_the_event_loop_is_gone_is_written(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path)
+
+    async def commit_and_leave() -> None:
+        commits = [store.commit([ControllerEpoch(epoch)]) for epoch in range(100)]
+        assert len(commits) == 100
+
+    asyncio.run(commit_and_leave())
+    assert reopened(store, tmp_path) == [ControllerEpoch(99)]
+
+
 async def test_a_closed_store_takes_no_commits(store: SqliteStore) -> None:
     store.close()
     with pytest.raises(StoreError, match="is closed"):

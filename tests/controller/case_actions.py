@@ -55,7 +55,7 @@ Json = Any
 _DENIED = Error.CLUSTER_AUTHORIZATION_FAILED
 
 
-class NotOurs(Exception):  # noqa: N818
+class NotOursError(Exception):
     """The case is about a part that the core does not have; not an error."""
 
 
@@ -75,7 +75,7 @@ class Played:
     def __init__(self, given: Mapping[str, Json], actions: Sequence[Mapping[str, Json]]) -> None:
         for part in (*map(_verb, actions), *sorted(given.keys() - GIVEN)):
             if part not in GIVEN | _VERBS.keys():
-                raise NotOurs(part)
+                raise NotOursError(part)
         self.given = given
         self.world = _world(given)
         self.began = self._partitions()
@@ -184,7 +184,7 @@ class Played:
             "ReassigningPartitions": counts(self.world.state).reassigning,
         }
         if action["read"] not in self.found:
-            raise NotOurs(action["read"])
+            raise NotOursError(action["read"])
         return Reply(Outcome())
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.controller.case_actions import Json, NotOurs, Played
+from tests.controller.case_actions import Json, NotOursError, Played
 from tests.controller.case_expectations import Difference, differences
 
 AREAS = {"alter-validate", "alter-run", "cancel", "override", "list", "failover", "metrics", "auth"}
@@ -43,7 +43,7 @@ def run(case: Case) -> list[Difference]:
     try:
         played = Played(case.given, case.do if isinstance(case.do, list) else [case.do])
         return list(dict.fromkeys(differences(played, case.expect)))
-    except NotOurs as part:
+    except NotOursError as part:
         return [Difference("has", str(part), "none in the core")]
 
 

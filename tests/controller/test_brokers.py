@@ -75,6 +75,7 @@ def test_when_an_adding_broker_dies_the_step_stays_in_flight(world: World) -> No
     world.isr("foo-0", (1, 2, 3, 4))
     world.stop(4)
     assert (world["foo-0"].adding, world["foo-0"].isr) == (TARGET, (1, 2, 3))
+    assert world.published("foo-0")[-1] == Publish(world["foo-0"], target=TARGET)
     world.start(4)
     world.isr("foo-0", (1, 2, 3, 4, 5, 6))
     assert world.replicas("foo-0") == TARGET
@@ -159,8 +160,8 @@ def test_a_leader_that_waits_to_leave_never_stays_out_of_its_own_isr() -> None:
 def test_a_broker_that_left_in_order_is_welcome_again(world: World) -> None:
     world.shut_down(1)
     world.stop(1)
-    world.start(1)
     assert world.state.shutting_down == set()
+    world.start(1)
     assert world.isr("foo-0", (2, 3, 1)).ok
 
 

@@ -2,9 +2,12 @@ from typing import Any
 
 import pytest
 
+from controller.decision import Decision
 from controller.effects import Publish
 from controller.errors import DONE, Error
 from controller.events import AlterPartition, IsrChange
+from controller.isr import CHANGES_PER_SLICE
+from controller.machine import decide
 from tests.builders import World, partition
 
 HEALTHY = partition("foo-0", (1, 2, 3), isr=(1, 2), leader_epoch=5, partition_epoch=9)
@@ -95,3 +98,14 @@ def test_a_leader_whose_report_moves_leadership_is_told_so(world: World) -> None
     world.alter({"foo-1": (4, 5)})
     assert world.isr("foo-1", (2, 3, 4, 5)).error is Error.NEW_LEADER_ELECTED
     assert (world["foo-1"].leader, world["foo-1"].isr) == (4, (4, 5))
+
+
+def test_many_reports_are_taken_in_slices() -> None:
+    count = CHANGES_PER_SLICE + 1
+    world = World().having(*(partition(f"foo-{n}", (1, 2)) for n in range(count)))
+    d = Decision(world.state)
+    slices = decide(d, AlterPartition(1, -1, [IsrChange("foo", n, 0, (1,), 0) for n in range(count)]))
+    next(slices)
+    assert len(d.changes) == CHANGES_PER_SLICE
+    assert list(slices) == []
+    assert len(d.reply.rows) == count

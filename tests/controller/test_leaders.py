@@ -62,6 +62,15 @@ def test_an_unclean_election_ignores_the_config_and_the_isr(world: World) -> Non
     assert (world["foo-1"].leader, world["foo-1"].isr) == (3, (3,))
 
 
+def test_an_order_that_waits_for_a_leader_begins_with_an_unclean_election(world: World) -> None:
+    world.put(world["foo-1"]._replace(leader=NO_LEADER, isr=(2,)))
+    world.state.live.discard(2)
+    world.alter({"foo-1": (3, 4)})
+    assert world.why("foo-1") == "the partition has no leader"
+    elect(world, "foo-1", election=ElectionType.UNCLEAN)
+    assert world.replicas("foo-1") == (3, 4, 2)
+
+
 def test_an_unclean_election_is_not_needed_where_there_is_a_leader(world: World) -> None:
     assert elect(world, "foo-1", election=ElectionType.UNCLEAN) == {"foo-1": Error.ELECTION_NOT_NEEDED}
 

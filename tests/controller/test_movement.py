@@ -138,3 +138,11 @@ def test_where_nobody_in_sync_is_left_an_old_replica_leads_and_never_an_empty_on
     _, now, _ = begin(world, (7, 2))
     assert now.leader == leader
     assert now.isr == ((2,) if live else (1,))
+
+
+def test_a_reorder_that_also_finds_a_leader_tells_the_replicas() -> None:
+    world = World().having(partition("foo-0", (1, 2), leader=NO_LEADER))
+    complete, now, d = begin(world, (2, 1))
+    assert complete
+    assert (now.leader, now.leader_epoch) == (2, 1)
+    assert d.effects == [Publish(now)]

@@ -3,7 +3,7 @@
 import pytest
 
 from controller.errors import DONE, Error
-from controller.model import Replicas
+from controller.model import NO_LEADER, Replicas
 from controller.phases import Phase
 from tests.builders import World, partition
 
@@ -242,3 +242,17 @@ def test_brokers_are_told_the_final_target_while_it_goes_on_and_none_after(world
     world.isr("foo-0", (1, 2, 3, 4))
     world.isr("foo-0", (1, 2, 3, 4, 5, 6))
     assert [told.target for told in world.published("foo-0")] == [TARGET, TARGET, ()]
+
+
+def test_a_partition_without_a_leader_can_still_be_reordered() -> None:
+    world = World(live=()).having(partition("foo-0", (1, 2), leader=NO_LEADER))
+    ordered(world, (2, 1))
+    assert (world.replicas("foo-0"), world.wanted("foo-0")) == ((2, 1), None)
+
+
+def test_a_step_keeps_min_isr_by_who_is_in_sync_now() -> None:
+    world = World(live=range(1, 6)).having(partition("foo-0", (1, 2, 3, 4), isr=(2, 3), leader=2))
+    world.configured("min.insync.replicas", "2")
+    ordered(world, (1, 6))
+    assert world.replicas("foo-0") == (1, 2, 3)
+    assert world.phase("foo-0") is Phase.WAITING

@@ -6,10 +6,13 @@ from controller.decision import Decision
 from controller.effects import DropReplica, Publish, TopicGone
 from controller.errors import DONE, Error, Outcome
 from controller.events import (
+    AlterReassignments,
+    Continue,
     CreatedTopic,
     CreatePartitions,
     CreateTopics,
     DeleteTopics,
+    Event,
     NewPartitions,
     NewTopic,
 )
@@ -170,7 +173,7 @@ def test_growth_without_enough_live_brokers_is_refused() -> None:
 
 
 def test_a_deleted_topic_goes_with_its_partitions_configs_and_replicas() -> None:
-    world = World().having(partition("foo-0", (1, 2)), partition("foo-1", (2, 1), isr=(2,)))
+    world = World().having(partition("foo-0", (1, 2)), partition("foo-1", (2, 1), isr=(2,), leader=NO_LEADER))
     world.configured("min.insync.replicas", "2")
     assert delete(world) is DONE
     state = world.state
@@ -209,6 +212,17 @@ def test_a_restart_takes_up_a_deletion_that_was_held_back() -> None:
     assert "foo" not in world.restarted().state.topics
 
 
+def test_a_held_back_deletion_does_not_take_a_later_topic_of_the_same_name() -> None:
+    world = World().having(partition("foo-0", (1,)))
+    world.alter({"foo-0": (3,)})
+    delete(world)
+    world.decide(AlterReassignments(None))
+    world.decide(DeleteTopics(["foo"]))
+    world.decide(CreateTopics([NewTopic("foo", ID)]))
+    world.do(Continue())
+    assert "foo" in world.state.topics
+
+
 def test_a_topic_that_waits_for_its_deletion_does_not_grow() -> None:
     world = World().having(partition("foo-0", (1,)))
     world.alter({"foo-0": (3,)})
@@ -225,7 +239,7 @@ def test_a_topic_of_the_same_name_begins_anew() -> None:
 
 def test_a_large_topic_is_made_grown_and_dropped_in_slices() -> None:
     world, count = World(), 2 * PARTITIONS_PER_SLICE
-    events = [
+    events: list[Event] = [
         CreateTopics([NewTopic("foo", ID, count, 1)]),
         CreatePartitions([NewPartitions("foo", 2 * count)]),
         DeleteTopics(["foo"]),

@@ -85,8 +85,9 @@ def test_a_lost_original_is_counted_though_an_adding_replica_is_in_sync(world: W
 
 
 def test_partitions_at_and_under_min_isr_and_without_a_leader_are_counted(world: World) -> None:
-    world.configured("min.insync.replicas", "2")
     world.isr("foo-0", (1, 2))
+    assert counts(world.state)[2:5] == (1, 0, 0)
+    world.configured("min.insync.replicas", "2")
     found = counts(world.state)
     assert (found.at_min_isr, found.under_min_isr, found.under_replicated) == (1, 0, 1)
     world.isr("foo-0", (1,))

@@ -3,6 +3,7 @@ from controller.decision import Decision
 from controller.effects import Wake
 from controller.events import AlterReassignments, AlterRow, AlterTopic, Continue
 from controller.limits import Cost
+from controller.model import TopicPartition
 from controller.phases import Phase
 from controller.window import STEPS_PER_DECISION, fill
 from tests.builders import World, partition
@@ -65,3 +66,10 @@ def test_stale_turns_count_against_the_share_so_that_a_decision_stays_short() ->
     fill(d, budget=4)
     assert sum(1 for _ in world.state.backlog.candidates()) == 6
     assert d.effects == [Wake()]
+
+
+def test_the_turn_of_a_topic_that_is_gone_is_passed_over() -> None:
+    world = World().having(partition("foo-0", (1, 2)))
+    world.state.backlog.add(TopicPartition("gone", 0), Rank(0, True, True), Cost((), 1, False))
+    assert world.alter({"foo-0": (3, 4)})["foo-0"].ok
+    assert world["foo-0"].moving

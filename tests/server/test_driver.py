@@ -265,6 +265,10 @@ async def test_stop_finishes_what_was_submitted() -> None:
         await rig.submit(3)
 
 
+async def test_a_driver_that_never_started_stops_at_once() -> None:
+    await asyncio.wait_for(Rig().driver.stop(), 5)
+
+
 async def test_whoever_gives_up_waiting_does_not_disturb_the_others(rig: Rig) -> None:
     rig.store.hold()
     first, second = rig.submit(1), rig.submit(2)

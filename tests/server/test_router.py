@@ -9,9 +9,14 @@ import pytest
 from protocol.errors import ApiError, DecodeError, ErrorCode
 from protocol.frames import RequestFrame, parse_request
 from protocol.messages.api_versions_request import ApiVersionsRequest
+from protocol.messages.delete_topics_request import DeleteTopicsRequest
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
-from protocol.messages.elect_leaders_response import ElectLeadersResponse
+from protocol.messages.elect_leaders_response import (
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
@@ -90,6 +95,23 @@ async def test_an_encoded_body_is_sent_as_it_is() -> None:
     body = bytes(4) + b"\x00\x07" + b"\x01" + b"\x00"
     response = await Rig(route(lambda *_: Encoded(body))).answer(elections(), 2)
     assert response.error_code == 7
+
+
+async def test_an_encoded_body_may_come_later() -> None:
+    async def handle(*_: Any) -> Encoded:
+        return Encoded(bytes(4) + b"\x00\x07" + b"\x01" + b"\x00")
+
+    assert (await Rig(route(handle)).answer(elections(), 2)).error_code == 7
+
+
+async def test_an_answer_that_comes_later_is_encoded_off_the_loop_when_it_is_large() -> None:
+    topics = [ReplicaElectionResult("foo", [PartitionResult(index) for index in range(2000)])]
+
+    async def handle(*_: Any) -> ElectLeadersResponse:
+        return ElectLeadersResponse(replica_election_results=topics)
+
+    response = await Rig(route(handle)).answer(elections(), 2)
+    assert len(response.replica_election_results[0].partition_result) == 2000
 
 
 @pytest.mark.parametrize("key", [0, 1, 36, 999, -1])
@@ -220,6 +242,7 @@ async def test_requests_and_errors_are_counted() -> None:
     ("response", "large"),
     [
         (FindCoordinatorResponse(), False),
+        (DeleteTopicsRequest(topic_names=["foo"] * 500), False),
         (FindCoordinatorResponse(coordinators=[Coordinator()] * 500), False),
         (FindCoordinatorResponse(coordinators=[Coordinator()] * 501), True),
         (MetadataResponse(topics=[MetadataResponseTopic()] * 3), False),

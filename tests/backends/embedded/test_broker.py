@@ -25,6 +25,13 @@ def test_a_request_for_an_earlier_session_is_refused(one: One) -> None:
     assert codes == (STALE_BROKER,) * 3
 
 
+def test_what_comes_when_it_has_stopped_changes_nothing(one: One) -> None:
+    one.broker.stop()
+    assert (one.lead(LED).error_code, one.tell(), one.stop("foo-0", 3).error_code) == (8, 8, 8)
+    one.broker.start(one.reporter)
+    assert one.lead(LED).error_code == STALE_BROKER
+
+
 @pytest.mark.parametrize("epoch", [-1, 7, 8])
 def test_an_unknown_and_a_newer_broker_epoch_are_taken(one: One, epoch: int) -> None:
     assert one.lead(LED, epoch=epoch).error_code == 0

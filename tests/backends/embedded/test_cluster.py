@@ -146,7 +146,7 @@ async def test_a_failed_disk_moves_the_leadership_and_its_replacement_brings_the
     path = world.cluster.brokers[1].log_dirs.find(key("foo-0")) or ""
     await world.cluster.fail_log_dir(1, path)
     assert (world["foo-0"].leader, world["foo-0"].isr) == (2, (2,))
-    await world.cluster.stop_broker(1)
+    await world.stop_broker(1)
     await world.cluster.start_broker(1)
     assert await world.until(lambda: set(world["foo-0"].isr) == {1, 2}) == pytest.approx(1.0, abs=0.3)
 
@@ -167,14 +167,14 @@ async def test_a_replica_moves_between_directories_in_time(world: Embedded) -> N
 async def test_only_what_runs_can_be_stopped_and_only_what_is_stopped_started(world: Embedded) -> None:
     with pytest.raises(ValueError, match="broker 2 runs already"):
         await world.cluster.start_broker(2)
-    await world.cluster.stop_broker(2)
+    await world.stop_broker(2)
     with pytest.raises(ValueError, match="broker 2 does not run"):
-        await world.cluster.stop_broker(2)
+        await world.stop_broker(2)
 
 
 async def test_the_controller_is_found_when_the_broker_that_stood_for_it_is_gone(world: Embedded) -> None:
     await world.having({"foo-0": [2]})
-    await world.cluster.stop_broker(1, controlled=False)
+    await world.stop_broker(1, controlled=False)
     await world.alter({"foo-0": [3]})
     await world.until_idle()
     assert world.replicas("foo-0") == (3,)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from controller.model import Reassignment
 from protocol.messages.list_partition_reassignments_request import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
@@ -55,6 +56,14 @@ async def test_the_step_under_way_is_in_the_tagged_field() -> None:
     response = await ask(only(foo=None), context(0, world().state))
     assert response.current_batch is not None
     assert [tuple(row) for row in response.current_batch[0].partitions] == [(1, (1, 2), (3, 2))]
+
+
+async def test_a_partition_that_waits_for_its_turn_is_listed_without_a_step() -> None:
+    waiting = World().having(partition("foo-0", [1, 2]))
+    waiting.put(Reassignment("foo", 0, (1, 2), (3, 2)))
+    response = await ask(everything(), context(0, waiting.state))
+    assert rows(response) == {"foo": [(0, (3, 2, 1), (3,), (1,))]}
+    assert response.current_batch is None
 
 
 async def test_no_topics_list_nothing() -> None:

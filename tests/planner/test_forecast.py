@@ -1,0 +1,61 @@
+import pytest
+
+from planner.forecast import per_wave
+from planner.limits import Limits
+from planner.plan import Plan, make_plan, moves_of
+from planner.snapshot import Snapshot
+from tests.planner.builders import cluster, partition, scheduled
+
+BANDWIDTH = 100
+
+
+def planned(snapshot: Snapshot, targets: dict[int, tuple[int, ...]], **limits: int) -> Plan:
+    moves = moves_of([(("orders", number), target) for number, target in targets.items()], snapshot)
+    return make_plan(moves, snapshot, Limits(**limits), BANDWIDTH, scheduled)
+
+
+@pytest.fixture
+def plan() -> Plan:
+    """Broker 1 sends 1000 bytes to 3 and 3000 bytes to 4, both from itself; then leadership moves to 3."""
+    snapshot = cluster(partition("orders", 0, (1, 2)), partition("orders", 1, (1, 2), bytes=3000))
+    return planned(snapshot, {0: (3, 2), 1: (1, 4)}, partitions=1)
+
+
+def test_a_wave_says_what_goes_into_and_out_of_each_broker(plan: Plan) -> None:
+    rows = plan.waves.select(["wave", "broker", "bytes_in", "bytes_out"]).to_pylist()
+    assert [tuple(row.values()) for row in rows] == [
+        (0, 1, 0, 1000),
+        (0, 3, 1000, 0),
+        (1, 1, 0, 3000),
+        (1, 4, 3000, 0),
+    ]
+
+
+def test_a_wave_takes_as_long_as_its_busiest_broker(plan: Plan) -> None:
+    assert per_wave(plan.waves)["seconds"].to_pylist() == [10, 30]
+
+
+def test_waves_take_their_sum_and_no_order_less_than_the_busiest_broker(plan: Plan) -> None:
+    assert plan.forecast.seconds == 40
+    assert plan.forecast.least_seconds == 40
+    together = planned(cluster(partition("orders", 0, (1, 2))), {0: (3, 4)})
+    assert together.forecast.seconds == 20  # broker 1 sends two copies
+
+
+def test_a_broker_has_before_and_after(plan: Plan) -> None:
+    first, second, third, *_ = plan.forecast.brokers
+    assert first["before"] == {"replicas": 2, "bytes": 4000, "leaders": 2}
+    assert first["after"] == {"replicas": 1, "bytes": 3000, "leaders": 1}
+    assert second["after"] == {"replicas": 1, "bytes": 1000, "leaders": 0}
+    assert third["after"] == {"replicas": 1, "bytes": 1000, "leaders": 1}
+
+
+def test_what_is_after_adds_up_to_what_is_wanted(plan: Plan) -> None:
+    for what, total in {"replicas": 4, "bytes": 8000, "leaders": 2}.items():
+        assert sum(broker["after"][what] for broker in plan.forecast.brokers) == total
+
+
+def test_a_leader_movement_is_one_in_and_one_out(plan: Plan) -> None:
+    moved = {each["broker"]: (each["leaders_in"], each["leaders_out"]) for each in plan.forecast.brokers}
+    assert moved[3] == (1, 0)
+    assert moved[1] == (0, 1)

@@ -1,0 +1,160 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow.parquet import read_table
+
+from planner.errors import PlanError
+from planner.limits import Limits, parse_limits
+from planner.plan import (
+    Plan,
+    json_lines,
+    make_plan,
+    moves_of,
+    read_targets,
+    write_plan,
+)
+from planner.snapshot import Snapshot
+from tests.planner.builders import cluster, partition, scheduled
+
+ENTRY = {"topic": "orders", "partition": 0, "replicas": [3, 4]}
+ORDERS = [(("orders", 0), (3, 4)), (("orders", 1), (3, 5)), (("orders", 2), (1, 2))]
+
+
+def written(path: Path, plan: object) -> Path:
+    file = path / "plan.json"
+    file.write_text(plan if isinstance(plan, str) else json.dumps(plan))
+    return file
+
+
+def orders(**fields: Any) -> Snapshot:
+    return cluster(*(partition("orders", number, (1, 2)) for number in range(3)), **fields)
+
+
+def planned(limits: str = "r=1,p=1", **fields: Any) -> Plan:
+    snapshot = orders(**fields)
+    return make_plan(moves_of(ORDERS, snapshot), snapshot, parse_limits(limits), 100, scheduled)
+
+
+def test_the_stock_tools_plan_is_read(tmp_path: Path) -> None:
+    entry = ENTRY | {"log_dirs": ["any", "any"]}
+    file = written(tmp_path, {"version": 1, "partitions": [entry]})
+    assert read_targets(file) == [(("orders", 0), (3, 4))]
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        ("{", " is not JSON: "),
+        ("[" * 100_000, " is not JSON: "),
+        ([], ": expected an object with a list 'partitions'"),
+        ({"version": 1}, ": expected an object with a list 'partitions'"),
+        ({"version": 2, "partitions": []}, ": 'version' is 2, expected 1"),
+        ({"partitions": [ENTRY, 7]}, ": partitions[1]: expected an object"),
+        ({"partitions": [ENTRY | {"topic": 5}]}, ": partitions[0]: 'topic' is 5, expected a topic's name"),
+        ({"partitions": [ENTRY | {"partition": "0"}]}, """: partitions[0]: 'partition' is "0", expected"""),
+        ({"partitions": [ENTRY | {"partition": True}]}, ": partitions[0]: 'partition' is true, expected"),
+        (
+            {"partitions": [ENTRY | {"replicas": None}]},
+            ": partitions[0]: 'replicas' is null, expected a list",
+        ),
+        ({"partitions": [ENTRY | {"replicas": []}]}, ": partitions[0]: 'replicas' is [], expected a list"),
+        ({"partitions": [ENTRY | {"replicas": [1, 1]}]}, ": partitions[0]: 'replicas' is [1, 1], expected"),
+        ({"partitions": [ENTRY | {"replicas": [2**31]}]}, ": partitions[0]: 'replicas' is [2147483648]"),
+        ({"partitions": [ENTRY, ENTRY]}, ": partitions[1]: orders-0 is already in partitions[0]"),
+    ],
+)
+def test_a_bad_plan_is_refused_and_its_entry_named(tmp_path: Path, plan: object, message: str) -> None:
+    file = written(tmp_path, plan)
+    with pytest.raises(PlanError) as raised:
+        read_targets(file)
+    assert f"{file}{message}" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "target", "message"),
+    [
+        (("clicks", 0), (1,), "topic 'clicks' of the plan is not in the snapshot"),
+        (("orders", 9), (1,), "partition orders-9 of the plan is not in the snapshot"),
+        (("orders", 0), (1, 99), "broker 99, a target of orders-0, is not in the snapshot"),
+    ],
+)
+def test_what_the_snapshot_does_not_know_is_named(
+    key: tuple[str, int], target: tuple[int, ...], message: str
+) -> None:
+    with pytest.raises(PlanError, match=message):
+        moves_of([(key, target)], orders())
+
+
+def test_repairs_go_first_and_the_rest_in_the_plans_order() -> None:
+    snapshot = cluster(
+        partition("orders", 0, (1, 2)),
+        partition("orders", 1, (1, 2)),
+        partition("orders", 2, (1, 2), isr=(1,)),
+    )
+    assert [move.partition for move in moves_of(ORDERS, snapshot)] == [2, 0, 1]
+
+
+def test_every_step_is_a_line_of_json_wave_by_wave() -> None:
+    lines = [json.loads(line) for line in json_lines(planned())]
+    assert [(each["partition"], each["step"], each["wave"]) for each in lines] == [
+        (0, 1, 0),
+        (0, 2, 1),  # a pure drop, beside which another partition may start
+        (1, 1, 1),
+        (0, 3, 2),
+        (1, 2, 2),
+        (1, 3, 3),
+    ]
+    assert lines[0] == {
+        "topic": "orders",
+        "partition": 0,
+        "step": 1,
+        "replicas": [3, 1, 2],
+        "adding": [3],
+        "removing": [],
+        "leader_movement": True,
+        "wave": 0,
+    }
+
+
+def test_the_forecast_counts_what_is_to_do() -> None:
+    forecast = planned().forecast
+    assert (forecast.partitions, forecast.unchanged, forecast.waiting_partitions) == (3, 1, 0)
+    assert (forecast.replica_movements, forecast.bytes, forecast.leader_movements) == (4, 4000, 2)
+
+
+def test_partitions_that_stop_short_say_why() -> None:
+    (waiting,) = planned(dead={5}).forecast.waiting
+    assert waiting["partition"] == 1
+    assert waiting["reason"] == "offline: broker 5"
+
+
+def test_a_broker_that_the_snapshot_lacks_is_offline() -> None:
+    snapshot = cluster(partition("orders", 0, (9, 1), isr=(1,), leader=1))
+    plan = make_plan(moves_of([(("orders", 0), (2, 1))], snapshot), snapshot, Limits(), 100, scheduled)
+    assert plan.forecast.steps == 1
+    assert not next(each for each in plan.forecast.brokers if each["broker"] == 9)["live"]
+
+
+def test_a_plan_without_work_is_a_plan() -> None:
+    snapshot = orders()
+    plan = make_plan([], snapshot, Limits(), 100, scheduled)
+    assert (plan.forecast.steps, plan.forecast.waves, plan.forecast.seconds) == (0, 0, 0)
+
+
+def test_all_is_written_and_an_earlier_plan_replaced(tmp_path: Path) -> None:
+    plan = planned()
+    for _ in range(2):
+        write_plan(plan, tmp_path / "new" / "folder")
+    folder = tmp_path / "new" / "folder"
+    assert read_table(folder / "steps.parquet").num_rows == plan.forecast.steps
+    assert read_table(folder / "waves.parquet").equals(plan.waves)
+    assert json.loads((folder / "summary.json").read_text())["bytes"] == 4000
+    assert (folder / "report.html").read_text().startswith("<!doctype html>")
+
+
+def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(PlanError, match="cannot write to"):
+        write_plan(planned(), tmp_path / "file")

@@ -1,0 +1,86 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from planner.errors import PlanError
+from planner.snapshot import Broker, Partition, Snapshot, read_snapshot, write_snapshot
+
+CLUSTER = Snapshot(
+    {1: Broker(1, "a", True, "kafka-1", 9092), 2: Broker(2), 3: Broker(3, live=False)},
+    {
+        ("orders", 0): Partition("orders", 0, (1, 2), (1,), 1, 10**12, 2),
+        ("clicks", 7): Partition("clicks", 7, (2, 3), (), -1),
+    },
+)
+
+BROKER = '{"kind": "broker", "id": 1}'
+PARTITION = {"kind": "partition", "topic": "orders", "partition": 0, "replicas": [1], "isr": [1], "leader": 1}
+
+
+@pytest.mark.parametrize("name", ["snapshot.jsonl", "snapshot.parquet"])
+def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
+    write_snapshot(CLUSTER, tmp_path / name)
+    assert read_snapshot(tmp_path / name) == CLUSTER
+
+
+def test_a_folder_of_parquet_files_is_a_snapshot(tmp_path: Path) -> None:
+    write_snapshot(CLUSTER, tmp_path / "part-0.parquet")
+    assert read_snapshot(tmp_path) == CLUSTER
+
+
+def test_what_is_left_out_has_a_default(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot.jsonl"
+    path.write_text(f"{BROKER}\n\n{json.dumps(PARTITION)}\n")
+    partition = read_snapshot(path).partitions["orders", 0]
+    assert (partition.bytes, partition.min_isr) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", ":2: not JSON: "),
+        ("[]", ":2: expected an object of kind 'broker' or 'partition'"),
+        ('{"kind": "topic"}', ":2: expected an object of kind"),
+        (BROKER, ":2: broker 1 is there twice"),
+        ('{"kind": "broker"}', ":2: 'id' is null, expected a number"),
+        ('{"kind": "broker", "id": true}', ":2: 'id' is true, expected a number"),
+        ('{"kind": "broker", "id": 2, "live": "no"}', """:2: 'live' is "no", expected true or false"""),
+        (json.dumps(PARTITION | {"replicas": []}), ":2: 'replicas' is [], expected a list of different"),
+        (
+            json.dumps(PARTITION | {"replicas": [1, 1]}),
+            ":2: 'replicas' is [1, 1], expected a list of different",
+        ),
+        (json.dumps(PARTITION | {"bytes": -1}), ":2: 'bytes' is -1, expected a number from 0"),
+        (json.dumps(PARTITION | {"min_isr": 0}), ":2: 'min_isr' is 0, expected a number from 1"),
+        (json.dumps(PARTITION | {"leader": 1.5}), ":2: 'leader' is 1.5, expected a broker id, or -1"),
+        (f"{json.dumps(PARTITION)}\n{json.dumps(PARTITION)}", ":3: partition orders-0 is there twice"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "snapshot.jsonl"
+    path.write_text(f"{BROKER}\n{line}\n")
+    with pytest.raises(PlanError) as raised:
+        read_snapshot(path)
+    assert f"{path}{message}" in str(raised.value)
+
+
+def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match=r"cannot read .*: No such file"):
+        read_snapshot(tmp_path / "nothing")
+
+
+def test_a_file_without_brokers_is_no_snapshot(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("")
+    with pytest.raises(PlanError, match="names no broker"):
+        read_snapshot(tmp_path / "empty")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"\xff\xfe\x00", "neither Parquet nor UTF-8"), (b"PAR1 but not really", "cannot read")],
+)
+def test_other_files_are_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "other").write_bytes(content)
+    with pytest.raises(PlanError, match=message):
+        read_snapshot(tmp_path / "other")

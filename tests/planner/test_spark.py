@@ -1,0 +1,103 @@
+"""The Spark form of the rules against the Python form, on the same random partitions."""
+
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from planner.errors import PlanError
+from planner.schedule import Move
+from planner.spark import MOVES, Schedule, moves_frame, next_steps, running, schedule_of, session
+from planner.steps import UNLIMITED, next_step
+from tests.planner.builders import random_move, scheduled
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BROKERS = range(1, 13)
+LIMITS = (1, 2, 3, UNLIMITED)
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.timeout(180),  # a JVM that starts beside other tests takes its time
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning"
+    ),  # PySpark leaves its socket to the JVM to be collected
+]
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator["SparkSession"]:
+    with running("local[2]") as spark:
+        yield spark
+
+
+def moves(count: int, seed: int) -> list[Move]:
+    rng = random.Random(seed)
+    return [random_move(rng, BROKERS) for _ in range(count)]
+
+
+def said(schedule: Schedule) -> list[list[dict[str, object]]]:
+    return [table.to_pylist() for table in schedule]
+
+
+def test_the_next_step_is_that_of_the_python_form(spark: "SparkSession") -> None:
+    rng = random.Random(1)
+    rows = moves(4000, seed=2)
+    offline = [tuple(b for b in BROKERS if rng.random() < 0.15) for _ in rows]
+    limits = [rng.choice(LIMITS) for _ in rows]
+    own = {"id": range(len(rows)), "offline": pa.array(offline, pa.list_(pa.int32())), "max_step": limits}
+    frame = (
+        moves_frame(spark, rows, ())
+        .drop("offline", "max_step")
+        .join(spark.createDataFrame(pa.table(own)), "id")
+    )
+    got = next_steps(frame.select(*MOVES)).toArrow().sort_by("id")["next"].to_pylist()
+    for move, gone, limit, following in zip(rows, offline, limits, got, strict=True):
+        assert (None if following is None else tuple(following)) == next_step(
+            move.current,
+            move.target,
+            isr=move.isr,
+            live=set(BROKERS) - {*gone},
+            leader=move.leader,
+            min_isr=move.min_isr,
+            limit=limit,
+        )
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_whole_schedules_are_those_of_the_python_form(spark: "SparkSession", limit: int) -> None:
+    rows = moves(1000, seed=limit)
+    rows += [move._replace(isr=move.current, leader=move.current[-1], min_isr=1) for move in rows]
+    assert said(schedule_of(spark)(rows, {2, 5}, limit)) == said(scheduled(rows, {2, 5}, limit))
+
+
+def test_what_nothing_holds_up_needs_no_iteration_and_comes_to_the_same(spark: "SparkSession") -> None:
+    rows = [
+        move._replace(isr=move.current, leader=move.current[0], min_isr=1) for move in moves(2000, seed=3)
+    ]
+    for limit in LIMITS:
+        assert said(schedule_of(spark)(rows, (), limit)) == said(scheduled(rows, (), limit))
+
+
+def test_no_moves_are_no_steps(spark: "SparkSession") -> None:
+    steps, waiting = schedule_of(spark)([], (), 1)
+    assert (steps.num_rows, waiting.num_rows) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [("sc://127.0.0.1:1", "no Spark at sc://127.0.0.1:1: "), ("http://somewhere", "expected sc://HOST:PORT")],
+)
+def test_a_connect_server_out_of_reach_is_named(url: str, message: str) -> None:
+    with pytest.raises(PlanError, match=message):
+        session(remote=url)
+
+
+def test_pyspark_is_imported_only_when_it_is_needed() -> None:
+    code = "import sys, planner.spark, reassignd.commands.plan; sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603 - our own
