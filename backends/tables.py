@@ -14,7 +14,14 @@ from controller.model import (
     Broker,
     Config,
     ControllerEpoch,
+    Ending,
+    Finished,
+    Job,
+    JobKind,
+    Lease,
     Partition,
+    Paused,
+    Pending,
     Reassignment,
     Record,
     Replicas,
@@ -38,8 +45,27 @@ CREATE TABLE partitions (
 ) WITHOUT ROWID;
 CREATE TABLE reassignments (
     sequence INTEGER PRIMARY KEY, topic TEXT NOT NULL, partition INTEGER NOT NULL,
-    original TEXT NOT NULL, target TEXT NOT NULL, UNIQUE (topic, partition)
+    original TEXT NOT NULL, target TEXT NOT NULL, job INTEGER NOT NULL, UNIQUE (topic, partition)
 );
+CREATE TABLE jobs (
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, created_ms INTEGER NOT NULL, principal TEXT NOT NULL,
+    client_id TEXT, total INTEGER NOT NULL, priority INTEGER NOT NULL, paused INTEGER NOT NULL,
+    ended_ms INTEGER NOT NULL, undoes INTEGER NOT NULL, throttle INTEGER NOT NULL
+);
+CREATE TABLE finished (
+    sequence INTEGER PRIMARY KEY, job INTEGER NOT NULL, topic TEXT NOT NULL, partition INTEGER NOT NULL,
+    original TEXT NOT NULL, target TEXT NOT NULL, ending TEXT NOT NULL, taken_by INTEGER NOT NULL,
+    UNIQUE (job, topic, partition)
+);
+CREATE TABLE pending (
+    sequence INTEGER PRIMARY KEY, topic TEXT NOT NULL, partition INTEGER NOT NULL,
+    target TEXT NOT NULL, job INTEGER NOT NULL, UNIQUE (topic, partition)
+);
+CREATE TABLE paused (id INTEGER PRIMARY KEY CHECK (id = 0), paused INTEGER NOT NULL);
+CREATE TABLE leases (
+    resource TEXT NOT NULL, name TEXT NOT NULL, config TEXT NOT NULL, ours TEXT NOT NULL, found TEXT,
+    PRIMARY KEY (resource, name, config)
+) WITHOUT ROWID;
 CREATE TABLE configs (
     resource TEXT NOT NULL, name TEXT NOT NULL, config TEXT NOT NULL, value TEXT NOT NULL,
     PRIMARY KEY (resource, name, config)
@@ -146,12 +172,54 @@ def _partition(row: Row) -> Partition:
 
 
 def _reassignment_row(r: Reassignment) -> Row:
-    return (r.topic, r.partition, _text(r.original), _text(r.target))
+    return (r.topic, r.partition, _text(r.original), _text(r.target), r.job)
 
 
 def _reassignment(row: Row) -> Reassignment:
-    topic, partition, original, target = row
-    return Reassignment(_same(topic), partition, _replicas(original), _replicas(target))
+    topic, partition, original, target, job = row
+    return Reassignment(_same(topic), partition, _replicas(original), _replicas(target), job)
+
+
+def _job_row(job: Job) -> Row:
+    return (job.id, job.kind.name.lower(), *job[2:])
+
+
+def _job(row: Row) -> Job:
+    number, kind, created_ms, principal, client_id, total, priority, paused, *rest = row
+    made = JobKind[kind.upper()]
+    return Job(number, made, created_ms, principal, client_id, total, priority, bool(paused), *rest)
+
+
+def _finished_row(f: Finished) -> Row:
+    ending = f.ending.name.lower()
+    return (f.job, f.topic, f.partition, _text(f.original), _text(f.target), ending, f.taken_by)
+
+
+def _finished(row: Row) -> Finished:
+    job, topic, partition, original, target, ending, taken_by = row
+    how = Ending[ending.upper()]
+    return Finished(job, _same(topic), partition, _replicas(original), _replicas(target), how, taken_by)
+
+
+def _pending_row(p: Pending) -> Row:
+    return (p.topic, p.partition, _text(p.target), p.job)
+
+
+def _pending(row: Row) -> Pending:
+    topic, partition, target, job = row
+    return Pending(_same(topic), partition, _replicas(target), job)
+
+
+def _lease_row(lease: Lease) -> Row:
+    return (lease.resource.name.lower(), *lease[1:])
+
+
+def _lease(row: Row) -> Lease:
+    return Lease(ResourceType[row[0].upper()], *row[1:])
+
+
+def _resource_key(key: tuple[ResourceType, str, str]) -> Row:
+    return (key[0].name.lower(), *key[1:])
 
 
 def _topic_row(topic: Topic) -> Row:
@@ -185,7 +253,12 @@ TABLES: dict[type[Record], Table] = {
         _partition,
     ),
     Reassignment: Table(
-        "reassignments", "topic partition original target", 2, "sequence", _reassignment_row, _reassignment
+        "reassignments",
+        "topic partition original target job",
+        2,
+        "sequence",
+        _reassignment_row,
+        _reassignment,
     ),
     Config: Table(
         "configs",
@@ -194,7 +267,38 @@ TABLES: dict[type[Record], Table] = {
         "resource, name, config",
         _config_row,
         _config,
-        lambda key: (key[0].name.lower(), *key[1:]),
+        _resource_key,
+    ),
+    Job: Table(
+        "jobs",
+        "id kind created_ms principal client_id total priority paused ended_ms undoes throttle",
+        1,
+        "id",
+        _job_row,
+        _job,
+        lambda key: (key,),
+    ),
+    Finished: Table(
+        "finished",
+        "job topic partition original target ending taken_by",
+        3,
+        "sequence",
+        _finished_row,
+        _finished,
+        lambda key: (key[0], *key[1]),
+    ),
+    Pending: Table("pending", "topic partition target job", 2, "sequence", _pending_row, _pending),
+    Paused: Table(
+        "paused", "id paused", 1, "id", lambda paused: (0, paused.paused), lambda row: Paused(bool(row[1]))
+    ),
+    Lease: Table(
+        "leases",
+        "resource name config ours found",
+        3,
+        "resource, name, config",
+        _lease_row,
+        _lease,
+        _resource_key,
     ),
 }
 """By kind of record, in the order of loading: topics come before their partitions."""

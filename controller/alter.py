@@ -5,7 +5,11 @@ from collections.abc import Iterator, Sequence
 from controller.decision import Decision
 from controller.errors import DONE, Error, Outcome
 from controller.events import AlterReassignments, AlterReply, AlterRow, AlterTopic, TopicOutcomes
+from controller.jobs import open_job, seal_job
+from controller.model import JobKind, Partition
 from controller.phases import Trigger, fire
+from controller.reassignments import Order
+from controller.state import State
 from controller.validation import check_target
 
 ROWS_PER_SLICE = 500
@@ -18,6 +22,7 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
     if event.timeout_ms <= 0:
         d.reply = refuse_all(topics, Outcome(Error.REQUEST_TIMED_OUT))
         return
+    job = open_job(d, JobKind.PLAN, event.principal, event.client_id)
     answers = []
     taken = 0
     for topic, requested in topics:
@@ -26,10 +31,11 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
         if requested is None and topic not in d.state.topics:
             outcomes.append((-1, _no_topic(topic)))
         for row in _moving_rows(d, topic) if requested is None else requested:
-            outcomes.append((row.partition, _alter(d, topic, row, event)))
+            outcomes.append((row.partition, _alter(d, topic, row, job, event)))
             taken += 1
             if taken % ROWS_PER_SLICE == 0:
                 yield
+    seal_job(d, job)
     d.reply = AlterReply(Outcome(message=None if topics or event.topics is None else ""), answers)
 
 
@@ -39,18 +45,31 @@ def refuse_all(topics: Sequence[AlterTopic], outcome: Outcome) -> AlterReply:
     return AlterReply(outcome, rows)
 
 
-def _alter(d: Decision, topic: str, row: AlterRow, event: AlterReassignments) -> Outcome:
-    state = d.state
+def check_row(
+    state: State, topic: str, row: AlterRow, allow_factor_change: bool
+) -> tuple[Outcome, Partition | None]:
+    """Whether the row may be ordered, and its partition if so. A topic to be deleted takes no new targets."""
     known = state.topics.get(topic)
     if known is None or (known.deleting and row.replicas is not None):
-        return _no_topic(topic)
+        return _no_topic(topic), None
     partition = state.partition(topic, row.partition)
     if partition is None:
-        return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {topic}:{row.partition}.")
+        missing = f"Unable to find partition {topic}:{row.partition}."
+        return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, missing), None
+    if row.replicas is not None:
+        outcome = check_target(state, partition, row.replicas, allow_factor_change)
+        if outcome is not DONE:
+            return outcome, None
+    return DONE, partition
+
+
+def _alter(d: Decision, topic: str, row: AlterRow, job: int, event: AlterReassignments) -> Outcome:
+    outcome, partition = check_row(d.state, topic, row, event.allow_replication_factor_change)
+    if partition is None:
+        return outcome
     if row.replicas is None:
         return fire(d, partition, Trigger.CANCEL)
-    outcome = check_target(state, partition, row.replicas, event.allow_replication_factor_change)
-    return outcome if outcome is not DONE else fire(d, partition, Trigger.ORDER, row.replicas)
+    return fire(d, partition, Trigger.ORDER, Order(row.replicas, job))
 
 
 def _no_topic(topic: str) -> Outcome:

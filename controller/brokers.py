@@ -17,6 +17,7 @@ from controller.events import (
 )
 from controller.model import NO_LEADER, Broker, ControllerEpoch, Partition
 from controller.phases import Trigger, fire
+from controller.reassignments import charge, line_up
 
 PARTITIONS_PER_SLICE = 500
 
@@ -28,12 +29,13 @@ def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
     d.reply = {broker.id: _register(d, broker) for broker in event.brokers}
     for _ in _recover(d, state.all_partitions()):
         yield
-    for key, _wanted in list(state.reassignments.items()):
+    for key, wanted in list(state.reassignments.items()):
         partition = state.partitions[key.topic][key.partition]
         if partition.moving:
+            charge(state, partition, wanted)
             fire(d, partition, Trigger.PROGRESS)
         else:
-            state.queued.append(key)
+            line_up(d, partition)
     state.doomed.extend(t.name for t in state.topics.values() if t.deleting and t.name not in state.moving)
     for broker in event.brokers:
         d.emit(BrokerJoined(broker.id))

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import NamedTuple
 
+from controller.limits import PREFIX
+
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
@@ -184,6 +186,34 @@ _BROKER = [
         str(LONG_MAX),
         "Bytes a second moved between log directories of one broker.",
         whole(0, LONG_MAX),
+    ),
+    _int(
+        PREFIX + "replica.movements.per.partition",
+        INT_MAX,
+        "Replicas of one partition that one step adds or drops (KIP-435's R).",
+        1,
+    ),
+    _int(PREFIX + "partition.movements", INT_MAX, "Partitions that move at once (KIP-435's P).", 1),
+    _int(PREFIX + "leader.movements", INT_MAX, "Steps in flight that move leadership (KIP-435's L).", 1),
+    _int(PREFIX + "replica.movements", INT_MAX, "Replicas that move at once in the cluster.", 1),
+    _int(
+        PREFIX + "replica.movements.per.broker",
+        INT_MAX,
+        "Replicas that move at once to a broker, and as many from it.",
+        1,
+    ),
+    _long(
+        "reassignment.throttle.bytes.per.second",
+        LONG_MAX,
+        "Bytes a second that each broker sends to, and fetches for, replicas that are being added.",
+        1,
+    ),
+    ConfigKey(
+        "reassignment.cancel.mode",
+        ConfigType.STRING,
+        "rollback",
+        "What a cancel does: go back to the original replicas (KIP-236), or stop where it is (KIP-455).",
+        one_of("rollback", "stop"),
     ),
     _int("num.partitions", 1, "Partitions of a new topic that does not say.", 1),
     _int("default.replication.factor", 1, "Replicas of a new topic that does not say.", 1),

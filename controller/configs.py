@@ -12,6 +12,7 @@ from controller.effects import ConfigsChanged
 from controller.election import after_loss
 from controller.errors import DONE, Error, Outcome
 from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.limits import ALIASES
 from controller.model import Config, ResourceType
 from controller.phases import Trigger, fire
 from controller.state import CLUSTER_DEFAULT, State
@@ -117,7 +118,7 @@ def _plan(state: State, wanted: ResourceChanges) -> tuple[Outcome, dict[str, str
     if wanted.replace:
         values = dict.fromkeys(state.configs.get((wanted.resource, wanted.name), ()))
     seen = set()
-    for change in wanted.changes:
+    for change in map(_canonical, wanted.changes):
         if change.config in seen:
             return Outcome(Error.INVALID_REQUEST, f"The config {change.config} is named more than once."), {}
         seen.add(change.config)
@@ -126,6 +127,11 @@ def _plan(state: State, wanted: ResourceChanges) -> tuple[Outcome, dict[str, str
             return outcome, {}
         values[change.config] = value
     return DONE, values
+
+
+def _canonical(change: ConfigChange) -> ConfigChange:
+    """KIP-435's drafts have other names for the limits."""
+    return change._replace(config=ALIASES.get(change.config, change.config))
 
 
 def _new_value(state: State, wanted: ResourceChanges, change: ConfigChange) -> tuple[Outcome, str | None]:

@@ -10,10 +10,11 @@ from controller.state import State
 class Decision:
     """Collects changes and applies each to the state at once, so that later rows see earlier ones."""
 
-    __slots__ = ("changes", "effects", "reply", "state")
+    __slots__ = ("changes", "effects", "now_ms", "reply", "state")
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, now_ms: int = 0) -> None:
         self.state = state
+        self.now_ms = now_ms
         self.changes: list[Change] = []
         self.effects: list[Effect] = []
         self.reply: Any = None

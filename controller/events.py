@@ -51,6 +51,58 @@ class AlterReply(NamedTuple):
     topics: Sequence[TopicOutcomes]
 
 
+# ---- jobs (KIP-236) ---------------------------------------------------------------------------------------
+
+
+class RollBackJob(NamedTuple):
+    """Take a whole job back, finished partitions included. Reply: `RollBackReply`."""
+
+    job: int
+    principal: str = "User:ANONYMOUS"
+    client_id: str | None = None
+
+
+class RollBackReply(NamedTuple):
+    """`job` is the roll-back's own id, 0 when there was nothing to do; `skipped` says why, by partition."""
+
+    outcome: Outcome
+    job: int = 0
+    skipped: Sequence[tuple[TopicPartition, str]] = ()
+
+
+class Queue(NamedTuple):
+    """Run this plan behind what runs; partitions that move are rolled back first. Reply: `AlterReply`.
+
+    Refused while an earlier queued plan has entries that have not started, unless `append`.
+    """
+
+    topics: Sequence[AlterTopic]
+    append: bool = False
+    principal: str = "User:ANONYMOUS"
+    client_id: str | None = None
+
+
+class Pause(NamedTuple):
+    """Start nothing of this job, or of any (None); steps in flight go on. Reply: `Outcome`."""
+
+    job: int | None
+    paused: bool
+
+
+class Prioritize(NamedTuple):
+    """Jobs with a higher priority start first. Reply: `Outcome`."""
+
+    job: int
+    priority: int
+
+
+class Prune(NamedTuple):
+    """Forget jobs that ended before a time, or beyond a number of them. The newest job is kept."""
+
+    ended_before_ms: int
+    keep: int
+
+
 # ---- topics -----------------------------------------------------------------------------------------------
 
 
@@ -235,6 +287,12 @@ class AlterPartitionReply(NamedTuple):
     rows: Sequence[Outcome]
 
 
+class Stalled(NamedTuple):
+    """The steps of these partitions have made no progress for too long."""
+
+    partitions: Sequence[TopicPartition]
+
+
 class Continue(NamedTuple):
     """More steps can start than one decision should take: go on."""
 
@@ -252,5 +310,11 @@ Event = (
     | ControlledShutdown
     | LogDirFailed
     | AlterPartition
+    | RollBackJob
+    | Queue
+    | Pause
+    | Prioritize
+    | Prune
+    | Stalled
     | Continue
 )

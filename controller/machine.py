@@ -20,7 +20,11 @@ from controller.brokers import (
 from controller.configs import alter_configs
 from controller.decision import Decision
 from controller.isr import alter_partition
+from controller.jobs import pause, prioritize, prune, roll_back_job
 from controller.leaders import elect_leaders
+from controller.phases import Trigger, fire
+from controller.queue import queue_plan
+from controller.throttle import adjust
 from controller.topics import create_partitions, create_topics, delete_doomed, delete_topics
 from controller.window import fill
 
@@ -33,6 +37,14 @@ def decide(d: Decision, event: events.Event) -> Iterator[None]:
     if slices is not None:
         yield from slices
     fill(d)
+    adjust(d)
+
+
+def _stalled(d: Decision, event: events.Stalled) -> None:
+    for key in event.partitions:
+        partition = d.state.partition(*key)
+        if partition is not None:
+            fire(d, partition, Trigger.STALL)
 
 
 def _go_on(d: Decision, _: events.Continue) -> Iterator[None]:
@@ -53,5 +65,11 @@ _HANDLERS: dict[type, Handler] = {
     events.ControlledShutdown: controlled_shutdown,
     events.LogDirFailed: log_dir_failed,
     events.AlterPartition: alter_partition,
+    events.RollBackJob: roll_back_job,
+    events.Queue: queue_plan,
+    events.Pause: pause,
+    events.Prioritize: prioritize,
+    events.Prune: prune,
+    events.Stalled: _stalled,
     events.Continue: _go_on,
 }

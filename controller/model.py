@@ -123,6 +123,8 @@ class Reassignment(NamedTuple):
     original: Replicas
     """The replicas when the first of an unbroken chain of orders was accepted; what a rollback restores."""
     target: Replicas
+    job: int = 0
+    """The newest job that ordered this."""
 
     @property
     def key(self) -> TopicPartition:
@@ -133,6 +135,93 @@ class Reassignment(NamedTuple):
     def rolling_back(self) -> bool:
         """It goes back to where it began (KIP-236)."""
         return self.target == self.original
+
+
+class JobKind(IntEnum):
+    """What made a job."""
+
+    PLAN = 0
+    ROLLBACK = 1
+    QUEUE = 2
+
+
+class Job(NamedTuple):
+    """All that was accepted in one request (KIP-236). Times are milliseconds since 1970."""
+
+    id: int
+    kind: JobKind
+    created_ms: int
+    principal: str
+    client_id: str | None
+    total: int = 0
+    """Partitions that it took on."""
+    priority: int = 0
+    """Jobs with a higher one start first."""
+    paused: bool = False
+    ended_ms: int = 0
+    """When its last partition was finished; 0 while it goes on."""
+    undoes: int = 0
+    """The job that a rollback takes back; 0 for others."""
+    throttle: int = 0
+    """Bytes a second for its replicas in flight; 0 for no throttle of its own."""
+
+    @property
+    def key(self) -> int:
+        """What the record is stored under."""
+        return self.id
+
+
+class Ending(IntEnum):
+    """How a partition's part in a job ended."""
+
+    DONE = 0
+    ROLLED_BACK = 1
+    TAKEN = 2
+    TOPIC_DELETED = 3
+    STOPPED = 4
+
+
+class Finished(NamedTuple):
+    """A partition's part in a job, after its end; what a rollback of the whole job goes by (KIP-236)."""
+
+    job: int
+    topic: str
+    partition: int
+    original: Replicas
+    target: Replicas
+    ending: Ending
+    taken_by: int = 0
+    """The job that took the partition over, when `ending` is TAKEN."""
+
+    @property
+    def key(self) -> tuple[int, TopicPartition]:
+        """What the record is stored under."""
+        return (self.job, TopicPartition(self.topic, self.partition))
+
+
+class Pending(NamedTuple):
+    """A queued target for a partition that is rolled back first (KIP-236, reassign_partitions_queue)."""
+
+    topic: str
+    partition: int
+    target: Replicas
+    job: int
+
+    @property
+    def key(self) -> TopicPartition:
+        """What the record is stored under."""
+        return TopicPartition(self.topic, self.partition)
+
+
+class Paused(NamedTuple):
+    """Nothing starts while `paused`; steps in flight go on."""
+
+    paused: bool
+
+    @property
+    def key(self) -> tuple[()]:
+        """What the record is stored under."""
+        return ()
 
 
 class ResourceType(IntEnum):
@@ -156,7 +245,34 @@ class Config(NamedTuple):
         return (self.resource, self.name, self.config)
 
 
-Record = ControllerEpoch | Broker | Topic | Partition | Reassignment | Config
+class Lease(NamedTuple):
+    """A config that we set for as long as partitions move, and what it was before."""
+
+    resource: ResourceType
+    name: str
+    config: str
+    ours: str
+    found: str | None
+
+    @property
+    def key(self) -> tuple[ResourceType, str, str]:
+        """What the record is stored under."""
+        return (self.resource, self.name, self.config)
+
+
+Record = (
+    ControllerEpoch
+    | Broker
+    | Topic
+    | Partition
+    | Reassignment
+    | Config
+    | Job
+    | Finished
+    | Pending
+    | Paused
+    | Lease
+)
 """What is durable. Each is an upsert under its `key`."""
 
 

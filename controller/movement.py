@@ -12,10 +12,13 @@ from controller.model import NO_LEADER, Partition, Replicas
 from controller.state import State
 
 
-def begin(d: Decision, partition: Partition, following: Replicas, target: Replicas) -> bool:
+def begin(
+    d: Decision, partition: Partition, following: Replicas, target: Replicas, preferred: int = NO_LEADER
+) -> bool:
     """Start the step to `following`, or turn the step in flight to it; True when it is complete already.
 
     Replicas that only the replaced step added are dropped at once. `target` is what brokers are told (KIP-352).
+    `preferred` leads as soon as it is in sync (KIP-435).
     Where that leaves nobody in sync (see `keeps_data`), a replica that was there before the step leads again.
     """
     current = partition.current
@@ -26,7 +29,7 @@ def begin(d: Decision, partition: Partition, following: Replicas, target: Replic
     isr = tuple(r for r in partition.isr if r not in dropped) or _survivor(current, d.state)
     step = partition._replace(replicas=replicas, adding=adding, removing=removing, isr=isr)
     if _complete(d.state, step):
-        _finish(d, partition, step, dropped, target)
+        _finish(d, partition, step, dropped, target, preferred)
         return True
     step = step._replace(
         leader=keep_or_elect(step, step.replicas, isr, d.state.live),
@@ -39,11 +42,11 @@ def begin(d: Decision, partition: Partition, following: Replicas, target: Replic
     return False
 
 
-def advance(d: Decision, partition: Partition, target: Replicas) -> bool:
+def advance(d: Decision, partition: Partition, target: Replicas, preferred: int = NO_LEADER) -> bool:
     """Finish the step in flight if the ISR and the live brokers allow it; True when it is finished."""
     if not _complete(d.state, partition):
         return False
-    _finish(d, partition, partition, (), target)
+    _finish(d, partition, partition, (), target, preferred)
     return True
 
 
@@ -71,11 +74,15 @@ def _complete(state: State, step: Partition) -> bool:
     return keep_or_elect(step, following, in_sync, state.live) != NO_LEADER
 
 
-def _finish(d: Decision, before: Partition, step: Partition, dropped: Replicas, target: Replicas) -> None:
+def _finish(
+    d: Decision, before: Partition, step: Partition, dropped: Replicas, target: Replicas, preferred: int
+) -> None:
     """One record makes the next list the list; `before` is what brokers know now."""
     following = step.next
     isr = tuple(r for r in step.isr if r in following)
     leader = keep_or_elect(step, following, isr, d.state.live)
+    if preferred in following and preferred in isr and preferred in d.state.live:
+        leader = preferred
     gone = dropped + step.removing
     reordered_only = not gone and not before.moving and leader == before.leader
     final = step._replace(

@@ -19,7 +19,8 @@ from typing import NamedTuple
 from controller import reassignments
 from controller.decision import Decision
 from controller.errors import Error, Outcome
-from controller.model import Partition, Reassignment, Replicas, TopicPartition
+from controller.model import Partition, Reassignment, TopicPartition
+from controller.reassignments import Order
 from controller.state import State
 
 
@@ -39,9 +40,10 @@ class Trigger(StrEnum):
     CANCEL = "the order is taken back"
     TURN = "its turn comes"
     PROGRESS = "ISR, leader or brokers change"
+    STALL = "no progress for too long"
 
 
-Action = Callable[[Decision, Partition, Reassignment | None, Replicas], Outcome]
+Action = Callable[[Decision, Partition, Reassignment | None, Order], Outcome]
 
 
 class Transition(NamedTuple):
@@ -53,19 +55,19 @@ class Transition(NamedTuple):
 
 
 def _wanted(action: Callable[[Decision, Partition, Reassignment], Outcome]) -> Action:
-    """Adapt an action that needs the reassignment and no target."""
+    """Adapt an action that needs the reassignment and no order."""
 
-    def run(d: Decision, partition: Partition, wanted: Reassignment | None, _: Replicas) -> Outcome:
+    def run(d: Decision, partition: Partition, wanted: Reassignment | None, _: Order) -> Outcome:
         return action(d, partition, _present(wanted))
 
     return run
 
 
-def _ordered(action: Callable[[Decision, Partition, Reassignment, Replicas], Outcome]) -> Action:
-    """Adapt an action that needs the reassignment and a target."""
+def _ordered(action: Callable[[Decision, Partition, Reassignment, Order], Outcome]) -> Action:
+    """Adapt an action that needs the reassignment and an order."""
 
-    def run(d: Decision, partition: Partition, wanted: Reassignment | None, target: Replicas) -> Outcome:
-        return action(d, partition, _present(wanted), target)
+    def run(d: Decision, partition: Partition, wanted: Reassignment | None, order: Order) -> Outcome:
+        return action(d, partition, _present(wanted), order)
 
     return run
 
@@ -80,23 +82,29 @@ def _row(name: str, action: Action, *to: Phase) -> Transition:
     return Transition(name, action, frozenset(to))
 
 
-def _accept(d: Decision, partition: Partition, _: Reassignment | None, target: Replicas) -> Outcome:
-    return reassignments.accept(d, partition, target)
+def _accept(d: Decision, partition: Partition, _: Reassignment | None, order: Order) -> Outcome:
+    return reassignments.accept(d, partition, order)
 
 
+_NO_ORDER = Order((), 0)
 IDLE, QUEUED, WAITING, MOVING = Phase
 
 TABLE: dict[tuple[Phase, Trigger], Transition] = {
-    (IDLE, Trigger.ORDER): _row("accept", _accept, QUEUED, IDLE),
-    (QUEUED, Trigger.ORDER): _row("retarget", _ordered(reassignments.retarget), QUEUED, IDLE),
+    (IDLE, Trigger.ORDER): _row("accept", _accept, QUEUED, WAITING, IDLE),
+    (QUEUED, Trigger.ORDER): _row("retarget", _ordered(reassignments.retarget), QUEUED, WAITING, IDLE),
     (WAITING, Trigger.ORDER): _row("retarget", _ordered(reassignments.retarget), QUEUED, WAITING, IDLE),
-    (MOVING, Trigger.ORDER): _row("redirect", _ordered(reassignments.redirect), MOVING, QUEUED, IDLE),
-    (QUEUED, Trigger.CANCEL): _row("roll back", _wanted(reassignments.roll_back), IDLE, QUEUED),
-    (WAITING, Trigger.CANCEL): _row("roll back", _wanted(reassignments.roll_back), IDLE, QUEUED, WAITING),
-    (MOVING, Trigger.CANCEL): _row("undo", _wanted(reassignments.roll_back), IDLE, QUEUED, MOVING),
+    (MOVING, Trigger.ORDER): _row(
+        "redirect", _ordered(reassignments.redirect), MOVING, QUEUED, WAITING, IDLE
+    ),
+    (QUEUED, Trigger.CANCEL): _row("roll back", _ordered(reassignments.roll_back), IDLE, QUEUED, WAITING),
+    (WAITING, Trigger.CANCEL): _row("roll back", _ordered(reassignments.roll_back), IDLE, QUEUED, WAITING),
+    (MOVING, Trigger.CANCEL): _row("undo", _ordered(reassignments.roll_back), IDLE, QUEUED, WAITING, MOVING),
     (QUEUED, Trigger.TURN): _row("start", _wanted(reassignments.start), MOVING, WAITING, QUEUED, IDLE),
-    (MOVING, Trigger.PROGRESS): _row("advance", _wanted(reassignments.advance), MOVING, QUEUED, IDLE),
-    (WAITING, Trigger.PROGRESS): _row("requeue", _wanted(reassignments.requeue), QUEUED),
+    (MOVING, Trigger.PROGRESS): _row(
+        "advance", _wanted(reassignments.advance), MOVING, QUEUED, WAITING, IDLE
+    ),
+    (MOVING, Trigger.STALL): _row("undo the step", _wanted(reassignments.stall), QUEUED, WAITING, MOVING),
+    (WAITING, Trigger.PROGRESS): _row("requeue", _wanted(reassignments.requeue), QUEUED, WAITING),
 }
 
 
@@ -109,13 +117,13 @@ def phase_of(state: State, key: TopicPartition) -> Phase:
     return Phase.WAITING if key in state.waiting else Phase.QUEUED
 
 
-def fire(d: Decision, partition: Partition, trigger: Trigger, target: Replicas = ()) -> Outcome:
+def fire(d: Decision, partition: Partition, trigger: Trigger, order: Order = _NO_ORDER) -> Outcome:
     """Let the trigger act on the partition; the only door to the actions."""
     key = partition.key
     transition = TABLE.get((phase_of(d.state, key), trigger))
     if transition is None:
         return _REFUSED[trigger]
-    return transition.action(d, partition, d.state.reassignments.get(key), target)
+    return transition.action(d, partition, d.state.reassignments.get(key), order)
 
 
 _NOTHING = Outcome()
@@ -124,5 +132,6 @@ _REFUSED = {
     Trigger.CANCEL: Outcome(Error.NO_REASSIGNMENT_IN_PROGRESS),
     Trigger.TURN: _NOTHING,
     Trigger.PROGRESS: _NOTHING,
+    Trigger.STALL: _NOTHING,
 }
 """What an absent pair means: an error to a client, nothing to what comes from inside."""

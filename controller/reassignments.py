@@ -1,98 +1,196 @@
 """What is wanted of a partition, and the step that comes next (KIP-455, KIP-236; steps: KIP-435).
 
-Each function is an action of the table in `controller.phases`, which says when it applies. They are given the
-partition and its reassignment, and answer with an outcome; a refusal changes nothing.
+Each function down to `requeue` is an action of the table in `controller.phases`, which says when it applies. They are
+given the partition and its reassignment, and answer with an outcome; a refusal changes nothing.
 """
 
+from typing import NamedTuple
+
 from controller import movement
+from controller.backlog import Rank
 from controller.decision import Decision
 from controller.errors import DONE, Error, Outcome
-from controller.model import NO_LEADER, Partition, Reassignment, Replicas
-from planner.steps import next_step
+from controller.limits import Cost, cost_of
+from controller.model import (
+    NO_LEADER,
+    Ending,
+    Finished,
+    Partition,
+    Pending,
+    Reassignment,
+    Replicas,
+)
+from controller.state import State
+from planner.steps import UNLIMITED, next_step
 
 
-def accept(d: Decision, partition: Partition, target: Replicas) -> Outcome:
+class Order(NamedTuple):
+    """A target and the job that orders it."""
+
+    target: Replicas
+    job: int
+
+
+class Plan(NamedTuple):
+    """A partition's next step and what it takes, or why there is none."""
+
+    following: Replicas
+    rank: Rank
+    cost: Cost
+    waits_for: str = ""
+
+
+def accept(d: Decision, partition: Partition, order: Order) -> Outcome:
     """A first order: remember the original and wait for a turn. Nothing to do is nothing remembered."""
-    if target != partition.replicas:
-        d.put(Reassignment(partition.topic, partition.partition, partition.replicas, target))
-        d.state.queued.append(partition.key)
+    if order.target != partition.replicas:
+        d.put(Reassignment(partition.topic, partition.partition, partition.replicas, order.target, order.job))
+        line_up(d, partition)
     return DONE
 
 
-def retarget(d: Decision, partition: Partition, wanted: Reassignment, target: Replicas) -> Outcome:
+def retarget(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
     """A new order between two steps replaces the target; the original stays the first one."""
-    if target != wanted.target:
-        d.put(wanted._replace(target=target))
+    if order.target != wanted.target:
+        _take_over(d, wanted, order)
         settle(d, partition)
     return DONE
 
 
-def redirect(d: Decision, partition: Partition, wanted: Reassignment, target: Replicas) -> Outcome:
+def redirect(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
     """A new order while a step is in flight turns that step; what only the old order added is dropped."""
-    if target == wanted.target:
+    if order.target == wanted.target:
         return DONE
-    following = _following(d, partition, target) or partition.current
-    return _turn(d, partition, wanted._replace(target=target), following)
+    following = _following(d.state, partition, order.target) or partition.current
+    return _turn(d, partition, wanted, order, following)
 
 
-def roll_back(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
+def roll_back(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
     """Go back to the original, in its order (KIP-236); the step in flight is undone at once.
 
     Kafka's own cancel keeps the order that the target gave to common replicas; ours does not.
     """
+    if d.state.cancel_stops:
+        return _stop(d, partition, wanted)
     if wanted.rolling_back:
         return DONE
-    back = wanted._replace(target=wanted.original)
+    back = Order(wanted.original, order.job or wanted.job)
     if not partition.moving:
-        return retarget(d, partition, wanted, back.target)
+        return retarget(d, partition, wanted, back)
     undone = back.target if set(partition.current) == set(back.target) else partition.current
-    return _turn(d, partition, back, undone)
+    return _turn(d, partition, wanted, back, undone)
+
+
+def stall(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
+    """The step in flight gets nowhere: undo it, so that it holds no place, and line it up again."""
+    return _turn(d, partition, wanted, Order(wanted.target, wanted.job), partition.current)
 
 
 def start(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
-    """The partition's turn has come: begin its next step, or say why it waits."""
-    following = _following(d, partition, wanted.target)
-    reorder = set(partition.replicas) == set(wanted.target)
-    if partition.leader == NO_LEADER and not reorder:
-        d.state.waiting[partition.key] = "the partition has no leader"
-    elif following is None:
-        missing = [r for r in wanted.target if r not in partition.replicas and r not in d.state.live]
-        d.state.waiting[partition.key] = "offline: " + ", ".join(f"broker {r}" for r in missing)
-    elif movement.begin(d, partition, following, wanted.target):
-        settle(d, partition)
+    """The partition's turn has come: begin its next step, wait on for room, or say what it waits for."""
+    state, key = d.state, partition.key
+    plan = plan_step(state, partition, wanted)
+    if plan.waits_for:
+        state.waiting[key] = plan.waits_for
+    elif state.backlog.usage.exhausted(plan.cost) is not None:
+        state.backlog.add(key, plan.rank, plan.cost)
+    else:
+        _begin(d, partition, plan.following, wanted)
     return DONE
 
 
 def advance(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     """The ISR, the leader or a broker changed: the step in flight may be complete."""
-    if movement.advance(d, partition, wanted.target):
-        settle(d, partition)
+    if movement.advance(d, partition, wanted.target, _preferred(d.state, wanted)):
+        settle(d, d.state.partitions[partition.topic][partition.partition])
     return DONE
 
 
 def requeue(d: Decision, partition: Partition, _: Reassignment) -> Outcome:
     """What the step waited for may have come."""
     d.state.waiting.pop(partition.key, None)
-    d.state.queued.append(partition.key)
+    line_up(d, partition)
     return DONE
 
 
 def settle(d: Decision, partition: Partition) -> None:
     """No step is in flight: the reassignment is done, or waits for its next turn."""
-    state = d.state
-    key = partition.key
+    state, key = d.state, partition.key
+    state.backlog.release(key)
     wanted = state.reassignments[key]
-    if state.partitions[key.topic][key.partition].replicas != wanted.target:
-        state.queued.append(key)
-        return
+    if partition.replicas == wanted.target:
+        end(d, wanted, Ending.ROLLED_BACK if wanted.rolling_back else Ending.DONE)
+    elif state.topics[key.topic].deleting:
+        end(d, wanted, Ending.TOPIC_DELETED)
+    else:
+        line_up(d, partition)
+
+
+def end(d: Decision, wanted: Reassignment, ending: Ending) -> None:
+    """Nothing more is wanted of the partition; what was queued for it takes its turn."""
+    state, key = d.state, wanted.key
     d.delete(Reassignment, key)
+    _finish(d, wanted, ending, 0)
+    pending = state.pending.get(key)
+    if pending is not None:
+        d.delete(Pending, key)
+        if ending is not Ending.TOPIC_DELETED:
+            accept(d, state.partitions[key.topic][key.partition], Order(pending.target, pending.job))
+        close_job(d, pending.job)
     if key.topic not in state.moving and state.topics[key.topic].deleting:
         state.doomed.append(key.topic)
 
 
-def _following(d: Decision, partition: Partition, target: Replicas) -> Replicas | None:
-    """The next step from the last completed one, when nothing is in flight beyond it."""
+def close_job(d: Decision, job: int) -> None:
+    """Note the job's end if its last partition is finished."""
     state = d.state
+    known = state.jobs.get(job)
+    if known is not None and not known.ended_ms and job not in state.open:
+        d.put(known._replace(ended_ms=d.now_ms, paused=False))
+
+
+def line_up(d: Decision, partition: Partition) -> None:
+    """Put the partition's next step where it waits for its turn."""
+    state, key = d.state, partition.key
+    plan = plan_step(state, partition, state.reassignments[key])
+    if plan.waits_for:
+        state.waiting[key] = plan.waits_for
+    else:
+        state.backlog.add(key, plan.rank, plan.cost)
+
+
+def plan_step(state: State, partition: Partition, wanted: Reassignment) -> Plan:
+    """The next step of a partition that has none in flight."""
+    target = wanted.target
+    following = _following(state, partition, target)
+    cost = cost_of(partition, following or partition.replicas, target)
+    job = state.jobs.get(wanted.job)
+    healthy = partition.leader != NO_LEADER and partition.key not in state.under_replicated
+    rank = Rank(-job.priority if job is not None else 0, healthy, not cost.leads)
+    waits_for = ""
+    if partition.leader == NO_LEADER and set(partition.replicas) != set(target):
+        waits_for = "the partition has no leader"
+    elif following is None:
+        missing = [r for r in target if r not in partition.replicas and r not in state.live]
+        waits_for = "offline: " + ", ".join(f"broker {r}" for r in missing)
+    return Plan(following or partition.replicas, rank, cost, waits_for)
+
+
+def charge(state: State, partition: Partition, wanted: Reassignment) -> None:
+    """Count the step in flight against the limits."""
+    state.backlog.charge(partition.key, cost_of(partition, partition.next, wanted.target))
+
+
+def _begin(d: Decision, partition: Partition, following: Replicas, wanted: Reassignment) -> None:
+    done = movement.begin(d, partition, following, wanted.target, _preferred(d.state, wanted))
+    after = d.state.partitions[partition.topic][partition.partition]
+    if done:
+        settle(d, after)
+    else:
+        charge(d.state, after, wanted)
+
+
+def _following(state: State, partition: Partition, target: Replicas) -> Replicas | None:
+    """The next step from the last completed one."""
     return next_step(
         partition.current,
         target,
@@ -100,26 +198,57 @@ def _following(d: Decision, partition: Partition, target: Replicas) -> Replicas 
         live=state.live,
         leader=partition.leader,
         min_isr=state.min_isr(partition.topic),
+        limit=state.backlog.usage.limits.step,
     )
 
 
-def _turn(d: Decision, partition: Partition, wanted: Reassignment, following: Replicas) -> Outcome:
+def _preferred(state: State, wanted: Reassignment) -> int:
+    """Who leads as soon as it can, to unload the old leader (KIP-435); nobody in Kafka's own single step."""
+    return NO_LEADER if state.backlog.usage.limits.step == UNLIMITED else wanted.target[0]
+
+
+def _turn(
+    d: Decision, partition: Partition, wanted: Reassignment, order: Order, following: Replicas
+) -> Outcome:
     """Turn the step in flight to `following`, unless that would lose the partition's data.
 
     With no replica alive a rollback cannot make it worse (KIP-236): it is done while every original is still in the
     list, and otherwise follows the step in flight.
     """
+    back = order.target == wanted.original
     state = d.state
     unclean = not movement.keeps_data(partition, following) and not state.unclean_allowed(partition.topic)
-    if unclean and (not wanted.rolling_back or any(r in state.live for r in partition.replicas)):
+    if unclean and (not back or any(r in state.live for r in partition.replicas)):
         return Outcome(
             Error.INVALID_REPLICA_ASSIGNMENT,
             f"Unable to revert partition assignment for {partition.topic}:{partition.partition} "
             "because it would require an unclean leader election.",
         )
-    d.put(wanted)
-    if unclean and not set(wanted.original) <= set(partition.replicas):
-        return DONE
-    if movement.begin(d, partition, following, wanted.target):
-        settle(d, partition)
+    taken = _take_over(d, wanted, order)
+    if not unclean or set(wanted.original) <= set(partition.replicas):
+        _begin(d, partition, following, taken)
     return DONE
+
+
+def _stop(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
+    """KIP-455's cancel: keep what has arrived, drop what has not, and be done."""
+    arrived = tuple(r for r in partition.replicas if r not in partition.adding or r in partition.isr)
+    order = Order(arrived, wanted.job)
+    if not partition.moving:
+        return retarget(d, partition, wanted, order)
+    return _turn(d, partition, wanted, order, arrived)
+
+
+def _take_over(d: Decision, wanted: Reassignment, order: Order) -> Reassignment:
+    """The order replaces what was wanted; an older job's part in the partition ends here."""
+    taken = wanted._replace(target=order.target, job=order.job)
+    d.put(taken)
+    if order.job != wanted.job:
+        _finish(d, wanted, Ending.TAKEN, order.job)
+    return taken
+
+
+def _finish(d: Decision, wanted: Reassignment, ending: Ending, taken_by: int) -> None:
+    topic, partition, original, target, job = wanted
+    d.put(Finished(job, topic, partition, original, target, ending, taken_by))
+    close_job(d, job)

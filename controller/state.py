@@ -6,8 +6,10 @@ consistent whole. Loading the store is `put` of every record, so memory after a 
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
+from controller.backlog import Backlog
+from controller.limits import limits_of
 from controller.model import (
     NO_LEADER,
     Broker,
@@ -15,7 +17,12 @@ from controller.model import (
     Config,
     ControllerEpoch,
     Deleted,
+    Finished,
+    Job,
+    Lease,
     Partition,
+    Paused,
+    Pending,
     Reassignment,
     Record,
     ResourceType,
@@ -24,6 +31,8 @@ from controller.model import (
 )
 
 CLUSTER_DEFAULT = ""
+
+K = TypeVar("K")
 
 
 class State:
@@ -41,13 +50,32 @@ class State:
         """By topic, at the partition's index: indexes of a topic are 0..n-1 without gaps."""
         self.reassignments: dict[TopicPartition, Reassignment] = {}
         """In order of acceptance."""
+        self.jobs: dict[int, Job] = {}
+        """In order of acceptance."""
+        self.last_job = 0
+        """Job ids are not used again while the newest job is kept, which it is."""
+        self.open: dict[int, int] = {}
+        """How many partitions a job still has under way, pending ones included; absent when none."""
+        self.finished: dict[int, dict[TopicPartition, Finished]] = {}
+        """By job, in order of ending."""
+        self.pending: dict[TopicPartition, Pending] = {}
+        self.paused = False
+        self.leases: dict[tuple[ResourceType, str, str], Lease] = {}
+        self.throttle: int | None = None
+        """The rate that the leases were made for."""
+        self.in_flight: dict[str, set[int]] = {}
+        """By topic, partitions with a step in flight."""
+        self.touched: set[str] = set()
+        """Topics in which that changed, or a replica in it, since the leases were adjusted."""
         self.moving: dict[str, int] = {}
         """How many partitions of a topic have a reassignment; absent when none."""
         self.configs: dict[tuple[ResourceType, str], dict[str, str]] = {}
         self.offline: set[TopicPartition] = set()
         self.under_replicated: set[TopicPartition] = set()
-        self.queued: deque[TopicPartition] = deque()
+        self.backlog = Backlog()
         """Whose turn comes next; entries may be stale, the phase tells."""
+        self.held: dict[int, list[TopicPartition]] = {}
+        """By paused job, those whose turn came meanwhile."""
         self.waiting: dict[TopicPartition, str] = {}
         """Reassignments whose next step cannot start now, and why, in words for people."""
         self.doomed: deque[str] = deque()
@@ -65,6 +93,11 @@ class State:
             Partition: self._put_partition,
             Reassignment: self._put_reassignment,
             Config: self._put_config,
+            Job: self._put_job,
+            Finished: self._put_finished,
+            Pending: self._put_pending,
+            Paused: self._put_paused,
+            Lease: self._put_lease,
         }
         self._delete: dict[type, Callable[[Any], None]] = {
             Broker: self._delete_broker,
@@ -72,6 +105,10 @@ class State:
             Partition: self._delete_partition,
             Reassignment: self._delete_reassignment,
             Config: self._delete_config,
+            Job: self._delete_job,
+            Finished: self._delete_finished,
+            Pending: self._delete_pending,
+            Lease: self._delete_lease,
         }
 
     def apply(self, changes: Iterable[Change]) -> None:
@@ -118,6 +155,11 @@ class State:
         """`min.insync.replicas` of the topic."""
         return int(self.topic_config(topic, "min.insync.replicas") or 1)
 
+    @property
+    def cancel_stops(self) -> bool:
+        """`reassignment.cancel.mode`: a cancel stops where the partition is (KIP-455) instead of going back."""
+        return self.config(ResourceType.BROKER, CLUSTER_DEFAULT, "reassignment.cancel.mode") == "stop"
+
     def unclean_allowed(self, topic: str) -> bool:
         """`unclean.leader.election.enable` of the topic."""
         return self.topic_config(topic, "unclean.leader.election.enable") == "true"
@@ -137,6 +179,7 @@ class State:
 
     def _put_partition(self, record: Partition) -> None:
         partitions = self.partitions[record.topic]
+        self._note_flight(record)
         if record.partition == len(partitions):
             partitions.append(record)
         else:
@@ -146,16 +189,56 @@ class State:
         _toggle(self.offline, record, record.leader == NO_LEADER)
         _toggle(self.under_replicated, record, record.isr != record.replicas and record.under_replicated)
 
+    def _note_flight(self, record: Partition) -> None:
+        flying = self.in_flight.get(record.topic)
+        if record.moving:
+            if flying is None:
+                flying = self.in_flight[record.topic] = set()
+            flying.add(record.partition)
+        elif flying is not None and record.partition in flying:
+            flying.discard(record.partition)
+            if not flying:
+                del self.in_flight[record.topic]
+        else:
+            return
+        self.touched.add(record.topic)
+
     def _put_reassignment(self, record: Reassignment) -> None:
         key = record.key
-        if key not in self.reassignments:
+        before = self.reassignments.get(key)
+        if before is None:
             self.moving[record.topic] = self.moving.get(record.topic, 0) + 1
+        else:
+            _count_down(self.open, before.job)
+        self.open[record.job] = self.open.get(record.job, 0) + 1
         self.reassignments[key] = record
         self.waiting.pop(key, None)
         self.reassigning_revision += 1
 
     def _put_config(self, record: Config) -> None:
         self.configs.setdefault((record.resource, record.name), {})[record.config] = record.value
+        self._heed_limits(record.resource, record.name)
+
+    def _put_job(self, record: Job) -> None:
+        self.jobs[record.id] = record
+        self.last_job = max(self.last_job, record.id)
+
+    def _put_finished(self, record: Finished) -> None:
+        job, key = record.key
+        self.finished.setdefault(job, {})[key] = record
+
+    def _put_pending(self, record: Pending) -> None:
+        before = self.pending.get(record.key)
+        if before is not None:
+            _count_down(self.open, before.job)
+        self.open[record.job] = self.open.get(record.job, 0) + 1
+        self.pending[record.key] = record
+
+    def _put_lease(self, record: Lease) -> None:
+        self.leases[record.key] = record
+
+    def _put_paused(self, record: Paused) -> None:
+        self.paused = record.paused
 
     def _delete_broker(self, key: int) -> None:
         del self.brokers[key]
@@ -175,14 +258,26 @@ class State:
         self.metadata_revision += 1
 
     def _delete_reassignment(self, key: TopicPartition) -> None:
-        del self.reassignments[key]
+        _count_down(self.open, self.reassignments.pop(key).job)
         self.waiting.pop(key, None)
-        left = self.moving[key.topic] - 1
-        if left:
-            self.moving[key.topic] = left
-        else:
-            del self.moving[key.topic]
+        _count_down(self.moving, key.topic)
         self.reassigning_revision += 1
+
+    def _delete_job(self, key: int) -> None:
+        del self.jobs[key]
+        self.last_job = max(self.jobs, default=0)
+
+    def _delete_finished(self, key: tuple[int, TopicPartition]) -> None:
+        job, partition = key
+        del self.finished[job][partition]
+        if not self.finished[job]:
+            del self.finished[job]
+
+    def _delete_lease(self, key: tuple[ResourceType, str, str]) -> None:
+        del self.leases[key]
+
+    def _delete_pending(self, key: TopicPartition) -> None:
+        _count_down(self.open, self.pending.pop(key).job)
 
     def _delete_config(self, key: tuple[ResourceType, str, str]) -> None:
         resource, name, config = key
@@ -190,6 +285,19 @@ class State:
         del values[config]
         if not values:
             del self.configs[resource, name]
+        self._heed_limits(resource, name)
+
+    def _heed_limits(self, resource: ResourceType, name: str) -> None:
+        if resource is ResourceType.BROKER and name == CLUSTER_DEFAULT:
+            self.backlog.change_limits(limits_of(self.configs.get((resource, name), {})))
+
+
+def _count_down(counts: dict[K, int], key: K) -> None:
+    left = counts[key] - 1
+    if left:
+        counts[key] = left
+    else:
+        del counts[key]
 
 
 def _toggle(members: set[TopicPartition], partition: Partition, belongs: bool) -> None:

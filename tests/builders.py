@@ -7,6 +7,7 @@ from controller.decision import Decision
 from controller.effects import DropReplica, Effect, Publish, Wake
 from controller.errors import Outcome
 from controller.events import (
+    AlterConfigs,
     AlterPartition,
     AlterReassignments,
     AlterReply,
@@ -15,12 +16,16 @@ from controller.events import (
     BrokerRegistration,
     BrokerStarted,
     BrokerStopped,
+    ConfigChange,
+    ConfigOp,
     Continue,
     ControlledShutdown,
     ControllerStarted,
     Event,
     IsrChange,
+    ResourceChanges,
 )
+from controller.limits import CONFIGS
 from controller.machine import decide
 from controller.model import (
     Broker,
@@ -28,6 +33,7 @@ from controller.model import (
     Config,
     ControllerEpoch,
     Partition,
+    Paused,
     Reassignment,
     Record,
     Replicas,
@@ -69,6 +75,11 @@ def records(state: State) -> list[Record]:
         *state.all_partitions(),
         *sorted(state.reassignments.values()),
         *configs,
+        *state.jobs.values(),
+        *(row for rows in state.finished.values() for row in rows.values()),
+        *state.pending.values(),
+        *state.leases.values(),
+        *([Paused(True)] if state.paused else []),
     ]
 
 
@@ -80,6 +91,7 @@ class World:
 
     def __init__(self, brokers: Iterable[int] = range(1, 7), live: Iterable[int] | None = None) -> None:
         self.state = State()
+        self.now_ms = 1_000
         self.changes: list[Change] = []
         self.effects: list[Effect] = []
         self._replayed = State()
@@ -102,13 +114,45 @@ class World:
                 self.put(Topic(made.topic, made.topic.encode().ljust(16, b"\0")[:16]))
             self.put(made)
             if made.moving:
-                self.put(Reassignment(made.topic, made.partition, made.current, made.next))
+                self.put(Reassignment(made.topic, made.partition, made.current, made.next, 0))
         return self
 
     def configured(self, name: str, value: str, topic: str = "foo") -> "World":
         """With this value set on the topic."""
         self.put(Config(ResourceType.TOPIC, topic, name, value))
         return self
+
+    def limited(self, **limits: int) -> "World":
+        """With these limits of KIP-435, named by the fields of `Limits`."""
+        names = {field: name for name, field in CONFIGS.items()}
+        for field, value in limits.items():
+            self.default(names[field], str(value))
+        return self
+
+    def default(self, name: str, value: str | None) -> Outcome:
+        """Set a cluster-wide config, or delete it with None."""
+        change = ConfigChange(name, ConfigOp.DELETE if value is None else ConfigOp.SET, value)
+        outcome: Outcome = self.do(AlterConfigs([ResourceChanges(ResourceType.BROKER, "", [change])])).reply[
+            0
+        ]
+        return outcome
+
+    def catch_up(self) -> None:
+        """Every replica of every step in flight gets in sync, once."""
+        for topic, numbers in list(self.state.in_flight.items()):
+            for number in sorted(numbers):
+                now = self.state.partitions[topic][number]
+                self.isr(str(now.key), now.replicas)
+
+    def settle(self) -> "World":
+        """Let everything move until nothing does."""
+        while self.state.in_flight:
+            self.catch_up()
+        return self
+
+    def moving(self) -> list[str]:
+        """The partitions with a step in flight."""
+        return [f"{topic}-{number}" for topic, n in self.state.in_flight.items() for number in sorted(n)]
 
     def do(self, event: Event) -> Decision:
         """Decide the event, and what the controller asks itself to go on with."""
@@ -120,7 +164,7 @@ class World:
 
     def decide(self, event: Event) -> Decision:
         """Decide this event only."""
-        d = Decision(self.state)
+        d = Decision(self.state, self.now_ms)
         for _ in decide(d, event):
             pass
         self.changes += d.changes
@@ -133,6 +177,7 @@ class World:
         self._seen = len(self.changes)
         assert records(self._replayed) == records(self.state)
         assert self._replayed.moving == self.state.moving
+        assert self._replayed.open == self.state.open
         assert self._replayed.offline == self.state.offline
         assert self._replayed.under_replicated == self.state.under_replicated
 

@@ -7,6 +7,7 @@ from controller.decision import Decision
 from controller.events import AlterReassignments, AlterRow, AlterTopic, Continue, Event
 from controller.machine import decide
 from controller.model import Reassignment
+from controller.reassignments import line_up
 from tests.builders import World, partition
 
 
@@ -22,7 +23,7 @@ def test_what_is_no_event_is_no_decision() -> None:
 def test_whatever_the_event_what_may_begin_begins() -> None:
     world = World().having(partition("foo-0", (1, 2)))
     world.put(Reassignment("foo", 0, (1, 2), (3, 4)))
-    world.state.queued.append(world["foo-0"].key)
+    line_up(Decision(world.state), world["foo-0"])
     world.stop(6)
     assert world["foo-0"].moving
 
@@ -30,7 +31,7 @@ def test_whatever_the_event_what_may_begin_begins() -> None:
 def test_a_small_order_is_accepted_and_begun_in_one_decision() -> None:
     world = World().having(partition("foo-0", (1, 2)))
     d = world.decide(AlterReassignments([AlterTopic("foo", [AlterRow(0, (3, 4))])]))
-    assert [type(change).__name__ for change in d.changes] == ["Reassignment", "Partition"]
+    assert [type(change).__name__ for change in d.changes] == ["Reassignment", "Job", "Partition"]
     assert [type(effect).__name__ for effect in d.effects] == ["Publish"]
 
 

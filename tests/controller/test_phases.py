@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 
 from controller.decision import Decision
 from controller.errors import DONE, Error
+from controller.limits import Cost, Limits
 from controller.model import NO_LEADER, Reassignment, Replicas
 from controller.phases import TABLE, Phase, Trigger, fire
-from tests.builders import World, partition
+from controller.reassignments import Order
+from tests.builders import World, key, partition
 
 TO = (4, 5, 6)
 
@@ -79,7 +81,7 @@ class Walk:
 
     def fire(self, trigger: Trigger, target: Replicas = ()) -> None:
         before = self.world.phase("foo-0")
-        fire(Decision(self.world.state), self.world["foo-0"], trigger, target)
+        fire(Decision(self.world.state, 1), self.world["foo-0"], trigger, Order(target, 1))
         self.reached[before, trigger].add(self.world.phase("foo-0"))
 
     def order_again(self) -> None:
@@ -91,9 +93,18 @@ class Walk:
         isr = tuple(picks.sample(now.replicas, picks.randint(1, len(now.replicas))))
         self.world.put(now._replace(isr=isr, leader=picks.choice([NO_LEADER, *isr])))
 
+    def crowd(self, picks: Random) -> None:
+        """Another step takes the only place, or gives it back."""
+        backlog = self.world.state.backlog
+        backlog.change_limits(Limits(partitions=1, per_partition=picks.choice([1, 9])))
+        if picks.random() < 0.5:
+            backlog.charge(key("bar-0"), Cost((6,), 5, False))
+        else:
+            backlog.release(key("bar-0"))
+
     def step(self, picks: Random) -> None:
         """Anything."""
-        happening = picks.randrange(6)
+        happening = picks.randrange(7)
         if happening == 0:
             self.fire(Trigger.ORDER, tuple(picks.sample(range(1, 7), picks.randint(1, 4))))
         elif happening == 1:
@@ -102,8 +113,14 @@ class Walk:
             self.world.state.live ^= {picks.randint(1, 6)}
         elif happening == 3:
             self.change_isr(picks)
+        elif happening == 4:
+            self.crowd(picks)
         else:
-            self.fire(picks.choice([Trigger.CANCEL, Trigger.TURN, Trigger.PROGRESS, Trigger.PROGRESS]))
+            self.fire(
+                picks.choice(
+                    [Trigger.CANCEL, Trigger.TURN, Trigger.PROGRESS, Trigger.PROGRESS, Trigger.STALL]
+                )
+            )
 
 
 @settings(max_examples=50)

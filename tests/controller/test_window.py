@@ -1,6 +1,8 @@
+from controller.backlog import Rank
 from controller.decision import Decision
 from controller.effects import Wake
 from controller.events import AlterReassignments, AlterRow, AlterTopic, Continue
+from controller.limits import Cost
 from controller.model import TopicPartition
 from controller.phases import Phase
 from controller.window import STEPS_PER_DECISION, fill
@@ -58,15 +60,16 @@ def test_what_was_taken_back_before_its_turn_never_begins() -> None:
 
 def test_stale_turns_count_against_the_share_so_that_a_decision_stays_short() -> None:
     world = World().having(partition("foo-0", (1, 2)))
-    world.state.queued.extend([world["foo-0"].key] * 10)
+    for _ in range(10):
+        world.state.backlog.add(world["foo-0"].key, Rank(0, True, True), Cost((), 1, False))
     d = Decision(world.state)
     fill(d, budget=4)
-    assert len(world.state.queued) == 6
+    assert sum(1 for _ in world.state.backlog.candidates()) == 6
     assert d.effects == [Wake()]
 
 
 def test_the_turn_of_a_topic_that_is_gone_is_passed_over() -> None:
     world = World().having(partition("foo-0", (1, 2)))
-    world.state.queued.append(TopicPartition("gone", 0))
+    world.state.backlog.add(TopicPartition("gone", 0), Rank(0, True, True), Cost((), 1, False))
     assert world.alter({"foo-0": (3, 4)})["foo-0"].ok
     assert world["foo-0"].moving

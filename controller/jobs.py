@@ -1,0 +1,152 @@
+"""Jobs: everything that was accepted in one request, as a whole (KIP-236).
+
+A job can be paused, given another priority, and rolled back, with the partitions that it has finished; a roll-back is
+a job too. What has ended is kept until it is pruned.
+"""
+
+from collections.abc import Iterator
+
+from controller.decision import Decision
+from controller.errors import DONE, Error, Outcome
+from controller.events import Pause, Prioritize, Prune, RollBackJob, RollBackReply
+from controller.model import Deleted, Ending, Finished, Job, JobKind, Paused, Replicas, TopicPartition
+from controller.phases import Trigger, fire
+from controller.reassignments import Order, line_up
+
+ROWS_PER_SLICE = 500
+
+
+def open_job(d: Decision, kind: JobKind, principal: str, client_id: str | None, undoes: int = 0) -> int:
+    """A new job, empty as yet; its id. It is no record before it is sealed: a request may order nothing."""
+    number = d.state.last_job + 1
+    priority = -1 if kind is JobKind.QUEUE else 0
+    d.state.put(Job(number, kind, d.now_ms, principal, client_id, priority=priority, undoes=undoes))
+    return number
+
+
+def seal_job(d: Decision, number: int) -> int:
+    """The job has taken on all it will; the id, or 0 when that is nothing and the job is forgotten."""
+    state = d.state
+    total = state.open.get(number, 0) + len(state.finished.get(number, ()))
+    if not total:
+        state.delete(Deleted(Job, number))
+        return 0
+    ended = 0 if number in state.open else d.now_ms
+    d.put(state.jobs[number]._replace(total=total, ended_ms=ended))
+    return number
+
+
+def roll_back_job(d: Decision, event: RollBackJob) -> Iterator[None]:
+    """Every partition of the job back to where the job found it, the last one finished first.
+
+    Partitions that a later job took are skipped, and named.
+    """
+    state = d.state
+    job = state.jobs.get(event.job)
+    if job is None:
+        d.reply = RollBackReply(_unknown(event.job))
+        return
+    number = open_job(d, JobKind.ROLLBACK, event.principal, event.client_id, undoes=job.id)
+    skipped: list[tuple[TopicPartition, str]] = []
+    going = [key for key, wanted in state.reassignments.items() if wanted.job == job.id]
+    ended = list(reversed(state.finished.get(job.id, {}).values()))
+    for seen, (key, row) in enumerate(
+        [*((k, None) for k in reversed(going)), *((r.key[1], r) for r in ended)]
+    ):
+        refusal = _take_back(d, job, key, row, number)
+        if refusal:
+            skipped.append((key, refusal))
+        if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
+            yield
+    d.reply = RollBackReply(DONE, seal_job(d, number), skipped)
+
+
+def pause(d: Decision, event: Pause) -> None:
+    """Stop starting steps, or go on."""
+    state = d.state
+    d.reply = DONE
+    if event.job is None:
+        d.put(Paused(event.paused))
+        return
+    job = state.jobs.get(event.job)
+    if job is None or job.ended_ms:
+        d.reply = _unknown(event.job) if job is None else _ended(job)
+        return
+    d.put(job._replace(paused=event.paused))
+    if not event.paused:
+        for key in state.held.pop(job.id, ()):
+            if key in state.reassignments:
+                fire_again(d, key)
+
+
+def prioritize(d: Decision, event: Prioritize) -> Iterator[None]:
+    """Give the job's waiting steps their new place."""
+    state = d.state
+    job = state.jobs.get(event.job)
+    if job is None or job.ended_ms:
+        d.reply = _unknown(event.job) if job is None else _ended(job)
+        return
+    d.put(job._replace(priority=event.priority))
+    waiting = [key for key, wanted in state.reassignments.items() if wanted.job == job.id]
+    for seen, key in enumerate(waiting):
+        fire_again(d, key)
+        if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
+            yield
+    d.reply = DONE
+
+
+def prune(d: Decision, event: Prune) -> Iterator[None]:
+    """Forget old jobs and their finished partitions."""
+    state = d.state
+    ended = [job for job in state.jobs.values() if job.ended_ms and job.id != state.last_job]
+    surplus = len(ended) - event.keep
+    for place, job in enumerate(sorted(ended, key=lambda job: (job.ended_ms, job.id))):
+        if place >= surplus and job.ended_ms >= event.ended_before_ms:
+            continue
+        for seen, row in enumerate(list(state.finished.get(job.id, {}).values())):
+            d.delete(Finished, row.key)
+            if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
+                yield
+        d.delete(Job, job.id)
+
+
+def fire_again(d: Decision, key: TopicPartition) -> None:
+    """Line the partition up once more, if no step of it is in flight; its older place in the backlog is void."""
+    partition = d.state.partitions[key.topic][key.partition]
+    if not partition.moving:
+        line_up(d, partition)
+
+
+def _take_back(d: Decision, job: Job, key: TopicPartition, row: Finished | None, number: int) -> str:
+    """Order the partition back on behalf of the roll-back; why not, if it cannot be."""
+    state = d.state
+    partition = state.partition(*key)
+    if partition is None or (row is not None and row.ending is Ending.TOPIC_DELETED):
+        return "the topic was deleted"
+    wanted = state.reassignments.get(key)
+    if row is None:
+        back = wanted.original if wanted is not None else partition.replicas
+    elif row.ending is Ending.TAKEN:
+        return f"job {row.taken_by} took it over"
+    elif wanted is not None:
+        return f"job {wanted.job} took it over"
+    elif partition.replicas != row.target:
+        return f"its replicas are {list(partition.replicas)}, not the {list(row.target)} that the job left"
+    else:
+        back = row.original
+    outcome = fire(d, partition, Trigger.ORDER, Order(_found(d, job, key, back), number))
+    return outcome.message or "" if not outcome.ok else ""
+
+
+def _found(d: Decision, job: Job, key: TopicPartition, original: Replicas) -> Replicas:
+    """Where the job found the partition; a roll-back found it on its way to the target of the job that it undoes."""
+    undone = d.state.finished.get(job.undoes, {}).get(key)
+    return original if undone is None else undone.target
+
+
+def _unknown(job: int) -> Outcome:
+    return Outcome(Error.RESOURCE_NOT_FOUND, f"There is no job {job}; `reassignd jobs` lists them.")
+
+
+def _ended(job: Job) -> Outcome:
+    return Outcome(Error.INVALID_REQUEST, f"Job {job.id} has ended.")

@@ -1,0 +1,62 @@
+"""The queue: plans that run behind what runs (KIP-236, planned changes: reassign_partitions_queue)."""
+
+from collections.abc import Iterator
+
+from controller.alter import ROWS_PER_SLICE, check_row, refuse_all
+from controller.decision import Decision
+from controller.errors import DONE, Error, Outcome
+from controller.events import AlterReply, Queue, TopicOutcomes
+from controller.jobs import open_job, seal_job
+from controller.model import JobKind, Partition, Pending, Replicas, TopicPartition
+from controller.phases import Phase, Trigger, fire, phase_of
+from controller.reassignments import Order
+from controller.state import State
+
+
+def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
+    """Take every row on its own, as an alter does; what moves is rolled back before its new target is started."""
+    if not event.append and next(waiting_entries(d.state), None) is not None:
+        busy = Outcome(
+            Error.REASSIGNMENT_IN_PROGRESS,
+            "A queued plan still has partitions that have not started. Wait for them, or append to it.",
+        )
+        d.reply = refuse_all(event.topics, busy)
+        return
+    job = open_job(d, JobKind.QUEUE, event.principal, event.client_id)
+    answers = []
+    taken = 0
+    for topic, rows in event.topics:
+        outcomes: list[tuple[int, Outcome]] = []
+        answers.append(TopicOutcomes(topic, outcomes))
+        for row in rows or ():
+            outcome, partition = check_row(d.state, topic, row, True)
+            if partition is not None and row.replicas is not None:
+                outcome = _enqueue(d, partition, row.replicas, job)
+            outcomes.append((row.partition, outcome))
+            taken += 1
+            if taken % ROWS_PER_SLICE == 0:
+                yield
+    seal_job(d, job)
+    d.reply = AlterReply(DONE, answers)
+
+
+def waiting_entries(state: State) -> Iterator[TopicPartition]:
+    """Queued partitions that have not started."""
+    yield from state.pending
+    queues = {job.id for job in state.jobs.values() if job.kind is JobKind.QUEUE and not job.ended_ms}
+    if queues:
+        for key, wanted in state.reassignments.items():
+            untouched = state.partitions[key.topic][key.partition].replicas == wanted.original
+            if untouched and wanted.job in queues and not wanted.rolling_back:
+                yield key
+
+
+def _enqueue(d: Decision, partition: Partition, target: Replicas, job: int) -> Outcome:
+    key = partition.key
+    if phase_of(d.state, key) is Phase.IDLE:
+        return fire(d, partition, Trigger.ORDER, Order(target, job))
+    d.put(Pending(partition.topic, partition.partition, target, job))
+    outcome = fire(d, partition, Trigger.CANCEL)
+    if not outcome.ok:
+        d.delete(Pending, key)
+    return outcome

@@ -1,0 +1,107 @@
+"""The throttle that lasts as long as a move (KIP-73's configs; KIP-236: "scope a throttle to the duration").
+
+While steps are in flight, the brokers that take part get a rate, and the topics the lists of replicas that it applies
+to. What we set is a lease: its record says what was found, which is put back at the end, and what someone else changed
+meanwhile is theirs. Only replicas that are being added are slowed; a partition with a lagging original is not slowed at
+its leader at all, so that the original catches up (KIP-352's second motive).
+"""
+
+from controller.decision import Decision
+from controller.effects import ConfigsChanged
+from controller.model import Config, Lease, ResourceType
+from controller.state import CLUSTER_DEFAULT, State
+
+RATE = "reassignment.throttle.bytes.per.second"
+LEADER_REPLICAS = "leader.replication.throttled.replicas"
+FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
+RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
+
+
+def adjust(d: Decision) -> None:
+    """Make the leases fit the steps in flight after this decision."""
+    state = d.state
+    rate = throttle_rate(state)
+    touched = state.touched
+    state.touched = set()
+    if rate is None and not state.leases:
+        state.throttle = None
+        return
+    leased = [(key[0], key[1]) for key in state.leases]
+    if rate != state.throttle:
+        state.throttle = rate
+        touched = {*state.in_flight, *(name for kind, name in leased if kind is ResourceType.TOPIC)}
+    for topic in sorted(touched):
+        _throttle_topic(d, topic, rate is not None)
+    brokers = state.backlog.usage.brokers() if rate is not None else set()
+    for broker in sorted(brokers | {int(name) for kind, name in leased if kind is ResourceType.BROKER}):
+        _throttle_broker(d, broker, rate if broker in brokers else None)
+
+
+def throttle_rate(state: State) -> int | None:
+    """Bytes a second: the least of the cluster's and of the jobs under way, or None."""
+    rates = [job.throttle for number in state.open if (job := state.jobs.get(number)) and job.throttle]
+    cluster = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, RATE)
+    if cluster is not None:
+        rates.append(int(cluster))
+    return min(rates, default=None)
+
+
+def _throttle_topic(d: Decision, topic: str, throttled: bool) -> None:
+    leaders, followers = [], []
+    for number in sorted(d.state.in_flight.get(topic, ())) if throttled else ():
+        partition = d.state.partitions[topic][number]
+        followers += [f"{number}:{r}" for r in partition.adding]
+        if partition.adding and not partition.under_replicated:
+            leaders += [f"{number}:{r}" for r in partition.current]
+    changed = _lease(d, ResourceType.TOPIC, topic, LEADER_REPLICAS, ",".join(leaders))
+    changed |= _lease(d, ResourceType.TOPIC, topic, FOLLOWER_REPLICAS, ",".join(followers))
+    if changed and topic in d.state.topics:
+        d.emit(ConfigsChanged(ResourceType.TOPIC, topic))
+
+
+def _throttle_broker(d: Decision, broker: int, rate: int | None) -> None:
+    changed = [_lease(d, ResourceType.BROKER, str(broker), key, str(rate or "")) for key in RATES]
+    if any(changed):
+        d.emit(ConfigsChanged(ResourceType.BROKER, str(broker)))
+
+
+def _lease(d: Decision, resource: ResourceType, name: str, config: str, wanted: str) -> bool:
+    """Set the config to what we want, or give it back when that is nothing; True when it changed."""
+    state = d.state
+    key = (resource, name, config)
+    lease = state.leases.get(key)
+    now = state.config(resource, name, config)
+    if lease is not None and now != lease.ours:
+        d.delete(Lease, key)
+        lease = None
+    if not wanted:
+        if lease is not None:
+            _give_back(d, lease)
+        return lease is not None
+    found = now if lease is None else lease.found
+    if config in RATES and found is not None:
+        return False
+    ours = _union(found, wanted) if config not in RATES else wanted
+    if lease is not None and lease.ours == ours:
+        return False
+    d.put(Lease(resource, name, config, ours, found))
+    d.put(Config(resource, name, config, ours))
+    return True
+
+
+def _give_back(d: Decision, lease: Lease) -> None:
+    d.delete(Lease, lease.key)
+    if lease.found is not None:
+        d.put(Config(lease.resource, lease.name, lease.config, lease.found))
+    else:
+        d.delete(Config, lease.key)
+
+
+def _union(found: str | None, ours: str) -> str:
+    """The list that was there, then what it lacks."""
+    if not found:
+        return ours
+    if found == "*":
+        return found
+    there = found.split(",")
+    return ",".join(there + [each for each in ours.split(",") if each not in there])

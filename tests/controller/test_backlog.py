@@ -1,0 +1,109 @@
+from controller.backlog import Backlog, Rank
+from controller.limits import Cost, Kind, Limits, Place
+from controller.model import TopicPartition
+from tests.builders import key
+
+UNLIMITED = Limits()
+NORMAL = Rank(0, True, True)
+INTO_4 = Cost((4,), 1, False)
+INTO_5 = Cost((5,), 2, False)
+
+
+def waiting(*steps: tuple[str, Cost], limits: Limits = UNLIMITED) -> Backlog:
+    backlog = Backlog()
+    backlog.change_limits(limits)
+    for name, cost in steps:
+        backlog.add(key(name), NORMAL, cost)
+    return backlog
+
+
+def started(backlog: Backlog) -> list[str]:
+    """Start all that has room."""
+    names = []
+    for step, cost in backlog.candidates():
+        if step is not None:
+            backlog.charge(step, cost)
+            names.append(str(step))
+    return names
+
+
+def test_steps_start_in_order() -> None:
+    assert started(waiting(("a-0", INTO_4), ("a-1", INTO_4), ("a-2", INTO_4))) == ["a-0", "a-1", "a-2"]
+
+
+def test_brokers_take_turns() -> None:
+    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), ("b-0", INTO_5))
+    assert started(backlog) == ["a-0", "b-0", "a-1"]
+
+
+def test_a_smaller_rank_goes_first() -> None:
+    backlog = waiting(("a-0", INTO_4))
+    backlog.add(key("urgent-0"), Rank(-5, True, True), INTO_4)
+    backlog.add(key("broken-0"), Rank(0, False, True), INTO_4)
+    assert started(backlog) == ["urgent-0", "broken-0", "a-0"]
+
+
+def test_an_exhausted_broker_holds_up_only_its_own_steps() -> None:
+    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), ("b-0", INTO_5), limits=Limits(per_broker=1))
+    assert started(backlog) == ["a-0", "b-0"]
+    assert backlog.blocker(NORMAL, INTO_4) == Place(Kind.INCOMING, 4)
+
+
+def test_a_step_that_ends_makes_room_for_the_next() -> None:
+    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), limits=Limits(partitions=1))
+    assert started(backlog) == ["a-0"]
+    backlog.release(key("a-0"))
+    assert started(backlog) == ["a-1"]
+
+
+def test_a_higher_limit_lets_more_start_at_once() -> None:
+    backlog = waiting(*[(f"a-{n}", INTO_4) for n in range(9)], limits=Limits(partitions=2))
+    started(backlog)
+    backlog.change_limits(Limits(partitions=5))
+    assert len(started(backlog)) == 3
+    assert backlog.in_flight() == 5
+
+
+def test_a_lower_limit_leaves_what_is_in_flight() -> None:
+    backlog = waiting(*[(f"a-{n}", INTO_4) for n in range(9)], limits=Limits(partitions=5))
+    started(backlog)
+    backlog.change_limits(Limits(partitions=2))
+    backlog.release(key("a-0"))
+    assert started(backlog) == []
+    assert backlog.in_flight() == 4
+
+
+def test_a_big_step_is_not_overtaken_for_ever() -> None:
+    both = Cost((4, 5), 3, False)
+    backlog = waiting(("a-0", INTO_4), ("big-0", both), ("a-1", INTO_4), limits=Limits(replicas=2))
+    assert started(backlog) == ["a-0", "a-1"]
+    backlog.release(key("a-0"))
+    assert started(backlog) == []
+    backlog.release(key("a-1"))
+    assert started(backlog) == ["big-0"]
+
+
+def test_looking_costs_the_same_however_many_wait() -> None:
+    backlog = waiting(*[(f"a-{n}", INTO_4) for n in range(5_000)], limits=Limits(partitions=1))
+    started(backlog)
+    backlog.release(key("a-0"))
+    looks = 0
+    for step, cost in backlog.candidates():
+        looks += 1
+        if step is not None:
+            backlog.charge(step, cost)
+    assert looks <= 3
+
+
+def test_it_is_idle_when_nothing_has_room() -> None:
+    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), limits=Limits(partitions=1))
+    assert not backlog.idle
+    started(backlog)
+    assert backlog.idle
+
+
+def test_a_step_is_charged_once() -> None:
+    backlog = waiting()
+    backlog.charge(TopicPartition("a", 0), INTO_4)
+    backlog.charge(TopicPartition("a", 0), INTO_5)
+    assert backlog.usage.brokers() == {2, 5}

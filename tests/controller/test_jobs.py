@@ -1,0 +1,174 @@
+from controller.errors import Error
+from controller.events import Pause, Prioritize, Prune, RollBackJob
+from controller.model import Ending, JobKind
+from tests.builders import World, key, partition
+
+
+def three(**limits: int) -> World:
+    names = ("foo-0", "foo-1", "foo-2")
+    return World().having(*(partition(name, [1, 2, 3]) for name in names)).limited(**limits)
+
+
+def roll_back(world: World, job: int) -> tuple[int, dict[str, str]]:
+    reply = world.do(RollBackJob(job)).reply
+    return reply.job, {str(name): why for name, why in reply.skipped}
+
+
+def test_an_accepted_request_is_a_job() -> None:
+    world = three()
+    world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]}, principal="User:ann", client_id="tool")
+    job = world.state.jobs[1]
+    assert (job.kind, job.total, job.principal, job.client_id) == (JobKind.PLAN, 2, "User:ann", "tool")
+    assert (job.created_ms, job.ended_ms) == (1_000, 0)
+
+
+def test_a_request_that_orders_nothing_is_none() -> None:
+    world = three()
+    world.alter({"foo-0": [1, 2, 3], "nope-0": [1]})
+    assert world.state.jobs == {}
+
+
+def test_a_job_ends_with_its_last_partition() -> None:
+    world = three()
+    world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
+    world.isr("foo-0", [1, 2, 3, 4, 5, 6])
+    assert world.state.jobs[1].ended_ms == 0
+    world.now_ms = 2_000
+    world.settle()
+    assert world.state.jobs[1].ended_ms == 2_000
+
+
+def test_a_job_of_reorders_ends_at_once() -> None:
+    world = three()
+    world.alter({"foo-0": [3, 2, 1]})
+    assert world.state.jobs[1].ended_ms == 1_000
+
+
+def test_a_partition_belongs_to_the_newest_job() -> None:
+    world = three()
+    world.alter({"foo-0": [4, 5, 6]})
+    world.alter({"foo-0": [4, 5, 3]})
+    assert world.state.finished[1][key("foo-0")].ending is Ending.TAKEN
+    assert world.state.finished[1][key("foo-0")].taken_by == 2
+    assert world.state.jobs[1].ended_ms
+
+
+def test_a_whole_job_goes_back_with_what_it_finished() -> None:
+    world = three()
+    world.alter({"foo-0": [6, 5, 4], "foo-1": [2, 3, 4]})
+    world.isr("foo-0", [1, 2, 3, 4, 5, 6])
+    assert roll_back(world, 1) == (2, {})
+    world.settle()
+    assert [world.replicas(name) for name in ("foo-0", "foo-1")] == [(1, 2, 3), (1, 2, 3)]
+    assert world.state.open == {}
+
+
+def test_a_roll_back_begins_with_what_was_finished_last() -> None:
+    world = three(partitions=1)
+    world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
+    world.settle()
+    roll_back(world, 1)
+    assert world.moving() == ["foo-1"]
+
+
+def test_a_roll_back_keeps_the_limits() -> None:
+    world = three(partitions=1)
+    world.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1", "foo-2")})
+    world.settle()
+    roll_back(world, 1)
+    while world.state.in_flight:
+        assert len(world.moving()) == 1
+        world.catch_up()
+    assert world.replicas("foo-2") == (1, 2, 3)
+
+
+def test_partitions_that_a_later_job_took_are_skipped_and_named() -> None:
+    world = three()
+    world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
+    world.alter({"foo-0": [1, 5, 6]})
+    job, skipped = roll_back(world, 1)
+    assert (job, skipped) == (3, {"foo-0": "job 2 took it over"})
+    assert world.settle().replicas("foo-0") == (1, 5, 6)
+
+
+def test_partitions_that_were_changed_since_are_skipped() -> None:
+    world = three()
+    world.alter({"foo-0": [4, 5, 6]})
+    world.settle().alter({"foo-0": [4, 5]})
+    assert roll_back(world, 1) == (
+        0,
+        {"foo-0": "its replicas are [4, 5], not the [4, 5, 6] that the job left"},
+    )
+
+
+def test_a_roll_back_can_be_rolled_back() -> None:
+    world = three()
+    world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
+    world.isr("foo-0", [1, 2, 3, 4, 5, 6])
+    roll_back(world, 1)
+    roll_back(world.settle(), 2)
+    world.settle()
+    assert [world.replicas(name) for name in ("foo-0", "foo-1")] == [(4, 5, 6), (4, 5, 6)]
+
+
+def test_an_unknown_job_is_refused_by_name() -> None:
+    outcome = three().do(RollBackJob(7)).reply.outcome
+    assert outcome.error is Error.RESOURCE_NOT_FOUND
+    assert "no job 7" in outcome.message
+
+
+def test_a_paused_job_finishes_its_steps_and_starts_none() -> None:
+    world = three(partitions=1)
+    world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
+    world.do(Pause(1, True))
+    world.settle()
+    assert (world.replicas("foo-0"), world.replicas("foo-1")) == ((4, 5, 6), (1, 2, 3))
+    world.do(Pause(1, False))
+    assert world.settle().replicas("foo-1") == (4, 5, 6)
+
+
+def test_another_job_runs_while_one_is_paused() -> None:
+    world = three(partitions=1)
+    world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
+    world.do(Pause(1, True))
+    world.alter({"foo-2": [4, 5, 6]})
+    assert world.settle().replicas("foo-2") == (4, 5, 6)
+
+
+def test_everything_can_be_paused_and_stays_so_after_a_restart() -> None:
+    world = three()
+    world.do(Pause(None, True))
+    world.alter({"foo-0": [4, 5, 6]})
+    again = world.restarted()
+    assert again.moving() == []
+    again.do(Pause(None, False))
+    assert again.moving() == ["foo-0"]
+
+
+def test_a_higher_priority_starts_first() -> None:
+    world = three(partitions=1)
+    world.alter({"foo-0": [4, 5, 6]})
+    world.alter({"foo-1": [4, 5, 6]})
+    world.alter({"foo-2": [4, 5, 6]})
+    world.do(Prioritize(3, 10))
+    world.catch_up()
+    assert world.moving() == ["foo-2"]
+
+
+def test_jobs_are_forgotten_by_age() -> None:
+    world = three()
+    world.alter({"foo-0": [3, 2, 1]})
+    world.now_ms = 5_000
+    world.alter({"foo-1": [3, 2, 1]})
+    world.do(Prune(ended_before_ms=5_000, keep=100))
+    assert list(world.state.jobs) == [2]
+    assert list(world.state.finished) == [2]
+
+
+def test_jobs_are_forgotten_by_number_but_the_newest_stays() -> None:
+    world = three()
+    for replicas in ([3, 2, 1], [2, 1, 3], [1, 2, 3]):
+        world.alter({"foo-0": replicas})
+    world.do(Prune(ended_before_ms=0, keep=0))
+    assert list(world.state.jobs) == [3]
+    assert world.restarted().state.last_job == 3

@@ -1,0 +1,101 @@
+from collections.abc import Mapping, Sequence
+
+from controller.errors import Error, Outcome
+from controller.events import AlterRow, AlterTopic, DeleteTopics, Queue
+from controller.queue import waiting_entries
+from tests.builders import World, key, outcomes, partition
+
+
+def two(**limits: int) -> World:
+    return World().having(partition("foo-0", [1, 2, 3]), partition("foo-1", [1, 2, 3])).limited(**limits)
+
+
+def queue(world: World, rows: Mapping[str, Sequence[int]], append: bool = False) -> dict[str, Outcome]:
+    topics = [
+        AlterTopic(key(name).topic, [AlterRow(key(name).partition, tuple(r))]) for name, r in rows.items()
+    ]
+    return outcomes(world.do(Queue(topics, append)).reply)
+
+
+def queued(world: World) -> list[str]:
+    return sorted(str(name) for name in waiting_entries(world.state))
+
+
+def test_a_queued_plan_waits_behind_what_runs() -> None:
+    world = two(partitions=1)
+    world.alter({"foo-0": [4, 5, 6]})
+    assert queue(world, {"foo-1": [4, 5, 6]})["foo-1"].ok
+    assert (world.moving(), queued(world)) == (["foo-0"], ["foo-1"])
+    world.catch_up()
+    assert (world.moving(), queued(world)) == (["foo-1"], [])
+
+
+def test_a_later_plan_goes_before_what_is_queued() -> None:
+    world = two(partitions=1).having(partition("foo-2", [1, 2, 3]))
+    world.alter({"foo-0": [4, 5, 6]})
+    queue(world, {"foo-1": [4, 5, 6]})
+    world.alter({"foo-2": [4, 5, 6]})
+    world.catch_up()
+    assert world.moving() == ["foo-2"]
+
+
+def test_what_moves_is_rolled_back_and_then_started_anew() -> None:
+    world = two()
+    world.alter({"foo-0": [4, 5, 6]})
+    queue(world, {"foo-0": [1, 2, 5]})
+    assert sorted(world.dropped("foo-0")) == [4, 5, 6]
+    assert world[("foo-0")].adding == (5,)
+    assert world.settle().replicas("foo-0") == (1, 2, 5)
+
+
+def test_a_rolled_back_step_under_limits_comes_first() -> None:
+    world = two(per_partition=1)
+    world.alter({"foo-0": [4, 5, 6]})
+    for _ in range(2):
+        world.catch_up()
+    queue(world, {"foo-0": [6, 2, 3]})
+    assert queued(world) == ["foo-0"]
+    assert world.settle().replicas("foo-0") == (6, 2, 3)
+    assert world.state.jobs[2].ended_ms
+
+
+def test_another_queued_plan_is_refused_while_entries_wait() -> None:
+    world = two(partitions=1)
+    world.alter({"foo-0": [4, 5, 6]})
+    queue(world, {"foo-1": [4, 5, 6]})
+    assert queue(world, {"foo-1": [4, 5, 2]})["foo-1"].error is Error.REASSIGNMENT_IN_PROGRESS
+    assert queue(world, {"foo-1": [4, 5, 2]}, append=True)["foo-1"].ok
+
+
+def test_a_bad_row_spoils_no_other() -> None:
+    world = two()
+    answers = queue(world, {"foo-0": [9], "foo-1": [4, 5, 6], "nope-0": [1]})
+    assert [outcome.error for outcome in answers.values()] == [39, 0, 3]
+
+
+def test_a_refused_roll_back_queues_nothing() -> None:
+    world = two()
+    world.alter({"foo-0": [4, 5, 6]})
+    world.isr("foo-0", [1, 4])
+    world.stop(1)
+    assert queue(world, {"foo-0": [1, 2, 5]})["foo-0"].error is Error.INVALID_REPLICA_ASSIGNMENT
+    assert (queued(world), world.state.open) == ([], {1: 1})
+
+
+def test_the_queue_survives_a_restart() -> None:
+    world = two(per_partition=1, partitions=1)
+    world.alter({"foo-0": [4, 5, 6]})
+    world.catch_up()
+    world.catch_up()
+    queue(world, {"foo-0": [6, 2, 3], "foo-1": [4, 5, 6]})
+    again = world.restarted().settle()
+    assert (again.replicas("foo-0"), again.replicas("foo-1")) == ((6, 2, 3), (4, 5, 6))
+
+
+def test_a_deleted_topic_leaves_the_queue() -> None:
+    world = two(partitions=1)
+    world.alter({"foo-0": [4, 5, 6]})
+    queue(world, {"foo-1": [4, 5, 6]})
+    world.do(DeleteTopics(["foo"]))
+    world.settle()
+    assert (queued(world), world.state.topics) == ([], {})

@@ -1,0 +1,150 @@
+"""Big and small plans together, in virtual time: limits hold at every instant, places stay filled, all arrive."""
+
+import heapq
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controller.decision import Decision
+from controller.effects import Wake
+from controller.events import (
+    AlterPartition,
+    AlterReassignments,
+    AlterRow,
+    AlterTopic,
+    Continue,
+    Event,
+    IsrChange,
+)
+from controller.limits import Kind, Limits, Place
+from controller.machine import decide
+from controller.model import Partition, Replicas
+from controller.state import State
+from tests.builders import World, key, partition
+
+BROKERS = range(1, 13)
+
+
+class Simulation:
+    """Plans on a World whose replicas take a random time to get in sync; every event is an instant."""
+
+    def __init__(self, limits: Limits, seed: int) -> None:
+        world = World(BROKERS).limited(**limits._asdict())
+        self.state: State = world.state
+        self.limits = limits
+        self.random = random.Random(seed)
+        self.now = 0.0
+        self.arrivals: list[tuple[float, str]] = []
+        self.known: set[str] = set()
+        self.targets: dict[str, Replicas] = {}
+        self.filled = self.observed = 0.0
+
+    def submit(self, name: str, size: int) -> None:
+        """A plan that moves each partition of a new topic to random brokers."""
+        rows = []
+        world = World(())
+        world.state = self.state
+        made = []
+        for number in range(size):
+            made.append(partition(f"{name}-{number}", self.random.sample(BROKERS, 3)))
+            target = tuple(self.random.sample(BROKERS, 3))
+            self.targets[f"{name}-{number}"] = target
+            rows.append(AlterRow(number, target))
+        world.having(*made)
+        self.decide(AlterReassignments([AlterTopic(name, rows)]))
+
+    def decide(self, event: Event) -> None:
+        """Decide it and what follows, then look at the limits."""
+        events = [event]
+        while events:
+            d = Decision(self.state)
+            for _ in decide(d, events.pop()):
+                pass
+            if any(isinstance(effect, Wake) for effect in d.effects):
+                events.append(Continue())
+            self.check()
+        for topic, numbers in self.state.in_flight.items():
+            for number in numbers - {key(n).partition for n in self.known if key(n).topic == topic}:
+                self.known.add(f"{topic}-{number}")
+                heapq.heappush(self.arrivals, (self.now + self.random.random() * 10, f"{topic}-{number}"))
+
+    def step(self) -> None:
+        """The next replicas get in sync."""
+        when, name = heapq.heappop(self.arrivals)
+        self._account(when - self.now)
+        self.now = when
+        self.known.discard(name)
+        now = self.state.partitions[key(name).topic][key(name).partition]
+        change = IsrChange(now.topic, now.partition, now.leader_epoch, now.replicas, now.partition_epoch)
+        self.decide(AlterPartition(now.leader, -1, [change]))
+
+    def check(self) -> None:
+        """Count what is in flight from the partitions themselves."""
+        flying = [self.state.partitions[t][n] for t, ns in self.state.in_flight.items() for n in ns]
+        movements = [p for p in flying if p.adding]
+        assert len(movements) <= self.limits.partitions
+        incoming = Counter(broker for p in movements for broker in p.adding)
+        assert max(incoming.values(), default=0) <= self.limits.per_broker
+        adding = [len(p.adding) for p in movements]
+        assert sum(adding) <= self.limits.replicas
+        assert max(adding, default=0) <= self.limits.per_partition
+        outgoing = Counter[int]()
+        for p in movements:
+            outgoing[p.leader] += len(p.adding)
+        assert all(outgoing[b] <= max(self.limits.per_broker, largest(movements, b)) for b in outgoing)
+
+    def _account(self, seconds: float) -> None:
+        if sum(not p.moving for p in self.reassigning()) > 20 * self.limits.partitions:
+            self.observed += seconds
+            self.filled += (
+                seconds * self.state.backlog.usage.taken(Place(Kind.PARTITIONS)) / self.limits.partitions
+            )
+
+    def reassigning(self) -> list[Partition]:
+        """The partitions that are on their way."""
+        return [self.state.partitions[k.topic][k.partition] for k in self.state.reassignments]
+
+
+def largest(movements: list[Partition], broker: int) -> int:
+    """The largest step that the broker feeds: alone, it may exceed the limit."""
+    return max(len(p.adding) for p in movements if p.leader == broker)
+
+
+limits = st.builds(
+    Limits,
+    per_partition=st.integers(1, 3),
+    partitions=st.integers(1, 30),
+    leaders=st.integers(1, 10),
+    replicas=st.integers(3, 40),
+    per_broker=st.integers(1, 6),
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(limits, st.integers(0, 2**32), st.lists(st.integers(1, 30), min_size=1, max_size=6))
+def test_limits_hold_and_everything_arrives(limits: Limits, seed: int, sizes: list[int]) -> None:
+    simulation = Simulation(limits, seed)
+    for number, size in enumerate(sizes):
+        simulation.submit(f"plan{number}", size)
+        for _ in range(min(5, len(simulation.arrivals))):
+            simulation.step()
+    while simulation.arrivals:
+        simulation.step()
+    assert not simulation.state.reassignments
+    for name, target in simulation.targets.items():
+        assert simulation.state.partitions[key(name).topic][key(name).partition].replicas == target
+
+
+@pytest.mark.parametrize("per_broker", [8, 2_147_483_647])
+def test_places_stay_filled_while_enough_is_ready(per_broker: int) -> None:
+    simulation = Simulation(Limits(per_partition=1, partitions=20, per_broker=per_broker), seed=7)
+    simulation.submit("big", 600)
+    for number in range(20):
+        simulation.submit(f"small{number}", 5)
+    while simulation.arrivals:
+        simulation.step()
+    assert simulation.filled / simulation.observed >= 0.95
+    assert not simulation.state.reassignments
