@@ -131,6 +131,17 @@ class Reassignment(NamedTuple):
         """What the record is stored under."""
         return TopicPartition(self.topic, self.partition)
 
+    def current_of(self, partition: Partition) -> Replicas:
+        """`Partition.current` in the order that the list had before the step in flight, which `partition` forgot."""
+        current = partition.current
+        if not partition.moving:
+            return current
+        if set(current) == set(self.original):
+            return self.original
+        rest = [r for r in self.original if r in current and r not in self.target]
+        known = [r for r in self.target if r in current] + rest
+        return tuple(known + [r for r in current if r not in known])
+
     @property
     def rolling_back(self) -> bool:
         """It goes back to where it began (KIP-236)."""

@@ -60,7 +60,8 @@ def redirect(d: Decision, partition: Partition, wanted: Reassignment, order: Ord
     """A new order while a step is in flight turns that step; what only the old order added is dropped."""
     if order.target == wanted.target:
         return DONE
-    following = _following(d.state, partition, order.target) or partition.current
+    current = wanted.current_of(partition)
+    following = _following(d.state, partition, current, order.target) or current
     return _turn(d, partition, wanted, order, following)
 
 
@@ -76,13 +77,13 @@ def roll_back(d: Decision, partition: Partition, wanted: Reassignment, order: Or
     back = Order(wanted.original, order.job or wanted.job)
     if not partition.moving:
         return retarget(d, partition, wanted, back)
-    undone = back.target if set(partition.current) == set(back.target) else partition.current
+    undone = wanted.current_of(partition)
     return _turn(d, partition, wanted, back, undone)
 
 
 def stall(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     """The step in flight gets nowhere: undo it, so that it holds no place, and line it up again."""
-    return _turn(d, partition, wanted, Order(wanted.target, wanted.job), partition.current)
+    return _turn(d, partition, wanted, Order(wanted.target, wanted.job), wanted.current_of(partition))
 
 
 def start(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
@@ -161,7 +162,7 @@ def line_up(d: Decision, partition: Partition) -> None:
 def plan_step(state: State, partition: Partition, wanted: Reassignment) -> Plan:
     """The next step of a partition that has none in flight."""
     target = wanted.target
-    following = _following(state, partition, target)
+    following = _following(state, partition, partition.current, target)
     cost = cost_of(partition, following or partition.replicas, target)
     job = state.jobs.get(wanted.job)
     healthy = partition.leader != NO_LEADER and partition.key not in state.under_replicated
@@ -189,10 +190,10 @@ def _begin(d: Decision, partition: Partition, following: Replicas, wanted: Reass
         charge(d.state, after, wanted)
 
 
-def _following(state: State, partition: Partition, target: Replicas) -> Replicas | None:
+def _following(state: State, partition: Partition, current: Replicas, target: Replicas) -> Replicas | None:
     """The next step from the last completed one."""
     return next_step(
-        partition.current,
+        current,
         target,
         isr=partition.isr,
         live=state.live,

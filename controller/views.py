@@ -36,7 +36,7 @@ def ongoing(state: State, topics: Mapping[str, Iterable[int] | None] | None = No
 
 def describe(wanted: Reassignment, partition: Partition) -> Ongoing:
     """The row of one reassignment (docs/how-it-works.md, Listing)."""
-    current, target = partition.current, wanted.target
+    current, target = wanted.current_of(partition), wanted.target
     removing = tuple(r for r in current if r not in target)
     return Ongoing(
         wanted.topic,

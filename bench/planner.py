@@ -1,0 +1,144 @@
+"""The planner, inline and on Spark: `python -m bench.planner [--partitions N] [--brokers N] [--rows N]`.
+
+Every partition goes to three other brokers; wall seconds on local[2], the best of several runs once Spark is warm. First
+a number of random partitions, with offline brokers and lagging replicas, has to come out the same in Spark and in
+Python; `--rows 0` leaves that out.
+"""
+
+import argparse
+import random
+import sys
+from collections.abc import Callable
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from planner.limits import Limits
+from planner.plan import make_plan, moves_of
+from planner.schedule import Move
+from planner.snapshot import Broker, Partition, Snapshot
+from planner.spark import MOVES, moves_frame, next_steps, running, schedule_of
+from planner.steps import UNLIMITED, next_step
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REPLICAS = 3
+SIZE = 10**9
+LIMITS = Limits(per_partition=1, partitions=200, leaders=50, per_broker=20)
+BANDWIDTH = 100 * 1024 * 1024
+
+NEXT_STEP_SECONDS, PLAN_SECONDS, INLINE_MICROSECONDS = 5.0, 60.0, 10.0
+
+
+def cluster(partitions: int, brokers: int) -> Snapshot:
+    """All live and in sync, spread by turns."""
+    lists = [tuple((number + each) % brokers for each in range(REPLICAS)) for number in range(partitions)]
+    rows = (
+        Partition(f"topic-{number // 100}", number % 100, replicas, replicas, replicas[0], SIZE, 2)
+        for number, replicas in enumerate(lists)
+    )
+    return Snapshot({each: Broker(each) for each in range(brokers)}, {row[:2]: row for row in rows})
+
+
+def random_moves(count: int, rng: random.Random) -> list[Move]:
+    """Any two lists, any ISR, any min ISR, any leader."""
+    moves = []
+    for _ in range(count):
+        current, target = (tuple(rng.sample(range(12), rng.randint(1, 6))) for _ in range(2))
+        isr = tuple(broker for broker in current if rng.random() < 0.8)
+        moves.append(Move("orders", 0, current, target, isr, rng.choice(current), rng.randint(1, 4)))
+    return moves
+
+
+def differing(spark: "SparkSession", count: int) -> int:
+    """How many of `count` random partitions have another next step in Spark than in Python."""
+    rng = random.Random(435)
+    moves = random_moves(count, rng)
+    offline = [[broker for broker in range(12) if rng.random() < 0.15] for _ in moves]
+    limits = [rng.choice((1, 2, 3, UNLIMITED)) for _ in moves]
+    own = {"id": range(count), "offline": pa.array(offline, pa.list_(pa.int32())), "max_step": limits}
+    frame = (
+        moves_frame(spark, moves, ())
+        .drop("offline", "max_step")
+        .join(spark.createDataFrame(pa.table(own)), "id")
+    )
+    steps = next_steps(frame.select(*MOVES)).toArrow().sort_by("id")["next"].to_pylist()
+    expected = (
+        next_step(
+            move.current,
+            move.target,
+            isr=move.isr,
+            live={*range(12)}.difference(gone),
+            leader=move.leader,
+            min_isr=move.min_isr,
+            limit=limit,
+        )
+        for move, gone, limit in zip(moves, offline, limits, strict=True)
+    )
+    return sum((each and list(each)) != step for each, step in zip(expected, steps, strict=True))
+
+
+def best(runs: int, work: Callable[[], object]) -> float:
+    """Wall seconds of the fastest run."""
+    seconds = []
+    for _ in range(runs):
+        start = perf_counter()
+        work()
+        seconds.append(perf_counter() - start)
+    return min(seconds)
+
+
+def inline_microseconds(moves: list[Move], brokers: int) -> float:
+    """Per step, over all partitions."""
+    live = set(range(brokers))
+
+    def work() -> None:
+        for _, _, current, target, isr, leader, min_isr, _ in moves:
+            next_step(current, target, isr=isr, live=live, leader=leader, min_isr=min_isr, limit=1)
+
+    return best(3, work) / len(moves) * 1e6
+
+
+def report(name: str, value: float, unit: str, target: float) -> bool:
+    """Print one line; whether the target is kept."""
+    kept = value <= target
+    print(f"{name:44} {value:8.2f} {unit:3} (at most {target:g}){'' if kept else '  MISSED'}", flush=True)
+    return kept
+
+
+def main() -> int:
+    """Print the numbers; 1 where Spark and Python differ or a target is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    for name, default in {"--partitions": 1_000_000, "--brokers": 100, "--rows": 100_000}.items():
+        parser.add_argument(name, type=int, default=default)
+    options = parser.parse_args()
+    snapshot = cluster(options.partitions, options.brokers)
+    shift = 3 * REPLICAS
+    targets = [
+        (key, tuple((broker + shift) % options.brokers for broker in partition.replicas))
+        for key, partition in snapshot.partitions.items()
+    ]
+    moves = moves_of(targets, snapshot)
+    kept = [
+        report(
+            "inline, one step",
+            inline_microseconds(moves[:50_000], options.brokers),
+            "µs",
+            INLINE_MICROSECONDS,
+        )
+    ]
+    with running("local[2]") as spark:
+        different = differing(spark, options.rows) if options.rows else 0
+        print(f"{f'{options.rows:,} random next steps that differ':44} {different:8}", flush=True)
+        frame = moves_frame(spark, moves, (), LIMITS.step).localCheckpoint()
+        to_arrow: Any = next_steps(frame).select("id", "next").toArrow
+        kept.append(report("next step of all, to Arrow, warm", best(3, to_arrow), "s", NEXT_STEP_SECONDS))
+        whole = best(1, lambda: make_plan(moves, snapshot, LIMITS, BANDWIDTH, schedule_of(spark)))
+        kept.append(report("whole plan with waves and forecast", whole, "s", PLAN_SECONDS))
+    return int(different > 0 or not all(kept))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
