@@ -44,6 +44,8 @@ def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
 def broker_started(d: Decision, event: BrokerStarted) -> Iterator[None]:
     """Tell the broker what it holds, elect leaders where it makes that possible, and retry what waits."""
     state = d.state
+    if event.broker.id in state.live:
+        yield from broker_stopped(d, BrokerStopped(event.broker.id))
     d.reply = _register(d, event.broker)
     d.emit(BrokerJoined(event.broker.id))
     offline = [state.partitions[key.topic][key.partition] for key in sorted(state.offline)]

@@ -121,10 +121,14 @@ _TOPIC = [
     _throttled("leader"),
     _throttled("follower"),
     _long(
-        "embedded.partition.bytes", 0, "Embedded cluster: bytes that a partition of the topic begins with."
+        "embedded.partition.bytes",
+        0,
+        "Embedded cluster: bytes that a partition of the topic begins with; unset, the server's own setting.",
     ),
     _long(
-        "embedded.produce.bytes.per.second", 0, "Embedded cluster: bytes written to a partition in a second."
+        "embedded.produce.bytes.per.second",
+        0,
+        "Embedded cluster: bytes written to a partition in a second; unset, the server's own.",
     ),
     ConfigKey(
         "cleanup.policy", ConfigType.LIST, "delete", "How old data goes.", some_of("delete", "compact", "")

@@ -53,7 +53,7 @@ def _check(state: State, partition: Partition | None, broker: int, change: IsrCh
         return Error.UNKNOWN_TOPIC_OR_PARTITION
     if change.leader_epoch < partition.leader_epoch:
         return Error.FENCED_LEADER_EPOCH
-    if change.leader_epoch > partition.leader_epoch:
+    if change.leader_epoch > partition.leader_epoch or change.partition_epoch > partition.partition_epoch:
         return Error.NOT_CONTROLLER
     if partition.leader != broker:
         return Error.INVALID_REQUEST

@@ -34,6 +34,8 @@ CLUSTER_DEFAULT = ""
 
 K = TypeVar("K")
 
+Handler = Callable[[Any], None]
+
 
 class State:
     """Records by key, and counters over them."""
@@ -65,6 +67,8 @@ class State:
         """The rate that the leases were made for."""
         self.in_flight: dict[str, set[int]] = {}
         """By topic, partitions with a step in flight."""
+        self.adding = 0
+        """Replicas that steps in flight are adding (KIP-352's ReassignedCount)."""
         self.touched: set[str] = set()
         """Topics in which that changed, or a replica in it, since the leases were adjusted."""
         self.moving: dict[str, int] = {}
@@ -86,7 +90,10 @@ class State:
         """Grows when what ListPartitionReassignments shows may have changed; a key for caches."""
         self.metadata_revision = 0
         """Grows when what Metadata shows may have changed; a key for caches."""
-        self._put: dict[type, Callable[[Any], None]] = {
+        self._put, self._delete = self._by_kind()
+
+    def _by_kind(self) -> tuple[dict[type, Handler], dict[type, Handler]]:
+        put: dict[type, Handler] = {
             ControllerEpoch: self._put_epoch,
             Broker: self._put_broker,
             Topic: self._put_topic,
@@ -99,7 +106,7 @@ class State:
             Paused: self._put_paused,
             Lease: self._put_lease,
         }
-        self._delete: dict[type, Callable[[Any], None]] = {
+        delete: dict[type, Handler] = {
             Broker: self._delete_broker,
             Topic: self._delete_topic,
             Partition: self._delete_partition,
@@ -110,6 +117,7 @@ class State:
             Pending: self._delete_pending,
             Lease: self._delete_lease,
         }
+        return put, delete
 
     def apply(self, changes: Iterable[Change]) -> None:
         """Take in records that are durable already, as at start."""
@@ -179,17 +187,19 @@ class State:
 
     def _put_partition(self, record: Partition) -> None:
         partitions = self.partitions[record.topic]
-        self._note_flight(record)
+        self._note_flight(record, self.partition(record.topic, record.partition))
         if record.partition == len(partitions):
             partitions.append(record)
         else:
             partitions[record.partition] = record
         self.metadata_revision += 1
-        self.reassigning_revision += 1
+        if record.topic in self.moving:
+            self.reassigning_revision += 1
         _toggle(self.offline, record, record.leader == NO_LEADER)
         _toggle(self.under_replicated, record, record.isr != record.replicas and record.under_replicated)
 
-    def _note_flight(self, record: Partition) -> None:
+    def _note_flight(self, record: Partition, before: Partition | None) -> None:
+        self.adding += len(record.adding) - (len(before.adding) if before is not None else 0)
         flying = self.in_flight.get(record.topic)
         if record.moving:
             if flying is None:

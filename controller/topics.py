@@ -4,6 +4,7 @@ A topic with moving partitions is deleted when they have stopped, as Kafka's Zoo
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -33,11 +34,11 @@ _LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 def create_topics(d: Decision, event: CreateTopics) -> Iterator[None]:
     """Create each topic on its own; reply with one row a topic."""
     created: list[CreatedTopic] = []
-    names = [topic.name for topic in event.topics]
+    names = Counter(topic.name for topic in event.topics)
     for topic in event.topics:
         layout: list[Replicas] = []
         outcome = _check_topic(d.state, topic)
-        if names.count(topic.name) > 1:
+        if names[topic.name] > 1:
             outcome = Outcome(Error.INVALID_REQUEST, "Duplicate topic name.")
         if outcome.ok:
             outcome, layout = _layout(d.state, topic)

@@ -74,7 +74,7 @@ def counts(state: State) -> Counts:
         under_min_isr=sum(size < floor for size, floor in floors),
         at_min_isr=sum(size == floor for size, floor in floors),
         reassigning=len(state.reassignments),
-        reassigned_replicas=sum(len(state.partitions[t][p].adding) for t, p in state.reassignments),
+        reassigned_replicas=state.adding,
     )
 
 

@@ -23,7 +23,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+# The steps compile to methods that Java would otherwise only interpret, which takes four times as long.
+JAVA_OPTIONS = "-XX:-DontCompileHugeMethods"
+
 SETTINGS = {
+    "spark.driver.extraJavaOptions": JAVA_OPTIONS,
+    "spark.executor.extraJavaOptions": JAVA_OPTIONS,
     "spark.driver.memory": "4g",
     "spark.log.level": "ERROR",
     "spark.sql.shuffle.partitions": "8",
