@@ -24,7 +24,6 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
         return
     job = open_job(d, JobKind.PLAN, event.principal, event.client_id)
     answers = []
-    taken = 0
     for topic, requested in topics:
         outcomes: list[tuple[int, Outcome]] = []
         answers.append(TopicOutcomes(topic, outcomes))
@@ -32,8 +31,8 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
             outcomes.append((-1, _no_topic(topic)))
         for row in _moving_rows(d, topic) if requested is None else requested:
             outcomes.append((row.partition, _alter(d, topic, row, job, event)))
-            taken += 1
-            if taken % ROWS_PER_SLICE == 0:
+            d.rows += 1
+            if d.rows % ROWS_PER_SLICE == 0:
                 yield
     seal_job(d, job)
     d.reply = AlterReply(Outcome(message=None if topics or event.topics is None else ""), answers)

@@ -36,6 +36,8 @@ class Backlog:
 
     def __init__(self) -> None:
         self.usage = Usage()
+        self.arrivals: deque[TopicPartition] = deque()
+        """Partitions whose next step is not planned yet, in order of acceptance."""
         self._buckets: dict[tuple[Rank, Cost], deque[TopicPartition]] = {}
         self._ready: list[_Turn] = []
         self._parked: dict[Place, list[_Turn]] = {}
@@ -80,7 +82,9 @@ class Backlog:
     @property
     def idle(self) -> bool:
         """Nothing that waits has room."""
-        return not self._ready and not any(self._wakeable(place) for place in self._freed)
+        return (
+            not self.arrivals and not self._ready and not any(self._wakeable(place) for place in self._freed)
+        )
 
     def charge(self, key: TopicPartition, cost: Cost) -> None:
         """The step of this partition is in flight, or goes on with another cost."""

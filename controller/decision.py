@@ -10,11 +10,13 @@ from controller.state import State
 class Decision:
     """Collects changes and applies each to the state at once, so that later rows see earlier ones."""
 
-    __slots__ = ("changes", "effects", "now_ms", "reply", "state")
+    __slots__ = ("changes", "effects", "now_ms", "reply", "rows", "state")
 
     def __init__(self, state: State, now_ms: int = 0) -> None:
         self.state = state
         self.now_ms = now_ms
+        self.rows = 0
+        """Requested partitions that were decided; work that can wait does after many of them."""
         self.changes: list[Change] = []
         self.effects: list[Effect] = []
         self.reply: Any = None

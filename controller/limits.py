@@ -6,6 +6,7 @@ The limits are cluster-wide dynamic configs; the names of the KIP's drafts are a
 from collections import Counter
 from collections.abc import Mapping
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple
 
 from controller.model import NO_LEADER, Partition, Replicas
@@ -36,6 +37,8 @@ class Limits(NamedTuple):
         """The replicas that one step may add: a step that no limit lets run alone is not planned."""
         return min(self.per_partition, self.replicas, self.per_broker)
 
+
+NO_LIMITS = Limits()
 
 CONFIGS = {
     PREFIX + "replica.movements.per.partition": "per_partition",
@@ -82,15 +85,17 @@ class Cost(NamedTuple):
     source: int
     leads: bool
 
-    def places(self) -> list[tuple[Place, int]]:
-        """Each place and how many of it. A reorder or a pure drop takes none but the leaders'."""
-        taken = [(_LEADERS, 1)] if self.leads else []
-        if self.incoming:
-            taken += [(_PARTITIONS, 1), (_REPLICAS, len(self.incoming))]
-            taken += [(Place(Kind.INCOMING, broker), 1) for broker in self.incoming]
-            if self.source != NO_LEADER:
-                taken.append((Place(Kind.OUTGOING, self.source), len(self.incoming)))
-        return taken
+
+@lru_cache(maxsize=65_536)
+def places(cost: Cost) -> tuple[tuple[Place, int], ...]:
+    """Each place and how many of it. A reorder or a pure drop takes none but the leaders'."""
+    taken = [(_LEADERS, 1)] if cost.leads else []
+    if cost.incoming:
+        taken += [(_PARTITIONS, 1), (_REPLICAS, len(cost.incoming))]
+        taken += [(Place(Kind.INCOMING, broker), 1) for broker in cost.incoming]
+        if cost.source != NO_LEADER:
+            taken.append((Place(Kind.OUTGOING, cost.source), len(cost.incoming)))
+    return tuple(taken)
 
 
 def cost_of(partition: Partition, following: Replicas, target: Replicas) -> Cost:
@@ -116,7 +121,9 @@ class Usage:
 
     def exhausted(self, cost: Cost) -> Place | None:
         """A place that has no room for the cost, or None. What exceeds a limit alone may run alone."""
-        for place, amount in cost.places():
+        if self.limits == NO_LIMITS:
+            return None
+        for place, amount in places(cost):
             taken = self._taken[place]
             if taken and taken + amount > self.limit(place):
                 return place
@@ -141,13 +148,13 @@ class Usage:
 
     def take(self, cost: Cost) -> None:
         """A step with this cost begins."""
-        for place, amount in cost.places():
+        for place, amount in places(cost):
             self._taken[place] += amount
 
     def release(self, cost: Cost) -> list[Place]:
         """The step has ended; the places that it gives back."""
         freed = []
-        for place, amount in cost.places():
+        for place, amount in places(cost):
             self._taken[place] -= amount
             if not self._taken[place]:
                 del self._taken[place]

@@ -38,6 +38,7 @@ class Trigger(StrEnum):
 
     ORDER = "a target is ordered"
     CANCEL = "the order is taken back"
+    PLAN = "its next step is planned"
     TURN = "its turn comes"
     PROGRESS = "ISR, leader or brokers change"
     STALL = "no progress for too long"
@@ -90,21 +91,18 @@ _NO_ORDER = Order((), 0)
 IDLE, QUEUED, WAITING, MOVING = Phase
 
 TABLE: dict[tuple[Phase, Trigger], Transition] = {
-    (IDLE, Trigger.ORDER): _row("accept", _accept, QUEUED, WAITING, IDLE),
-    (QUEUED, Trigger.ORDER): _row("retarget", _ordered(reassignments.retarget), QUEUED, WAITING, IDLE),
+    (IDLE, Trigger.ORDER): _row("accept", _accept, QUEUED, IDLE),
+    (QUEUED, Trigger.ORDER): _row("retarget", _ordered(reassignments.retarget), QUEUED, IDLE),
     (WAITING, Trigger.ORDER): _row("retarget", _ordered(reassignments.retarget), QUEUED, WAITING, IDLE),
-    (MOVING, Trigger.ORDER): _row(
-        "redirect", _ordered(reassignments.redirect), MOVING, QUEUED, WAITING, IDLE
-    ),
-    (QUEUED, Trigger.CANCEL): _row("roll back", _ordered(reassignments.roll_back), IDLE, QUEUED, WAITING),
+    (MOVING, Trigger.ORDER): _row("redirect", _ordered(reassignments.redirect), MOVING, QUEUED, IDLE),
+    (QUEUED, Trigger.CANCEL): _row("roll back", _ordered(reassignments.roll_back), IDLE, QUEUED),
     (WAITING, Trigger.CANCEL): _row("roll back", _ordered(reassignments.roll_back), IDLE, QUEUED, WAITING),
-    (MOVING, Trigger.CANCEL): _row("undo", _ordered(reassignments.roll_back), IDLE, QUEUED, WAITING, MOVING),
+    (MOVING, Trigger.CANCEL): _row("undo", _ordered(reassignments.roll_back), IDLE, QUEUED, MOVING),
+    (QUEUED, Trigger.PLAN): _row("plan", _wanted(reassignments.plan), MOVING, WAITING, QUEUED, IDLE),
     (QUEUED, Trigger.TURN): _row("start", _wanted(reassignments.start), MOVING, WAITING, QUEUED, IDLE),
-    (MOVING, Trigger.PROGRESS): _row(
-        "advance", _wanted(reassignments.advance), MOVING, QUEUED, WAITING, IDLE
-    ),
-    (MOVING, Trigger.STALL): _row("undo the step", _wanted(reassignments.stall), QUEUED, WAITING, MOVING),
-    (WAITING, Trigger.PROGRESS): _row("requeue", _wanted(reassignments.requeue), QUEUED, WAITING),
+    (MOVING, Trigger.PROGRESS): _row("advance", _wanted(reassignments.advance), MOVING, QUEUED, IDLE),
+    (MOVING, Trigger.STALL): _row("undo the step", _wanted(reassignments.stall), QUEUED, MOVING),
+    (WAITING, Trigger.PROGRESS): _row("requeue", _wanted(reassignments.requeue), QUEUED),
 }
 
 
@@ -130,6 +128,7 @@ _NOTHING = Outcome()
 _REFUSED = {
     Trigger.ORDER: Outcome(Error.UNKNOWN_SERVER_ERROR),
     Trigger.CANCEL: Outcome(Error.NO_REASSIGNMENT_IN_PROGRESS),
+    Trigger.PLAN: _NOTHING,
     Trigger.TURN: _NOTHING,
     Trigger.PROGRESS: _NOTHING,
     Trigger.STALL: _NOTHING,

@@ -24,7 +24,6 @@ def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
         return
     job = open_job(d, JobKind.QUEUE, event.principal, event.client_id)
     answers = []
-    taken = 0
     for topic, rows in event.topics:
         outcomes: list[tuple[int, Outcome]] = []
         answers.append(TopicOutcomes(topic, outcomes))
@@ -33,8 +32,8 @@ def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
             if partition is not None and row.replicas is not None:
                 outcome = _enqueue(d, partition, row.replicas, job)
             outcomes.append((row.partition, outcome))
-            taken += 1
-            if taken % ROWS_PER_SLICE == 0:
+            d.rows += 1
+            if d.rows % ROWS_PER_SLICE == 0:
                 yield
     seal_job(d, job)
     d.reply = AlterReply(DONE, answers)

@@ -10,7 +10,7 @@ from controller import movement
 from controller.backlog import Rank
 from controller.decision import Decision
 from controller.errors import DONE, Error, Outcome
-from controller.limits import Cost, cost_of
+from controller.limits import NO_LIMITS, Cost, cost_of
 from controller.model import (
     NO_LEADER,
     Ending,
@@ -99,6 +99,19 @@ def start(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     return DONE
 
 
+def plan(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
+    """Begin the next step at once where nothing is limited; else put it where it waits for its turn."""
+    state = d.state
+    if state.backlog.usage.limits == NO_LIMITS:
+        return start(d, partition, wanted)
+    step = plan_step(state, partition, wanted)
+    if step.waits_for:
+        state.waiting[partition.key] = step.waits_for
+    else:
+        state.backlog.add(partition.key, step.rank, step.cost)
+    return DONE
+
+
 def advance(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     """The ISR, the leader or a broker changed: the step in flight may be complete."""
     if movement.advance(d, partition, wanted.target, _preferred(d.state, wanted)):
@@ -150,13 +163,8 @@ def close_job(d: Decision, job: int) -> None:
 
 
 def line_up(d: Decision, partition: Partition) -> None:
-    """Put the partition's next step where it waits for its turn."""
-    state, key = d.state, partition.key
-    plan = plan_step(state, partition, state.reassignments[key])
-    if plan.waits_for:
-        state.waiting[key] = plan.waits_for
-    else:
-        state.backlog.add(key, plan.rank, plan.cost)
+    """Have the partition's next step planned; `controller.window` does it, a bounded number in one decision."""
+    d.state.backlog.arrivals.append(partition.key)
 
 
 def plan_step(state: State, partition: Partition, wanted: Reassignment) -> Plan:

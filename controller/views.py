@@ -1,6 +1,7 @@
 """What the state looks like from outside: ongoing reassignments and the health of partitions (KIP-455, KIP-352)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from controller.model import Partition, Reassignment, Replicas, TopicPartition
@@ -36,17 +37,16 @@ def ongoing(state: State, topics: Mapping[str, Iterable[int] | None] | None = No
 
 def describe(wanted: Reassignment, partition: Partition) -> Ongoing:
     """The row of one reassignment (docs/how-it-works.md, Listing)."""
-    current, target = wanted.current_of(partition), wanted.target
+    current = wanted.current_of(partition)
+    step = partition.next if partition.moving else None
+    return Ongoing(wanted.topic, wanted.partition, *_differences(current, wanted.target), step, current)
+
+
+@lru_cache(maxsize=65_536)
+def _differences(current: Replicas, target: Replicas) -> tuple[Replicas, Replicas, Replicas]:
+    """All replicas, those that are added and those that are removed; many partitions share them."""
     removing = tuple(r for r in current if r not in target)
-    return Ongoing(
-        wanted.topic,
-        wanted.partition,
-        target + removing,
-        tuple(r for r in target if r not in current),
-        removing,
-        partition.next if partition.moving else None,
-        current,
-    )
+    return target + removing, tuple(r for r in target if r not in current), removing
 
 
 class Counts(NamedTuple):

@@ -3,32 +3,38 @@
 Every decision ends with `fill`: whatever ended in it has made room.
 """
 
+from itertools import islice
+
 from controller.decision import Decision
 from controller.effects import Wake
 from controller.model import TopicPartition
 from controller.phases import Phase, Trigger, fire, phase_of
 
-STEPS_PER_DECISION = 500
-"""Keeps one decision to a few milliseconds; the rest starts in the decisions that follow."""
+STEPS_PER_DECISION = 250
+"""Keeps one decision to a few milliseconds; the rest is planned and started in the decisions that follow."""
 
 
-def fill(d: Decision, budget: int = STEPS_PER_DECISION) -> None:
-    """Start steps that have room, looking at `budget` at most; ask to be woken when there is more to do."""
+def fill(d: Decision) -> None:
+    """Plan what has arrived, start what has room, up to a number of each; ask to be woken when there is more to do.
+
+    A large request leaves that to later decisions, so that it is answered first.
+    """
     state = d.state
+    backlog = state.backlog
+    budget = max(0, STEPS_PER_DECISION - d.rows)
     if not state.paused:
-        for key, _ in state.backlog.candidates():
+        for _ in range(min(budget, len(backlog.arrivals))):
+            _take(d, backlog.arrivals.popleft(), Trigger.PLAN)
+        for key, _ in islice(backlog.candidates(), budget):
             if key is not None:
-                _start(d, key)
-            budget -= 1
-            if not budget:
-                break
-    more = not state.paused and not state.backlog.idle
+                _take(d, key, Trigger.TURN)
+    more = not state.paused and not backlog.idle
     if (more or state.doomed) and not state.woken:
         state.woken = True
         d.emit(Wake())
 
 
-def _start(d: Decision, key: TopicPartition) -> None:
+def _take(d: Decision, key: TopicPartition, trigger: Trigger) -> None:
     state = d.state
     partition = state.partition(*key)
     if partition is None or phase_of(state, key) is not Phase.QUEUED:
@@ -37,4 +43,4 @@ def _start(d: Decision, key: TopicPartition) -> None:
     if job is not None and job.paused:
         state.held.setdefault(job.id, []).append(key)
     else:
-        fire(d, partition, Trigger.TURN)
+        fire(d, partition, trigger)

@@ -20,6 +20,9 @@ BINS = 80
 SHOWN = 40
 """Brokers in a chart: the busiest ones. The table has all."""
 
+NAMED = 10
+"""Waiting partitions in the table."""
+
 Broker = Mapping[str, Any]
 
 
@@ -41,12 +44,16 @@ def _head(forecast: Forecast) -> str:
     limits = [f"{LETTERS[name]}: {limit:,}" for name, limit in forecast.limits.items() if limit < UNLIMITED]
     moving = forecast.partitions - forecast.unchanged
     tiles = (
-        ("Forecast", in_time(forecast.seconds), f"at most; at least {in_time(forecast.least_seconds)}"),
+        (
+            "Forecast",
+            in_time(forecast.seconds),
+            f"wave by wave; no less than {in_time(forecast.least_seconds)}",
+        ),
         ("To copy", in_bytes(forecast.bytes), in_words(forecast.replica_movements, "replica")),
         ("Partitions", f"{moving:,}", f"{forecast.unchanged:,} more are in place"),
         ("Steps", f"{forecast.steps:,}", f"in {in_words(forecast.waves, 'wave')}"),
-        ("Leader movements", f"{forecast.leader_movements:,}", "to preferred leaders, for the most part"),
-        ("Waiting", f"{forecast.waiting_partitions:,}", "stop short of the target for now"),
+        ("Leader movements", f"{forecast.leader_movements:,}", "times that another broker takes over"),
+        ("Waiting", f"{forecast.waiting_partitions:,}", "partitions that stop short of the target"),
     )
     drawn = "".join(
         f"<div><dt>{name}</dt><dd>{value}</dd><dd>{more}</dd></div>" for name, value, more in tiles
@@ -72,7 +79,7 @@ def _charts(forecast: Forecast, waves: "pa.Table", shown: Sequence[Broker]) -> s
             _section("Bytes per broker", which + _key("in", "out"), pairs(flows, in_bytes)),
             _section(
                 "Brokers and waves",
-                f"{which}{bins.note} The darker, the longer the broker is busy in that wave: the larger of"
+                f"{which}{bins.note} The stronger the colour, the longer the broker is busy: the larger of"
                 " what goes in and out.",
                 _busy(waves, shown, bins),
             ),
@@ -88,14 +95,14 @@ class _Bins:
     def __init__(self, waves: int) -> None:
         self.size = max(1, -(-waves // BINS))
         self.count = -(-waves // self.size)
-        self.note = f"{self.size} waves together in each column." if self.size > 1 else ""
+        self.note = f"{self.size:,} waves together in each column." if self.size > 1 else ""
 
     def label(self, number: int) -> str:
-        return f"{number * self.size}"
+        return f"{number * self.size:,}"
 
     def name(self, number: int) -> str:
         first, last = number * self.size, (number + 1) * self.size - 1
-        return f"wave {first}" if first == last else f"waves {first} to {last}"
+        return f"wave {first:,}" if first == last else f"waves {first:,} to {last:,}"
 
 
 def _progress(waves: "pa.Table") -> str:
@@ -171,7 +178,7 @@ def _key(first: str, second: str) -> str:
 
 
 def _section(title: str, text: str, chart: str) -> str:
-    return f"<section><h2>{title}</h2><p>{text}</p>{chart}</section>"
+    return f'<section><h2>{title}</h2><p>{text}</p><figure aria-label="{title}">{chart}</figure></section>'
 
 
 def _waiting(forecast: Forecast) -> str:
@@ -179,12 +186,12 @@ def _waiting(forecast: Forecast) -> str:
         return ""
     rows = (
         (f"{each['topic']}-{each['partition']}", ", ".join(map(str, each["replicas"])), each["reason"])
-        for each in forecast.waiting[:SHOWN]
+        for each in forecast.waiting[:NAMED]
     )
-    text = f"{in_words(forecast.waiting_partitions, 'partition')} stop short of the target."
-    if forecast.waiting_partitions > SHOWN:
-        text += f" The first {SHOWN}; summary.json names more."
-    return _section("Waiting", text, _rows(("partition", "gets as far as", "why"), rows))
+    text = f"Short of the target: {in_words(forecast.waiting_partitions, 'partition')}."
+    if forecast.waiting_partitions > NAMED:
+        text += f" The first {NAMED} are here, summary.json has more."
+    return _section("Waiting", text, _rows(("partition", "gets as far as", "why"), rows, "words"))
 
 
 def _table(brokers: Sequence[Broker]) -> str:
@@ -205,7 +212,7 @@ def _table(brokers: Sequence[Broker]) -> str:
     return _section("Brokers", "", _rows(names, rows))
 
 
-def _rows(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _rows(names: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "numbers") -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="scroll"><table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

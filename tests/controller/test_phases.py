@@ -96,7 +96,7 @@ class Walk:
     def crowd(self, picks: Random) -> None:
         """Another step takes the only place, or gives it back."""
         backlog = self.world.state.backlog
-        backlog.change_limits(Limits(partitions=1, per_partition=picks.choice([1, 9])))
+        backlog.change_limits(picks.choice([Limits(partitions=1), Limits(1, 1), Limits()]))
         if picks.random() < 0.5:
             backlog.charge(key("bar-0"), Cost((6,), 5, False))
         else:
@@ -118,7 +118,15 @@ class Walk:
         else:
             self.fire(
                 picks.choice(
-                    [Trigger.CANCEL, Trigger.TURN, Trigger.PROGRESS, Trigger.PROGRESS, Trigger.STALL]
+                    [
+                        Trigger.CANCEL,
+                        Trigger.TURN,
+                        Trigger.PROGRESS,
+                        Trigger.PROGRESS,
+                        Trigger.STALL,
+                        Trigger.PLAN,
+                        Trigger.PLAN,
+                    ]
                 )
             )
 

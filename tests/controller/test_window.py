@@ -22,17 +22,28 @@ def moving(world: World) -> int:
     return sum(now.moving for now in world.state.all_partitions())
 
 
+def test_a_large_request_is_answered_before_it_begins() -> None:
+    world = crowded()
+    assert (len(world.state.reassignments), moving(world)) == (MANY, 0)
+    assert world.state.woken
+
+
+def test_a_small_request_begins_in_its_own_decision() -> None:
+    world = World().having(partition("foo-0", (1, 2)))
+    world.decide(AlterReassignments([AlterTopic("foo", [AlterRow(0, (3, 4))])]))
+    assert moving(world) == 1
+
+
 def test_one_decision_begins_no_more_than_its_share_and_asks_to_be_woken() -> None:
     world = crowded()
-    assert (len(world.state.reassignments), moving(world)) == (MANY, STEPS_PER_DECISION)
-    assert world.state.woken
+    assert Wake() in world.decide(Continue()).effects
+    assert moving(world) == STEPS_PER_DECISION
     assert world.phase(f"foo-{MANY - 1}") is Phase.QUEUED
 
 
 def test_it_is_woken_until_everything_has_begun() -> None:
     world = crowded()
-    assert Wake() in world.decide(Continue()).effects
-    assert Wake() not in world.decide(Continue()).effects
+    assert [Wake() in world.decide(Continue()).effects for _ in range(3)] == [True, True, False]
     assert moving(world) == MANY
     assert not world.state.woken
 
@@ -44,6 +55,7 @@ def test_it_does_not_ask_twice_for_one_waking() -> None:
 
 def test_orders_begin_in_the_order_of_their_acceptance() -> None:
     world = crowded()
+    world.decide(Continue())
     assert world["foo-0"].moving
     assert world[f"foo-{STEPS_PER_DECISION - 1}"].moving
     assert not world[f"foo-{STEPS_PER_DECISION}"].moving
@@ -63,7 +75,8 @@ def test_stale_turns_count_against_the_share_so_that_a_decision_stays_short() ->
     for _ in range(10):
         world.state.backlog.add(world["foo-0"].key, Rank(0, True, True), Cost((), 1, False))
     d = Decision(world.state)
-    fill(d, budget=4)
+    d.rows = STEPS_PER_DECISION - 4
+    fill(d)
     assert sum(1 for _ in world.state.backlog.candidates()) == 6
     assert d.effects == [Wake()]
 

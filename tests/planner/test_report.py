@@ -56,7 +56,7 @@ def test_the_numbers_are_those_of_the_forecast() -> None:
     text = page(plan)
     assert f"{plan.forecast.steps:,}" in text
     assert "partitions moving at once: 20" in text
-    assert f"{plan.forecast.waiting_partitions} partitions stop short" in text
+    assert f"Short of the target: {plan.forecast.waiting_partitions} partitions" in text
 
 
 def test_many_waves_share_columns_and_many_brokers_are_left_to_the_table() -> None:
