@@ -4,7 +4,7 @@ import platform
 import subprocess
 import sys
 
-BENCHMARKS = ("bench.codec", "bench.api_speed", "bench.large_requests")
+BENCHMARKS = ("bench.codec", "bench.api_speed", "bench.large_requests", "bench.planner")
 
 
 def main() -> int:

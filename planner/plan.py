@@ -13,9 +13,8 @@ from planner.errors import PlanError
 from planner.forecast import Forecast, forecast_of, wave_table
 from planner.limits import Limits
 from planner.report import report
-from planner.schedule import NO_LEADER, Move
+from planner.schedule import NO_LEADER, Move, Scheduler
 from planner.snapshot import TOPIC_PARTITION, Snapshot, is_integer, is_replicas
-from planner.spark import Scheduler
 from planner.steps import Replicas
 from planner.waves import Load, first_fit
 

@@ -1,15 +1,19 @@
-"""Every step of one partition on its way to its target (KIP-435), as far as it gets with today's live brokers.
+"""Every step of partitions on their way to their targets (KIP-435), as far as they get with today's live brokers.
 
 This is the forecast's view: what a step adds is in sync when the step ends, replicas that lag go on lagging, and
 brokers that are offline stay so. `planner.spark` says the same for millions of partitions at once.
 """
 
-from collections.abc import Container, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from planner.steps import UNLIMITED, Replicas, next_step
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 NO_LEADER = -1
+STEPS = ("id", "step", "replicas", "adding", "removing", "source", "leader")
 
 
 class Move(NamedTuple):
@@ -39,6 +43,49 @@ class Step(NamedTuple):
     def leader_movement(self) -> bool:
         """Another broker leads after the step."""
         return self.leader != self.source
+
+
+class Schedule(NamedTuple):
+    """Arrow tables: the columns `STEPS` in their order, and (`id`, `current`) of partitions that get stuck.
+
+    `id` is the position of the move; both are in its order.
+    """
+
+    steps: "pa.Table"
+    waiting: "pa.Table"
+
+
+Scheduler = Callable[[Sequence[Move], Collection[int], int], Schedule]
+"""Moves, the brokers that are offline, and the limit of a step, to all steps."""
+
+
+def schedule(moves: Sequence[Move], offline: Collection[int], limit: int) -> Schedule:
+    """Every step of every partition, without Spark."""
+    import pyarrow as pa
+
+    live = {broker for move in moves for broker in (*move.current, *move.target)}.difference(offline)
+    steps, waiting = [], []
+    for number, move in enumerate(moves):
+        reached = move.current
+        for step in steps_of(move, live, limit):
+            steps.append((number, *step))
+            reached = step.replicas
+        if reached != move.target:
+            waiting.append((number, reached))
+    lists, number_type = pa.list_(pa.int32()), pa.int32()
+    kinds = (pa.int64(), number_type, lists, lists, lists, number_type, number_type)
+    return Schedule(_table(STEPS, kinds, steps), _table(("id", "current"), (pa.int64(), lists), waiting))
+
+
+def _table(
+    names: Sequence[str], kinds: Sequence["pa.DataType"], rows: Sequence[tuple[object, ...]]
+) -> "pa.Table":
+    import pyarrow as pa
+
+    columns = list(zip(*rows, strict=True)) or [()] * len(names)
+    return pa.table(
+        {name: pa.array(column, kind) for name, kind, column in zip(names, kinds, columns, strict=True)}
+    )
 
 
 def steps_of(move: Move, live: Container[int], limit: int = UNLIMITED) -> Iterator[Step]:

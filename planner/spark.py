@@ -8,19 +8,18 @@ Nothing outside of this file knows pyspark, which is imported when it is needed.
 import os
 import socket
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from planner.errors import PlanError
 from planner.expressions import AFTER, CALM, CLOSED_FORM, NEXT_STEP, NO_LEADER_WAITS, SWAPS, Stage
 from planner.java import java_for_spark
-from planner.schedule import Move
+from planner.schedule import STEPS, Move, Schedule, Scheduler
 from planner.steps import UNLIMITED
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 # The steps compile to methods that Java would otherwise only interpret, which takes four times as long.
@@ -42,18 +41,6 @@ CONNECT_PORT = 15002
 REACH_SECONDS = 5.0
 
 MOVES = ("id", "current", "target", "isr", "leader", "min_isr", "offline", "max_step")
-STEPS = ("id", "step", "replicas", "adding", "removing", "source", "leader")
-
-
-class Schedule(NamedTuple):
-    """Arrow tables: the columns `STEPS` in their order, and (`id`, `current`) of partitions that get stuck."""
-
-    steps: "pa.Table"
-    waiting: "pa.Table"
-
-
-Scheduler = Callable[[Sequence[Move], Collection[int], int], Schedule]
-"""Moves, the brokers that are offline, and the limit of a step, to all steps."""
 
 
 def moves_frame(
@@ -142,12 +129,21 @@ def schedule_of(spark: "SparkSession") -> Scheduler:
     return schedule_moves
 
 
+def submitted() -> bool:
+    """Whether spark-submit runs us."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
 @contextmanager
 def running(master: str | None = None, remote: str | None = None) -> Iterator["SparkSession"]:
-    """A session that is stopped at the end; raises as `session` does."""
+    """A session that is stopped at the end. Raises as `session` does, and PlanError when Spark gives up."""
     spark = session(master, remote)
+    from pyspark.errors import PySparkException
+
     try:
         yield spark
+    except PySparkException as error:
+        raise PlanError(f"Spark gave up: {_first_line(error)}") from error
     finally:
         spark.stop()
 
@@ -158,28 +154,34 @@ def session(master: str | None = None, remote: str | None = None) -> "SparkSessi
     Under spark-submit the settings given there count. Raises PlanError when something is missing or out of reach.
     """
     try:
-        from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
     except ImportError as error:
-        raise PlanError("PySpark is not installed: pip install 'pyspark>=4.0' pyarrow") from error
+        raise PlanError("PySpark is not installed: pip install 'pyspark>=4.0'") from error
     try:
-        return _classic(master) if remote is None else _connect(remote)
-    except (PySparkException, Py4JError) as error:
-        where = remote or master or LOCAL
-        raise PlanError(f"no Spark at {where}: {str(error).strip().partition(chr(10))[0]}") from error
+        return _classic(master or LOCAL) if remote is None else _connect(remote)
+    except PySparkException as error:
+        raise PlanError(f"no Spark at {remote or master or LOCAL}: {_first_line(error)}") from error
 
 
-def _classic(master: str | None) -> "SparkSession":
+def _classic(master: str) -> "SparkSession":
+    from py4j.protocol import Py4JError
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName("reassignd plan")
-    if "PYSPARK_GATEWAY_PORT" in os.environ:
+    if submitted():
         return builder.getOrCreate()
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with java_for_spark():
-        return builder.master(master or LOCAL).getOrCreate()
+    try:
+        with java_for_spark():
+            return builder.master(master).getOrCreate()
+    except Py4JError as error:
+        raise PlanError(f"no Spark at {master}: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
 
 
 def _connect(url: str) -> "SparkSession":

@@ -7,8 +7,9 @@ import click
 from planner.errors import PlanError
 from planner.limits import Limits, parse_limits
 from planner.plan import Plan, json_lines, make_plan, moves_of, read_targets, write_plan
+from planner.schedule import schedule
 from planner.snapshot import read_snapshot
-from planner.spark import running, schedule_of
+from planner.spark import running, schedule_of, submitted
 from planner.units import in_bytes, in_time, in_words
 from reassignd.errors import CommandError
 
@@ -16,6 +17,9 @@ BANDWIDTH = 100 * 1024 * 1024
 
 NAMED = 5
 """Waiting partitions in the printed summary; summary.json has more of them."""
+
+INLINE = 50_000
+"""A plan of so many partitions is done before Spark would have started; it runs there only if told where."""
 
 FILE = click.Path(path_type=Path)
 
@@ -58,7 +62,7 @@ def _limits(_: click.Context, __: click.Parameter, text: str) -> Limits:
     default=BANDWIDTH,
     help="Bytes per second into, and out of, each broker for this.  [default: 104857600]",
 )
-@click.option("--master", metavar="URL", help="A Spark master.  [default: local[*]]")
+@click.option("--master", metavar="URL", help="A Spark master.  [default: local[*], for large plans]")
 @click.option("--remote", metavar="sc://HOST:PORT", help="A Spark Connect server, instead of a master.")
 @click.option(
     "--output",
@@ -85,15 +89,19 @@ def plan(
 ) -> None:
     """Forecast a reassignment: every step, the waves they go in, bytes and time.
 
-    Nothing is moved, and no cluster is asked: the plan is computed on Spark from a snapshot.
+    Nothing is moved, and no cluster is asked: all comes from the plan and a snapshot. Above 50,000 partitions, or when
+    told where, it is computed on Spark.
     """
     if None not in where.values():
         raise click.UsageError("--master and --remote exclude each other")
     try:
         cluster = read_snapshot(snapshot)
         moves = moves_of(read_targets(plan_file), cluster)
-        with running(**where) as spark:
-            made = make_plan(moves, cluster, limits, bandwidth, schedule_of(spark))
+        if len(moves) <= INLINE and not (any(where.values()) or submitted()):
+            made = make_plan(moves, cluster, limits, bandwidth, schedule)
+        else:
+            with running(**where) as spark:
+                made = make_plan(moves, cluster, limits, bandwidth, schedule_of(spark))
         write_plan(made, output)
     except PlanError as error:
         raise CommandError(str(error)) from error

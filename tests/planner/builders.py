@@ -5,11 +5,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-import pyarrow as pa
-
-from planner.schedule import Move, steps_of
+from planner.schedule import Move
 from planner.snapshot import Broker, Partition, Snapshot
-from planner.spark import STEPS, Schedule
 
 
 def partition(topic: str, number: int, replicas: Sequence[int], **fields: Any) -> Partition:
@@ -28,34 +25,9 @@ def cluster(
     )
 
 
-def scheduled(moves: Sequence[Move], offline: Collection[int], limit: int) -> Schedule:
-    """What Spark would say, from the Python form of the same rules."""
-    steps, waiting = [], []
-    live = set(range(1000)) - set(offline)
-    for number, move in enumerate(moves):
-        reached = move.current
-        for step in steps_of(move, live, limit):
-            steps.append((number, *step))
-            reached = step.replicas
-        if reached != move.target:
-            waiting.append((number, reached))
-    lists = pa.list_(pa.int32())
-    kinds = (pa.int64(), pa.int32(), lists, lists, lists, pa.int32(), pa.int32())
-    return Schedule(_table(STEPS, kinds, steps), _table(("id", "current"), (pa.int64(), lists), waiting))
-
-
 def parsed(markup: str) -> ElementTree.Element:
     """The root element; raises ParseError when it is not well-formed."""
     return ElementTree.fromstring(markup)  # noqa: S314 - the page is our own
-
-
-def _table(
-    names: Sequence[str], kinds: Sequence[pa.DataType], rows: Sequence[tuple[object, ...]]
-) -> pa.Table:
-    columns = list(zip(*rows, strict=True)) or [()] * len(names)
-    return pa.table(
-        {name: pa.array(column, kind) for name, kind, column in zip(names, kinds, columns, strict=True)}
-    )
 
 
 def random_move(rng: random.Random, brokers: Sequence[int]) -> Move:

@@ -3,15 +3,16 @@ import pytest
 from planner.forecast import per_wave
 from planner.limits import Limits
 from planner.plan import Plan, make_plan, moves_of
+from planner.schedule import schedule
 from planner.snapshot import Snapshot
-from tests.planner.builders import cluster, partition, scheduled
+from tests.planner.builders import cluster, partition
 
 BANDWIDTH = 100
 
 
 def planned(snapshot: Snapshot, targets: dict[int, tuple[int, ...]], **limits: int) -> Plan:
     moves = moves_of([(("orders", number), target) for number, target in targets.items()], snapshot)
-    return make_plan(moves, snapshot, Limits(**limits), BANDWIDTH, scheduled)
+    return make_plan(moves, snapshot, Limits(**limits), BANDWIDTH, schedule)
 
 
 @pytest.fixture

@@ -15,8 +15,9 @@ from planner.plan import (
     read_targets,
     write_plan,
 )
+from planner.schedule import schedule
 from planner.snapshot import Snapshot
-from tests.planner.builders import cluster, partition, scheduled
+from tests.planner.builders import cluster, partition
 
 ENTRY = {"topic": "orders", "partition": 0, "replicas": [3, 4]}
 ORDERS = [(("orders", 0), (3, 4)), (("orders", 1), (3, 5)), (("orders", 2), (1, 2))]
@@ -34,7 +35,7 @@ def orders(**fields: Any) -> Snapshot:
 
 def planned(limits: str = "r=1,p=1", **fields: Any) -> Plan:
     snapshot = orders(**fields)
-    return make_plan(moves_of(ORDERS, snapshot), snapshot, parse_limits(limits), 100, scheduled)
+    return make_plan(moves_of(ORDERS, snapshot), snapshot, parse_limits(limits), 100, schedule)
 
 
 def test_the_stock_tools_plan_is_read(tmp_path: Path) -> None:
@@ -132,14 +133,14 @@ def test_partitions_that_stop_short_say_why() -> None:
 
 def test_a_broker_that_the_snapshot_lacks_is_offline() -> None:
     snapshot = cluster(partition("orders", 0, (9, 1), isr=(1,), leader=1))
-    plan = make_plan(moves_of([(("orders", 0), (2, 1))], snapshot), snapshot, Limits(), 100, scheduled)
+    plan = make_plan(moves_of([(("orders", 0), (2, 1))], snapshot), snapshot, Limits(), 100, schedule)
     assert plan.forecast.steps == 1
     assert not next(each for each in plan.forecast.brokers if each["broker"] == 9)["live"]
 
 
 def test_a_plan_without_work_is_a_plan() -> None:
     snapshot = orders()
-    plan = make_plan([], snapshot, Limits(), 100, scheduled)
+    plan = make_plan([], snapshot, Limits(), 100, schedule)
     assert (plan.forecast.steps, plan.forecast.waves, plan.forecast.seconds) == (0, 0, 0)
 
 

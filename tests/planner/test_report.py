@@ -5,7 +5,8 @@ import pytest
 from planner.limits import Limits
 from planner.plan import Plan, make_plan, moves_of
 from planner.report import report
-from tests.planner.builders import cluster, parsed, partition, scheduled
+from planner.schedule import schedule
+from tests.planner.builders import cluster, parsed, partition
 
 TOPIC = "<b>&orders"
 
@@ -20,7 +21,7 @@ def planned(count: int = 200, brokers: int = 60, **fields: int) -> Plan:
         ((TOPIC, each.partition), tuple(1 + (b + 2) % brokers for b in each.replicas)) for each in parts
     ]
     snapshot = cluster(*parts, brokers=range(1, brokers + 1), dead={brokers})
-    return make_plan(moves_of(targets, snapshot), snapshot, Limits(**fields), 1000, scheduled)
+    return make_plan(moves_of(targets, snapshot), snapshot, Limits(**fields), 1000, schedule)
 
 
 def page(plan: Plan) -> str:

@@ -5,15 +5,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
 
 from planner.errors import PlanError
-from planner.schedule import Move
-from planner.spark import MOVES, Schedule, moves_frame, next_steps, running, schedule_of, session
+from planner.schedule import Move, Schedule, schedule
+from planner.spark import MOVES, moves_frame, next_steps, running, schedule_of, session
 from planner.steps import UNLIMITED, next_step
-from tests.planner.builders import random_move, scheduled
+from tests.planner.builders import random_move
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,8 +42,8 @@ def moves(count: int, seed: int) -> list[Move]:
     return [random_move(rng, BROKERS) for _ in range(count)]
 
 
-def said(schedule: Schedule) -> list[list[dict[str, object]]]:
-    return [table.to_pylist() for table in schedule]
+def said(told: Schedule) -> list[list[dict[str, object]]]:
+    return [table.to_pylist() for table in told]
 
 
 def test_the_next_step_is_that_of_the_python_form(spark: "SparkSession") -> None:
@@ -73,7 +74,7 @@ def test_the_next_step_is_that_of_the_python_form(spark: "SparkSession") -> None
 def test_whole_schedules_are_those_of_the_python_form(spark: "SparkSession", limit: int) -> None:
     rows = moves(1000, seed=limit)
     rows += [move._replace(isr=move.current, leader=move.current[-1], min_isr=1) for move in rows]
-    assert said(schedule_of(spark)(rows, {2, 5}, limit)) == said(scheduled(rows, {2, 5}, limit))
+    assert said(schedule_of(spark)(rows, {2, 5}, limit)) == said(schedule(rows, {2, 5}, limit))
 
 
 def test_what_nothing_holds_up_needs_no_iteration_and_comes_to_the_same(spark: "SparkSession") -> None:
@@ -81,7 +82,7 @@ def test_what_nothing_holds_up_needs_no_iteration_and_comes_to_the_same(spark: "
         move._replace(isr=move.current, leader=move.current[0], min_isr=1) for move in moves(2000, seed=3)
     ]
     for limit in LIMITS:
-        assert said(schedule_of(spark)(rows, (), limit)) == said(scheduled(rows, (), limit))
+        assert said(schedule_of(spark)(rows, (), limit)) == said(schedule(rows, (), limit))
 
 
 def test_no_moves_are_no_steps(spark: "SparkSession") -> None:
@@ -101,3 +102,19 @@ def test_a_connect_server_out_of_reach_is_named(url: str, message: str) -> None:
 def test_pyspark_is_imported_only_when_it_is_needed() -> None:
     code = "import sys, planner.spark, reassignd.commands.plan; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603 - our own
+
+
+def test_what_spark_gives_up_on_is_one_line_and_the_session_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyspark.errors import PySparkException
+
+    stopped = Mock()
+    monkeypatch.setattr("planner.spark.session", lambda *_: stopped)
+    with pytest.raises(PlanError, match=r"^Spark gave up: no space$"), running():
+        raise PySparkException("no space\n\tat a.b.C")
+    stopped.stop.assert_called_once()
+
+
+def test_without_pyspark_there_is_one_line_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.errors", None)
+    with pytest.raises(PlanError, match="PySpark is not installed: pip install"):
+        session()

@@ -5,32 +5,39 @@ from pathlib import Path
 
 import pytest
 
-from planner.schedule import Move
+from planner.schedule import schedule
 from planner.snapshot import write_snapshot
-from planner.spark import Schedule
 from reassignd.cli import main
 from reassignd.commands import plan as verb
-from tests.planner.builders import cluster, partition, scheduled
+from tests.planner.builders import cluster, partition
 
 
 @pytest.fixture
-def arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A plan of two partitions, one of which waits for a dead broker; the Python form stands in for Spark."""
-    monkeypatch.setattr(verb, "running", _nothing)
-    monkeypatch.setattr(verb, "schedule_of", lambda _: scheduled)
-    write_snapshot(
-        cluster(partition("orders", 0, (1, 2)), partition("orders", 1, (1, 2)), dead={6}),
-        tmp_path / "snapshot",
-    )
-    targets = [{"topic": "orders", "partition": number, "replicas": [3, 5 + number]} for number in range(2)]
+def arguments(tmp_path: Path) -> list[str]:
+    """A plan of eight partitions, of which seven wait for a dead broker."""
+    partitions = [partition("orders", number, (1, 2)) for number in range(8)]
+    write_snapshot(cluster(*partitions, dead={6}), tmp_path / "snapshot")
+    targets = [
+        {"topic": "orders", "partition": number, "replicas": [3, 6 if number else 5]} for number in range(8)
+    ]
     (tmp_path / "plan").write_text(json.dumps({"version": 1, "partitions": targets}))
     files = ["--reassignment-json-file", str(tmp_path / "plan"), "--snapshot", str(tmp_path / "snapshot")]
     return ["plan", *files, "--output", str(tmp_path / "out")]
 
 
-@contextmanager
-def _nothing(**_: str | None) -> Iterator[None]:
-    yield
+@pytest.fixture
+def sparks(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str | None]]:
+    """Where Spark was run; the Python form stands in for it."""
+    where = []
+
+    @contextmanager
+    def running(**options: str | None) -> Iterator[None]:
+        where.append(options)
+        yield
+
+    monkeypatch.setattr(verb, "running", running)
+    monkeypatch.setattr(verb, "schedule_of", lambda _: schedule)
+    return where
 
 
 def test_a_summary_is_printed_and_the_files_are_written(
@@ -38,8 +45,9 @@ def test_a_summary_is_printed_and_the_files_are_written(
 ) -> None:
     assert main([*arguments, "--limits", "r=1", "--bandwidth", "100"]) == 0
     said = capsys.readouterr().out
-    assert "2 partitions to move, 0 in place already" in said
+    assert "8 partitions to move, 0 in place already" in said
     assert "waits: orders-1: offline: broker 6" in said
+    assert "waits: 2 more" in said
     names = {"steps.parquet", "waves.parquet", "summary.json", "report.html"}
     assert {file.name for file in (tmp_path / "out").iterdir()} == names
 
@@ -49,16 +57,31 @@ def test_json_is_a_step_a_line_and_nothing_else(
 ) -> None:
     assert main([*arguments, "--limits", "r=1", "--format", "json"]) == 0
     first, *_ = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert list(first) == [
-        "topic",
-        "partition",
-        "step",
-        "replicas",
-        "adding",
-        "removing",
-        "leader_movement",
-        "wave",
-    ]
+    keys = ["topic", "partition", "step", "replicas", "adding", "removing", "leader_movement", "wave"]
+    assert list(first) == keys
+
+
+def test_a_small_plan_does_not_wait_for_spark(
+    arguments: list[str], sparks: list[dict[str, str | None]]
+) -> None:
+    assert main(arguments) == 0
+    assert sparks == []
+
+
+def test_a_large_plan_goes_to_spark(
+    arguments: list[str], sparks: list[dict[str, str | None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verb, "INLINE", 7)
+    assert main(arguments) == 0
+    assert sparks == [{"master": None, "remote": None}]
+
+
+@pytest.mark.parametrize(("option", "where"), [("--master", "local[2]"), ("--remote", "sc://there")])
+def test_spark_is_used_where_one_is_named(
+    arguments: list[str], sparks: list[dict[str, str | None]], option: str, where: str
+) -> None:
+    assert main([*arguments, option, where]) == 0
+    assert sparks == [{"master": None, "remote": None, option.lstrip("-"): where}]
 
 
 @pytest.mark.parametrize(
@@ -81,15 +104,3 @@ def test_what_is_wrong_is_one_line(
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
-
-
-def test_many_waiting_partitions_are_counted(
-    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def all_wait(moves: Sequence[Move], offline: object, limit: int) -> Schedule:
-        done = scheduled(moves, (6,), limit)
-        return done._replace(waiting=done.waiting.take([0] * 7))
-
-    monkeypatch.setattr(verb, "schedule_of", lambda _: all_wait)
-    assert main(arguments) == 0
-    assert "waits: 2 more" in capsys.readouterr().out
