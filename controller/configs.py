@@ -15,7 +15,8 @@ from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChan
 from controller.limits import ALIASES
 from controller.model import Config, ResourceType
 from controller.phases import Trigger, fire
-from controller.state import CLUSTER_DEFAULT, State
+from controller.config_values import CLUSTER_DEFAULT
+from controller.state import State
 
 KEYS: dict[ResourceType, dict[str, ConfigKey]] = {
     ResourceType.TOPIC: TOPIC_KEYS,

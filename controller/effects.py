@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 from controller.model import Partition, Replicas, ResourceType
 
+TOPIC_DELETED = -2
+"""Leader epoch of a `DropReplica` that no epoch fences (Kafka: LeaderAndIsr.EpochDuringDelete)."""
+
 
 class Publish(NamedTuple):
     """LeaderAndIsr to the live replicas of the partition, UpdateMetadata to every live broker.
@@ -23,7 +26,7 @@ class Publish(NamedTuple):
 
 
 class DropReplica(NamedTuple):
-    """StopReplica with delete to these brokers; `leader_epoch` -2 when the topic is deleted."""
+    """StopReplica with delete to these brokers; `leader_epoch` is TOPIC_DELETED when the topic is."""
 
     topic: str
     partition: int

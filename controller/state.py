@@ -6,9 +6,12 @@ consistent whole. Loading the store is `put` of every record, so memory after a 
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from controller.backlog import Backlog
+from controller.config_values import CLUSTER_DEFAULT, ConfigValues
+from controller.flight import Flight
 from controller.limits import limits_of
 from controller.model import (
     NO_LEADER,
@@ -30,66 +33,64 @@ from controller.model import (
     TopicPartition,
 )
 
-CLUSTER_DEFAULT = ""
-
 K = TypeVar("K")
 
 Handler = Callable[[Any], None]
 
 
-class State:
+@dataclass(eq=False, slots=True)
+class State(ConfigValues):
     """Records by key, and counters over them."""
 
-    def __init__(self) -> None:
-        self.controller_epoch = 0
-        self.brokers: dict[int, Broker] = {}
-        self.live: set[int] = set()
-        """Brokers that answer; those in controlled shutdown included."""
-        self.shutting_down: set[int] = set()
-        self.topics: dict[str, Topic] = {}
-        self.topic_names: dict[bytes, str] = {}
-        self.partitions: dict[str, list[Partition]] = {}
-        """By topic, at the partition's index: indexes of a topic are 0..n-1 without gaps."""
-        self.reassignments: dict[TopicPartition, Reassignment] = {}
-        """In order of acceptance."""
-        self.jobs: dict[int, Job] = {}
-        """In order of acceptance."""
-        self.last_job = 0
-        """Job ids are not used again while the newest job is kept, which it is."""
-        self.open: dict[int, int] = {}
-        """How many partitions a job still has under way, pending ones included; absent when none."""
-        self.finished: dict[int, dict[TopicPartition, Finished]] = {}
-        """By job, in order of ending."""
-        self.pending: dict[TopicPartition, Pending] = {}
-        self.paused = False
-        self.leases: dict[tuple[ResourceType, str, str], Lease] = {}
-        self.throttle: int | None = None
-        """The rate that the leases were made for."""
-        self.in_flight: dict[str, set[int]] = {}
-        """By topic, partitions with a step in flight."""
-        self.adding = 0
-        """Replicas that steps in flight are adding (KIP-352's ReassignedCount)."""
-        self.touched: set[str] = set()
-        """Topics in which that changed, or a replica in it, since the leases were adjusted."""
-        self.moving: dict[str, int] = {}
-        """How many partitions of a topic have a reassignment; absent when none."""
-        self.configs: dict[tuple[ResourceType, str], dict[str, str]] = {}
-        self.offline: set[TopicPartition] = set()
-        self.under_replicated: set[TopicPartition] = set()
-        self.backlog = Backlog()
-        """Whose turn comes next; entries may be stale, the phase tells."""
-        self.held: dict[int, list[TopicPartition]] = {}
-        """By paused job, those whose turn came meanwhile."""
-        self.waiting: dict[TopicPartition, str] = {}
-        """Reassignments whose next step cannot start now, and why, in words for people."""
-        self.doomed: deque[str] = deque()
-        """Topics whose deletion was held back and can go on."""
-        self.woken = False
-        """A `Continue` event is on its way."""
-        self.reassigning_revision = 0
-        """Grows when what ListPartitionReassignments shows may have changed; a key for caches."""
-        self.metadata_revision = 0
-        """Grows when what Metadata shows may have changed; a key for caches."""
+    controller_epoch: int = 0
+    brokers: dict[int, Broker] = field(default_factory=dict)
+    live: set[int] = field(default_factory=set)
+    """Brokers that answer; those in controlled shutdown included."""
+    shutting_down: set[int] = field(default_factory=set)
+    topics: dict[str, Topic] = field(default_factory=dict)
+    topic_names: dict[bytes, str] = field(default_factory=dict)
+    partitions: dict[str, list[Partition]] = field(default_factory=dict)
+    """By topic, at the partition's index: indexes of a topic are 0..n-1 without gaps."""
+    reassignments: dict[TopicPartition, Reassignment] = field(default_factory=dict)
+    """In order of acceptance."""
+    jobs: dict[int, Job] = field(default_factory=dict)
+    """In order of acceptance."""
+    last_job: int = 0
+    """Job ids are not used again while the newest job is kept, which it is."""
+    open: dict[int, int] = field(default_factory=dict)
+    """How many partitions a job still has under way, pending ones included; absent when none."""
+    finished: dict[int, dict[TopicPartition, Finished]] = field(default_factory=dict)
+    """By job, in order of ending."""
+    pending: dict[TopicPartition, Pending] = field(default_factory=dict)
+    paused: bool = False
+    leases: dict[tuple[ResourceType, str, str], Lease] = field(default_factory=dict)
+    throttle: int | None = None
+    """The rate that the leases were made for."""
+    in_flight: Flight = field(default_factory=Flight)
+    adding: int = 0
+    """Replicas that steps in flight are adding (KIP-352's ReassignedCount)."""
+    moving: dict[str, int] = field(default_factory=dict)
+    """How many partitions of a topic have a reassignment; absent when none."""
+    offline: set[TopicPartition] = field(default_factory=set)
+    under_replicated: set[TopicPartition] = field(default_factory=set)
+    backlog: Backlog = field(default_factory=Backlog)
+    """Whose turn comes next; entries may be stale, the phase tells."""
+    held: dict[int, list[TopicPartition]] = field(default_factory=dict)
+    """By paused job, those whose turn came meanwhile."""
+    waiting: dict[TopicPartition, str] = field(default_factory=dict)
+    """Reassignments whose next step cannot start now, and why, in words for people."""
+    doomed: deque[str] = field(default_factory=deque)
+    """Topics whose deletion was held back and can go on."""
+    woken: bool = False
+    """A `Continue` event is on its way."""
+    reassigning_revision: int = 0
+    """Grows when what ListPartitionReassignments shows may have changed; a key for caches."""
+    metadata_revision: int = 0
+    """Grows when what Metadata shows may have changed; a key for caches."""
+    _put: dict[type, Handler] = field(init=False, repr=False)
+    _delete: dict[type, Handler] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
         self._put, self._delete = self._by_kind()
 
     def _by_kind(self) -> tuple[dict[type, Handler], dict[type, Handler]]:
@@ -147,31 +148,6 @@ class State:
         for partitions in self.partitions.values():
             yield from partitions
 
-    def config(self, resource: ResourceType, name: str, key: str) -> str | None:
-        """The value set on this resource itself, without defaults."""
-        values = self.configs.get((resource, name))
-        return None if values is None else values.get(key)
-
-    def topic_config(self, topic: str, key: str) -> str | None:
-        """The value that counts for a topic: its own, else the cluster-wide default, else None."""
-        value = self.config(ResourceType.TOPIC, topic, key)
-        if value is None:
-            value = self.config(ResourceType.BROKER, CLUSTER_DEFAULT, key)
-        return value
-
-    def min_isr(self, topic: str) -> int:
-        """`min.insync.replicas` of the topic."""
-        return int(self.topic_config(topic, "min.insync.replicas") or 1)
-
-    @property
-    def cancel_stops(self) -> bool:
-        """`reassignment.cancel.mode`: a cancel stops where the partition is (KIP-455) instead of going back."""
-        return self.config(ResourceType.BROKER, CLUSTER_DEFAULT, "reassignment.cancel.mode") == "stop"
-
-    def unclean_allowed(self, topic: str) -> bool:
-        """`unclean.leader.election.enable` of the topic."""
-        return self.topic_config(topic, "unclean.leader.election.enable") == "true"
-
     def _put_epoch(self, record: ControllerEpoch) -> None:
         self.controller_epoch = record.epoch
 
@@ -187,7 +163,9 @@ class State:
 
     def _put_partition(self, record: Partition) -> None:
         partitions = self.partitions[record.topic]
-        self._note_flight(record, self.partition(record.topic, record.partition))
+        before = self.partition(record.topic, record.partition)
+        self.adding += len(record.adding) - (len(before.adding) if before is not None else 0)
+        self.in_flight.note(record)
         if record.partition == len(partitions):
             partitions.append(record)
         else:
@@ -198,35 +176,20 @@ class State:
         _toggle(self.offline, record, record.leader == NO_LEADER)
         _toggle(self.under_replicated, record, record.isr != record.replicas and record.under_replicated)
 
-    def _note_flight(self, record: Partition, before: Partition | None) -> None:
-        self.adding += len(record.adding) - (len(before.adding) if before is not None else 0)
-        flying = self.in_flight.get(record.topic)
-        if record.moving:
-            if flying is None:
-                flying = self.in_flight[record.topic] = set()
-            flying.add(record.partition)
-        elif flying is not None and record.partition in flying:
-            flying.discard(record.partition)
-            if not flying:
-                del self.in_flight[record.topic]
-        else:
-            return
-        self.touched.add(record.topic)
-
     def _put_reassignment(self, record: Reassignment) -> None:
         key = record.key
         before = self.reassignments.get(key)
         if before is None:
-            self.moving[record.topic] = self.moving.get(record.topic, 0) + 1
+            _count_up(self.moving, record.topic)
         else:
             _count_down(self.open, before.job)
-        self.open[record.job] = self.open.get(record.job, 0) + 1
+        _count_up(self.open, record.job)
         self.reassignments[key] = record
         self.waiting.pop(key, None)
         self.reassigning_revision += 1
 
     def _put_config(self, record: Config) -> None:
-        self.configs.setdefault((record.resource, record.name), {})[record.config] = record.value
+        self._set_config(record)
         self._heed_limits(record.resource, record.name)
 
     def _put_job(self, record: Job) -> None:
@@ -241,7 +204,7 @@ class State:
         before = self.pending.get(record.key)
         if before is not None:
             _count_down(self.open, before.job)
-        self.open[record.job] = self.open.get(record.job, 0) + 1
+        _count_up(self.open, record.job)
         self.pending[record.key] = record
 
     def _put_lease(self, record: Lease) -> None:
@@ -291,15 +254,16 @@ class State:
 
     def _delete_config(self, key: tuple[ResourceType, str, str]) -> None:
         resource, name, config = key
-        values = self.configs[resource, name]
-        del values[config]
-        if not values:
-            del self.configs[resource, name]
+        self._unset_config(resource, name, config)
         self._heed_limits(resource, name)
 
     def _heed_limits(self, resource: ResourceType, name: str) -> None:
         if resource is ResourceType.BROKER and name == CLUSTER_DEFAULT:
             self.backlog.change_limits(limits_of(self.configs.get((resource, name), {})))
+
+
+def _count_up(counts: dict[K, int], key: K) -> None:
+    counts[key] = counts.get(key, 0) + 1
 
 
 def _count_down(counts: dict[K, int], key: K) -> None:

@@ -9,20 +9,22 @@ its leader at all, so that the original catches up (KIP-352's second motive).
 from controller.decision import Decision
 from controller.effects import ConfigsChanged
 from controller.model import Config, Lease, ResourceType
-from controller.state import CLUSTER_DEFAULT, State
+from controller.config_values import CLUSTER_DEFAULT
+from controller.state import State
 
 RATE = "reassignment.throttle.bytes.per.second"
 LEADER_REPLICAS = "leader.replication.throttled.replicas"
 FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
-RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
+LEADER_RATE = "leader.replication.throttled.rate"
+FOLLOWER_RATE = "follower.replication.throttled.rate"
+RATES = (LEADER_RATE, FOLLOWER_RATE)
 
 
 def adjust(d: Decision) -> None:
     """Make the leases fit the steps in flight after this decision."""
     state = d.state
     rate = throttle_rate(state)
-    touched = state.touched
-    state.touched = set()
+    touched = state.in_flight.take_touched()
     if rate is None and not state.leases:
         state.throttle = None
         return
@@ -103,5 +105,5 @@ def _union(found: str | None, ours: str) -> str:
         return ours
     if found == "*":
         return found
-    there = found.split(",")
+    there = [each for each in found.split(",") if each]
     return ",".join(there + [each for each in ours.split(",") if each not in there])

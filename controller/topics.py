@@ -10,7 +10,7 @@ from itertools import islice
 
 from controller.configs import check_topic_configs
 from controller.decision import Decision
-from controller.effects import DropReplica, Publish, TopicGone
+from controller.effects import TOPIC_DELETED, DropReplica, Publish, TopicGone
 from controller.election import first_eligible
 from controller.errors import DONE, Error, Outcome
 from controller.events import (
@@ -23,11 +23,11 @@ from controller.events import (
 )
 from controller.model import Config, Partition, Replicas, ResourceType, Topic
 from controller.placement import place
-from controller.state import CLUSTER_DEFAULT, State
+from controller.config_values import CLUSTER_DEFAULT
+from controller.state import State
 from controller.validation import check_replicas
 
 PARTITIONS_PER_SLICE = 500
-DELETED_LEADER_EPOCH = -2
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
@@ -100,7 +100,7 @@ def _delete(d: Decision, name: str) -> Iterator[None]:
     while partitions:
         partition = partitions[-1]
         d.delete(Partition, partition.key)
-        d.emit(DropReplica(name, partition.partition, partition.replicas, DELETED_LEADER_EPOCH))
+        d.emit(DropReplica(name, partition.partition, partition.replicas, TOPIC_DELETED))
         if len(partitions) % PARTITIONS_PER_SLICE == 0:
             yield
     for key in list(state.configs.get((ResourceType.TOPIC, name), ())):

@@ -6,13 +6,10 @@ A rate limits a broker as leader or as follower, and holds only for replicas tha
 from collections.abc import Mapping
 from math import inf
 
+from controller.config_values import CLUSTER_DEFAULT
 from controller.model import ResourceType, TopicPartition
-from controller.state import CLUSTER_DEFAULT, State
-
-LEADER_RATE = "leader.replication.throttled.rate"
-FOLLOWER_RATE = "follower.replication.throttled.rate"
-LEADER_REPLICAS = "leader.replication.throttled.replicas"
-FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
+from controller.state import State
+from controller.throttle import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 
 Listed = frozenset[tuple[int, int]] | None
 """(partition, broker) pairs of one topic; None means all of them."""
@@ -71,7 +68,7 @@ def _parse(value: str) -> Listed:
     """`*`, or `partition:broker` pairs with commas between them; the controller has validated them."""
     if value.strip() == "*":
         return None
-    pairs = (entry.split(":") for entry in value.split(","))
+    pairs = (entry.split(":") for entry in value.replace(" ", "").split(",") if entry)
     return frozenset((int(partition), int(broker)) for partition, broker in pairs)
 
 

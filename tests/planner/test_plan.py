@@ -73,6 +73,14 @@ def test_a_bad_plan_is_refused_and_its_entry_named(tmp_path: Path, plan: object,
     assert f"{file}{message}" in str(raised.value)
 
 
+def test_a_plan_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match=r"cannot read .*plan\.json: No such file"):
+        read_targets(tmp_path / "plan.json")
+    (tmp_path / "plan.json").write_bytes(b"\xff")
+    with pytest.raises(PlanError, match=r"plan\.json is not UTF-8 text"):
+        read_targets(tmp_path / "plan.json")
+
+
 @pytest.mark.parametrize(
     ("key", "target", "message"),
     [
@@ -129,6 +137,20 @@ def test_partitions_that_stop_short_say_why() -> None:
     (waiting,) = planned(dead={5}).forecast.waiting
     assert waiting["partition"] == 1
     assert waiting["reason"] == "offline: broker 5"
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"leader": -1, "isr": ()}, "the partition has no leader"),
+        ({"isr": ()}, "too few replicas would be in sync"),
+    ],
+)
+def test_other_reasons_to_stop_short(fields: dict[str, Any], reason: str) -> None:
+    snapshot = cluster(partition("orders", 0, (1, 2, 3), **fields))
+    limits = Limits(per_partition=1)
+    plan = make_plan(moves_of([(("orders", 0), (1,))], snapshot), snapshot, limits, 100, schedule)
+    assert [each["reason"] for each in plan.forecast.waiting] == [reason]
 
 
 def test_a_broker_that_the_snapshot_lacks_is_offline() -> None:
