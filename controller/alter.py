@@ -9,7 +9,7 @@ from controller.events import AlterReassignments, AlterReply, AlterRow, AlterTop
 from controller.jobs import open_job, seal_job
 from controller.model import JobKind, Partition
 from controller.phases import Trigger, fire
-from controller.reassignments import Order
+from controller.reassignments import Order, withdraw
 from controller.state import State
 from controller.validation import check_target
 
@@ -23,7 +23,7 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
     if event.timeout_ms <= 0:
         d.reply = refuse_all(topics, Outcome(Error.REQUEST_TIMED_OUT))
         return
-    job = open_job(d, JobKind.PLAN, event.principal, event.client_id)
+    job = open_job(d, JobKind.PLAN, event)
     answers = []
     taken = 0
     for topic, requested in topics:
@@ -36,8 +36,8 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
             taken += 1
             if taken % ROWS_PER_SLICE == 0:
                 yield
-    seal_job(d, job)
-    d.reply = AlterReply(Outcome(message=None if topics or event.topics is None else ""), answers)
+    outcome = Outcome(message=None if topics or event.topics is None else "")
+    d.reply = AlterReply(outcome, answers, seal_job(d, job))
 
 
 def refuse_all(topics: Sequence[AlterTopic], outcome: Outcome) -> AlterReply:
@@ -69,6 +69,7 @@ def _alter(d: Decision, topic: str, row: AlterRow, job: int, event: AlterReassig
     if partition is None:
         return outcome
     if row.replicas is None:
+        withdraw(d, partition.key)
         return fire(d, partition, Trigger.CANCEL)
     return fire(d, partition, Trigger.ORDER, Order(row.replicas, job))
 

@@ -74,7 +74,11 @@ def counts(state: State) -> Counts:
         under_min_isr=sum(size < floor for size, floor in floors),
         at_min_isr=sum(size == floor for size, floor in floors),
         reassigning=len(state.reassignments),
-        reassigned_replicas=sum(len(state.partitions[t][p].adding) for t, p in state.reassignments),
+        reassigned_replicas=sum(
+            len(state.partitions[topic][number].adding)
+            for topic, numbers in state.in_flight.items()
+            for number in numbers
+        ),
     )
 
 

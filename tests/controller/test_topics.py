@@ -10,6 +10,7 @@ from controller.events import (
     CreatePartitions,
     CreateTopics,
     DeleteTopics,
+    Event,
     NewPartitions,
     NewTopic,
 )
@@ -225,7 +226,7 @@ def test_a_topic_of_the_same_name_begins_anew() -> None:
 
 def test_a_large_topic_is_made_grown_and_dropped_in_slices() -> None:
     world, count = World(), 2 * PARTITIONS_PER_SLICE
-    events = [
+    events: list[Event] = [
         CreateTopics([NewTopic("foo", ID, count, 1)]),
         CreatePartitions([NewPartitions("foo", 2 * count)]),
         DeleteTopics(["foo"]),
