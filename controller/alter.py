@@ -8,7 +8,7 @@ from controller.events import AlterReassignments, AlterReply, AlterRow, AlterTop
 from controller.jobs import open_job, seal_job
 from controller.model import JobKind, Partition
 from controller.phases import Trigger, fire
-from controller.reassignments import Order
+from controller.reassignments import Order, withdraw
 from controller.state import State
 from controller.validation import check_target
 
@@ -22,7 +22,7 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
     if event.timeout_ms <= 0:
         d.reply = refuse_all(topics, Outcome(Error.REQUEST_TIMED_OUT))
         return
-    job = open_job(d, JobKind.PLAN, event.principal, event.client_id)
+    job = open_job(d, JobKind.PLAN, event)
     answers = []
     for topic, requested in topics:
         outcomes: list[tuple[int, Outcome]] = []
@@ -34,8 +34,8 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
             d.rows += 1
             if d.rows % ROWS_PER_SLICE == 0:
                 yield
-    seal_job(d, job)
-    d.reply = AlterReply(Outcome(message=None if topics or event.topics is None else ""), answers)
+    outcome = Outcome(message=None if topics or event.topics is None else "")
+    d.reply = AlterReply(outcome, answers, seal_job(d, job))
 
 
 def refuse_all(topics: Sequence[AlterTopic], outcome: Outcome) -> AlterReply:
@@ -67,6 +67,7 @@ def _alter(d: Decision, topic: str, row: AlterRow, job: int, event: AlterReassig
     if partition is None:
         return outcome
     if row.replicas is None:
+        withdraw(d, partition.key)
         return fire(d, partition, Trigger.CANCEL)
     return fire(d, partition, Trigger.ORDER, Order(row.replicas, job))
 

@@ -35,6 +35,9 @@ class AlterReassignments(NamedTuple):
     allow_replication_factor_change: bool = True
     principal: str = "User:ANONYMOUS"
     client_id: str | None = None
+    priority: int = 0
+    throttle: int = 0
+    """Bytes a second for this job's replicas in flight; 0 for no throttle of its own."""
 
 
 class TopicOutcomes(NamedTuple):
@@ -45,10 +48,14 @@ class TopicOutcomes(NamedTuple):
 
 
 class AlterReply(NamedTuple):
-    """`outcome` is the request's own; with an error there, every requested row repeats it."""
+    """`outcome` is the request's own; with an error there, every requested row repeats it.
+
+    `job` is what was accepted as a whole, 0 when nothing was ordered.
+    """
 
     outcome: Outcome
     topics: Sequence[TopicOutcomes]
+    job: int = 0
 
 
 # ---- jobs (KIP-236) ---------------------------------------------------------------------------------------
@@ -80,6 +87,9 @@ class Queue(NamedTuple):
     append: bool = False
     principal: str = "User:ANONYMOUS"
     client_id: str | None = None
+    priority: int = -1
+    """Behind what runs, unless told otherwise."""
+    throttle: int = 0
 
 
 class Pause(NamedTuple):

@@ -8,20 +8,34 @@ from collections.abc import Iterator
 
 from controller.decision import Decision
 from controller.errors import DONE, Error, Outcome
-from controller.events import Pause, Prioritize, Prune, RollBackJob, RollBackReply
+from controller.events import (
+    AlterReassignments,
+    Pause,
+    Prioritize,
+    Prune,
+    Queue,
+    RollBackJob,
+    RollBackReply,
+)
 from controller.model import Deleted, Ending, Finished, Job, JobKind, Paused, Replicas, TopicPartition
 from controller.phases import Trigger, fire
-from controller.reassignments import Order, line_up
+from controller.reassignments import Order, line_up, withdraw
 
 ROWS_PER_SLICE = 500
 
 
-def open_job(d: Decision, kind: JobKind, principal: str, client_id: str | None, undoes: int = 0) -> int:
+Request = AlterReassignments | Queue | RollBackJob
+
+
+def open_job(d: Decision, kind: JobKind, request: Request) -> int:
     """A new job, empty as yet; its id. It is no record before it is sealed: a request may order nothing."""
-    number = d.state.last_job + 1
-    priority = -1 if kind is JobKind.QUEUE else 0
-    d.state.put(Job(number, kind, d.now_ms, principal, client_id, priority=priority, undoes=undoes))
-    return number
+    job = Job(d.state.last_job + 1, kind, d.now_ms, request.principal, request.client_id)
+    if isinstance(request, RollBackJob):
+        job = job._replace(undoes=request.job)
+    else:
+        job = job._replace(priority=request.priority, throttle=request.throttle)
+    d.state.put(job)
+    return job.id
 
 
 def seal_job(d: Decision, number: int) -> int:
@@ -46,7 +60,9 @@ def roll_back_job(d: Decision, event: RollBackJob) -> Iterator[None]:
     if job is None:
         d.reply = RollBackReply(_unknown(event.job))
         return
-    number = open_job(d, JobKind.ROLLBACK, event.principal, event.client_id, undoes=job.id)
+    for key in [key for key, pending in state.pending.items() if pending.job == job.id]:
+        withdraw(d, key)
+    number = open_job(d, JobKind.ROLLBACK, event)
     skipped: list[tuple[TopicPartition, str]] = []
     going = [key for key, wanted in state.reassignments.items() if wanted.job == job.id]
     ended = list(reversed(state.finished.get(job.id, {}).values()))

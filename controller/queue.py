@@ -22,7 +22,7 @@ def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
         )
         d.reply = refuse_all(event.topics, busy)
         return
-    job = open_job(d, JobKind.QUEUE, event.principal, event.client_id)
+    job = open_job(d, JobKind.QUEUE, event)
     answers = []
     for topic, rows in event.topics:
         outcomes: list[tuple[int, Outcome]] = []
@@ -35,8 +35,7 @@ def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
             d.rows += 1
             if d.rows % ROWS_PER_SLICE == 0:
                 yield
-    seal_job(d, job)
-    d.reply = AlterReply(DONE, answers)
+    d.reply = AlterReply(DONE, answers, seal_job(d, job))
 
 
 def waiting_entries(state: State) -> Iterator[TopicPartition]:

@@ -19,6 +19,7 @@ from controller.model import (
     Pending,
     Reassignment,
     Replicas,
+    TopicPartition,
 )
 from controller.state import State
 from planner.steps import UNLIMITED, next_step
@@ -152,6 +153,17 @@ def end(d: Decision, wanted: Reassignment, ending: Ending) -> None:
         close_job(d, pending.job)
     if key.topic not in state.moving and state.topics[key.topic].deleting:
         state.doomed.append(key.topic)
+
+
+def withdraw(d: Decision, key: TopicPartition) -> None:
+    """What was queued for the partition is not wanted any more; where it goes back to stays as it is."""
+    state = d.state
+    pending = state.pending.get(key)
+    if pending is not None:
+        original = state.reassignments[key].original
+        d.delete(Pending, key)
+        d.put(Finished(pending.job, *key, original, original, Ending.ROLLED_BACK))
+        close_job(d, pending.job)
 
 
 def close_job(d: Decision, job: int) -> None:

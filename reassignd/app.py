@@ -8,6 +8,7 @@ from backends.clock import Clock
 from backends.datadir import StoreError
 from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.cluster import EmbeddedCluster
+from backends.tasks import cancel, spawn
 from controller.events import Event
 from controller.machine import decide
 from controller.port import Store
@@ -18,10 +19,12 @@ from reassignd.errors import CommandError
 from reassignd.kinds import Address
 from reassignd.parts import embedded_settings, limits
 from reassignd.ports import Port, Ports
+from reassignd.retention import Retention, prune_for_ever
+from server.api.call import Core
 from server.authorizer import AllowAll
 from server.cache import BodyCache
 from server.context import Services
-from server.driver import Driver, DriverStoppedError
+from server.driver import Driver, DriverStoppedError, wall_clock
 from server.latency import Latency
 from server.listener import Listeners
 from server.metric_table import Sources, Traffic
@@ -61,6 +64,10 @@ class Application:
         services = Services(cluster_id, state, self, AllowAll(), self._off_loop, bodies, _new_id)
         latency = Latency(Router(services, stats).answer)
         listeners = Listeners(latency.answer, limits(settings), stats)
+        self._retention = Retention(settings.jobs_retention_ms, settings.jobs_retention_count)
+        self._pruning: asyncio.Task[None] | None = None
+        self.core = Core(__version__, cluster_id, state, self, self._off_loop, self.cluster.partition_bytes)
+        """What the API serves from."""
         self._ports = Ports(listeners, settings.listener, settings.advertised_host)
         self.metrics = Metrics(
             Sources(__version__, state, stats, latency, self._traffic, lambda: self.serves)
@@ -85,6 +92,7 @@ class Application:
         except BaseException:
             await self._stop()
             raise
+        self._pruning = spawn(prune_for_ever(self, self._retention, wall_clock), "pruning")
         self.serves = True
         return self
 
@@ -94,6 +102,8 @@ class Application:
     async def _stop(self) -> None:
         """Answers under way first, then the brokers, then what they submitted; reverse of the start."""
         self.serves = False
+        if self._pruning is not None:
+            await cancel(self._pruning)
         await self._ports.close_all(GRACE_SECONDS)
         await self.cluster.stop()
         await self._driver.stop()

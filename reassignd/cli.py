@@ -5,6 +5,7 @@ What a verb needs is imported when it runs: `reassignd --version` must not pay f
 
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,7 +37,42 @@ def _flags(command: F) -> F:
     return command
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
+VERBS = {
+    "cancel": "take_back",
+    "execute": "execute",
+    "job": "show",
+    "jobs": "show",
+    "limits": "limits",
+    "list": "show",
+    "pause": "steer",
+    "plan": "plan",
+    "priority": "steer",
+    "queue": "queue",
+    "resume": "steer",
+    "rollback": "take_back",
+    "snapshot": "snapshot",
+    "status": "status",
+}
+"""Verb -> its module in `reassignd.commands`, which has a command of that name (`list_` for `list`)."""
+
+
+class Verbs(click.Group):
+    """Imports a verb when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *VERBS])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return super().get_command(ctx, cmd_name)
+        module = import_module(f"reassignd.commands.{VERBS[cmd_name]}")
+        command = getattr(module, {"list": "list_"}.get(cmd_name, cmd_name))
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{module.__name__} has no command {cmd_name}")
+        return command
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
 @click.version_option(__version__, prog_name="reassignd", message="%(prog)s %(version)s")
 def cli() -> None:
     """Partition reassignments for Apache Kafka: durable, in steps, and with a way back."""
@@ -75,7 +111,7 @@ cli.add_command(plan)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
     try:
-        cli.main(arguments, prog_name="reassignd", standalone_mode=False)
+        code = cli.main(arguments, prog_name="reassignd", standalone_mode=False)
     except click.ClickException as error:
         return _complain(error.format_message(), error.exit_code)
     except ConfigError as error:
@@ -84,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(str(error), 1)
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted", 1)
-    return 0
+    return code if isinstance(code, int) else 0
 
 
 def _complain(text: str, code: int) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from reassignd import properties
 from reassignd.errors import ConfigError
-from reassignd.kinds import ADDRESS, PATH, TEXT, Key, choice, integer
+from reassignd.kinds import ADDRESS, FILE, PATH, PLACE, TEXT, Key, choice, integer
 
 MILLISECONDS = integer(1, 2**31 - 1)
 BYTES = integer(0, 2**53)
@@ -31,13 +31,33 @@ class Settings:
     advertised_host = Key(
         TEXT, "", "The host that clients are told to connect to, when it is not that of `listener`."
     )
-    http_listener = Key(ADDRESS, "127.0.0.1:9080", "Where `/healthz`, `/readyz` and `/metrics` are served.")
+    http_listener = Key(
+        PLACE, "127.0.0.1:9080", "Where `/v1`, `/healthz`, `/readyz` and `/metrics` are served over HTTP."
+    )
+    http_token_file = Key(
+        FILE,
+        "",
+        "A file with the bearer token that `/v1` asks for. Away from loopback this, or a client CA, must be.",
+    )
+    http_tls_certificate_file = Key(
+        FILE, "", "The certificate chain (PEM) with which HTTP is served over TLS."
+    )
+    http_tls_key_file = Key(FILE, "", "Its private key (PEM), when that is not in the same file.")
+    http_tls_client_ca_file = Key(
+        FILE, "", "`/v1` asks for a client certificate that one of these authorities (PEM) has signed."
+    )
     data_dir = Key(
         PATH, "./.reassignd", "Where all that was acknowledged is kept. One process at a time uses it."
     )
     backend = Key(
         choice("embedded"), "embedded", "What carries reassignments out. `embedded`: brokers of our own."
     )
+    jobs_retention_ms = Key(
+        integer(1, 2**53),
+        "604800000",
+        "How long a job is kept after it has ended; the newest is always kept.",
+    )
+    jobs_retention_count = Key(integer(1, 1_000_000), "1000", "How many ended jobs are kept at most.")
     log_format = Key(
         choice("plain", "json"), "plain", "Lines as log4j writes them, or one JSON object a line."
     )

@@ -7,3 +7,7 @@ class ConfigError(Exception):
 
 class CommandError(Exception):
     """What was asked for could not be done (exit 1); the text is one line that says what to do."""
+
+
+class UnreachableError(CommandError):
+    """The server did not answer; it may the next time."""

@@ -61,10 +61,36 @@ def _parse_path(text: str) -> Path:
     return Path(text)
 
 
+class SocketPath(NamedTuple):
+    """A unix socket to listen on."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return f"{UNIX}{self.path}"
+
+
+UNIX = "unix:"
+
+
+def _parse_place(text: str) -> Address | SocketPath:
+    if text.startswith(UNIX):
+        return SocketPath(_parse_path(text.removeprefix(UNIX)))
+    return _parse_address(text)
+
+
+def _parse_file(text: str) -> Path | None:
+    return Path(text) if text else None
+
+
 ADDRESS = Kind("HOST:PORT", "HOST:PORT with a port in [0, 65535]", _parse_address)
 PATH = Kind("DIR", "a path", _parse_path)
 
 
+PLACE: Kind[Address | SocketPath] = Kind(
+    "HOST:PORT", "HOST:PORT with a port in [0, 65535], or unix:PATH", _parse_place
+)
+FILE: Kind[Path | None] = Kind("FILE", "a path, or nothing", _parse_file)
 TEXT = Kind("TEXT", "any text", str)
 
 

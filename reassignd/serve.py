@@ -4,21 +4,25 @@ HTTP comes first and goes last, so that `/readyz` can say what is being waited f
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
+from ssl import SSLContext
 
 import uvloop
+from starlette.routing import BaseRoute
 
 from backends.store import SqliteStore
 from reassignd import logs
+from reassignd.access import Door, door
 from reassignd.app import Application
 from reassignd.config import Settings
 from reassignd.demo import create_demo_topics
 from reassignd.identity import cluster_id
-from reassignd.kinds import Address
+from reassignd.kinds import Address, SocketPath
 from reassignd.records import load, open_store
 from reassignd.signals import until_signalled
-from reassignd.sockets import allow_files, bind
+from reassignd.sockets import allow_files, bind, bind_path
+from server.api.routes import Api
 from server.collector import spare_the_old
 from server.driver import DriverStoppedError
 from server.http import Health, HttpServer, operations
@@ -33,27 +37,30 @@ STOP_SECONDS = 4.0
 def run(settings: Settings, *, demo_topics: bool) -> None:
     """Serve until a signal. Raises CommandError when that is not possible, or ends for another reason."""
     logs.configure(settings.log_format, settings.log_level)
+    entrance = door(settings)
     spare_the_old()
     allow_files(settings.max_connections + 3 * settings.embedded_brokers + SPARE_FILES)
     with (
         closing(open_store(settings.data_dir)) as store,
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
-        runner.run(until_signalled(_serve(settings, store, demo_topics), STOP_SECONDS))
+        runner.run(until_signalled(_serve(settings, store, entrance, demo_topics), STOP_SECONDS))
 
 
-async def _serve(settings: Settings, store: SqliteStore, demo_topics: bool) -> None:
+async def _serve(settings: Settings, store: SqliteStore, entrance: Door, demo_topics: bool) -> None:
     health = Health("records are being loaded")
     identity = cluster_id(settings.data_dir)
-    async with _http(settings.http_listener, health) as http:
+    api = Api(health, entrance.access)
+    routes = [*operations(health), *api.routes()]
+    async with _http(settings.http_listener, routes, entrance.tls) as http:
         state = await load(store)
         async with Application(settings, state, store, identity) as app:
             if demo_topics and app.first_start:
                 await _create_topics(app, settings)
-            health.metrics, health.obstacle = app.metrics.page, None
+            api.core, health.metrics, health.obstacle = app.core, app.metrics.page, None
             brokers = ",".join(map(str, app.addresses))
             print(
-                f"ready: brokers {brokers}, http http://{http}, data in {settings.data_dir.absolute()}",
+                f"ready: brokers {brokers}, http {http}, data in {settings.data_dir.absolute()}",
                 flush=True,
             )
             try:
@@ -70,13 +77,21 @@ async def _create_topics(app: Application, settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def _http(address: Address, health: Health) -> AsyncIterator[Address]:
-    """HTTP is served inside, at the address given."""
-    listening = bind(address, "http.listener")
-    server = HttpServer(listening, operations(health))
-    bound = Address(*listening.getsockname()[:2])
+async def _http(
+    place: Address | SocketPath, routes: Sequence[BaseRoute], tls: SSLContext | None
+) -> AsyncIterator[str]:
+    """HTTP is served inside, at the URL given."""
+    if isinstance(place, SocketPath):
+        listening, url = bind_path(place, "http.listener"), str(place)
+    else:
+        listening = bind(place, "http.listener")
+        scheme = "http" if tls is None else "https"
+        url = f"{scheme}://{Address(*listening.getsockname()[:2])}"
+    server = HttpServer(listening, routes, tls)
     await server.start()
     try:
-        yield bound
+        yield url
     finally:
         await server.stop()
+        if isinstance(place, SocketPath):
+            place.path.unlink(missing_ok=True)

@@ -5,9 +5,10 @@ import logging
 import os
 import resource
 import socket
+from pathlib import Path
 
 from reassignd.errors import CommandError
-from reassignd.kinds import Address
+from reassignd.kinds import Address, SocketPath
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +25,33 @@ def bind(address: Address, setting: str) -> socket.socket:
         raise refused(error, address, setting) from error
     listening.setblocking(False)
     return listening
+
+
+def bind_path(place: SocketPath, setting: str) -> socket.socket:
+    """A unix socket that only its owner can connect to; one that nobody listens on any more is replaced."""
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        _remove_stale(place.path)
+        listening.bind(str(place.path))
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        reason = "it is in use" if error.errno == errno.EADDRINUSE else str(error.strerror or error).lower()
+        raise CommandError(f"cannot listen on {place}: {reason}; change `{setting}`") from error
+    finally:
+        os.umask(before)
+    listening.setblocking(False)
+    return listening
+
+
+def _remove_stale(path: Path) -> None:
+    if path.is_socket():
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            try:
+                probe.connect(str(path))
+            except ConnectionRefusedError:
+                path.unlink()
 
 
 def refused(error: OSError, address: Address, setting: str) -> CommandError:

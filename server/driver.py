@@ -11,7 +11,7 @@ makes them one again.
 import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from time import perf_counter
+from time import perf_counter, time_ns
 from typing import Any, NamedTuple
 
 from controller.decision import Decision
@@ -35,6 +35,11 @@ SLICE_SECONDS = 0.002
 """How long the driver decides small events in a row before others are served."""
 
 
+def wall_clock() -> int:
+    """Milliseconds since 1970."""
+    return time_ns() // 1_000_000
+
+
 class DriverStoppedError(Exception):
     """The event was not decided, or whether it is durable is unknown."""
 
@@ -52,7 +57,10 @@ class _Decided(NamedTuple):
 
 
 class Driver:
-    """Runs decisions over `state`. `on_failure` is called once, when the driver had to stop by itself."""
+    """Runs decisions over `state`. `on_failure` is called once, when the driver had to stop by itself.
+
+    `now_ms` dates what is decided.
+    """
 
     def __init__(
         self,
@@ -64,6 +72,7 @@ class Driver:
         stats: Stats,
         on_failure: Callable[[BaseException], None],
         capacity: int = CAPACITY,
+        now_ms: Callable[[], int] = wall_clock,
     ) -> None:
         self._state = state
         self._store = store
@@ -71,6 +80,7 @@ class Driver:
         self._decide = decide
         self._stats = stats
         self._on_failure = on_failure
+        self._now_ms = now_ms
         self._places = asyncio.Semaphore(capacity)
         self._submitted: asyncio.Queue[_Submission | None] = asyncio.Queue()
         self._decided: asyncio.Queue[_Decided | None] = asyncio.Queue()
@@ -118,7 +128,7 @@ class Driver:
     async def _decide_all(self) -> None:
         yielded = perf_counter()
         while (submission := await self._submitted.get()) is not None:
-            decision = Decision(self._state)
+            decision = Decision(self._state, self._now_ms())
             began = perf_counter()
             await self._run_slices(decision, submission)
             now = perf_counter()

@@ -7,12 +7,16 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Callable, Iterator, Sequence
+from ssl import SSLContext
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn import Config, Server
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from server.metrics import CONTENT_TYPE
 
@@ -46,6 +50,36 @@ def operations(health: Health) -> list[BaseRoute]:
     return [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", metrics)]
 
 
+PEER = "reassignd.peer"
+"""Key of the scope's extensions under which the name in the peer's certificate stands; absent without one."""
+
+
+class _Protocol(H11Protocol):
+    """HTTP/1.1 that tells the application whose certificate the peer has shown."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
+        super().connection_made(transport)
+        certificate = transport.get_extra_info("peercert")
+        if certificate:
+            self.app = _with_peer(self.app, _distinguished_name(certificate))
+
+
+def _with_peer(app: ASGIApp, name: str) -> ASGIApp:
+    async def named(scope: Scope, receive: Receive, send: Send) -> None:
+        await app({**scope, "extensions": {**scope.get("extensions", {}), PEER: name}}, receive, send)
+
+    return named
+
+
+def _distinguished_name(certificate: dict[str, Any]) -> str:
+    """As Kafka has it in principals: the most specific part first."""
+    parts = [pair for group in certificate["subject"] for pair in group]
+    return ",".join(f"{SHORT.get(name, name)}={value}" for name, value in reversed(parts))
+
+
+SHORT = {"commonName": "CN", "organizationName": "O", "organizationalUnitName": "OU", "countryName": "C"}
+
+
 class _Uvicorn(Server):
     """uvicorn without its signal handlers, and with a sign that it accepts connections."""
 
@@ -63,20 +97,23 @@ class _Uvicorn(Server):
 
 
 class HttpServer:
-    """Serves the routes on a bound socket, which it closes when it stops."""
+    """Serves the routes on a bound socket, which it closes when it stops; over TLS when there is a context."""
 
-    def __init__(self, listening: socket.socket, routes: Sequence[BaseRoute]) -> None:
+    def __init__(
+        self, listening: socket.socket, routes: Sequence[BaseRoute], tls: SSLContext | None = None
+    ) -> None:
         self._socket = listening
         self._server = _Uvicorn(
             Config(
                 Starlette(routes=routes),
-                http="h11",
+                http=_Protocol,
                 ws="none",
                 lifespan="off",
                 log_config=None,
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=GRACE_SECONDS,
+                ssl_context_factory=None if tls is None else lambda _config, _default: tls,
             )
         )
         self._task: asyncio.Task[None] | None = None

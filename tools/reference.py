@@ -110,11 +110,20 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _commands() -> Iterator[str]:
     root = click.Context(cli, info_name="reassignd", **cli.context_settings)
-    for name, command in sorted(cli.commands.items()):
-        context = click.Context(
-            command, parent=root, info_name=name, max_content_width=100, terminal_width=100
-        )
-        yield f"\n## reassignd {name}\n\n```\n{command.get_help(context)}\n```\n"
+    for name in cli.list_commands(root):
+        command = cli.get_command(root, name)
+        if command is not None:
+            yield from _command(command, name, root)
+
+
+def _command(command: click.Command, name: str, parent: click.Context) -> Iterator[str]:
+    context = click.Context(command, parent=parent, info_name=name, max_content_width=100, terminal_width=100)
+    yield f"\n## {context.command_path}\n\n```\n{command.get_help(context)}\n```\n"
+    if isinstance(command, click.Group):
+        for each in command.list_commands(context):
+            nested = command.get_command(context, each)
+            if nested is not None:
+                yield from _command(nested, each, context)
 
 
 def _metric_row(metric: Metric) -> tuple[str, ...]:

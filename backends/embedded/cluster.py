@@ -165,6 +165,10 @@ class EmbeddedCluster:
             if key in broker.replicas
         }
 
+    def partition_bytes(self, topic: str, _partition: int) -> int:
+        """What a whole replica of the partition holds; the same for all of a topic."""
+        return int(self._volume(topic).end(self._clock.now()))
+
     @property
     def traffic(self) -> dict[int, Traffic]:
         """Byte counters by broker."""

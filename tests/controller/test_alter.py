@@ -30,7 +30,7 @@ def test_rows_are_answered_in_the_order_of_the_request_and_empty_topics_are_echo
             AlterTopic("bar", []),
         ],
     )
-    assert reply == (Outcome(), [TopicOutcomes("foo", [(1, DONE), (0, DONE)]), TopicOutcomes("bar", [])])
+    assert reply[:2] == (Outcome(), [TopicOutcomes("foo", [(1, DONE), (0, DONE)]), TopicOutcomes("bar", [])])
 
 
 def test_one_bad_row_spoils_no_other(world: World) -> None:
@@ -60,12 +60,12 @@ def test_a_repeated_row_is_answered_twice_and_the_last_one_wins(world: World) ->
 def test_a_timeout_of_nothing_is_over_before_it_begins(world: World, timeout_ms: int) -> None:
     reply = alter(world, [AlterTopic("foo", [AlterRow(0, (4,)), AlterRow(9, None)])], timeout_ms)
     late = Outcome(Error.REQUEST_TIMED_OUT)
-    assert reply == (late, [TopicOutcomes("foo", [(0, late), (9, late)])])
+    assert reply[:2] == (late, [TopicOutcomes("foo", [(0, late), (9, late)])])
     assert world.changes == []
 
 
 def test_an_empty_request_has_an_empty_message(world: World) -> None:
-    assert alter(world, []) == (Outcome(message=""), [])
+    assert alter(world, [])[:2] == (Outcome(message=""), [])
 
 
 def test_null_replicas_cancel_one_partition(world: World) -> None:
@@ -81,7 +81,7 @@ def test_null_partitions_cancel_all_that_moves_in_the_topic(world: World) -> Non
 
 
 def test_null_partitions_of_a_topic_where_nothing_moves_cancel_nothing(world: World) -> None:
-    assert alter(world, [AlterTopic("foo", None)]) == (Outcome(), [TopicOutcomes("foo", [])])
+    assert alter(world, [AlterTopic("foo", None)])[:2] == (Outcome(), [TopicOutcomes("foo", [])])
 
 
 def test_null_partitions_of_an_unknown_topic_are_one_row_numbered_minus_one(world: World) -> None:
@@ -100,7 +100,7 @@ def test_null_topics_cancel_everything_and_answer_one_row_each(world: World) -> 
 
 
 def test_null_topics_where_nothing_moves_are_no_rows_and_no_error(world: World) -> None:
-    assert alter(world, None) == (Outcome(), [])
+    assert alter(world, None)[:2] == (Outcome(), [])
 
 
 def test_a_topic_that_waits_for_its_deletion_takes_no_orders_but_cancels(world: World) -> None:
@@ -124,3 +124,14 @@ def test_a_large_request_is_taken_in_slices() -> None:
     taken = [len(world.state.reassignments) for _ in decide(d, event)]
     assert taken == [ROWS_PER_SLICE, 2 * ROWS_PER_SLICE, 3 * ROWS_PER_SLICE]
     assert len(d.reply.topics[0].rows) == len(world.state.reassignments) == rows
+
+
+def test_the_reply_names_the_job_and_none_when_nothing_was_ordered(world: World) -> None:
+    moved = alter(world, [AlterTopic("foo", [AlterRow(0, (4, 5, 6))])])
+    again = alter(world, [AlterTopic("foo", [AlterRow(0, (4, 5, 6))])])
+    assert (moved.job, again.job) == (1, 0)
+
+
+def test_a_request_may_give_its_job_a_priority_and_a_throttle(world: World) -> None:
+    world.alter({"foo-0": (4, 5, 6)}, priority=7, throttle=1_000)
+    assert (world.state.jobs[1].priority, world.state.jobs[1].throttle) == (7, 1_000)

@@ -1,7 +1,7 @@
 from collections.abc import Mapping, Sequence
 
 from controller.errors import Error, Outcome
-from controller.events import AlterRow, AlterTopic, DeleteTopics, Queue
+from controller.events import AlterRow, AlterTopic, DeleteTopics, Queue, RollBackJob
 from controller.queue import waiting_entries
 from tests.builders import World, key, outcomes, partition
 
@@ -99,3 +99,30 @@ def test_a_deleted_topic_leaves_the_queue() -> None:
     world.do(DeleteTopics(["foo"]))
     world.settle()
     assert (queued(world), world.state.topics) == ([], {})
+
+
+def test_a_cancel_withdraws_what_was_queued_for_the_partition() -> None:
+    world = two(per_partition=1)
+    world.alter({"foo-0": [4, 5, 6]})
+    world.catch_up()
+    queue(world, {"foo-0": [6, 2, 3]})
+    assert world.alter({"foo-0": None})["foo-0"].ok
+    assert world.settle().replicas("foo-0") == (1, 2, 3)
+    assert world.state.jobs[2].ended_ms
+
+
+def test_a_rollback_of_a_queued_job_withdraws_what_has_not_started() -> None:
+    world = two(per_partition=1)
+    world.alter({"foo-0": [4, 5, 6]})
+    world.catch_up()
+    queue(world, {"foo-0": [6, 2, 3]})
+    world.do(RollBackJob(2))
+    assert world.settle().replicas("foo-0") == (1, 2, 3)
+
+
+def test_a_queued_plan_has_the_priority_and_throttle_it_asks_for() -> None:
+    world = two()
+    rows = [AlterTopic("foo", [AlterRow(0, (4, 5, 6))])]
+    reply = world.do(Queue(rows, priority=3, throttle=1_000)).reply
+    job = world.state.jobs[reply.job]
+    assert (job.priority, job.throttle) == (3, 1_000)

@@ -1,0 +1,130 @@
+"""A client of the API under `/v1`, for the verbs of the command line. Whatever goes wrong is one line (CommandError)."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from ssl import SSLContext, SSLError, create_default_context
+from typing import Any, NamedTuple, Self
+
+import httpx
+
+from reassignd import __version__
+from reassignd.errors import CommandError, UnreachableError
+from reassignd.kinds import UNIX
+
+TIMEOUT = httpx.Timeout(600.0, connect=5.0)
+"""Seconds; a plan of a million partitions takes a while to be accepted."""
+
+BUSY = 503
+
+
+class Target(NamedTuple):
+    """Where the server is, and what to show it."""
+
+    url: str
+    token_file: Path | None = None
+    ca_file: Path | None = None
+    certificate_file: Path | None = None
+
+
+class Client:
+    """A connection to one server, to be closed by `with`."""
+
+    def __init__(self, target: Target) -> None:
+        self._url = target.url
+        headers = {"user-agent": f"reassignd/{__version__}"}
+        if target.token_file is not None:
+            headers["authorization"] = f"Bearer {_token(target.token_file)}"
+        path = target.url.removeprefix(UNIX) if target.url.startswith(UNIX) else None
+        tls = _tls(target) if target.url.startswith("https:") else False
+        try:
+            self._http = httpx.Client(
+                base_url=target.url if path is None else "http://localhost",
+                headers=headers,
+                timeout=TIMEOUT,
+                transport=httpx.HTTPTransport(uds=path, verify=tls),
+            )
+        except (httpx.InvalidURL, ValueError) as error:
+            raise CommandError(f"--url {target.url}: {error}") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def get(self, path: str, **query: object) -> Any:
+        """The answer's JSON. Raises CommandError when it is refused, UnreachableError when there is none."""
+        return self.ask("GET", path, **query)
+
+    def post(self, path: str, body: object = None, **query: object) -> Any:
+        """As `get`; `body` is sent as JSON, or as it is when it is bytes."""
+        return self.ask("POST", path, body, **query)
+
+    def ask(self, method: str, path: str, body: object = None, **query: object) -> Any:
+        """As `get`, with any method."""
+        content: dict[str, Any] = {"content": body} if isinstance(body, bytes) else {"json": body}
+        given = {name: _text(value) for name, value in query.items() if value is not None}
+        with self._one_line():
+            response = self._http.request(method, path, params=given, **(content if body is not None else {}))
+            self._check(response)
+            try:
+                return response.json()
+            except ValueError as error:
+                raise CommandError(f"{self._url} does not answer like reassignd; is --url right?") from error
+
+    def stream(self, path: str) -> Iterator[bytes]:
+        """The answer's bytes as they come; errors as for `get`."""
+        with self._one_line(), self._http.stream("GET", path) as response:
+            if response.is_error:
+                response.read()
+            self._check(response)
+            yield from response.iter_bytes()
+
+    def _check(self, response: httpx.Response) -> None:
+        if not response.is_error:
+            return
+        try:
+            text = str(response.json()["error"])
+        except (ValueError, LookupError, TypeError):
+            text = f"{self._url} answers {response.status_code} {response.reason_phrase}; is --url right?"
+        raise UnreachableError(text) if response.status_code == BUSY else CommandError(text)
+
+    @contextmanager
+    def _one_line(self) -> Iterator[None]:
+        try:
+            yield
+        except httpx.ConnectError as error:
+            raise UnreachableError(
+                f"cannot reach {self._url} ({error}); is `reassignd serve` running there? --url says where"
+            ) from error
+        except httpx.TimeoutException as error:
+            raise UnreachableError(f"{self._url} does not answer in time") from error
+        except httpx.TransportError as error:
+            raise UnreachableError(f"the connection to {self._url} broke: {error}") from error
+        except httpx.HTTPError as error:
+            raise CommandError(f"--url {self._url}: {error}") from error
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _token(path: Path) -> str:
+    try:
+        token = path.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"cannot read the token in {path}: {error}") from error
+    if not token or not token.isprintable():
+        raise CommandError(f"{path} must hold one token: a line without blanks")
+    return token
+
+
+def _tls(target: Target) -> SSLContext:
+    try:
+        context = create_default_context(cafile=target.ca_file)
+        if target.certificate_file is not None:
+            context.load_cert_chain(target.certificate_file)
+    except (OSError, SSLError) as error:
+        raise CommandError(f"cannot use the TLS files: {error}") from error
+    return context

@@ -1,0 +1,120 @@
+"""The verb `status`: everything at a glance."""
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reassignd.commands.options import FORMAT, JSON, asks_server
+from reassignd.commands.text import as_json, counted, job_lines, reason_lines
+from reassignd.errors import UnreachableError
+
+if TYPE_CHECKING:
+    from reassignd.client import Client
+
+
+@click.command()
+@click.option("--watch", is_flag=True, help="Show it again and again, until interrupted.")
+@click.option(
+    "--interval",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0.1),
+    default=1.0,
+    help="With --watch: how often.  [default: 1]",
+)
+@FORMAT
+@asks_server
+def status(client: "Client", form: str, watch: bool, interval: float) -> None:
+    """Show the cluster, what moves, what does not and why, and the limits."""
+    if not watch:
+        click.echo(_page(client, form))
+        return
+    try:
+        _watch(client, form, interval)
+    except KeyboardInterrupt:
+        return
+
+
+def _watch(client: "Client", form: str, interval: float) -> None:
+    if form == JSON or not sys.stdout.isatty():
+        while True:
+            click.echo(_page(client, form) + ("" if form == JSON else "\n"))
+            time.sleep(interval)
+    from rich.live import Live
+    from rich.text import Text
+
+    with Live(auto_refresh=False, screen=True) as live:
+        while True:
+            try:
+                page = _page(client, form)
+            except UnreachableError as error:
+                page = str(error)
+            live.update(Text(page), refresh=True)
+            time.sleep(interval)
+
+
+def _page(client: "Client", form: str) -> str:
+    answer = client.get("/v1/status")
+    return as_json(answer) if form == JSON else "\n".join(lines(answer))
+
+
+def lines(status: dict[str, Any]) -> list[str]:
+    """What people read."""
+    found = [_cluster(status), _moves(status)]
+    if status["jobs"]:
+        found += ["", *job_lines(status["jobs"])]
+    if status["reasons"]:
+        rest = status["reassignments"]["waiting"] + status["reassignments"]["queued"]
+        sample = f" (the first {status['sampled']})" if status["sampled"] < rest else ""
+        found += ["", f"Why they do not move{sample}:", *reason_lines(status["reasons"])]
+    return [
+        *found,
+        "",
+        _limits(status["limits"]),
+        _throttle(status["throttle"]),
+        f"Spark     {status['spark']}",
+    ]
+
+
+def _cluster(status: dict[str, Any]) -> str:
+    brokers, partitions = status["brokers"], status["partitions"]
+    troubles = [
+        f"{partitions[name]:,} {words}"
+        for name, words in (
+            ("offline", "offline"),
+            ("under_min_isr", "under min ISR"),
+            ("under_replicated", "under-replicated"),
+        )
+        if partitions[name]
+    ]
+    gone = f" (offline: {', '.join(map(str, brokers['offline']))})" if brokers["offline"] else ""
+    return (
+        f"Cluster   {brokers['live']} of {counted(brokers['registered'], 'broker')}{gone},"
+        f" {counted(partitions['total'], 'partition')}, {', '.join(troubles) or 'all in sync'}"
+    )
+
+
+def _moves(status: dict[str, Any]) -> str:
+    totals = status["reassignments"]
+    paused = "PAUSED: " if status["paused"] else ""
+    if not totals["ongoing"]:
+        return f"Moves     {paused}none"
+    parts = [f"{totals[name]:,} {name}" for name in ("moving", "waiting", "queued")]
+    if totals["pending"]:
+        parts.append(f"{totals['pending']:,} to follow a rollback")
+    return f"Moves     {paused}{counted(totals['ongoing'], 'partition')}: {', '.join(parts)}"
+
+
+def _limits(limits: list[dict[str, Any]]) -> str:
+    set_ = [
+        f"{each['name']} {each['limit']:,}" + ("" if each["used"] is None else f" ({each['used']:,} used)")
+        for each in limits
+        if each["limit"] is not None
+    ]
+    return "Limits    " + (", ".join(set_) or "none")
+
+
+def _throttle(throttle: dict[str, Any]) -> str:
+    rate = throttle["bytes_per_second"]
+    return "Throttle  " + ("none" if rate is None else f"{rate:,} bytes/s")

@@ -1,0 +1,122 @@
+"""What people read: aligned columns, times, and sentences about jobs."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+Row = dict[str, Any]
+
+BAR = 20
+"""Characters of a bar that shows progress."""
+
+
+def columns(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Lines of a table; numbers stand to the right."""
+    table = [[str(cell) for cell in row] for row in rows]
+    numeric = [
+        bool(table) and all(row[i].replace(",", "").isdecimal() for row in table) for i in range(len(head))
+    ]
+    widths = [max(len(row[i]) for row in [head, *table]) for i in range(len(head))]
+    for row in [[title.upper() for title in head], *table]:
+        cells = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        )
+        yield "  ".join(cells).rstrip()
+
+
+def job_lines(jobs: Sequence[Row]) -> Iterator[str]:
+    """A table of jobs."""
+    head = ("job", "kind", "state", "progress", "moving", "waiting", "queued", "created", "by")
+    yield from columns(head, (_job_cells(job) for job in jobs))
+
+
+def part_lines(parts: Sequence[Row]) -> Iterator[str]:
+    """A table of a job's partitions."""
+    head = ("partition", "state", "replicas", "target", "note")
+    yield from columns(
+        head,
+        (
+            (
+                f"{part['topic']}-{part['partition']}",
+                part["state"],
+                listed(part["replicas"]),
+                listed(part["target"]),
+                part["reason"] or _step(part),
+            )
+            for part in parts
+        ),
+    )
+
+
+def reason_lines(reasons: Sequence[Row]) -> Iterator[str]:
+    """How many partitions do not move, and why."""
+    return (f"  {each['partitions']:>7,}  {each['reason']}" for each in reasons)
+
+
+def refused_lines(refused: Sequence[Row], most: int = 20) -> Iterator[str]:
+    """One line for each partition that was refused."""
+    for row in refused[:most]:
+        yield f"refused: {row['topic']}-{row['partition']}: {row['message']}"
+    if len(refused) > most:
+        yield f"refused: {len(refused) - most:,} more"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 partition`, `2,000 partitions`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(replicas: Iterable[int]) -> str:
+    """Broker ids as a plan has them."""
+    return "[" + ",".join(map(str, replicas)) + "]"
+
+
+def bar(done: int, total: int) -> str:
+    """How far it is, drawn."""
+    filled = BAR * done // total if total else BAR
+    return "#" * filled + "." * (BAR - filled)
+
+
+def duration(seconds: float) -> str:
+    """`42 s`, `3 min 20 s`, `2 h 5 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def when(milliseconds: int) -> str:
+    """Local time."""
+    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def as_json(value: object) -> str:
+    """One line, the same for the same value."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _job_cells(job: Row) -> tuple[object, ...]:
+    kind = f"rollback of {job['undoes']}" if job["undoes"] else job["kind"]
+    state = job["state"] if not job["priority"] else f"{job['state']}, priority {job['priority']}"
+    done, total = job["done"], job["total"]
+    who = job["principal"] + (f" ({job['client_id']})" if job["client_id"] else "")
+    progress = f"{bar(done, total)} {done:,}/{total:,}"
+    return (
+        job["id"],
+        kind,
+        state,
+        progress,
+        job["moving"],
+        job["waiting"],
+        job["queued"],
+        when(job["created_ms"]),
+        who,
+    )
+
+
+def _step(part: Row) -> str:
+    return "" if part["step"] is None or part["step"] == part["target"] else f"step to {listed(part['step'])}"

@@ -1,0 +1,153 @@
+"""One request to the API, and what it is served from."""
+
+import json
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+from starlette.requests import Request
+
+from controller.events import Event
+from controller.state import State
+from server.api.errors import ApiError
+from server.api.streams import breathing
+from server.context import Submitter
+from server.offloop import OffLoop
+
+MAX_BODY = 100 * 1024 * 1024
+LARGE_BODY = 64 * 1024
+"""Bytes that take about a millisecond to parse; more of them are parsed off the loop."""
+
+CLIENT_ID_LENGTH = 200
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """What the API serves from. `size` gives the bytes of one replica of a topic's partition."""
+
+    version: str
+    cluster_id: str
+    state: State
+    driver: Submitter
+    off_loop: OffLoop
+    size: Callable[[str, int], int] = lambda _topic, _partition: 0
+    spark: Callable[[], str] = lambda: "not looked for"
+    """Whether plans can be handed to Spark, in words."""
+
+
+class Call(NamedTuple):
+    """A request that may be answered. `query` has every parameter of the endpoint, `path` every name in its path."""
+
+    core: Core
+    principal: str
+    client_id: str
+    path: Mapping[str, str]
+    query: Mapping[str, Any]
+    request: Request
+
+    @property
+    def state(self) -> State:
+        return self.core.state
+
+    async def submit(self, event: Event) -> Any:
+        """Have the controller decide; return its reply once that is durable."""
+        return await self.core.driver.submit(event)
+
+    async def body(self, read: Callable[[Any], R]) -> R:
+        """What `read` makes of the JSON body, off the loop when it is large. Raises ApiError."""
+        data = await _received(self.request)
+        if len(data) <= LARGE_BODY:
+            return read(parse(data))
+        return await self.core.off_loop.run(lambda: read(parse(data)))
+
+    async def taken(self, rows: Iterable[T | None], most: int | None = None) -> list[T]:
+        """Those rows that are not None, `most` of them at most; others are served meanwhile."""
+        found: list[T] = []
+        if most != 0:
+            async for row in breathing(rows):
+                if row is not None:
+                    found.append(row)
+                    if len(found) == most:
+                        break
+        return found
+
+    def number(self, name: str) -> int:
+        """A number in the path. Raises ApiError."""
+        text = self.path[name]
+        if not (text.isascii() and text.isdecimal() and len(text) < 10):
+            raise ApiError(404, f"There is no {name} {text[:40]!r}: expected a number.")
+        return int(text)
+
+
+Handle = Callable[[Call], Awaitable[Any]]
+
+
+def parse(data: bytes) -> Any:
+    """The JSON value. Raises ApiError for what is none, or names a key of an object twice."""
+    try:
+        return json.loads(data, object_pairs_hook=_object, parse_constant=_constant)
+    except RecursionError as error:
+        raise ApiError(400, "not JSON that can be read: nested too deep") from error
+    except ValueError as error:
+        raise ApiError(400, f"not JSON: {error}") from error
+
+
+def shown(value: object) -> str:
+    """The value in an error line, cut short."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def fields(value: object, where: str, *known: str) -> dict[str, Any]:
+    """The object, when it is one and has no other keys. Raises ApiError."""
+    if not isinstance(value, dict):
+        raise ApiError(400, f"{where} is {shown(value)}, expected an object")
+    for key in value:
+        if key not in known:
+            raise ApiError(400, f"{where} has the unknown key {shown(key)}; known: {', '.join(known)}")
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # Written in Python on purpose: between two objects of a large body the event loop gets its turn.
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for number, key in enumerate(keys) if key in keys[:number])
+        raise ValueError(f"the key '{twice}' comes twice in one object")
+    return made
+
+
+def _constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number")
+
+
+async def _received(request: Request) -> bytes:
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > MAX_BODY:
+        raise _too_large()
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > MAX_BODY:
+            raise _too_large()
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _too_large() -> ApiError:
+    return ApiError(413, f"the body is larger than {MAX_BODY} bytes; send the plan in parts")
+
+
+def pages(offset: int, rows: Iterator[T | None]) -> Iterator[T | None]:
+    """The rows without the first `offset` that are not None."""
+    skipped = 0
+    for row in rows:
+        if row is not None and skipped < offset:
+            skipped += 1
+            yield None
+        else:
+            yield row

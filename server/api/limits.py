@@ -1,0 +1,74 @@
+"""`/v1/limits`: the limits of KIP-435, which are cluster-wide dynamic configs."""
+
+from typing import Any
+
+from controller.config_keys import BROKER_KEYS
+from controller.errors import Outcome
+from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.job_views import LETTERS, broker_loads
+from controller.limits import ALIASES, CONFIGS
+from controller.model import ResourceType
+from controller.state import CLUSTER_DEFAULT
+from controller.throttle import RATE
+from server.api.call import Call, shown
+from server.api.errors import ApiError, require
+from server.api.shown import limit_rows
+from server.api.table import Endpoint
+
+SHORT = {LETTERS[field].lower(): config for config, field in CONFIGS.items()} | {"throttle": RATE}
+"""Short name, in lower case -> config."""
+
+NAMES = {**SHORT, **ALIASES, **{config: config for config in (*CONFIGS, RATE)}}
+
+
+async def limits(call: Call) -> dict[str, Any]:
+    """What is in force, and how much of it is used."""
+    state = call.state
+    rate = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, RATE)
+    throttle = {
+        "name": "throttle",
+        "config": RATE,
+        "limit": None if rate is None else int(rate),
+        "used": None,
+    }
+    loads = [{"id": each[0], "incoming": each[1], "outgoing": each[2]} for each in broker_loads(state)]
+    return {"limits": [*limit_rows(state), throttle], "brokers": loads}
+
+
+async def change(call: Call) -> dict[str, Any]:
+    """All of the changes, or none; they act on the next step."""
+    changes = await call.body(_read)
+    [outcome] = await _alter(call, changes)
+    require(outcome)
+    return await limits(call)
+
+
+async def _alter(call: Call, changes: list[ConfigChange]) -> list[Outcome]:
+    event = AlterConfigs([ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)])
+    outcomes: list[Outcome] = await call.submit(event)
+    return outcomes
+
+
+def _read(value: object) -> list[ConfigChange]:
+    if not isinstance(value, dict) or not value:
+        raise ApiError(400, f"the body is {shown(value)}, expected an object of limits")
+    return [_change(name, given) for name, given in value.items()]
+
+
+def _change(name: str, value: object) -> ConfigChange:
+    config = NAMES.get(name, NAMES.get(name.lower()))
+    if config is None:
+        raise ApiError(400, f"unknown limit {shown(name)}; known: R, P, L, C, B, throttle and their configs")
+    if value is None:
+        return ConfigChange(config, ConfigOp.DELETE, None)
+    text = str(value) if type(value) is int else shown(value)
+    wrong = BROKER_KEYS[config].check(text)
+    if type(value) is not int or wrong is not None:
+        raise ApiError(400, f"{name} is {text}: it must be {wrong or 'a whole number'}")
+    return ConfigChange(config, ConfigOp.SET, text)
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/v1/limits", "The limits, and how much of each is used.", limits, "Limits"),
+    Endpoint("PUT", "/v1/limits", "Change limits, all or none.", change, "Limits", "LimitChanges"),
+)

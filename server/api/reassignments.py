@@ -1,0 +1,104 @@
+"""`/v1/reassignments`: what is ongoing, in the plan's own format (KIP-455's --list), and how to cancel it."""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from starlette.responses import Response
+
+from controller.events import AlterReassignments, AlterReply, AlterRow, AlterTopic
+from controller.model import TopicPartition
+from controller.views import ongoing
+from server.api.call import Call, fields, shown
+from server.api.errors import ApiError
+from server.api.plans import read_key
+from server.api.shown import refused_rows
+from server.api.streams import streamed
+from server.api.table import Endpoint
+
+HOW = ("all", "topic", "job", "partitions")
+
+
+async def reassignments(call: Call) -> Response:
+    """An empty object when nothing is ongoing."""
+    if not call.state.reassignments:
+        return streamed("{}")
+    return streamed('{"version":1,"partitions":[', _rows(call), "]}")
+
+
+async def cancel(call: Call) -> dict[str, Any]:
+    """Back to the originals, or stop, as `reassignment.cancel.mode` says; what is queued is withdrawn."""
+    how, what = await call.body(_read)
+    event = AlterReassignments(await _targets(call, how, what), principal=call.principal)
+    reply: AlterReply = await call.submit(event._replace(client_id=call.client_id))
+    refused = list(refused_rows(reply.topics))
+    if how == "topic" and [row["partition"] for row in refused] == [-1]:
+        raise ApiError(404, refused[0]["message"])
+    return {"cancelled": sum(len(rows) for _, rows in reply.topics) - len(refused), "refused": refused}
+
+
+async def _targets(call: Call, how: str, what: Any) -> list[AlterTopic] | None:
+    if how == "all":
+        return None
+    if how == "topic":
+        return [AlterTopic(what, None)]
+    if how == "partitions":
+        return _cancels(what)
+    if what not in call.state.jobs:
+        raise ApiError(404, f"There is no job {what}; `reassignd jobs` lists them.")
+    return _cancels(await call.taken(_keys_of(call, what)))
+
+
+def _read(value: object) -> tuple[str, Any]:
+    given = fields(value, "the body", *HOW)
+    if len(given) != 1:
+        raise ApiError(400, f"expected one of {', '.join(HOW)}, not {len(given)} of them")
+    [(how, what)] = given.items()
+    if how == "partitions":
+        return how, _keys(what)
+    valid = {"all": what is True, "topic": isinstance(what, str) and what != "", "job": type(what) is int}
+    if not valid[how]:
+        expected = {"all": "true", "topic": "a topic's name", "job": "a job's number"}[how]
+        raise ApiError(400, f"'{how}' is {shown(what)}, expected {expected}")
+    return how, what
+
+
+def _keys(value: Any) -> list[TopicPartition]:
+    if not isinstance(value, list) or not value:
+        raise ApiError(400, f"'partitions' is {shown(value)}, expected a list of topics and partitions")
+    named = [read_key(row, f"partitions[{number}]") for number, row in enumerate(value)]
+    return [TopicPartition(topic, partition) for topic, partition, _ in named]
+
+
+def _keys_of(call: Call, job: int) -> Iterator[TopicPartition | None]:
+    state = call.state
+    for wanted in list(state.reassignments.values()):
+        yield wanted.key if wanted.job == job else None
+    for pending in list(state.pending.values()):
+        yield pending.key if pending.job == job else None
+
+
+def _cancels(keys: Iterable[TopicPartition]) -> list[AlterTopic]:
+    return [
+        AlterTopic(topic, [AlterRow(key.partition, None) for key in group])
+        for topic, group in groupby(keys, key=lambda key: key.topic)
+    ]
+
+
+def _rows(call: Call) -> Iterator[dict[str, Any]]:
+    for row in ongoing(call.state):
+        yield {
+            "topic": row.topic,
+            "partition": row.partition,
+            "replicas": row.replicas,
+            "adding_replicas": row.adding,
+            "removing_replicas": row.removing,
+        }
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET", "/v1/reassignments", "What is ongoing; {} when nothing is.", reassignments, "Reassignments"
+    ),
+    Endpoint("POST", "/v1/reassignments/cancel", "Cancel reassignments.", cancel, "Cancelled", "Cancel"),
+)

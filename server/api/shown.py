@@ -1,0 +1,89 @@
+"""Rows of the API: what several resources show in the same way."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from controller.events import TopicOutcomes
+from controller.job_views import Part, PartState, flying_jobs, job_state, limit_views, waiting_jobs, why_not
+from controller.model import Job
+from controller.state import State
+from server.api.call import Call
+
+SAMPLE = 500
+"""Partitions whose reasons are counted; more would keep others waiting."""
+
+Tally = tuple[Counter[int], Counter[int]]
+"""How many partitions of each job move, and how many wait."""
+
+
+async def tally(call: Call) -> Tally:
+    """Count once, for as many jobs as are shown."""
+    moving = Counter(await call.taken(flying_jobs(call.state)))
+    return moving, Counter(await call.taken(waiting_jobs(call.state)))
+
+
+def job_row(state: State, job: Job, counted: Tally) -> dict[str, Any]:
+    """The schema's `Job`. `done` counts every partition whose part in the job has ended."""
+    left = state.open.get(job.id, 0)
+    moving, waiting = (min(left, each[job.id]) for each in counted)
+    return {
+        "id": job.id,
+        "kind": job.kind.name.lower(),
+        "state": job_state(job).value,
+        "created_ms": job.created_ms,
+        "ended_ms": job.ended_ms or None,
+        "principal": job.principal,
+        "client_id": job.client_id,
+        "total": job.total or left,
+        "done": max(0, (job.total or left) - left),
+        "moving": moving,
+        "waiting": waiting,
+        "queued": max(0, left - moving - waiting),
+        "priority": job.priority,
+        "throttle": job.throttle or None,
+        "undoes": job.undoes or None,
+    }
+
+
+def part_row(part: Part) -> dict[str, Any]:
+    """The schema's `Part`."""
+    return {**part._asdict(), "state": part.state.value}
+
+
+def limit_rows(state: State) -> list[dict[str, Any]]:
+    """The schema's `Limit`, one for each."""
+    return [
+        {"name": each.letter, "config": each.config, "limit": each.limit, "used": each.used}
+        for each in limit_views(state)
+    ]
+
+
+def reasons(texts: Sequence[str]) -> list[dict[str, Any]]:
+    """The schema's `Reasons`, the most frequent one first."""
+    return [{"reason": reason, "partitions": times} for reason, times in Counter(texts).most_common()]
+
+
+def resting(state: State, job: int | None = None) -> Iterator[str | None]:
+    """Why partitions do not move, one text each, of one job or of all; None for those that do."""
+    for wanted in list(state.reassignments.values()):
+        partition = state.partition(wanted.topic, wanted.partition)
+        ours = wanted.key in state.reassignments and (job is None or wanted.job == job)
+        idle = partition is not None and not partition.moving
+        yield why_not(state, wanted, partition) if partition is not None and ours and idle else None
+    for pending in islice(list(state.pending.values()), SAMPLE):
+        yield PartState.PENDING.value if job is None or pending.job == job else None
+
+
+def refused_rows(topics: Sequence[TopicOutcomes]) -> Iterator[dict[str, Any]]:
+    """The rows that the controller refused."""
+    for topic, rows in topics:
+        for partition, (error, message) in rows:
+            if error:
+                yield {
+                    "topic": topic,
+                    "partition": partition,
+                    "error": error.name,
+                    "message": message or error.name,
+                }

@@ -1,0 +1,55 @@
+"""`/v1/snapshot`: the cluster on paper, for `reassignd plan` (docs/planner.md has the format)."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from starlette.responses import Response
+
+from controller.model import Partition
+from controller.state import State
+from server.api.call import Call
+from server.api.streams import json_lines
+from server.api.table import Endpoint
+
+
+async def snapshot(call: Call) -> Response:
+    """Brokers, then partitions as they are after their last completed step."""
+    return json_lines(rows(call.state, call.core.size))
+
+
+def rows(state: State, size: Callable[[str, int], int]) -> Iterator[dict[str, Any]]:
+    """The lines, while the state may change."""
+    for number, broker in sorted(state.brokers.items()):
+        yield {
+            "kind": "broker",
+            "id": number,
+            "rack": broker.rack,
+            "live": number in state.live,
+            "host": broker.host,
+            "port": broker.port,
+        }
+    for topic, partitions in list(state.partitions.items()):
+        for partition in list(partitions):
+            if topic in state.topics:
+                yield _row(state, partition, size(topic, partition.partition))
+
+
+def _row(state: State, partition: Partition, size: int) -> dict[str, Any]:
+    current = partition.current
+    return {
+        "kind": "partition",
+        "topic": partition.topic,
+        "partition": partition.partition,
+        "replicas": current,
+        "isr": [r for r in partition.isr if r in current],
+        "leader": partition.leader,
+        "bytes": size,
+        "min_isr": state.min_isr(partition.topic),
+    }
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET", "/v1/snapshot", "The cluster's brokers and partitions.", snapshot, "SnapshotRow", lines=True
+    ),
+)

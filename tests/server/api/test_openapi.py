@@ -1,0 +1,114 @@
+"""The OpenAPI document says what the routes do."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from server.api.routes import ENDPOINTS
+from tests.server.api.desk import MOVE, Desk, three
+
+TYPES: dict[str, type | tuple[type, ...]] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "integer": int,
+    "boolean": bool,
+    "null": type(None),
+}
+
+
+async def document() -> dict[str, Any]:
+    made: dict[str, Any] = await Desk().get("/v1/openapi.json")
+    return made
+
+
+def errors(value: Any, schema: Any, components: Any, where: str = "$") -> Iterator[str]:
+    """Where the value is not as the schema says, as far as our schemas go; keys that none names are errors too."""
+    if "$ref" in schema:
+        schema = components[schema["$ref"].rpartition("/")[2]]
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if kinds and not any(isinstance(value, TYPES[kind]) for kind in kinds):
+        yield f"{where} is no {kinds}"
+    if "enum" in schema and value not in schema["enum"]:
+        yield f"{where} is none of {schema['enum']}"
+    if isinstance(value, dict) and "properties" in schema:
+        yield from (f"{where} lacks {name}" for name in schema.get("required", ()) if name not in value)
+        for name, inner in value.items():
+            if name not in schema["properties"]:
+                yield f"{where}.{name} is not in the document"
+            else:
+                yield from errors(inner, schema["properties"][name], components, f"{where}.{name}")
+    if isinstance(value, list) and "items" in schema:
+        for number, inner in enumerate(value):
+            yield from errors(inner, schema["items"], components, f"{where}[{number}]")
+
+
+def references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if "$ref" in value:
+            yield value["$ref"]
+        for inner in value.values():
+            yield from references(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from references(inner)
+
+
+async def test_every_route_is_in_the_document_and_nothing_else() -> None:
+    paths = (await document())["paths"]
+    described = {(method.upper(), path) for path, methods in paths.items() for method in methods}
+    assert described == {(each.method, each.path) for each in ENDPOINTS}
+
+
+async def test_what_the_document_lists_is_served() -> None:
+    desk = Desk()
+    for each in ENDPOINTS:
+        status, answer = (
+            await desk.ask(each.method, each.path.replace("{job}", "1"), b"{}")
+            if not each.lines
+            else (
+                200,
+                {},
+            )
+        )
+        assert "there is no /v1" not in answer.get("error", ""), each.path
+        assert status != 405
+
+
+async def test_every_reference_has_its_component() -> None:
+    made = await document()
+    known = {f"#/components/schemas/{name}" for name in made["components"]["schemas"]}
+    assert set(references(made)) <= known
+
+
+async def test_operations_have_names_of_their_own() -> None:
+    made = await document()
+    names = [each["operationId"] for methods in made["paths"].values() for each in methods.values()]
+    assert len(set(names)) == len(names)
+
+
+async def test_answers_are_as_the_document_says() -> None:
+    desk, made = Desk(three(partitions=1)), await document()
+    components = made["components"]["schemas"]
+    asked = [
+        ("POST", "/v1/jobs", MOVE),
+        ("POST", "/v1/jobs?queue=true", {"partitions": [{"topic": "foo", "partition": 2, "replicas": [4]}]}),
+        ("GET", "/v1/status", None),
+        ("GET", "/v1/jobs", None),
+        ("GET", "/v1/jobs/{job}", None),
+        ("GET", "/v1/reassignments", None),
+        ("GET", "/v1/queue", None),
+        ("PUT", "/v1/limits", {"P": 2}),
+        ("POST", "/v1/jobs/{job}/priority", {"priority": 1}),
+        ("POST", "/v1/jobs/{job}/pause", None),
+        ("POST", "/v1/jobs/{job}/resume", None),
+        ("POST", "/v1/jobs/{job}/rollback", None),
+        ("POST", "/v1/reassignments/cancel", {"all": True}),
+        ("POST", "/v1/pause", None),
+        ("POST", "/v1/resume", None),
+    ]
+    for method, path, body in asked:
+        status, answer = await desk.ask(method, path.replace("{job}", "1"), body)
+        operation = made["paths"][path.partition("?")[0]][method.lower()]
+        [content] = operation["responses"][str(status)]["content"].values()
+        assert list(errors(answer, content["schema"], components)) == [], path

@@ -1,0 +1,31 @@
+"""`/v1/snapshot`."""
+
+import json
+
+from server.api.snapshot import rows
+from tests.server.api.desk import MOVE, Desk
+
+
+async def test_brokers_come_first_then_partitions_with_their_size() -> None:
+    desk = Desk()
+    desk.world.stop(2)
+    lines = (await desk.raw("GET", "/v1/snapshot")).text.splitlines()
+    broker, partition = json.loads(lines[1]), json.loads(lines[-1])
+    assert (broker["kind"], broker["id"], broker["rack"], broker["live"]) == ("broker", 2, "rack-2", False)
+    assert partition == {
+        "kind": "partition",
+        "topic": "foo",
+        "partition": 2,
+        "replicas": [1, 2, 3],
+        "isr": [1, 3],
+        "leader": 1,
+        "bytes": 102,
+        "min_isr": 1,
+    }
+
+
+async def test_a_moving_partition_is_where_its_last_step_left_it() -> None:
+    desk = Desk()
+    await desk.post("/v1/jobs", MOVE)
+    row = next(row for row in rows(desk.world.state, lambda *_: 0) if row["kind"] == "partition")
+    assert (row["replicas"], row["isr"]) == ((1, 2, 3), [1, 2, 3])
