@@ -21,6 +21,7 @@ check: .venv/test.done
 	$(BIN)/lint-imports
 	$(BIN)/python -m protocol.generate --check
 	$(BIN)/python -m tools.reference --check
+	$(BIN)/python -m tools.draw_states --check
 	$(BIN)/python -m pytest --ignore tests/clients
 
 bench: setup

@@ -22,13 +22,10 @@ from backends.requests import (
     stop_replica,
     update_metadata,
 )
-from controller.effects import DropReplica, Publish
+from controller.effects import TOPIC_DELETED, DropReplica, Publish
 from controller.model import Partition, TopicPartition
 from controller.state import State
 from protocol.messages.update_metadata_request import UpdateMetadataTopicState
-
-TOPIC_DELETED = -2
-"""Leader epoch of a `DropReplica` that no epoch fences, and the leader that UpdateMetadata names then."""
 
 LIMIT = 250
 """Partitions in one request, so that making or reading one takes a few milliseconds at most."""

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from backends.datadir import StoreError, damaged, lock, open_database
-from backends.tables import TABLES, Table
+from backends.sql_table import Table
+from backends.tables import TABLES
 from controller.model import Change, Deleted, Record
 
 _CHUNK = 2_000

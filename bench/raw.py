@@ -18,7 +18,12 @@ CALM_SECONDS = 2
 
 def encode(request: tuple[Any, ...], version: int) -> bytes:
     """A whole frame, to be sent as often as wanted."""
-    return encode_request(request, version, CORRELATION_ID, "bench")
+    return encode_as(request, version, "bench")
+
+
+def encode_as(request: tuple[Any, ...], version: int, client_id: str) -> bytes:
+    """The same, in another client's name."""
+    return encode_request(request, version, CORRELATION_ID, client_id)
 
 
 def address(bootstrap: str) -> tuple[str, int]:

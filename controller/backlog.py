@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from controller.limits import Cost, Limits, Place, Usage
+from controller.limits import Cost, Place, Usage
 from controller.model import TopicPartition
+from planner.limits import Limits
 
 
 class Rank(NamedTuple):

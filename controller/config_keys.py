@@ -1,7 +1,7 @@
 """The configs that reassignd knows: name, type, default, valid values, documentation. One table for all uses.
 
 Names, types and defaults of Kafka's own keys are Kafka's (TopicConfig, DynamicConfig); keys that begin with
-`embedded.` are ours. A broker key set on "" is the cluster-wide default.
+`embedded.` are ours, those with `reassignment.` ours or KIP-435's. A broker key set on "" is the cluster-wide default.
 """
 
 import re
@@ -14,6 +14,8 @@ from controller.limits import PREFIX
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
+_PAIR = "[0-9]{1,10}:[0-9]{1,10}"
+_PAIRS = re.compile(f"({_PAIR}(,{_PAIR})*,?)?")
 
 
 class ConfigType(IntEnum):
@@ -77,7 +79,7 @@ def some_of(*names: str) -> Check:
 
 def throttled_replicas(value: str) -> str | None:
     """`*`, or pairs of partition and broker (KIP-73; Kafka: ThrottledReplicaListValidator)."""
-    if value == "*" or re.fullmatch(r"(\d+:\d+(,\d+:\d+)*,?)?", value.replace(" ", "")):
+    if value == "*" or _PAIRS.fullmatch(value.replace(" ", "")):
         return None
     return "* or a list of partition:broker"
 

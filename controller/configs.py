@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from controller.brokers import update
 from controller.config_keys import BROKER_KEYS, TOPIC_KEYS, ConfigKey, ConfigType
+from controller.config_values import CLUSTER_DEFAULT
 from controller.decision import Decision
 from controller.effects import ConfigsChanged
 from controller.election import after_loss
@@ -15,7 +16,6 @@ from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChan
 from controller.limits import ALIASES
 from controller.model import Config, ResourceType
 from controller.phases import Trigger, fire
-from controller.config_values import CLUSTER_DEFAULT
 from controller.state import State
 
 KEYS: dict[ResourceType, dict[str, ConfigKey]] = {

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from controller.model import Partition, Replicas, ResourceType
 
 TOPIC_DELETED = -2
-"""Leader epoch of a `DropReplica` that no epoch fences (Kafka: LeaderAndIsr.EpochDuringDelete)."""
+"""Leader epoch of a `DropReplica` that no epoch fences, and the leader that UpdateMetadata names then."""
 
 
 class Publish(NamedTuple):

@@ -1,37 +1,26 @@
 """Which partitions have a step in flight."""
 
-from collections.abc import Iterator, Mapping
-
 from controller.model import Partition
 
 
-class Flight(Mapping[str, set[int]]):
-    """By topic, partitions with a step in flight; a topic without any is absent. `note` keeps it up."""
+class Flight(dict[str, set[int]]):
+    """By topic, partitions with a step in flight; a topic without any is absent. Changed by `note` only."""
 
     def __init__(self) -> None:
-        self._topics: dict[str, set[int]] = {}
+        super().__init__()
         self._touched: set[str] = set()
-
-    def __getitem__(self, topic: str) -> set[int]:
-        return self._topics[topic]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._topics)
-
-    def __len__(self) -> int:
-        return len(self._topics)
 
     def note(self, partition: Partition) -> None:
         """The partition is like this now."""
-        flying = self._topics.get(partition.topic)
+        flying = self.get(partition.topic)
         if partition.moving:
             if flying is None:
-                flying = self._topics[partition.topic] = set()
+                flying = self[partition.topic] = set()
             flying.add(partition.partition)
         elif flying is not None and partition.partition in flying:
             flying.discard(partition.partition)
             if not flying:
-                del self._topics[partition.topic]
+                del self[partition.topic]
         else:
             return
         self._touched.add(partition.topic)

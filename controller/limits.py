@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from controller.model import NO_LEADER, Partition, Replicas
-from planner.steps import UNLIMITED
+from planner.limits import Limits
 
 PREFIX = "reassignment.max.concurrent."
 
@@ -21,21 +21,6 @@ ALIASES = {
     "reassignment.parallel.leader.movements": PREFIX + "leader.movements",
 }
 """KIP-435's names for the same limits."""
-
-
-class Limits(NamedTuple):
-    """R, P, L, C and B of KIP-435 and docs/how-it-works.md; each at least 1."""
-
-    per_partition: int = UNLIMITED
-    partitions: int = UNLIMITED
-    leaders: int = UNLIMITED
-    replicas: int = UNLIMITED
-    per_broker: int = UNLIMITED
-
-    @property
-    def step(self) -> int:
-        """The replicas that one step may add: a step that no limit lets run alone is not planned."""
-        return min(self.per_partition, self.replicas, self.per_broker)
 
 
 NO_LIMITS = Limits()

@@ -6,10 +6,10 @@ meanwhile is theirs. Only replicas that are being added are slowed; a partition 
 its leader at all, so that the original catches up (KIP-352's second motive).
 """
 
+from controller.config_values import CLUSTER_DEFAULT
 from controller.decision import Decision
 from controller.effects import ConfigsChanged
 from controller.model import Config, Lease, ResourceType
-from controller.config_values import CLUSTER_DEFAULT
 from controller.state import State
 
 RATE = "reassignment.throttle.bytes.per.second"

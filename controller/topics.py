@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from controller.config_values import CLUSTER_DEFAULT
 from controller.configs import check_topic_configs
 from controller.decision import Decision
 from controller.effects import TOPIC_DELETED, DropReplica, Publish, TopicGone
@@ -23,7 +24,6 @@ from controller.events import (
 )
 from controller.model import Config, Partition, Replicas, ResourceType, Topic
 from controller.placement import place
-from controller.config_values import CLUSTER_DEFAULT
 from controller.state import State
 from controller.validation import check_replicas
 

@@ -66,7 +66,15 @@ class Application:
         listeners = Listeners(latency.answer, limits(settings), stats)
         self._retention = Retention(settings.jobs_retention_ms, settings.jobs_retention_count)
         self._pruning: asyncio.Task[None] | None = None
-        self.core = Core(__version__, cluster_id, state, self, self._off_loop, self.cluster.partition_bytes)
+        self.core = Core(
+            __version__,
+            cluster_id,
+            state,
+            self,
+            self._off_loop,
+            self.cluster.partition_bytes,
+            brokers=self.cluster,
+        )
         """What the API serves from."""
         self._ports = Ports(listeners, settings.listener, settings.advertised_host)
         self.metrics = Metrics(

@@ -38,6 +38,7 @@ def _flags(command: F) -> F:
 
 
 VERBS = {
+    "broker": "brokers",
     "cancel": "take_back",
     "execute": "execute",
     "job": "show",

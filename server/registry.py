@@ -48,7 +48,7 @@ def handles(
 ) -> Callable[[Handler[Request, Response]], Handler[Request, Response]]:
     """Register the decorated function for `api_key`, first to last of `versions`.
 
-    It may return the response, its encoded body as bytes, or an awaitable of either. A plain answer is sent at
+    It may return the response, its body encoded already (`Encoded`), or an awaitable of either. A plain answer is sent at
     once: small requests should not become tasks.
     """
 

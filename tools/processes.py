@@ -45,9 +45,9 @@ class Reassignd:
         assert self._process is not None
         return self._process.pid
 
-    def kill(self) -> None:
-        """Ends it as kill -9 does."""
-        self._end(signal.SIGKILL)
+    def kill(self) -> int:
+        """Ends it as kill -9 does; the exit code, which is another than -9 where it had ended by itself."""
+        return self._end(signal.SIGKILL)
 
     def stop(self) -> int:
         """SIGTERM; the exit code. Raises TimeoutExpired if that takes more than 5 s."""

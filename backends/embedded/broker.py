@@ -12,6 +12,7 @@ from backends.embedded.isr_reporter import IsrReporter
 from backends.embedded.log_dirs import LogDirs
 from backends.embedded.replica import Address, Replica
 from backends.embedded.replication import Fetch, Log, Replication, Volume
+from controller.effects import TOPIC_DELETED
 from controller.model import NO_LEADER, TopicPartition
 from protocol.errors import ErrorCode
 from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
@@ -27,7 +28,7 @@ from protocol.messages.stop_replica_response import StopReplicaPartitionError, S
 from protocol.messages.update_metadata_request import UpdateMetadataPartitionState, UpdateMetadataRequest
 from protocol.messages.update_metadata_response import UpdateMetadataResponse
 
-UNFENCED = {-2, -1}
+UNFENCED = {TOPIC_DELETED, -1}
 """Leader epochs of StopReplica that stand for a topic that is deleted, and for one that is not known."""
 
 

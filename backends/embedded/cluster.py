@@ -82,6 +82,8 @@ class EmbeddedCluster:
         self._lagging: dict[int, float] = {}
         """Brokers that cannot follow their leaders, and since when; until they have left the ISRs."""
         self._ticking: asyncio.Task[None] | None = None
+        self._switching = asyncio.Lock()
+        """Held while a broker is started or stopped: each takes its time."""
 
     # ---- for the controller ---------------------------------------------------------------------------------
 
@@ -121,21 +123,23 @@ class EmbeddedCluster:
 
         Its data is what it was when it stopped; failed disks were replaced by empty ones.
         """
-        if number in self._running:
-            raise ValueError(f"broker {number} runs already")
-        broker = self.brokers[number]
-        broker.log_dirs.replace_failed()
-        self._replication.networks[number].factor = 1.0
-        self._lagging.pop(number, None)
-        broker.epoch = await self._submit(BrokerStarted(await self._open(broker)))
+        async with self._switching:
+            if number in self._running:
+                raise ValueError(f"broker {number} runs already")
+            broker = self.brokers[number]
+            broker.log_dirs.replace_failed()
+            self._replication.networks[number].factor = 1.0
+            self._lagging.pop(number, None)
+            broker.epoch = await self._submit(BrokerStarted(await self._open(broker)))
 
     async def stop_broker(self, number: int, *, controlled: bool = True) -> None:
         """Stop a broker: in order, its leaderships moved away first, or at once as if it had crashed."""
-        self._check_runs(number)
-        if controlled:
-            await controlled_shutdown(self.brokers[number], self._connect, self._clock)
-        await self._close(number)
-        await self._submit(BrokerStopped(number))
+        async with self._switching:
+            self._check_runs(number)
+            if controlled:
+                await controlled_shutdown(self.brokers[number], self._connect, self._clock)
+            await self._close(number)
+            await self._submit(BrokerStopped(number))
 
     def slow_broker(self, number: int, factor: float) -> None:
         """Scale a running broker's network; at 0 it is stuck. 1 makes it whole again.
@@ -155,6 +159,11 @@ class EmbeddedCluster:
         """A disk of a running broker fails, and the controller hears of it."""
         self._check_runs(number)
         await self._submit(LogDirFailed(number, self.brokers[number].fail_log_dir(path)))
+
+    def log_dirs(self, number: int) -> dict[str, bool]:
+        """The broker's log directories, and whether they work."""
+        dirs = self.brokers[number].log_dirs
+        return {path: path not in dirs.failed for path in dirs.placed}
 
     def progress(self, key: TopicPartition) -> dict[int, tuple[float, float]]:
         """By broker that runs and hosts the partition: bytes that it has, and bytes that its leader has."""

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from starlette.requests import Request
 
@@ -13,6 +13,9 @@ from server.api.errors import ApiError
 from server.api.streams import breathing
 from server.context import Submitter
 from server.offloop import OffLoop
+
+if TYPE_CHECKING:
+    from server.api.brokers import Brokers
 
 MAX_BODY = 100 * 1024 * 1024
 LARGE_BODY = 64 * 1024
@@ -36,6 +39,8 @@ class Core:
     size: Callable[[str, int], int] = lambda _topic, _partition: 0
     spark: Callable[[], str] = lambda: "not looked for"
     """Whether plans can be handed to Spark, in words."""
+    brokers: "Brokers | None" = None
+    """Brokers that can be stopped and started here, where reassignd owns any."""
 
 
 class Call(NamedTuple):

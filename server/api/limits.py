@@ -3,12 +3,12 @@
 from typing import Any
 
 from controller.config_keys import BROKER_KEYS
+from controller.config_values import CLUSTER_DEFAULT
 from controller.errors import Outcome
 from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
 from controller.job_views import LETTERS, broker_loads
 from controller.limits import ALIASES, CONFIGS
 from controller.model import ResourceType
-from controller.state import CLUSTER_DEFAULT
 from controller.throttle import RATE
 from server.api.call import Call, shown
 from server.api.errors import ApiError, require

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from server.api import jobs, limits, queue, reassignments, snapshot, status
+from server.api import brokers, jobs, limits, queue, reassignments, snapshot, status
 from server.api.access import Access
 from server.api.call import CLIENT_ID_LENGTH, Call, Core
 from server.api.errors import ApiError
@@ -33,6 +33,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *limits.ENDPOINTS,
     *queue.ENDPOINTS,
     *snapshot.ENDPOINTS,
+    *brokers.ENDPOINTS,
     Endpoint("GET", "/v1/openapi.json", "This API, described.", openapi, "OpenApi"),
 )
 

@@ -166,5 +166,16 @@ COMPONENTS: Mapping[str, Schema] = {
             ),
         ],
     },
+    "Broker": record(
+        id=INTEGER,
+        live=BOOLEAN,
+        host=TEXT,
+        port=INTEGER,
+        rack=NULLABLE_TEXT,
+        log_dirs=array(record(path=TEXT, works=BOOLEAN)),
+    ),
+    "Brokers": record(brokers=array(ref("Broker"))),
+    "Slow": record(factor={"type": "number", "description": "0 makes it stuck, 1 whole again."}),
+    "FailLogDir": record(path=TEXT),
     "OpenApi": {"type": "object"},
 }

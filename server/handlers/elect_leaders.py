@@ -9,7 +9,7 @@ ELECTION_NOT_NEEDED, PREFERRED_LEADER_NOT_AVAILABLE, ELIGIBLE_LEADERS_NOT_AVAILA
 from collections.abc import Iterable
 from itertools import groupby
 
-from controller.errors import Error, Outcome
+from controller.errors import Outcome
 from controller.events import ElectionType, ElectLeaders
 from controller.model import TopicPartition
 from protocol.apis import ApiKey
@@ -48,8 +48,6 @@ async def handle(request: ElectLeadersRequest, context: Context) -> ElectLeaders
     if topics is not None:
         asked = [TopicPartition(topic.topic, index) for topic in topics for index in topic.partitions]
     rows: list[tuple[TopicPartition, Outcome]] = await context.submit(ElectLeaders(election, asked))
-    if asked is None:
-        rows = [row for row in rows if row[1].error is not Error.ELECTION_NOT_NEEDED]
     return await context.compute(len(rows), _response, rows)
 
 

@@ -1,9 +1,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from backends.batch import LIMIT, TOPIC_DELETED, Batch, Snapshot
+from backends.batch import LIMIT, Batch, Snapshot
 from backends.requests import Header
-from controller.effects import DropReplica, Publish
+from controller.effects import TOPIC_DELETED, DropReplica, Publish
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
 from protocol.messages.stop_replica_request import StopReplicaRequest
 from protocol.messages.update_metadata_request import UpdateMetadataRequest

@@ -1,6 +1,7 @@
 from controller.backlog import Backlog, Rank
-from controller.limits import Cost, Kind, Limits, Place
+from controller.limits import Cost, Kind, Place
 from controller.model import TopicPartition
+from planner.limits import Limits
 from tests.builders import key
 
 UNLIMITED = Limits()

@@ -1,4 +1,5 @@
-from controller.limits import CONFIGS, Cost, Kind, Limits, Place, Usage, cost_of, limits_of, moves_leader
+from controller.limits import CONFIGS, Cost, Kind, Place, Usage, cost_of, limits_of, moves_leader
+from planner.limits import Limits
 from tests.builders import partition
 
 INTO_4 = Cost(incoming=(4,), source=1, leads=False)

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from controller.decision import Decision
 from controller.errors import DONE, Error
-from controller.limits import Cost, Limits
+from controller.limits import Cost
 from controller.model import NO_LEADER, Reassignment, Replicas
 from controller.phases import TABLE, Phase, Trigger, fire
 from controller.reassignments import Order
+from planner.limits import Limits
 from tests.builders import World, key, partition
 
 TO = (4, 5, 6)

@@ -103,13 +103,3 @@ def test_revisions_grow_with_what_is_shown(state: State) -> None:
     assert state.metadata_revision == shown
     state.put(partition("foo-0", (2, 1)))
     assert state.metadata_revision > shown
-
-
-def test_a_topics_own_value_counts_before_the_clusters_default(state: State) -> None:
-    assert (state.min_isr("foo"), state.unclean_allowed("foo")) == (1, False)
-    state.put(Config(ResourceType.BROKER, "", "min.insync.replicas", "2"))
-    state.put(Config(ResourceType.BROKER, "", "unclean.leader.election.enable", "true"))
-    assert (state.min_isr("foo"), state.unclean_allowed("foo")) == (2, True)
-    state.put(Config(ResourceType.TOPIC, "foo", "min.insync.replicas", "3"))
-    state.put(Config(ResourceType.TOPIC, "foo", "unclean.leader.election.enable", "false"))
-    assert (state.min_isr("foo"), state.unclean_allowed("foo")) == (3, False)

@@ -74,6 +74,14 @@ def test_lists_that_were_there_are_put_back() -> None:
     assert lists(world.settle()) == (None, "1:1")
 
 
+def test_a_list_that_ends_with_a_comma_is_taken_on_and_put_back_as_it_was() -> None:
+    world = throttled()
+    set_by_hand(world, ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS, "1:1,")
+    world.alter({"foo-0": [1, 3]})
+    assert lists(world)[1] == "1:1,0:3"
+    assert lists(world.settle()) == (None, "1:1,")
+
+
 def test_rates_that_someone_set_are_left_alone() -> None:
     world = throttled()
     set_by_hand(world, ResourceType.BROKER, "3", RATES[1], "77")

@@ -19,10 +19,11 @@ from controller.events import (
     Event,
     IsrChange,
 )
-from controller.limits import Kind, Limits, Place
+from controller.limits import Kind, Place
 from controller.machine import decide
 from controller.model import Partition, Replicas
 from controller.state import State
+from planner.limits import Limits
 from tests.builders import World, key, partition
 
 BROKERS = range(1, 13)

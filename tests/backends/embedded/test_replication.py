@@ -3,15 +3,10 @@ from dataclasses import astuple
 import pytest
 
 from backends.embedded.replication import SERVED, Fetch, Log, Replication, Volume
-from backends.embedded.throttles import (
-    FOLLOWER_RATE,
-    FOLLOWER_REPLICAS,
-    LEADER_RATE,
-    LEADER_REPLICAS,
-    Throttles,
-)
+from backends.embedded.throttles import Throttles
 from controller.model import Config, ResourceType
 from controller.state import State
+from controller.throttle import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from tests.builders import key
 
 RATE, SIZE = 100.0, 1_000.0

@@ -2,15 +2,11 @@ from math import inf
 
 import pytest
 
-from backends.embedded.throttles import (
-    FOLLOWER_RATE,
-    FOLLOWER_REPLICAS,
-    LEADER_RATE,
-    LEADER_REPLICAS,
-    Throttles,
-)
+from backends.embedded.throttles import Throttles
+from controller.config_keys import throttled_replicas
 from controller.model import Config, Deleted, ResourceType
 from controller.state import State
+from controller.throttle import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from tests.builders import key
 
 
@@ -44,6 +40,13 @@ def test_only_listed_replicas_are_limited(state: State) -> None:
     limited = [(p, b) for p in range(3) for b in range(4) if throttles.limits_leader(key(f"foo-{p}"), b)]
     assert limited == [(0, 1), (2, 3)]
     assert not throttles.limits_follower(key("foo-0"), 1)
+
+
+@pytest.mark.parametrize("listed", ["0:1,", " 0 : 1 , ", "0:1,2:3,"])
+def test_a_list_may_have_blanks_and_end_with_a_comma(state: State, listed: str) -> None:
+    assert throttled_replicas(listed) is None
+    put(state, ResourceType.TOPIC, "foo", LEADER_REPLICAS, listed)
+    assert Throttles(state).limits_leader(key("foo-0"), 1)
 
 
 def test_a_star_limits_all_replicas_of_the_topic_alone(state: State) -> None:

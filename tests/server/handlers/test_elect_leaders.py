@@ -23,8 +23,8 @@ async def test_named_partitions_are_elected_and_answered() -> None:
     assert [tuple(row) for row in topic.partition_result] == [(0, 0, None), (1, 84, "not needed")]
 
 
-async def test_null_means_all_and_leaves_out_what_needs_no_election() -> None:
-    driver = FakeDriver([(FOO[0], NOT_NEEDED), (FOO[1], DONE)])
+async def test_null_means_all() -> None:
+    driver = FakeDriver([(FOO[1], DONE)])
     request = ElectLeadersRequest(1, None)
     response = await answer(handle, request, context(2, driver=driver))
     assert driver.events == [ElectLeaders(ElectionType.UNCLEAN, None)]

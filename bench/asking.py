@@ -1,0 +1,160 @@
+"""A client of one running server, over Kafka's protocol and over HTTP, as the kill suite needs it."""
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import httpx
+
+from bench.ledger import Key, Replicas
+from bench.raw import RawConnection, encode_as
+from protocol.frames import decode_response, parse_response
+from protocol.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from protocol.messages.create_topics_request import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.messages.metadata_request import MetadataRequest
+from protocol.wire import schema_of
+
+ALL = 10_000
+TOPIC, BROKER = 2, 4
+DYNAMIC = {1, 2, 3}
+"""Sources of configs that someone set (Kafka: DescribeConfigsResponse.ConfigSource): on a topic, a broker, all brokers."""
+
+
+class GoneError(Exception):
+    """No answer: the request may have been carried out or not."""
+
+
+class RefusedError(Exception):
+    """Answered with a refusal: nothing has been done."""
+
+
+class Asking:
+    """Asks the brokers in `up`, one at random, and the API."""
+
+    def __init__(self, bootstrap: str, http: str, brokers: int, rng: random.Random) -> None:
+        self._host, _, port = bootstrap.rpartition(":")
+        self._first_port = int(port)
+        self._rng = rng
+        self._http = httpx.Client(base_url=f"http://{http}", timeout=20)
+        self.all = range(1, brokers + 1)
+        self.up = set(self.all)
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._http.close()
+
+    # ---- HTTP -----------------------------------------------------------------------------------------------
+
+    def http(self, method: str, path: str, body: object = None, tag: str = "", **query: object) -> Any:
+        """The answer's JSON. Raises GoneError, RefusedError."""
+        try:
+            answer = self._http.request(
+                method,
+                path,
+                json=body,
+                params={name: str(value).lower() for name, value in query.items()},
+                headers={"user-agent": tag},
+            )
+        except httpx.TransportError as error:
+            raise GoneError(str(error)) from error
+        if answer.status_code == 503:
+            raise GoneError(answer.text)
+        if answer.is_error:
+            raise RefusedError(answer.text)
+        return answer.json()
+
+    def job(self, number: int) -> Any:
+        """A job with all its partitions."""
+        return self.http("GET", f"/v1/jobs/{number}", limit=ALL)
+
+    # ---- Kafka's protocol -----------------------------------------------------------------------------------
+
+    def kafka(self, request: tuple[Any, ...], version: int, tag: str = "kills", broker: int = 0) -> Any:
+        """The decoded answer. Raises GoneError."""
+        port = self._first_port + (broker or self._rng.choice(sorted(self.up))) - 1
+        try:
+            connection = RawConnection(f"{self._host}:{port}")
+            try:
+                _, answer = connection.timed(encode_as(request, version, tag))
+            finally:
+                connection.close()
+        except OSError as error:
+            raise GoneError(str(error)) from error
+        return decode_response(parse_response(answer, schema_of(type(request)).api_key or 0, version))
+
+    def alter(self, rows: Mapping[Key, Replicas | None], tag: str) -> dict[Key, int]:
+        """The error code of each row."""
+        topics: dict[str, list[ReassignablePartition]] = {}
+        for (topic, partition), replicas in rows.items():
+            topics.setdefault(topic, []).append(ReassignablePartition(partition, replicas))
+        named = [ReassignableTopic(*each) for each in topics.items()]
+        answer = self.kafka(AlterPartitionReassignmentsRequest(topics=named), 0, tag)
+        return {
+            (topic.name, row.partition_index): row.error_code
+            for topic in answer.responses
+            for row in topic.partitions
+        }
+
+    def create(self, name: str, assignment: Sequence[Replicas], size: int) -> int:
+        """The error code."""
+        rows = [CreatableReplicaAssignment(*each) for each in enumerate(assignment)]
+        config = CreatableTopicConfig("embedded.partition.bytes", str(size))
+        answer = self.kafka(CreateTopicsRequest([CreatableTopic(name, -1, -1, rows, [config])]), 7)
+        code: int = answer.topics[0].error_code
+        return code
+
+    def delete(self, name: str) -> int:
+        """The error code."""
+        code: int = self.kafka(DeleteTopicsRequest([DeleteTopicState(name)]), 6).responses[0].error_code
+        return code
+
+    def ongoing(self) -> dict[Key, Replicas]:
+        """The target of each reassignment (46)."""
+        return {
+            (topic.name, row.partition_index): row.replicas[: len(row.replicas) - len(row.removing_replicas)]
+            for topic in self.kafka(ListPartitionReassignmentsRequest(), 0).topics
+            for row in topic.partitions
+        }
+
+    def replicas(self) -> dict[Key, tuple[Replicas, Replicas]]:
+        """Replicas and ISR of every partition, from Metadata."""
+        return {
+            (topic.name, row.partition_index): (row.replica_nodes, row.isr_nodes)
+            for topic in self.kafka(MetadataRequest(None), 12).topics
+            for row in topic.partitions
+        }
+
+    def hosted(self) -> set[tuple[int, Key]]:
+        """Every replica on every broker's disks."""
+        return {
+            (broker, (topic.name, row.partition_index))
+            for broker in self.all
+            for log_dir in self.kafka(DescribeLogDirsRequest(None), 4, broker=broker).results
+            for topic in log_dir.topics
+            for row in topic.partitions
+        }
+
+    def set_configs(self, topics: Iterable[str]) -> set[tuple[str, str]]:
+        """The configs that are set on brokers, and throttles on topics: (resource, config)."""
+        wanted = [DescribeConfigsResource(BROKER, str(number), None) for number in self.all]
+        wanted += [DescribeConfigsResource(TOPIC, name, None) for name in topics]
+        return {
+            (result.resource_name, config.name)
+            for result in self.kafka(DescribeConfigsRequest(wanted), 4).results
+            for config in result.configs
+            if config.config_source in DYNAMIC
+            and (result.resource_type == BROKER or "throttled" in config.name)
+        }

@@ -1,0 +1,92 @@
+"""The verb `broker`."""
+
+from typing import Any, Self
+
+import pytest
+
+from reassignd import client
+from reassignd.cli import main
+
+ROW = {
+    "id": 2,
+    "live": False,
+    "host": "localhost",
+    "port": 9093,
+    "rack": None,
+    "log_dirs": [{"path": "/a", "works": True}, {"path": "/b", "works": False}],
+}
+
+
+class Recorder:
+    """Stands in for the client, and notes what is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, object, dict[str, object]]] = []
+
+    def __call__(self, _: object) -> Self:
+        return self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def get(self, path: str) -> Any:
+        self.asked.append((path, None, {}))
+        return {"brokers": [ROW]}
+
+    def post(self, path: str, body: object = None, **query: object) -> Any:
+        self.asked.append((path, body, query))
+        return ROW
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, object, dict[str, object]]]:
+    recorder = Recorder()
+    monkeypatch.setattr(client, "Client", recorder)
+    return recorder.asked
+
+
+@pytest.mark.usefixtures("asked")
+def test_the_list_shows_state_and_disks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["broker", "list"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "BROKER  STATE    ADDRESS         RACK  LOG DIRS",
+        "     2  stopped  localhost:9093        /a, /b (failed)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "request_", "text"),
+    [
+        (["stop", "2"], ("stop", None, {"controlled": True}), "Broker 2 has stopped."),
+        (["stop", "2", "--crash"], ("stop", None, {"controlled": False}), "Broker 2 has stopped."),
+        (["start", "2"], ("start", None, {}), "Broker 2 runs."),
+        (["slow", "2", "0.5"], ("slow", {"factor": 0.5}, {}), "Broker 2 has its network times 0.5."),
+        (
+            ["fail-log-dir", "2", "/a"],
+            ("fail-log-dir", {"path": "/a"}, {}),
+            "Broker 2 has lost /a.",
+        ),
+    ],
+)
+def test_each_verb_asks_and_says_what_is_done(
+    arguments: list[str],
+    request_: tuple[str, object, dict[str, object]],
+    text: str,
+    asked: list[tuple[str, object, dict[str, object]]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["broker", *arguments]) == 0
+    verb, body, query = request_
+    assert asked == [(f"/v1/brokers/2/{verb}", body, query)]
+    assert capsys.readouterr().out == text + "\n"
+
+
+def test_json_is_the_answer_as_it_is(
+    asked: list[tuple[str, object, dict[str, object]]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["broker", "list", "--format", "json"]) == 0
+    assert len(asked) == 1
+    assert capsys.readouterr().out.startswith('{"brokers":[{"id":2,"live":false')

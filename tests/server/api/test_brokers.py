@@ -1,0 +1,112 @@
+"""`/v1/brokers`."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.server.api.desk import Desk
+
+DIR = "/embedded/broker-2/logs-0"
+
+
+class Owned:
+    """Six brokers that note what is done to them; broker 3 does not run."""
+
+    brokers: Sequence[int] = range(1, 7)
+
+    def __init__(self) -> None:
+        self.done: list[tuple[Any, ...]] = []
+
+    def log_dirs(self, number: int) -> dict[str, bool]:
+        return {f"/embedded/broker-{number}/logs-0": ("fail", number) not in self.done}
+
+    async def start_broker(self, number: int) -> None:
+        if number != 3:
+            raise ValueError(f"broker {number} runs already")
+        self.done.append(("start", number))
+
+    async def stop_broker(self, number: int, *, controlled: bool = True) -> None:
+        self._check_runs(number)
+        self.done.append(("stop", number, controlled))
+
+    def slow_broker(self, number: int, factor: float) -> None:
+        self._check_runs(number)
+        self.done.append(("slow", number, factor))
+
+    async def fail_log_dir(self, number: int, path: str) -> None:
+        self._check_runs(number)
+        self.done.append(("fail", number))
+
+    def _check_runs(self, number: int) -> None:
+        if number == 3:
+            raise ValueError("broker 3 does not run")
+
+
+def desk() -> tuple[Desk, Owned]:
+    made, owned = Desk(), Owned()
+    assert made.api.core is not None
+    made.api.core = dataclasses.replace(made.api.core, brokers=owned)
+    return made, owned
+
+
+async def test_brokers_are_listed_with_their_disks() -> None:
+    made, _ = desk()
+    rows = (await made.get("/v1/brokers"))["brokers"]
+    assert [row["id"] for row in rows] == [1, 2, 3, 4, 5, 6]
+    assert rows[1]["live"] is True
+    assert rows[1]["log_dirs"] == [{"path": DIR, "works": True}]
+
+
+async def test_a_broker_is_stopped_in_order_unless_told_otherwise() -> None:
+    made, owned = desk()
+    await made.post("/v1/brokers/1/stop")
+    await made.post("/v1/brokers/2/stop?controlled=false")
+    assert owned.done == [("stop", 1, True), ("stop", 2, False)]
+
+
+async def test_a_broker_is_started_and_slowed() -> None:
+    made, owned = desk()
+    await made.post("/v1/brokers/3/start")
+    await made.post("/v1/brokers/2/slow", {"factor": 0})
+    assert owned.done == [("start", 3), ("slow", 2, 0.0)]
+
+
+async def test_a_broken_disk_is_shown() -> None:
+    made, _ = desk()
+    answer = await made.post("/v1/brokers/2/fail-log-dir", {"path": DIR})
+    assert answer["log_dirs"] == [{"path": DIR, "works": False}]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "text"),
+    [
+        ("9/stop", None, 404, "There is no broker 9; `reassignd broker list` lists them."),
+        ("x/stop", None, 404, "There is no broker 'x': expected a number."),
+        ("3/stop", None, 409, "broker 3 does not run"),
+        ("3/slow", {"factor": 1}, 409, "broker 3 does not run"),
+        ("2/start", None, 409, "broker 2 runs already"),
+        ("2/slow", {"factor": -1}, 400, "'factor' is -1, expected a number from 0 to 1000"),
+        ("2/slow", {"factor": True}, 400, "'factor' is true, expected a number from 0 to 1000"),
+        ("2/slow", {"factr": 1}, 400, 'the body has the unknown key "factr"; known: factor'),
+        ("2/fail-log-dir", {"path": 5}, 400, "'path' is 5, expected a log directory"),
+        (
+            "2/fail-log-dir",
+            {"path": "/x"},
+            404,
+            f'Broker 2 has no log directory "/x"; it has "{DIR}".',
+        ),
+        ("3/fail-log-dir", {"path": "/embedded/broker-3/logs-0"}, 409, "broker 3 does not run"),
+    ],
+)
+async def test_what_cannot_be_is_refused_in_one_line(path: str, body: Any, status: int, text: str) -> None:
+    made, owned = desk()
+    assert await made.refusal("POST", f"/v1/brokers/{path}", body) == (status, text)
+    assert owned.done == []
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "/v1/brokers"), ("POST", "/v1/brokers/1/stop")])
+async def test_brokers_of_another_backend_are_out_of_reach(method: str, path: str) -> None:
+    status, text = await Desk().refusal(method, path)
+    assert (status, text) == (404, "Only brokers of the embedded cluster can be seen and handled here.")

@@ -1,0 +1,29 @@
+import pytest
+
+from controller.errors import DONE, Error, Outcome
+from server.api.errors import ApiError, require
+
+
+def test_what_was_done_ends_no_request() -> None:
+    require(DONE)
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (Error.UNKNOWN_TOPIC_OR_PARTITION, 404),
+        (Error.RESOURCE_NOT_FOUND, 404),
+        (Error.INVALID_REQUEST, 409),
+        (Error.REASSIGNMENT_IN_PROGRESS, 409),
+        (Error.INVALID_CONFIG, 400),
+    ],
+)
+def test_a_refusal_ends_the_request_with_a_status_of_its_kind(error: Error, status: int) -> None:
+    with pytest.raises(ApiError, match="why not") as raised:
+        require(Outcome(error, "why not"))
+    assert raised.value.status == status
+
+
+def test_a_refusal_without_words_is_named() -> None:
+    with pytest.raises(ApiError, match="NOT_CONTROLLER"):
+        require(Outcome(Error.NOT_CONTROLLER))

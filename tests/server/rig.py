@@ -1,0 +1,65 @@
+"""A driver over a script: what it decides, what it carries out, and when commits are durable."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from backends.memory import MemoryStore
+from controller.decision import Decision
+from controller.effects import BrokerLeft, Effect
+from controller.events import BrokerStopped, Event
+from controller.model import ControllerEpoch
+from controller.state import State
+from server.driver import Driver
+from server.stats import Counters
+
+
+class Rig:
+    """A driver over a scripted `decide`: event n sets the controller epoch to n, emits n and replies n."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore()
+        self.state = State()
+        self.stats = Counters()
+        self.log: list[Any] = []
+        self.backend_failure: Exception | None = None
+        self.failures: list[BaseException] = []
+        self.decide: Callable[[Decision, Event], Iterator[None] | None] = self.change
+        self.driver = self.make()
+
+    def make(self, capacity: int = 100) -> Driver:
+        return Driver(
+            self.state,
+            self.store,
+            self,
+            self._decide,
+            stats=self.stats,
+            on_failure=self.failures.append,
+            capacity=capacity,
+        )
+
+    def _decide(self, decision: Decision, event: Event) -> Iterator[None] | None:
+        return self.decide(decision, event)
+
+    def perform(self, effects: Sequence[Effect]) -> None:
+        if self.backend_failure is not None:
+            raise self.backend_failure
+        self.log.extend(effects)
+
+    def change(self, decision: Decision, event: Event) -> None:
+        assert isinstance(event, BrokerStopped)
+        decision.put(ControllerEpoch(event.broker))
+        decision.emit(BrokerLeft(event.broker))
+        decision.reply = event.broker
+
+    def look(self, decision: Decision, event: Event) -> None:
+        decision.reply = self.state.controller_epoch
+
+    def submit(self, number: int) -> asyncio.Task[Any]:
+        return asyncio.create_task(self.driver.submit(BrokerStopped(number)))
+
+
+async def settle() -> None:
+    """Let everything happen that can happen."""
+    for _ in range(20):
+        await asyncio.sleep(0)

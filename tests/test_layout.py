@@ -1,0 +1,118 @@
+"""The shape of the tree: every module has its test file, and none has grown beyond what can be read at once."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("reassignd", "server", "backends", "controller", "planner", "protocol", "tools")
+GENERATED = ROOT / "protocol" / "messages"
+
+LONGEST_FILE = 300
+LONGEST_FUNCTION = 40
+
+VERBS = ("execute", "limits", "options", "plans", "queue", "show", "snapshot", "status", "steer", "take_back")
+
+TESTED_ELSEWHERE = {
+    **{f"reassignd/commands/{verb}.py": "tests/reassignd/test_commands.py" for verb in VERBS},
+    "planner/expressions.py": "tests/planner/test_spark.py",
+    "server/api/schemas.py": "tests/server/api/test_openapi.py",
+    "server/api/shown.py": "tests/server/api/test_jobs.py",
+    "tools/java.py": "tests/clients/java_programs.py",
+    "tools/processes.py": "tests/clients/servers.py",
+}
+"""What shows itself only in a whole: verbs against a running server, SQL in Spark, rows in answers, processes."""
+
+OF_MANY_MODULES = {
+    "backends/test_contract.py",
+    "backends/test_crashes.py",
+    "controller/test_cases.py",
+    "controller/test_properties.py",
+    "controller/test_window_properties.py",
+    "reassignd/test_bad_input.py",
+    "reassignd/test_commands.py",
+    "reassignd/test_doors.py",
+    "server/test_adversity.py",
+    "test_layout.py",
+}
+"""Test files that are about no single module; those in clients/ are about the whole server."""
+
+
+def written(folder: Path) -> Iterator[Path]:
+    """The modules in the folder that people wrote."""
+    return (path for path in sorted(folder.rglob("*.py")) if GENERATED not in path.parents)
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+def runs(path: Path) -> bool:
+    """Whether a function of the module does anything: names, types and ports do not."""
+    functions = (n for n in ast.walk(tree(path)) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+    return any(not _says(part) for function in functions for part in function.body)
+
+
+def _says(statement: ast.stmt) -> bool:
+    """A docstring, or the dots of a port."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def name_of(source: Path) -> str:
+    return source.relative_to(ROOT).as_posix()
+
+
+def own_tests_of(source: Path) -> Path:
+    own = ROOT / "tests" / source.relative_to(ROOT).with_name(f"test_{source.name}")
+    return ROOT / TESTED_ELSEWHERE.get(name_of(source), own)
+
+
+SOURCES = [path for package in PACKAGES for path in written(ROOT / package)]
+MODULES = [path for path in SOURCES if path.name != "__init__.py" and runs(path)]
+FILES = [*SOURCES, *written(ROOT / "bench"), *written(ROOT / "tests")]
+
+
+@pytest.mark.parametrize("source", MODULES, ids=name_of)
+def test_a_module_has_its_test_file(source: Path) -> None:
+    assert own_tests_of(source).exists()
+
+
+def test_a_test_file_has_its_module() -> None:
+    tests = ROOT / "tests"
+    clients = tests / "clients"
+    stray = {
+        path.relative_to(tests).as_posix()
+        for path in tests.rglob("test_*.py")
+        if clients not in path.parents
+        and not (ROOT / path.relative_to(tests).with_name(path.name.removeprefix("test_"))).exists()
+    }
+    assert stray == OF_MANY_MODULES
+
+
+def test_what_is_tested_elsewhere_is_there_and_has_no_file_of_its_own() -> None:
+    for source, tested in TESTED_ELSEWHERE.items():
+        assert (ROOT / source).exists(), source
+        assert (ROOT / tested).exists(), tested
+        assert not (ROOT / "tests" / Path(source).with_name(f"test_{Path(source).name}")).exists(), source
+
+
+def test_no_file_is_longer_than_can_be_read_at_once() -> None:
+    long = {
+        name_of(path): lines
+        for path in FILES
+        if (lines := len(path.read_text("utf-8").splitlines())) > LONGEST_FILE
+    }
+    assert long == {}
+
+
+def test_no_function_is_longer_than_a_page() -> None:
+    long = {
+        f"{name_of(path)}: {node.name}"
+        for path in FILES
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION
+    }
+    assert long == set()
