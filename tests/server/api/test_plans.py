@@ -8,7 +8,6 @@ from server.api.errors import ApiError
 from server.api.plans import Entry, read_plan, topics_of
 from tests.server.api.desk import MOVE
 
-
 LOG_DIRS = (
     'partitions[0] (foo-0): \'log_dirs\' is ["/data", "any"], expected "any" for each replica;'
     " kafka-reassign-partitions moves replicas between directories"
