@@ -46,8 +46,12 @@ def follow(
     sleep: Callable[[float], None] = time.sleep,
 ) -> int:
     """Wait until the job has ended; the exit code: 0 when every partition is where the job wants it."""
-    with _display() as display:
-        detail = _until_ended(client, number, timeout, display, now, sleep)
+    try:
+        with _display() as display:
+            detail = _until_ended(client, number, timeout, display, now, sleep)
+    except KeyboardInterrupt:
+        click.echo(f"Job {number} goes on; `reassignd job {number}` shows it.", err=True)
+        return 1
     job = detail["job"]
     if job["state"] != "ended":
         click.echo(f"Job {number} is not complete: {_text(detail, None)}", err=True)

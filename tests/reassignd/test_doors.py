@@ -90,8 +90,9 @@ def test_with_a_token_only_those_who_show_it_come_in(
 
 
 def test_with_certificates_only_those_that_the_authority_signed_come_in(
-    start: Start, capsys: pytest.CaptureFixture[str]
+    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    plan = tmp_path / "plan.json"
     files = {"certificate": "server.pem", "client.ca": "ca.pem"}
     overrides = [
         part for name, file in files.items() for part in ("--override", f"http.tls.{name}.file={TLS / file}")
@@ -102,4 +103,11 @@ def test_with_certificates_only_those_that_the_authority_signed_come_in(
     assert "certificate verify failed" in complaint(capsys, url)
     assert "not allowed: show a client certificate" in complaint(capsys, url, *CA)
     assert complaint(capsys, url, *CA, "--certificate-file", str(TLS / "eve.pem"))
-    assert status(capsys, url, *CA, "--certificate-file", str(TLS / "ann.pem")) == 2
+    ann = [*CA, "--certificate-file", str(TLS / "ann.pem")]
+    assert status(capsys, url, *ann) == 2
+    served.create_topic("foo")
+    plan.write_text('{"partitions": [{"topic": "foo", "partition": 0, "replicas": [1, 2]}]}')
+    assert cli.main(["execute", "--reassignment-json-file", str(plan), "--url", url, *ann]) == 0
+    capsys.readouterr()
+    assert cli.main(["jobs", "--format", "json", "--url", url, *ann]) == 0
+    assert json.loads(capsys.readouterr().out)["jobs"][0]["principal"] == "User:CN=ann,O=ops"

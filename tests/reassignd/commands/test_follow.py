@@ -83,6 +83,16 @@ def test_a_server_that_is_away_too_long_is_an_error() -> None:
         Script(UnreachableError("cannot reach it")).follow(timeout=3)
 
 
+def test_whoever_stops_waiting_is_told_that_the_job_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    script = Script(detail(0))
+
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    assert follow(cast(Client, script), 7, now=lambda: 0.0, sleep=interrupted) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == "Job 7 goes on; `reassignd job 7` shows it."
+
+
 def test_a_job_that_is_gone_is_an_error() -> None:
     with pytest.raises(CommandError, match="no job"):
         Script(CommandError("There is no job 7")).follow()

@@ -1,8 +1,10 @@
 """What people read."""
 
+from datetime import UTC, datetime
+
 import pytest
 
-from reassignd.commands.text import bar, columns, counted, duration, refused_lines
+from reassignd.commands.text import bar, columns, counted, duration, refused_lines, when
 
 
 def test_columns_are_aligned_and_numbers_stand_to_the_right() -> None:
@@ -23,6 +25,11 @@ def test_a_table_without_rows_is_its_head() -> None:
 )
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_a_time_of_another_day_has_its_date() -> None:
+    today = when(int(datetime.now(UTC).timestamp() * 1000))
+    assert (len(today), len(when(86_400_000))) == (len("05:25:26"), len("2026-11-21 05:25:26"))
 
 
 def test_counts() -> None:
