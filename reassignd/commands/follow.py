@@ -19,6 +19,9 @@ RETRY_SECONDS = 1.0
 PLAIN_SECONDS = 5.0
 """Between two lines where there is no terminal."""
 
+ENOUGH = 3
+"""Partitions that must be done before their pace says anything."""
+
 DONE = "done"
 
 
@@ -106,9 +109,9 @@ def _asked(
 
 
 def _left(began: Seen, seen: Seen, total: int) -> float | None:
-    """Seconds that the rest will take if it goes on as since we look; None before anything was done."""
+    """Seconds that the rest will take if it goes on as since we look; None while too little was done to tell."""
     done = seen.done - began.done
-    return None if done <= 0 else (seen.seconds - began.seconds) / done * (total - seen.done)
+    return None if done < ENOUGH else (seen.seconds - began.seconds) / done * (total - seen.done)
 
 
 def _text(detail: Row, left: float | None) -> str:
