@@ -13,6 +13,9 @@ FORMAT = 1
 DATABASE = "records.db"
 LOCK = "lock"
 
+_SURROUNDINGS = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
+"""Errors that say nothing of the records: the disk is full or failing, or may not be written."""
+
 
 class StoreError(Exception):
     """The records cannot be read or written; the message is one line that says what to do."""
@@ -27,9 +30,7 @@ def lock(directory: Path) -> IO[str]:
         directory.mkdir(parents=True, exist_ok=True)
         file = (directory / LOCK).open("a+")
     except OSError as error:
-        raise StoreError(
-            f"data directory {directory} cannot be used ({error.strerror}); choose another"
-        ) from error
+        raise _unusable(directory, error) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -39,9 +40,12 @@ def lock(directory: Path) -> IO[str]:
         raise StoreError(
             f"data directory {directory} is in use by process {owner}; stop it or choose another directory"
         ) from error
-    file.truncate(0)
-    file.write(f"{os.getpid()}\n")
-    file.flush()
+    try:
+        os.ftruncate(file.fileno(), 0)
+        os.write(file.fileno(), f"{os.getpid()}\n".encode())
+    except OSError as error:
+        file.close()
+        raise _unusable(directory, error) from error
     return file
 
 
@@ -63,6 +67,10 @@ def open_database(directory: Path) -> sqlite3.Connection:
         _prepare(database, directory)
     except sqlite3.Error as error:
         database.close()
+        if error.sqlite_errorcode & 0xFF in _SURROUNDINGS:
+            raise StoreError(
+                f"{path} cannot be opened ({error}); check its permissions and the space on its disk"
+            ) from error
         raise damaged(directory, error) from error
     except BaseException:
         database.close()
@@ -76,6 +84,10 @@ def damaged(directory: Path, why: object) -> StoreError:
         f"records in {directory} are damaged ({why}); restore the directory from a backup, "
         "or move it away to begin with an empty cluster"
     )
+
+
+def _unusable(directory: Path, error: OSError) -> StoreError:
+    return StoreError(f"data directory {directory} cannot be used ({error.strerror}); choose another")
 
 
 def _size(path: Path) -> int:

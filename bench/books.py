@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from bench.asking import Asking
-from bench.ledger import Deed, Key, LostError, Place, Register, Replicas, Seen, cancel
+from bench.ledger import Deed, Key, LostError, Place, Register, Replicas, Seen
 
 LIMITS = ("R", "P", "L", "C", "B", "throttle")
 PENDING = "rolling back first"
@@ -50,17 +50,28 @@ class Books:
         for key in [key for key in self.places if key[0] == name]:
             del self.places[key]
 
-    def cancelled(self, errors: Mapping[Key, int]) -> None:
-        """A cancel was answered, with an error code a row."""
-        for key, error in errors.items():
-            if error == 0:
-                self.places[key].did(cancel)
-
     def did(self, deeds: Mapping[Key, Deed]) -> None:
         """A request was acknowledged, with these rows accepted."""
         for key, deed in deeds.items():
             if key in self.places:
                 self.places[key].did(deed)
+
+    def note(self, detail: Any) -> None:
+        """The job that the request acknowledged last has become."""
+        job = detail["job"]
+        self.jobs[job["id"]] = job["client_id"]
+        if job["kind"] == "queue":
+            return
+        for part in detail["partitions"]:
+            key = part["topic"], part["partition"]
+            if key in self.places:
+                self.places[key].found_at(tuple(part["original"]))
+
+    def close(self, replicas: Mapping[Key, Replicas]) -> None:
+        """Everything has ended: each partition is where it may be, in that order."""
+        for key, place in self.places.items():
+            if replicas.get(key) not in place.ends_at():
+                raise LostError(f"{key} ended at {replicas.get(key)}, expected one of {place.ends_at()}")
 
     def audit(self, server: Asking) -> None:
         """Look at everything. What is seen is believed only once a later write is durable: readers may be ahead."""

@@ -1,7 +1,13 @@
-"""kill -9 at random instants of a run of everything; nothing acknowledged may be lost: `python -m bench.kills --kills 200`."""
+"""kill -9 at random instants of a run of everything; nothing acknowledged may be lost: `python -m bench.kills --kills 200`.
+
+A run is a chain of lives of one data directory. In each, a client sends random requests and keeps books, until the
+server is killed; the next life is held against the books. In the last one everything must come to its end.
+"""
 
 import argparse
+import os
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -10,11 +16,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
-from typing import Any
 
 from bench.asking import Asking, GoneError, RefusedError
-from bench.books import LIMITS, Books, Doubt, keys_of
-from bench.ledger import Deed, Key, LostError, Replicas, after, cancel, order, queue, withdraw
+from bench.books import LIMITS, Books
+from bench.chaos import Chaos
+from bench.ledger import Key, LostError
 from tools.processes import Reassignd
 
 BROKERS = 6
@@ -25,211 +31,155 @@ OVERRIDES = {
     "jobs.retention.count": "1000000",
     "log.level": "WARN",
 }
-BYTES = 100_000
-WIDE, WIDE_PARTITIONS, WIDE_BYTES = "wide", 600, 3_000
-"""A topic whose plans are decided in more than one slice."""
-
-MOST_TOPICS = 8
 LIFE_SECONDS = 0.8
 START_SECONDS = 0.5
 STILLBORN = 0.15
 """So often the server is killed once more while it starts."""
 
 END_SECONDS = 60
+POLL_SECONDS = 0.1
 KILLED = -9
 
 
 class Run:
-    """A server that is killed again and again, and its one client."""
+    """A server that is killed again and again, and its one client. The seed gives the same requests, not the same instants."""
 
-    def __init__(self, folder: Path, seed: int, say: Callable[[str], None]) -> None:
-        self.server = Reassignd(folder, OVERRIDES, BROKERS)
+    def __init__(self, folder: Path, seed: int, say: Callable[[str], None] = lambda _: None) -> None:
         self.books = Books()
-        self.done: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
+        self._server = Reassignd(folder, OVERRIDES, BROKERS)
         self._rng = random.Random(seed)
+        self._chaos = Chaos(self.books, self._rng)
         self._say = say
-        self._number = 0
-        self._asking: Asking
 
     def kills(self, count: int) -> None:
-        """So many lives, each ended by SIGKILL; then a last one that ends in peace. Raises LostError."""
+        """So many lives end by SIGKILL, then comes a last one. Raises LostError."""
         for life in range(1, count + 1):
-            with self._life():
-                self._live()
+            self._die_young()
             if self._rng.random() < STILLBORN:
-                self._stillborn()
+                self._die_starting()
             if life % 20 == 0:
-                self._say(f"{life} kills, {sum(self.done.values())} requests, {len(self.books.jobs)} jobs")
-        with self._serving():
-            self._end_in_peace()
+                self._say(
+                    f"{life} kills, {self.counts['acknowledged']} requests, {len(self.books.jobs)} jobs"
+                )
+        with self._serving() as asking:
+            self._end(asking)
 
     # ---- lives and deaths -----------------------------------------------------------------------------------
 
     @contextmanager
-    def _serving(self) -> Iterator[None]:
-        self.server.start()
-        self._asking = Asking(self.server.bootstrap, self.server.http, BROKERS, self._rng)
+    def _serving(self) -> Iterator[Asking]:
+        self._server.start()
+        asking = Asking(self._server.bootstrap, self._server.http, BROKERS, self._rng)
         try:
-            self.books.audit(self._asking)
-            yield
+            self.books.audit(asking)
+            yield asking
         finally:
-            self._asking.close()
-            self.server.kill()
+            asking.close()
+            self._server.kill()
 
-    @contextmanager
-    def _life(self) -> Iterator[None]:
+    def _die_young(self) -> None:
         codes: list[int] = []
-        with self._serving():
-            timer = Timer(self._rng.uniform(0, LIFE_SECONDS), lambda: codes.append(self.server.kill()))
+        with self._serving() as asking:
+            timer = Timer(self._rng.uniform(0, LIFE_SECONDS), lambda: codes.append(self._server.kill()))
             timer.start()
             try:
-                yield
+                self._chaos.asking = asking
+                self._live()
             finally:
                 timer.join()
         if codes != [KILLED]:
             raise LostError(f"the server ended by itself, exit code {codes}")
 
-    def _stillborn(self) -> None:
-        timer = Timer(self._rng.uniform(0.05, START_SECONDS), lambda: self.server.kill())
+    def _die_starting(self) -> None:
+        earlier = self._server.pid
+        timer = Timer(self._rng.uniform(0, START_SECONDS), lambda: self._kill_other_than(earlier))
         timer.start()
         try:
-            self.server.start()
+            self._server.start()
         except RuntimeError:
-            self.done["killed while starting"] += 1
-        timer.join()
-        self.server.kill()
+            self.counts["killed while starting"] += 1
+        finally:
+            timer.join()
+            self._server.kill()
+
+    def _kill_other_than(self, earlier: int) -> None:
+        pid = self._server.pid
+        if pid != earlier:
+            os.kill(pid, signal.SIGKILL)
 
     def _live(self) -> None:
-        names = [name for name, weight in WEIGHTS.items() for _ in range(weight)]
+        chaos = self._chaos
+        often = [chaos.alter, chaos.execute, chaos.execute_queued, chaos.roll_back, chaos.limits]
+        rare = [chaos.create, chaos.delete, chaos.cancel, chaos.pause, chaos.pause_job, chaos.prioritize]
+        choices = [*often * 3, *rare, *[chaos.break_broker] * 2]
         while True:
-            if not self.books.topics:
-                name = "create"
-            elif WIDE not in self.books.topics:
-                name = "create_wide"
-            else:
-                name = self._rng.choice(names)
+            request = self._rng.choice(choices) if self.books.places else chaos.create
             try:
-                getattr(self, name)()
-                self.done[name] += 1
+                request()
+                self.counts["acknowledged"] += 1
             except RefusedError:
-                self.done[name + ", refused"] += 1
+                self.counts["refused"] += 1
             except GoneError:
-                self.done[name + ", no answer"] += 1
+                self.counts["cut off"] += 1
                 return
 
-    # ---- requests -------------------------------------------------------------------------------------------
+    # ---- the end --------------------------------------------------------------------------------------------
 
-    def create(self) -> None:
-        """A topic."""
-        if len(self.books.topics) < MOST_TOPICS:
-            self._create(f"t{self._next()}", self._rng.randint(2, 8), BYTES)
+    def _end(self, asking: Asking) -> None:
+        asking.http("PUT", "/v1/limits", dict.fromkeys(LIMITS))
+        asking.http("POST", "/v1/resume")
+        for row in asking.http("GET", "/v1/jobs", limit=10_000)["jobs"]:
+            if row["state"] == "paused":
+                asking.http("POST", f"/v1/jobs/{row['id']}/resume")
+        self._wait("jobs that do not end", lambda: self._running(asking))
+        self._wait("ongoing for ever", asking.ongoing)
+        self._wait("still there", lambda: self.books.deleted & {key[0] for key in asking.replicas()})
+        self._wait("not as Metadata says", lambda: misplaced(asking))
+        self._wait("configs left", lambda: asking.set_configs({key[0] for key in asking.replicas()}))
+        self.books.close({key: row[0] for key, row in asking.replicas().items()})
 
-    def create_wide(self) -> None:
-        """The topic of many partitions."""
-        self._create(WIDE, WIDE_PARTITIONS, WIDE_BYTES)
+    def _running(self, asking: Asking) -> list[int]:
+        rows = asking.http("GET", "/v1/jobs", limit=10_000)["jobs"]
+        strange = {row["id"] for row in rows} ^ self.books.jobs.keys()
+        if strange:
+            raise LostError(f"jobs that only one side knows: {sorted(strange)}")
+        return [row["id"] for row in rows if row["state"] != "ended"]
 
-    def delete(self) -> None:
-        """A topic, some of whose partitions may move."""
-        names = [name for name in self.books.topics if name != WIDE]
-        if len(names) < MOST_TOPICS // 2:
-            return
-        name = self._rng.choice(names)
+    def _wait(self, what: str, leftover: Callable[[], object]) -> None:
+        deadline = time.monotonic() + END_SECONDS
+        while left := leftover():
+            if time.monotonic() > deadline:
+                raise LostError(f"{what}: {left}")
+            time.sleep(POLL_SECONDS)
+
+
+def misplaced(asking: Asking) -> set[tuple[int, Key]]:
+    """Replicas on a disk where Metadata knows of none, or the reverse, or out of sync."""
+    told = asking.replicas()
+    wanted = {(broker, key) for key, (replicas, _) in told.items() for broker in replicas}
+    in_sync = {(broker, key) for key, (_, isr) in told.items() for broker in isr}
+    return (wanted ^ asking.hosted()) | (wanted ^ in_sync)
+
+
+def main() -> int:
+    """Run the command; the exit code: 1 when something was lost."""
+    parser = argparse.ArgumentParser(prog="python -m bench.kills", description=__doc__)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
+    options = parser.parse_args()
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        run = Run(Path(folder), options.seed, lambda line: print(line, flush=True))
         try:
-            error = self._asking.delete(name)
-        except GoneError:
-            self.books.forget(name, acknowledged=False)
-            raise
-        if error:
-            raise LostError(f"{name} cannot be deleted: error {error}")
-        self.books.forget(name, acknowledged=True)
+            run.kills(options.kills)
+        except LostError as error:
+            print(f"seed {options.seed}: {error}", file=sys.stderr)
+            return 1
+    print(f"{options.kills} kills in {time.monotonic() - begun:.0f} s, seed {options.seed}: nothing lost")
+    print(", ".join(f"{count:,} {what}" for what, count in sorted(run.counts.items())))
+    return 0
 
-    def alter(self) -> None:
-        """A plan in the protocol of the stock tools."""
-        plan, tag = self._plan(), self._tag()
-        deeds = {key: order(target) for key, target in plan.items()}
-        with self._in_doubt(Doubt(tag, deeds, {})):
-            errors = self._asking.alter(dict(plan), tag)
-        self.books.did({key: deed for key, deed in deeds.items() if errors[key] == 0})
-        self._note_job(tag)
 
-    def cancel(self) -> None:
-        """A few partitions, moving or not."""
-        keys = self._keys()
-        try:
-            errors = self._asking.alter(dict.fromkeys(keys), self._tag())
-        except GoneError:
-            for key in keys:
-                self.books.places[key].may_have_done(cancel)
-            raise
-        self.books.cancelled(errors)
-
-    def execute(self) -> None:
-        """A plan over HTTP, queued or not."""
-        plan, tag = self._plan(), self._tag()
-        queued = self._rng.random() < 0.6
-        options: dict[str, object] = {"queue": True, "append": self._rng.random() < 0.7} if queued else {}
-        if self._rng.random() < 0.3:
-            options["throttle"] = self._rng.choice([200_000, 2_000_000])
-        deeds = {key: queue(tag, target) if queued else order(target) for key, target in plan.items()}
-        rows = [{"topic": key[0], "partition": key[1], "replicas": to} for key, to in plan.items()]
-        with self._in_doubt(Doubt(tag, deeds, {})):
-            answer = self._asking.http(
-                "POST", "/v1/jobs", {"version": 1, "partitions": rows}, tag, **options
-            )
-        refused = {(row["topic"], row["partition"]) for row in answer["refused"]}
-        self.books.did({key: deed for key, deed in deeds.items() if key not in refused})
-        self._note_job(tag)
-
-    def roll_back(self) -> None:
-        """A whole job, more often a young one."""
-        if not self.books.jobs:
-            return
-        number = self._rng.choice(sorted(self.books.jobs)[-self._rng.choice([3, 30]) :])
-        tag, undone = self._tag(), self.books.jobs[number]
-        deeds, withdrawn = self._taking_back(number, undone)
-        with self._in_doubt(Doubt(tag, deeds, withdrawn)):
-            answer = self._asking.http("POST", f"/v1/jobs/{number}/rollback", tag=tag)
-        skipped = {(row["topic"], row["partition"]) for row in answer["skipped"]}
-        self.books.did({key: withdrawn[key] if key in skipped else deed for key, deed in deeds.items()})
-        self._note_job(tag)
-
-    def pause(self) -> None:
-        """Everything, for a moment."""
-        for value, path in ((True, "/v1/pause"), (False, "/v1/resume")):
-            self._set({"paused": value}, lambda path=path: self._asking.http("POST", path))
-
-    def pause_job(self) -> None:
-        """A job; it goes on when it is resumed, or in the end."""
-        if self.books.jobs:
-            number = self._rng.choice(sorted(self.books.jobs)[-5:])
-            self._asking.http("POST", f"/v1/jobs/{number}/{self._rng.choice(['pause', 'resume', 'resume'])}")
-
-    def prioritize(self) -> None:
-        """A job."""
-        if self.books.jobs:
-            number = self._rng.choice(sorted(self.books.jobs)[-5:])
-            body = {"priority": self._rng.randint(-5, 5)}
-            self._asking.http("POST", f"/v1/jobs/{number}/priority", body)
-
-    def limits(self) -> None:
-        """One or two of them, or the throttle."""
-        changes: dict[str, object] = {}
-        for name in self._rng.sample(LIMITS, self._rng.choice([1, 1, 2])):
-            rate = self._rng.choice([300_000, 3_000_000])
-            number = rate if name == "throttle" else self._rng.randint(1, 3 if name == "R" else 12)
-            changes[name] = self._rng.choice([None, number])
-        self._set(changes, lambda: self._asking.http("PUT", "/v1/limits", changes))
-
-    def break_broker(self) -> None:
-        """Stop, start or slow one of them; three stay up."""
-        up = self._asking.up
-        number = self._rng.choice(list(self._asking.all))
-        if number not in up:
-            self._asking.http("POST", f"/v1/brokers/{number}/start")
-            up.add(number)
-        elif self._rng.random() < 0.3:
-            factor = self._rng.choice([0, 0.3, 1, 1])
-            self._asking.http("POST", f"/v1/brokers/{number}/slow", {"factor": factor})
-        elif len(up) > BROKERS // 2:
-            up.discard(number)
-            self._asking.http("POST", f"/v1/brokers/{number}/stop", controlled=self._rng.random() < 0.5)
+if __name__ == "__main__":
+    sys.exit(main())

@@ -79,9 +79,16 @@ def withdraw(tag: str) -> Deed:
     return deed
 
 
-def after(first: Deed, second: Deed) -> Deed:
-    """One, then the other."""
-    return lambda world: (last for middle in first(world) for last in second(middle))
+def take_back(tag: str, found: Replicas | None) -> Deed:
+    """A job is rolled back: where it has begun, to what it found; None means to the original, whatever that is."""
+
+    def deed(world: World) -> Iterator[World]:
+        if world.pending is not None and world.pending.tag == tag:
+            yield world._replace(pending=None)
+        else:
+            yield from order(world.original if found is None else found)(world)
+
+    return deed
 
 
 def later(world: World) -> Iterator[World]:
@@ -142,9 +149,12 @@ class Place:
         """Where it may be when all is done."""
         return {list(later(world))[-1].original for world in self.worlds}
 
-    def originals(self) -> set[Replicas]:
-        """Where the order that was taken just now may have found it."""
-        return {world.original for world in self.worlds if world.target is not None}
+    def found_at(self, original: Replicas) -> None:
+        """The order that was taken just now says where it found the partition."""
+        going = {world for world in self.worlds if world.target is not None}
+        if not any(world.original == original for world in going):
+            raise LostError(f"was found at {original}, expected one of {sorted(going, key=str)}")
+        self.worlds = {world for world in going if world.original == original}
 
     def _now(self) -> set[World]:
         return {each for world in self.worlds for each in later(world)}

@@ -89,7 +89,8 @@ def delete_doomed(d: Decision) -> Iterator[None]:
     while doomed:
         name = doomed.popleft()
         topic = d.state.topics.get(name)
-        if topic is not None and topic.deleting:
+        # What was to go when the last partition stopped may move again: a roll-back took one back.
+        if topic is not None and topic.deleting and name not in d.state.moving:
             for _ in _delete(d, name):
                 yield
 

@@ -36,6 +36,10 @@ class Client:
         if target.token_file is not None:
             headers["authorization"] = f"Bearer {_token(target.token_file)}"
         path = target.url.removeprefix(UNIX) if target.url.startswith(UNIX) else None
+        if path is not None and not Path(path).is_socket():
+            raise UnreachableError(
+                f"cannot reach {target.url}: there is no such socket; is the server running?"
+            )
         tls = _tls(target) if target.url.startswith("https:") else False
         try:
             self._http = httpx.Client(
@@ -94,6 +98,8 @@ class Client:
     def _one_line(self) -> Iterator[None]:
         try:
             yield
+        except httpx.UnsupportedProtocol as error:
+            raise CommandError(f"--url {self._url}: expected http://, https:// or unix:PATH") from error
         except httpx.ConnectError as error:
             raise UnreachableError(
                 f"cannot reach {self._url} ({error}); is `reassignd serve` running there? --url says where"

@@ -57,7 +57,9 @@ class Settings:
         "604800000",
         "How long a job is kept after it has ended; the newest is always kept.",
     )
-    jobs_retention_count = Key(integer(1, 1_000_000), "1000", "How many ended jobs are kept at most.")
+    jobs_retention_count = Key(
+        integer(1, 1_000_000), "1000", "How many ended jobs are kept at most, besides the newest."
+    )
     log_format = Key(
         choice("plain", "json"), "plain", "Lines as log4j writes them, or one JSON object a line."
     )

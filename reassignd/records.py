@@ -3,12 +3,18 @@
 import asyncio
 from pathlib import Path
 
-from backends.datadir import StoreError
+from backends.datadir import DATABASE, StoreError
 from backends.store import SqliteStore
 from controller.port import Store
 from controller.state import State
 from reassignd.errors import CommandError
+from reassignd.identity import FILE
 from server.collector import kept_off
+
+HEADER_BYTES = 100
+"""SQLite takes a smaller file for a new one, or finds it damaged."""
+
+REMEDY = "restore the data directory from a backup, or move it away to begin with an empty cluster"
 
 RECORDS_PER_SLICE = 2_000
 """Records loaded before others have their turn on the event loop."""
@@ -16,6 +22,10 @@ RECORDS_PER_SLICE = 2_000
 
 def open_store(data_dir: Path) -> SqliteStore:
     """The records in the directory. Raises CommandError when it is in use, damaged, or cannot be written."""
+    records = data_dir / DATABASE
+    if (data_dir / FILE).exists() and (not records.exists() or records.stat().st_size < HEADER_BYTES):
+        # The id is made after the records: a cluster was here, and must not begin anew unasked.
+        raise CommandError(f"{records} is missing or empty, though there is a {FILE}; {REMEDY}")
     try:
         return SqliteStore(data_dir)
     except StoreError as error:
@@ -33,4 +43,6 @@ async def load(store: Store) -> State:
                     await asyncio.sleep(0)
     except StoreError as error:
         raise CommandError(str(error)) from error
+    except (LookupError, ValueError) as error:
+        raise CommandError(f"the records contradict each other ({error!r}); {REMEDY}") from error
     return state

@@ -61,7 +61,7 @@ class _Protocol(H11Protocol):
         super().connection_made(transport)
         certificate = transport.get_extra_info("peercert")
         if certificate:
-            self.app = _with_peer(self.app, _distinguished_name(certificate))
+            self.app = _with_peer(self.app, distinguished_name(certificate))
 
 
 def _with_peer(app: ASGIApp, name: str) -> ASGIApp:
@@ -71,7 +71,7 @@ def _with_peer(app: ASGIApp, name: str) -> ASGIApp:
     return named
 
 
-def _distinguished_name(certificate: dict[str, Any]) -> str:
+def distinguished_name(certificate: dict[str, Any]) -> str:
     """As Kafka has it in principals: the most specific part first."""
     parts = [pair for group in certificate["subject"] for pair in group]
     return ",".join(f"{SHORT.get(name, name)}={value}" for name, value in reversed(parts))

@@ -13,6 +13,8 @@ import click
 
 from reassignd.cli import cli
 from reassignd.config import KEYS
+from server.api.routes import ENDPOINTS
+from server.api.table import Endpoint
 from server.metric_table import METRICS, Metric, exposed_name
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -61,8 +63,11 @@ reason when not.
 CLI = """\
 # The command
 
-`reassignd` exits with 0 when it did what it was asked, with 1 when that failed, and with 2 when it did not understand;
-the last two with one line on stderr that says why. Log lines go to stderr too.
+`reassignd` exits with 0 when it did what it was asked, with 1 when that failed or is not complete, and with 2 when it did not
+understand; the last two with one line on stderr that says why. Log lines go to stderr too.
+
+All verbs but `serve` and `plan` ask a running server, over its JSON API ([docs/api.md](api.md)): at `--url`, else at
+`REASSIGND_URL`, else at http://127.0.0.1:9080. [The guide](guide.md) shows them at work.
 
 `reassignd serve` prints one line on stdout when it serves, beginning with `ready: `. The first SIGTERM or SIGINT stops it
 within 5 seconds, exit code 0: answers under way are finished, and what takes longer is cut off. The second signal ends it
@@ -72,9 +77,38 @@ at once. What was acknowledged is on disk in any case.
 """
 
 
+API = """\
+# The JSON API
+
+`reassignd serve` answers under `/v1` on its HTTP listener (`http.listener`, 127.0.0.1:9080 by default). The verbs of the
+command use nothing else. `/v1/openapi.json` describes it all, in OpenAPI 3.1, from the same table as this page.
+
+Whoever can reach a loopback address or the unix socket may use it. On any other address the server does not start without
+a bearer token (`http.token.file`) or client certificates (`http.tls.client.ca.file`); `/healthz`, `/readyz` and `/metrics` stay
+open. What another site's page sends, and host names that are not this machine's own, are refused.
+
+A refusal is `{"error": "one line that names what is wrong"}`: 400 what cannot be understood, 401 and 403 what is not allowed,
+404 what does not exist, 409 what cannot be done now, 413 a body of more than 100 MiB, 422 an entry of a plan that does not fit
+the cluster, 503 while the server starts or stops. A plan with such an entry is refused as a whole. What the controller
+refuses for one partition only is a row under `refused`.
+
+```sh
+curl --data-binary @plan.json '127.0.0.1:9080/v1/jobs?throttle=10000000'
+curl '127.0.0.1:9080/v1/jobs/1?limit=0'
+curl --data '{"job": 1}' 127.0.0.1:9080/v1/reassignments/cancel
+curl --request PUT --data '{"P": 20, "B": null}' 127.0.0.1:9080/v1/limits
+```
+
+"""
+
+
 def pages() -> dict[Path, str]:
     """What each page should hold."""
     return {
+        DOCS / "api.md": API
+        + _table(
+            ("Method", "Path", "Query", "Takes", "Gives", "What it does"), map(_endpoint_row, ENDPOINTS)
+        ),
         DOCS / "cli.md": "".join([CLI, *_commands()]),
         DOCS / "configuration.md": CONFIGURATION
         + _table(
@@ -124,6 +158,12 @@ def _command(command: click.Command, name: str, parent: click.Context) -> Iterat
             nested = command.get_command(context, each)
             if nested is not None:
                 yield from _command(nested, each, context)
+
+
+def _endpoint_row(each: Endpoint) -> tuple[str, ...]:
+    query = ", ".join(f"`{parameter.name}`" for parameter in each.query)
+    gives = f"{each.gives}, one a line" if each.lines else each.gives
+    return each.method, f"`{each.path}`", query, each.takes or "", gives, each.summary
 
 
 def _metric_row(metric: Metric) -> tuple[str, ...]:

@@ -101,7 +101,7 @@ class EmbeddedBroker:
         if error:
             return UpdateMetadataResponse(error_code=error)
         for broker in request.live_brokers:
-            if broker.id == request.controller_id:
+            if broker.id == request.controller_id and broker.endpoints:
                 self._controller = Address(broker.endpoints[0].host, broker.endpoints[0].port)
         for topic in request.topic_states:
             for row in topic.partition_states:

@@ -152,7 +152,8 @@ class Replication:
         served = list(islice(queue.values(), SERVED))
         for turn, fetch in enumerate(served):
             queue.move_to_end(fetch.key)
-            if not self.networks[fetch.leader].up:
+            leader = self.networks.get(fetch.leader)
+            if leader is None or not leader.up:
                 continue
             behind = self._volume(fetch.key.topic).end(now) - (fetch.log.position or 0.0)
             moved = self._move(fetch, min(behind, network.incoming / (len(served) - turn)))

@@ -19,6 +19,9 @@ RETRY_SECONDS = 1.0
 PLAIN_SECONDS = 5.0
 """Between two lines where there is no terminal."""
 
+ENOUGH = 3
+"""Partitions that must be done before their pace says anything."""
+
 DONE = "done"
 
 
@@ -46,8 +49,12 @@ def follow(
     sleep: Callable[[float], None] = time.sleep,
 ) -> int:
     """Wait until the job has ended; the exit code: 0 when every partition is where the job wants it."""
-    with _display() as display:
-        detail = _until_ended(client, number, timeout, display, now, sleep)
+    try:
+        with _display() as display:
+            detail = _until_ended(client, number, timeout, display, now, sleep)
+    except KeyboardInterrupt:
+        click.echo(f"Job {number} goes on; `reassignd job {number}` shows it.", err=True)
+        return 1
     job = detail["job"]
     if job["state"] != "ended":
         click.echo(f"Job {number} is not complete: {_text(detail, None)}", err=True)
@@ -102,9 +109,9 @@ def _asked(
 
 
 def _left(began: Seen, seen: Seen, total: int) -> float | None:
-    """Seconds that the rest will take if it goes on as since we look; None before anything was done."""
+    """Seconds that the rest will take if it goes on as since we look; None while too little was done to tell."""
     done = seen.done - began.done
-    return None if done <= 0 else (seen.seconds - began.seconds) / done * (total - seen.done)
+    return None if done < ENOUGH else (seen.seconds - began.seconds) / done * (total - seen.done)
 
 
 def _text(detail: Row, left: float | None) -> str:

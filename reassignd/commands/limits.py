@@ -18,7 +18,7 @@ MEANING = {
     "P": "partitions that move at once",
     "L": "leader movements at once",
     "C": "replicas that move at once",
-    "B": "replicas that move to a broker, or from it, at once",
+    "B": "replicas that move to, or from, one broker at once",
     "throttle": "bytes a second to, and from, each broker",
 }
 

@@ -50,7 +50,7 @@ def _watch(client: "Client", form: str, interval: float) -> None:
                 page = _page(client, form)
             except UnreachableError as error:
                 page = str(error)
-            live.update(Text(page), refresh=True)
+            live.update(Text(page, no_wrap=True, overflow="ellipsis"), refresh=True)
             time.sleep(interval)
 
 

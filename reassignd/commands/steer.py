@@ -19,7 +19,7 @@ JOB = click.argument("number", metavar="[JOB]", type=click.IntRange(1), required
 @asks_server
 def pause(client: "Client", form: str, number: int | None) -> None:
     """Start no more steps, of one job or of all. Steps in flight are finished."""
-    _say(form, _post(client, number, "pause"), f"{_what(number)} paused.")
+    _say(form, _post(client, number, "pause"), f"{_what(number)} is paused.")
 
 
 @click.command()
@@ -28,7 +28,7 @@ def pause(client: "Client", form: str, number: int | None) -> None:
 @asks_server
 def resume(client: "Client", form: str, number: int | None) -> None:
     """Go on, with one job or with everything. Jobs paused by themselves stay so until they are named."""
-    _say(form, _post(client, number, "resume"), f"{_what(number)} not paused any more.")
+    _say(form, _post(client, number, "resume"), f"{_what(number)} goes on.")
 
 
 @click.command()
@@ -47,7 +47,7 @@ def _post(client: "Client", number: int | None, verb: str) -> Any:
 
 
 def _what(number: int | None) -> str:
-    return "Everything is" if number is None else f"Job {number} is"
+    return "Everything" if number is None else f"Job {number}"
 
 
 def _say(form: str, answer: Any, text: str) -> None:

@@ -90,8 +90,9 @@ def duration(seconds: float) -> str:
 
 
 def when(milliseconds: int) -> str:
-    """Local time."""
-    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC).astimezone():%Y-%m-%d %H:%M:%S}"
+    """Local time; the day too when it is not today."""
+    then, now = datetime.fromtimestamp(milliseconds / 1000, UTC).astimezone(), datetime.now(UTC).astimezone()
+    return f"{then:%H:%M:%S}" if then.date() == now.date() else f"{then:%Y-%m-%d %H:%M:%S}"
 
 
 def as_json(value: object) -> str:
@@ -101,9 +102,10 @@ def as_json(value: object) -> str:
 
 def _job_cells(job: Row) -> tuple[object, ...]:
     kind = f"rollback of {job['undoes']}" if job["undoes"] else job["kind"]
-    state = job["state"] if not job["priority"] else f"{job['state']}, priority {job['priority']}"
+    ranked = job["priority"] and job["state"] != "ended"
+    state = f"{job['state']}, priority {job['priority']}" if ranked else job["state"]
     done, total = job["done"], job["total"]
-    who = job["principal"] + (f" ({job['client_id']})" if job["client_id"] else "")
+    who = job["principal"].removeprefix("User:") + (f" ({job['client_id']})" if job["client_id"] else "")
     progress = f"{bar(done, total)} {done:,}/{total:,}"
     return (
         job["id"],

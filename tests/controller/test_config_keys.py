@@ -34,7 +34,9 @@ def test_throttled_replicas_are_a_star_or_pairs(value: str) -> None:
     assert throttled(value) is None
 
 
-@pytest.mark.parametrize("value", ["a:b", "*,0:1", "0-1", "0:1:2", ",0:1", "0:-1", "0:1,,1:2", "٣:1", "0:" + "9" * 5000])
+@pytest.mark.parametrize(
+    "value", ["a:b", "*,0:1", "0-1", "0:1:2", ",0:1", "0:-1", "0:1,,1:2", "٣:1", "0:" + "9" * 5000]
+)
 def test_anything_else_is_no_list_of_throttled_replicas(value: str) -> None:
     assert throttled(value) == "* or a list of partition:broker"
 

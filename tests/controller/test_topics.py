@@ -15,6 +15,7 @@ from controller.events import (
     Event,
     NewPartitions,
     NewTopic,
+    RollBackJob,
 )
 from controller.machine import decide
 from controller.model import NO_LEADER, Config, ResourceType
@@ -204,6 +205,17 @@ def test_a_cancel_lets_a_held_back_deletion_go_on() -> None:
     delete(world)
     world.alter({"foo-0": None})
     assert "foo" not in world.state.topics
+
+
+def test_a_roll_back_holds_a_deletion_back_once_more() -> None:
+    world = World().having(partition("foo-0", (1,)), partition("foo-1", (1,)))
+    world.alter({"foo-0": (3,), "foo-1": (3,)})
+    world.isr("foo-0", (1, 3))
+    delete(world)
+    world.do(RollBackJob(1))
+    assert list(world.state.reassignments) == [p for p in world.state.reassignments if p.topic in world.state.topics]
+    world.settle()
+    assert (world.state.topics, world.state.reassignments) == ({}, {})
 
 
 def test_a_restart_takes_up_a_deletion_that_was_held_back() -> None:

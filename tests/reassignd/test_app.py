@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import Mapping
 
 import pytest
@@ -5,6 +6,7 @@ import pytest
 from backends.datadir import StoreError
 from backends.memory import MemoryStore
 from controller.events import CreateTopics, NewTopic
+from controller.model import Job, JobKind
 from controller.state import State
 from reassignd.app import Application
 from reassignd.config import Assignment, resolve
@@ -82,3 +84,14 @@ async def test_a_store_that_fails_at_the_start_refuses_to_start() -> None:
     store.failure = StoreError("free disk space")
     with pytest.raises(CommandError, match="free disk space"):
         await application(store).__aenter__()
+
+
+async def test_jobs_beyond_their_number_are_forgotten_at_the_next_start() -> None:
+    store = MemoryStore()
+    await store.commit([Job(number, JobKind.PLAN, 1, "User:ann", None, ended_ms=2) for number in (1, 2, 3)])
+    kept = {**SMALL, "jobs.retention.count": "1", "jobs.retention.ms": str(2**53)}
+    async with application(store, await load(store), kept) as app:
+        async with asyncio.timeout(5):
+            while 1 in app.state.jobs:
+                await asyncio.sleep(0)
+        assert list(app.state.jobs) == [2, 3]

@@ -1,6 +1,8 @@
+from pathlib import Path
+
 import pytest
 
-from reassignd.kinds import ADDRESS, PATH, Address, Key, choice, integer
+from reassignd.kinds import ADDRESS, FILE, PATH, PLACE, Address, Key, SocketPath, choice, integer
 
 
 @pytest.mark.parametrize(
@@ -59,3 +61,19 @@ def test_a_key_is_named_after_its_attribute_with_dots() -> None:
 def test_a_key_gives_the_value_that_its_holder_has_or_else_its_default() -> None:
     assert Holder(**{"some.number": 3}).some_number == 3
     assert Holder().some_number == 2
+
+
+def test_a_place_is_an_address_or_a_unix_socket() -> None:
+    assert PLACE.parse("127.0.0.1:1") == Address("127.0.0.1", 1)
+    place = PLACE.parse("unix:/run/reassignd.sock")
+    assert (place, str(place)) == (SocketPath(Path("/run/reassignd.sock")), "unix:/run/reassignd.sock")
+
+
+@pytest.mark.parametrize("text", ["unix:", "unix", "/run/reassignd.sock"])
+def test_what_is_no_place_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not"):
+        PLACE.parse(text)
+
+
+def test_a_file_may_be_none() -> None:
+    assert (FILE.parse(""), FILE.parse("a.pem")) == (None, Path("a.pem"))

@@ -10,7 +10,7 @@ from controller.effects import BrokerLeft, Wake
 from controller.events import BrokerStopped, Continue, Event
 from controller.model import ControllerEpoch
 from controller.state import State
-from server.driver import DriverStoppedError
+from server.driver import Driver, DriverStoppedError, wall_clock
 from tests.server.rig import Rig, settle
 
 
@@ -265,3 +265,30 @@ async def test_decisions_and_commits_are_counted(rig: Rig) -> None:
     await rig.submit(1)
     assert rig.stats.decisions == {"BrokerStopped": 1}
     assert (rig.stats.commits, rig.stats.committed_changes) == (1, 1)
+
+
+async def test_decisions_are_dated(rig: Rig) -> None:
+    dates: list[int] = []
+
+    def note(decision: Decision, _: Event) -> None:
+        dates.append(decision.now_ms)
+
+    rig.decide = note
+    await rig.submit(1)
+    assert abs(dates[0] - wall_clock()) < 60_000
+
+
+async def test_the_clock_is_a_parameter() -> None:
+    rig = Rig()
+    driver = Driver(
+        rig.state,
+        rig.store,
+        rig,
+        lambda decision, _: setattr(decision, "reply", decision.now_ms),
+        stats=rig.stats,
+        on_failure=rig.failures.append,
+        now_ms=lambda: 42,
+    )
+    driver.start()
+    assert await driver.submit(BrokerStopped(1)) == 42
+    await driver.stop()

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from server.http import Health, HttpServer, operations
+from server.http import Health, HttpServer, distinguished_name, operations
 
 
 def listening_socket() -> socket.socket:
@@ -98,3 +98,8 @@ async def test_a_stopped_server_accepts_nothing() -> None:
 async def test_a_server_that_never_started_stops_at_once() -> None:
     with listening_socket() as listening:
         await HttpServer(listening, routes()).stop()
+
+
+def test_a_certificate_s_name_reads_as_in_kafka_s_principals() -> None:
+    certificate = {"subject": ((("organizationName", "ops"),), (("commonName", "ann"),), (("street", "x"),))}
+    assert distinguished_name(certificate) == "street=x,CN=ann,O=ops"

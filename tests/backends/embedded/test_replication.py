@@ -145,6 +145,14 @@ def test_nothing_comes_from_a_leader_that_is_down() -> None:
     assert flow.caught_up == []
 
 
+def test_a_leader_that_nobody_knows_holds_up_no_other() -> None:
+    flow = Flow()
+    flow.fetch("foo-0", 2, 99)
+    flow.fetch("foo-1", 2, 1)
+    flow.run(20.0)
+    assert flow.caught_up == [("foo-1", 2)]
+
+
 def test_a_fetch_goes_on_where_it_was_from_another_leader() -> None:
     flow = Flow()
     log = flow.fetch("foo-0", 2, 1)

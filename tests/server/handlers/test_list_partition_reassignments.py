@@ -13,6 +13,7 @@ from server.cache import Encoded
 from server.context import Context
 from server.handlers.list_partition_reassignments import handle, refuse
 from tests.builders import World, partition
+from tests.protocol.oracle import peer_class
 from tests.server.fakes import answer, context, encodable
 
 MOVING = partition("foo-1", [3, 1, 2], adding=(3,), removing=(1,))
@@ -115,3 +116,23 @@ def test_a_refusal_echoes_the_rows_with_empty_lists() -> None:
     response = encodable(refuse(only(foo=(0, 1), bar=None), 31, "denied"), 46)
     assert response.error_code == 31
     assert rows(response) == {"foo": [(0, (), (), ()), (1, (), (), ())], "bar": []}
+
+
+async def test_kafka_python_skips_the_tagged_field_and_our_codec_reads_it() -> None:
+    response = await ask(everything(), context(0, world().state))
+    body = codec(ListPartitionReassignmentsResponse, 0).encode(response)
+    theirs = peer_class("ListPartitionReassignmentsResponse").decode(body, version=0)
+    assert [topic.name for topic in theirs.topics] == ["foo", "bar"]
+    batch = codec(ListPartitionReassignmentsResponse, 0).decode(body).current_batch
+    assert batch is not None
+    assert [tuple(row) for topic in batch for row in topic.partitions] == [
+        (1, (1, 2), (3, 2)),
+        (0, (5, 6), (4, 5)),
+    ]
+
+
+async def test_without_a_step_in_flight_the_tagged_field_is_not_sent() -> None:
+    waiting = World(live=(1, 2, 3)).having(partition("foo-0", [1, 2, 3]))
+    waiting.alter({"foo-0": [1, 2, 6]})
+    response = await ask(everything(), context(0, waiting.state))
+    assert (list(rows(response)), response.current_batch) == (["foo"], None)

@@ -1,0 +1,120 @@
+"""The verbs' client: every trouble is one line."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from reassignd.client import Client, Target
+from reassignd.errors import CommandError, UnreachableError
+
+
+@contextmanager
+def answering(status: int, body: bytes) -> Iterator[tuple[str, list[str]]]:
+    """A server that always answers so: its URL, and the headers that it has seen."""
+    seen: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(f"{self.path} {self.headers.get('authorization')}")
+            self.send_response(status)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}", seen
+        server.shutdown()
+        thread.join()
+
+
+def refusal(target: Target, kind: type[CommandError] = CommandError) -> str:
+    with pytest.raises(kind) as caught, Client(target) as client:
+        client.get("/v1/status")
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_an_answer_is_json_and_switches_are_words() -> None:
+    with answering(200, b'{"a": 1}') as (url, seen), Client(Target(url)) as client:
+        assert client.get("/v1/jobs", queue=True, limit=5, offset=None) == {"a": 1}
+    assert seen == ["/v1/jobs?queue=true&limit=5 None"]
+
+
+def test_the_token_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("s3cret\n")
+    with answering(200, b"{}") as (url, seen), Client(Target(url, tmp_path / "token")) as client:
+        client.get("/")
+    assert seen == ["/ Bearer s3cret"]
+
+
+def test_the_server_s_own_line_is_told() -> None:
+    with answering(404, b'{"error": "There is no job 7"}') as (url, _):
+        assert refusal(Target(url)) == "There is no job 7"
+
+
+def test_a_server_that_is_busy_may_be_asked_again() -> None:
+    with answering(503, b'{"error": "records are being loaded"}') as (url, _):
+        assert refusal(Target(url), UnreachableError) == "records are being loaded"
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}"])
+def test_a_refusal_of_another_server_is_told_as_such(body: bytes) -> None:
+    with answering(404, body) as (url, _):
+        assert refusal(Target(url)) == f"{url} answers 404 Not Found; is --url right?"
+
+
+def test_an_answer_of_another_server_is_told_as_such() -> None:
+    with answering(200, b"<html>") as (url, _):
+        assert refusal(Target(url)) == f"{url} does not answer like reassignd; is --url right?"
+
+
+def test_a_stream_comes_in_pieces_and_its_refusal_is_told() -> None:
+    with answering(200, b"line\n") as (url, _), Client(Target(url)) as client:
+        assert b"".join(client.stream("/v1/snapshot")) == b"line\n"
+    with (
+        answering(400, b'{"error": "no"}') as (url, _),
+        Client(Target(url)) as client,
+        pytest.raises(CommandError, match=r"^no$"),
+    ):
+        list(client.stream("/v1/snapshot"))
+
+
+def test_where_nobody_listens_one_is_told_what_to_look_at() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    line = refusal(Target(f"http://127.0.0.1:{port}"), UnreachableError)
+    assert line.startswith(f"cannot reach http://127.0.0.1:{port} (")
+    assert line.endswith("is `reassignd serve` running there? --url says where")
+
+
+def test_a_socket_that_is_not_there_is_told() -> None:
+    line = refusal(Target("unix:/no/such"), UnreachableError)
+    assert line == "cannot reach unix:/no/such: there is no such socket; is the server running?"
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "nonsense", "http://["])
+def test_a_url_that_is_none_is_told(url: str) -> None:
+    assert url in refusal(Target(url))
+
+
+def test_a_token_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="cannot read the token"):
+        Client(Target("http://x", tmp_path / "none"))
+    (tmp_path / "empty").write_text("\n")
+    with pytest.raises(CommandError, match="must hold one token"):
+        Client(Target("http://x", tmp_path / "empty"))
+
+
+def test_tls_files_that_cannot_be_read_are_told() -> None:
+    with pytest.raises(CommandError, match="cannot use the TLS files"):
+        Client(Target("https://x", ca_file=Path("no.pem")))

@@ -1,0 +1,141 @@
+"""The verbs against a running server, as a person uses them: submit, watch, limit, cancel, take back, queue."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.reassignd.shell import ORIGINALS, PARTITIONS, PATIENCE_SECONDS, Shell, replicas_of
+
+
+def test_a_plan_runs_under_limits_that_change_and_is_taken_back_to_the_exact_originals(shell: Shell) -> None:
+    shell.ok("limits", "P=1", "R=1")
+    job = shell.execute(range(PARTITIONS))
+    assert shell.moves()["moving"] <= 1
+    shell.ok("limits", "P=10")
+    shell.until(lambda: shell.moves()["moving"] == 10)
+    assert shell.json("status")["reasons"][0]["reason"] == "limit P: 10 of 10 partition movements"
+    half = [option for number in range(100, PARTITIONS) for option in ("--partition", f"foo-{number}")]
+    assert shell.run("cancel", *half).err == ""
+    shell.ok("limits", "P=none", "R=none")
+    shell.until(lambda: shell.json("job", str(job))["job"]["state"] == "ended")
+    moved = [replicas_of(number, 3) for number in range(100)]
+    assert shell.replicas() == moved + ORIGINALS[100:]
+    assert shell.run("rollback", str(job), "--wait").code == 0
+    assert shell.replicas() == ORIGINALS
+    assert shell.ok("list") == "{}\n"
+
+
+def test_a_second_plan_is_queued_and_runs_behind_the_first(slow: Shell) -> None:
+    slow.ok("limits", "P=2")
+    slow.execute(range(10))
+    queued = slow.execute(range(10, 20), 3, "--queue")
+    listed = slow.run("queue", "verify")
+    assert (listed.code, listed.out.splitlines()[0]) == (1, "10 partitions in the queue:")
+    refused = slow.run("queue", "execute", "--reassignment-json-file", slow.plan(range(20, 25)))
+    assert (refused.code, refused.err.count("\n")) == (1, 1)
+    assert refused.err.startswith("reassignd: A queued plan still has partitions that have not started.")
+    appended = slow.execute(range(20, 25), 3, "--append")
+    slow.ok("limits", "P=none")
+    slow.until(lambda: slow.ok("list") == "{}\n")
+    assert slow.ok("queue", "verify") == "The queue is empty.\n"
+    assert slow.replicas()[:25] == [replicas_of(number, 3) for number in range(25)]
+    assert [slow.json("job", str(each))["job"]["kind"] for each in (queued, appended)] == ["queue", "queue"]
+
+
+def test_everything_or_one_job_is_paused_and_goes_on(slow: Shell) -> None:
+    assert slow.ok("pause") == "Everything is paused.\n"
+    first, second = slow.execute(range(3)), slow.execute(range(3, 6))
+    assert slow.moves()["moving"] == 0
+    assert "PAUSED" in slow.ok("status")
+    assert slow.ok("pause", str(second)) == f"Job {second} is paused.\n"
+    slow.ok("resume")
+    slow.until(lambda: slow.json("job", str(first))["job"]["state"] == "ended")
+    assert f"3  job {second} is paused" in slow.ok("job", str(second))
+    slow.ok("resume", str(second))
+    slow.ok("priority", str(second), "5")
+    slow.until(lambda: slow.json("job", str(second))["job"]["state"] == "ended")
+
+
+def test_waiting_outlives_the_server(slow: Shell) -> None:
+    slow.ok("limits", "P=2")
+    command = ["execute", "--reassignment-json-file", slow.plan(range(6)), "--wait", "--url", slow.url]
+    with subprocess.Popen(
+        [sys.executable, "-m", "reassignd", *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as waiting:
+        slow.until(lambda: slow.moves()["moving"] == 2)
+        slow.server.kill()
+        time.sleep(1.2)
+        slow.server.start()
+        slow.ok("limits", "P=none")
+        _, err = waiting.communicate(timeout=PATIENCE_SECONDS)
+    assert waiting.returncode == 0, err
+    assert err.count("trying again until it answers") == 1
+    assert err.splitlines()[-1].startswith("Job 1 is done: 6 partitions in ")
+
+
+def test_cancels_by_all_topic_and_job(slow: Shell) -> None:
+    for option in (["--all"], ["--topic", "foo"], ["--job", "3"]):
+        slow.execute(range(4))
+        assert slow.ok("cancel", *option) == "4 partitions cancelled.\n"
+        slow.until(lambda: slow.ok("list") == "{}\n")
+    assert slow.ok("cancel", "--all") == "Nothing to cancel.\n"
+    assert slow.run("cancel", "--partition", "foo-0").code == 1
+    assert slow.replicas() == ORIGINALS
+
+
+def test_what_a_person_reads(slow: Shell) -> None:
+    assert slow.ok("jobs") == "No jobs yet.\n"
+    slow.ok("limits", "P=1")
+    out = slow.ok("execute", "--reassignment-json-file", slow.plan(range(2)), "--throttle", "1000000")
+    lines = out.splitlines()
+    assert lines[0] == "The replicas until now; to go back: reassignd rollback 1"
+    assert json.loads(lines[2])["partitions"][0]["replicas"] == ORIGINALS[0]
+    assert lines[4] == "Job 1: 2 partitions accepted."
+    status = slow.ok("status")
+    assert "Moves     2 partitions: 1 moving, 0 waiting, 1 queued" in status
+    assert "1  limit P: 1 of 1 partition movements" in status
+    assert "Limits    P 1 (1 used)" in status
+    assert "Throttle  1,000,000 bytes/s" in status
+    assert re.search(r"^ +1 +plan +running +\.{20} 0/2 ", slow.ok("jobs"), re.MULTILINE)
+    shown = slow.ok("job", "1")
+    assert re.search(r"^foo-0 +moving +\[1,2,3\] +\[4,5,6\]$", shown, re.MULTILINE)
+    assert re.search(r"^P +1 +1 +partitions that move at once", slow.ok("limits"), re.MULTILINE)
+    moving = json.loads(slow.ok("list"))["partitions"][0]
+    assert moving["adding_replicas"] == [4, 5, 6]
+
+
+def test_a_plan_that_changes_nothing_is_done_at_once(shell: Shell) -> None:
+    result = shell.run("execute", "--wait", "--reassignment-json-file", shell.plan(range(3), 0))
+    assert (result.code, result.out) == (
+        0,
+        "Nothing to do: every partition has these replicas, or is on its way to them.\n",
+    )
+
+
+def test_a_snapshot_goes_to_a_file_too(shell: Shell, tmp_path: Path) -> None:
+    lines, columns = tmp_path / "cluster.jsonl", tmp_path / "cluster.parquet"
+    shell.ok("snapshot", "--output", str(lines))
+    shell.ok("snapshot", "--output", str(columns))
+    assert lines.read_text() == shell.ok("snapshot")
+    assert columns.read_bytes()[:4] == b"PAR1"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cluster.jsonl", "cluster.parquet", "data"]
+    failed = shell.run("snapshot", "--output", str(tmp_path / "no" / "where"))
+    assert (failed.code, "cannot write" in failed.err) == (1, True)
+
+
+def test_a_plan_is_proposed_for_some_brokers(shell: Shell, tmp_path: Path) -> None:
+    topics = tmp_path / "topics.json"
+    topics.write_text('{"version":1,"topics":[{"topic":"foo"}]}')
+    answer = shell.json(
+        "queue", "generate", "--topics-to-move-json-file", str(topics), "--broker-list", "1,2,3"
+    )
+    assert [row["replicas"] for row in answer["current"]["partitions"]] == ORIGINALS
+    assert {tuple(sorted(row["replicas"])) for row in answer["proposed"]["partitions"]} == {(1, 2, 3)}
+    few = shell.run("queue", "generate", "--topics-to-move-json-file", str(topics), "--broker-list", "1,2")
+    assert (few.code, few.err) == (1, "reassignd: foo has 3 replicas, --broker-list only 2 brokers\n")

@@ -1,0 +1,113 @@
+"""The ways to reach `/v1`: a unix socket, a token, certificates."""
+
+import json
+import stat
+from pathlib import Path
+
+import httpx
+import pytest
+
+from reassignd import cli
+from reassignd.config import WILDCARDS
+from tests.reassignd.served import Served, Start
+
+TLS = Path(__file__).parent / "tls"
+ANYWHERE = WILDCARDS[0]
+CA = ["--ca-file", str(TLS / "ca.pem")]
+
+
+@pytest.fixture
+def token(tmp_path: Path) -> Path:
+    path = tmp_path / "token"
+    path.write_text("s3cret\n")
+    path.chmod(0o600)
+    return path
+
+
+def url_of(served: Served) -> str:
+    return served.line.partition(", http ")[2].partition(",")[0]
+
+
+def status(capsys: pytest.CaptureFixture[str], url: str, *options: str) -> int:
+    """How many brokers there are. Fails with what the verb says otherwise."""
+    code = cli.main(["status", "--format", "json", "--url", url, *options])
+    out, err = capsys.readouterr()
+    assert code == 0, err
+    live: int = json.loads(out)["brokers"]["live"]
+    return live
+
+
+def complaint(capsys: pytest.CaptureFixture[str], url: str, *options: str) -> str:
+    assert cli.main(["status", "--url", url, *options]) == 1
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    return err.strip()
+
+
+def test_a_unix_socket_is_its_owner_s_and_gone_at_the_end(
+    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "http.sock"
+    served = start(http=f"unix:{path}")
+    assert url_of(served) == f"unix:{path}"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert status(capsys, f"unix:{path}") == 2
+    served.process.kill()
+    served.process.communicate()
+    assert path.exists()
+    again = start(http=f"unix:{path}")
+    assert status(capsys, f"unix:{path}") == 2
+    again.process.terminate()
+    again.process.communicate(timeout=5)
+    assert not path.exists()
+
+
+def test_a_unix_socket_in_use_is_named(start: Start, tmp_path: Path) -> None:
+    path = tmp_path / "http.sock"
+    start(http=f"unix:{path}")
+    other = Served(tmp_path / "other", http=f"unix:{path}")
+    assert other.complaint() == f"cannot listen on unix:{path}: it is in use; change `http.listener`"
+
+
+def test_an_address_that_others_can_reach_is_refused_without_a_secret(start: Start) -> None:
+    assert (
+        start(http=f"{ANYWHERE}:0")
+        .complaint()
+        .startswith(f"http.listener is {ANYWHERE}:0, which others can reach")
+    )
+
+
+def test_with_a_token_only_those_who_show_it_come_in(
+    start: Start, token: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    served = start("--override", f"http.token.file={token}", http=f"{ANYWHERE}:0")
+    url = url_of(served).replace(ANYWHERE, "127.0.0.1")
+    assert httpx.get(f"{url}/healthz").text == "ok\n"
+    assert complaint(capsys, url).startswith("reassignd: not allowed: show the token of http.token.file")
+    (tmp_path / "wrong").write_text("guess\n")
+    assert "not allowed" in complaint(capsys, url, "--token-file", str(tmp_path / "wrong"))
+    assert status(capsys, url, "--token-file", str(token)) == 2
+
+
+def test_with_certificates_only_those_that_the_authority_signed_come_in(
+    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "plan.json"
+    files = {"certificate": "server.pem", "client.ca": "ca.pem"}
+    overrides = [
+        part for name, file in files.items() for part in ("--override", f"http.tls.{name}.file={TLS / file}")
+    ]
+    served = start(*overrides)
+    url = url_of(served)
+    assert url.startswith("https://127.0.0.1:")
+    assert "certificate verify failed" in complaint(capsys, url)
+    assert "not allowed: show a client certificate" in complaint(capsys, url, *CA)
+    assert complaint(capsys, url, *CA, "--certificate-file", str(TLS / "eve.pem"))
+    ann = [*CA, "--certificate-file", str(TLS / "ann.pem")]
+    assert status(capsys, url, *ann) == 2
+    served.create_topic("foo")
+    plan.write_text('{"partitions": [{"topic": "foo", "partition": 0, "replicas": [1, 2]}]}')
+    assert cli.main(["execute", "--reassignment-json-file", str(plan), "--url", url, *ann]) == 0
+    capsys.readouterr()
+    assert cli.main(["jobs", "--format", "json", "--url", url, *ann]) == 0
+    assert json.loads(capsys.readouterr().out)["jobs"][0]["principal"] == "User:CN=ann,O=ops"
