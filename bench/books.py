@@ -50,11 +50,11 @@ class Books:
         for key in [key for key in self.places if key[0] == name]:
             del self.places[key]
 
-    def did(self, deeds: Mapping[Key, Deed]) -> None:
+    def did(self, deeds: Mapping[Key, Deed], tag: str) -> None:
         """A request was acknowledged, with these rows accepted."""
         for key, deed in deeds.items():
             if key in self.places:
-                self.places[key].did(deed)
+                self.places[key].did(deed, tag)
 
     def note(self, detail: Any) -> None:
         """The job that the request acknowledged last has become."""
@@ -98,6 +98,8 @@ class Books:
                 raise LostError(f"{key}: {error}") from error
         self._write_something(server)
         for key, worlds in fitting.items():
+            if worlds != self.places[key].worlds:
+                self.places[key].story.append(f"audited {sorted(worlds, key=str)}")
             self.places[key].worlds = worlds
 
     def _audit_jobs(self, server: Asking) -> None:
@@ -115,10 +117,10 @@ class Books:
         taken = keys_of(server.job(number)) if number else set()
         for key, deed in doubt.deeds.items():
             if key in taken:
-                self.places[key].did(deed)
+                self.places[key].did(deed, doubt.tag + " in a job,")
         for key, deed in doubt.anyway.items():
             if key not in taken and key in self.places:
-                self.places[key].may_have_done(deed)
+                self.places[key].may_have_done(deed, doubt.tag)
         if number:
             self.jobs[number] = doubt.tag
 

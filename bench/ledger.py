@@ -11,6 +11,9 @@ from typing import NamedTuple
 Replicas = tuple[int, ...]
 Key = tuple[str, int]
 
+STORY = 12
+"""Events of a partition that are told when something was lost."""
+
 
 class LostError(AssertionError):
     """What was acknowledged is not there, or something is there that nobody ordered."""
@@ -113,15 +116,18 @@ class Place:
 
     def __init__(self, replicas: Replicas) -> None:
         self.worlds = {World(replicas)}
+        self.story = [f"created at {replicas}"]
 
-    def did(self, deed: Deed) -> None:
+    def did(self, deed: Deed, tag: str = "") -> None:
         """It was acknowledged."""
+        self.story.append(f"{tag} acknowledged")
         self.worlds = {each for world in self._now() for each in deed(world)}
         if not self.worlds:
             raise LostError("a request was accepted that had to be refused")
 
-    def may_have_done(self, deed: Deed) -> None:
+    def may_have_done(self, deed: Deed, tag: str = "") -> None:
         """Its answer was lost."""
+        self.story.append(f"{tag} in doubt")
         now = self._now()
         self.worlds = now | {each for world in now for each in deed(world)}
 
@@ -142,7 +148,10 @@ class Place:
             if world.target == seen.target and (world.target is not None or world.original == seen.replicas)
         }
         if not fitting:
-            raise LostError(f"{seen} is seen where {sorted(self.worlds, key=str)} were expected")
+            story = "; ".join(self.story[-STORY:])
+            raise LostError(
+                f"{seen} is seen where {sorted(self.worlds, key=str)} were expected; before: {story}"
+            )
         return fitting
 
     def ends_at(self) -> set[Replicas]:
@@ -152,6 +161,7 @@ class Place:
     def found_at(self, original: Replicas) -> None:
         """The order that was taken just now says where it found the partition."""
         going = {world for world in self.worlds if world.target is not None}
+        self.story.append(f"found at {original}")
         if not any(world.original == original for world in going):
             raise LostError(f"was found at {original}, expected one of {sorted(going, key=str)}")
         self.worlds = {world for world in going if world.original == original}

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from controller.decision import Decision
 from controller.errors import DONE, Error, Outcome
-from controller.events import AlterReassignments, AlterReply, AlterRow, AlterTopic, TopicOutcomes
+from controller.events import AlterReassignments, AlterReply, TopicOutcomes
+from controller.job_events import AlterRow, AlterTopic
 from controller.jobs import open_job, seal_job
 from controller.model import JobKind, Partition
 from controller.phases import Trigger, fire

@@ -214,6 +214,12 @@ _BROKER = [
         "Bytes a second that each broker sends to, and fetches for, replicas that are being added.",
         1,
     ),
+    _long(
+        "reassignment.step.timeout.ms",
+        600_000,
+        "A step whose new replicas receive nothing for so long is undone and waits for its turn again.",
+        1_000,
+    ),
     ConfigKey(
         "reassignment.cancel.mode",
         ConfigType.STRING,

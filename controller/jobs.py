@@ -8,15 +8,8 @@ from collections.abc import Iterator
 
 from controller.decision import Decision
 from controller.errors import DONE, Error, Outcome
-from controller.events import (
-    AlterReassignments,
-    Pause,
-    Prioritize,
-    Prune,
-    Queue,
-    RollBackJob,
-    RollBackReply,
-)
+from controller.events import AlterReassignments
+from controller.job_events import Pause, Prioritize, Prune, Queue, RollBackJob, RollBackReply
 from controller.model import Deleted, Ending, Finished, Job, JobKind, Paused, Replicas, TopicPartition
 from controller.phases import Trigger, fire
 from controller.reassignments import Order, line_up, withdraw

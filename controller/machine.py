@@ -8,7 +8,7 @@ no other event is decided.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from controller import events
+from controller import events, job_events
 from controller.alter import alter_reassignments
 from controller.brokers import (
     broker_started,
@@ -65,11 +65,11 @@ _HANDLERS: dict[type, Handler] = {
     events.ControlledShutdown: controlled_shutdown,
     events.LogDirFailed: log_dir_failed,
     events.AlterPartition: alter_partition,
-    events.RollBackJob: roll_back_job,
-    events.Queue: queue_plan,
-    events.Pause: pause,
-    events.Prioritize: prioritize,
-    events.Prune: prune,
+    job_events.RollBackJob: roll_back_job,
+    job_events.Queue: queue_plan,
+    job_events.Pause: pause,
+    job_events.Prioritize: prioritize,
+    job_events.Prune: prune,
     events.Stalled: _stalled,
     events.Continue: _go_on,
 }

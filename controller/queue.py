@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from controller.alter import ROWS_PER_SLICE, check_row, refuse_all
 from controller.decision import Decision
 from controller.errors import DONE, Error, Outcome
-from controller.events import AlterReply, Queue, TopicOutcomes
+from controller.events import AlterReply, TopicOutcomes
+from controller.job_events import Queue
 from controller.jobs import open_job, seal_job
 from controller.model import JobKind, Partition, Pending, Replicas, TopicPartition
 from controller.phases import Phase, Trigger, fire, phase_of

@@ -254,10 +254,11 @@ def _turn(
 def _stop(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     """KIP-455's cancel: keep what has arrived, drop what has not, and be done."""
     arrived = tuple(r for r in partition.replicas if r not in partition.adding or r in partition.isr)
-    order = Order(arrived, wanted.job)
-    if not partition.moving:
-        return retarget(d, partition, wanted, order)
-    return _turn(d, partition, wanted, order, arrived)
+    if partition.moving:
+        movement.begin(d, partition, arrived, arrived)
+    d.state.backlog.release(partition.key)
+    end(d, wanted._replace(target=arrived), Ending.STOPPED)
+    return DONE
 
 
 def _take_over(d: Decision, wanted: Reassignment, order: Order) -> Reassignment:

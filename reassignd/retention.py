@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import NamedTuple
 
-from controller.events import Prune
+from controller.job_events import Prune
 from server.context import Submitter
 from server.driver import DriverStoppedError
 

@@ -11,8 +11,6 @@ from controller.events import (
     AlterPartition,
     AlterReassignments,
     AlterReply,
-    AlterRow,
-    AlterTopic,
     BrokerRegistration,
     BrokerStarted,
     BrokerStopped,
@@ -25,6 +23,7 @@ from controller.events import (
     IsrChange,
     ResourceChanges,
 )
+from controller.job_events import AlterRow, AlterTopic
 from controller.limits import CONFIGS
 from controller.machine import decide
 from controller.model import (

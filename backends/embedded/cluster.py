@@ -17,6 +17,7 @@ from backends.embedded.log_dirs import LogDirs
 from backends.embedded.replication import Fetch, Replication, Traffic, Volume
 from backends.embedded.settings import PARTITION_BYTES, PRODUCE_RATE, Settings
 from backends.embedded.shutdown import controlled_shutdown
+from backends.embedded.stalls import StallWatch
 from backends.embedded.throttles import Throttles
 from backends.tasks import cancel, spawn
 from controller.effects import ConfigsChanged, Effect, TopicGone
@@ -26,9 +27,13 @@ from controller.events import (
     BrokerStopped,
     ControllerStarted,
     LogDirFailed,
+    Stalled,
 )
 from controller.model import ResourceType, TopicPartition
 from controller.state import State
+
+STALL_LOOK_SECONDS = 1.0
+"""How often steps in flight are looked at for progress."""
 
 
 class Listener(Protocol):
@@ -82,6 +87,8 @@ class EmbeddedCluster:
         self._lagging: dict[int, float] = {}
         """Brokers that cannot follow their leaders, and since when; until they have left the ISRs."""
         self._ticking: asyncio.Task[None] | None = None
+        self._stalls = StallWatch(state, self._received)
+        self._looked = self._clock.now()
         self._switching = asyncio.Lock()
         """Held while a broker is started or stopped: each takes its time."""
 
@@ -217,6 +224,11 @@ class EmbeddedCluster:
     def _caught_up(self, fetch: Fetch) -> bool:
         return self.brokers[fetch.leader].follower_caught_up(fetch.key, fetch.follower)
 
+    def _received(self, key: TopicPartition) -> float:
+        """Bytes that the adding replicas of the partition have."""
+        adding = self._state.partitions[key.topic][key.partition].adding
+        return sum(have for number, (have, _) in self.progress(key).items() if number in adding)
+
     def _look_again(self, key: TopicPartition, follower: int) -> None:
         self.brokers[follower].catch_up(key)
 
@@ -262,6 +274,10 @@ class EmbeddedCluster:
             await self._clock.sleep(self.settings.tick_seconds)
             now = self._clock.now()
             self._tick(now, now - last)
+            if now - self._looked >= STALL_LOOK_SECONDS:
+                self._looked = now
+                if stalled := self._stalls.look(now):
+                    await self._submit(Stalled(stalled))
             last = now
 
     def _tick(self, now: float, seconds: float) -> None:

@@ -8,15 +8,8 @@ from typing import Any
 from starlette.responses import Response
 
 from controller.errors import Outcome
-from controller.events import (
-    AlterReassignments,
-    AlterReply,
-    Pause,
-    Prioritize,
-    Queue,
-    RollBackJob,
-    RollBackReply,
-)
+from controller.events import AlterReassignments, AlterReply
+from controller.job_events import Pause, Prioritize, Queue, RollBackJob, RollBackReply
 from controller.job_views import endings, parts
 from controller.model import Job
 from server.api.call import Call, fields, pages, shown

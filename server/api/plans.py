@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from controller.alter import check_row
-from controller.events import AlterRow, AlterTopic
+from controller.job_events import AlterRow, AlterTopic
 from controller.model import Replicas, TopicPartition
 from controller.state import State
 from server.api.call import shown

@@ -6,7 +6,8 @@ from typing import Any
 
 from starlette.responses import Response
 
-from controller.events import AlterReassignments, AlterReply, AlterRow, AlterTopic
+from controller.events import AlterReassignments, AlterReply
+from controller.job_events import AlterRow, AlterTopic
 from controller.model import TopicPartition
 from controller.views import ongoing
 from server.api.call import Call, fields, shown

@@ -3,7 +3,7 @@
 from typing import Any
 
 from controller.errors import Outcome
-from controller.events import Pause
+from controller.job_events import Pause
 from controller.job_views import totals
 from controller.throttle import throttle_rate
 from controller.views import counts

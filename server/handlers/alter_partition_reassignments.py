@@ -8,7 +8,8 @@ UNKNOWN_TOPIC_OR_PARTITION, INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACT
 
 from collections.abc import Sequence
 
-from controller.events import AlterReassignments, AlterReply, AlterRow, AlterTopic
+from controller.events import AlterReassignments, AlterReply
+from controller.job_events import AlterRow, AlterTopic
 from protocol.apis import ApiKey
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,

@@ -9,16 +9,8 @@ from backends.embedded.cluster import EmbeddedCluster
 from backends.embedded.settings import Settings
 from backends.memory import MemoryStore
 from controller.errors import Outcome
-from controller.events import (
-    AlterReassignments,
-    AlterReply,
-    AlterRow,
-    AlterTopic,
-    CreateTopics,
-    DeleteTopics,
-    Event,
-    NewTopic,
-)
+from controller.events import AlterReassignments, AlterReply, CreateTopics, DeleteTopics, Event, NewTopic
+from controller.job_events import AlterRow, AlterTopic
 from controller.machine import decide
 from controller.model import Partition, Reassignment, Replicas, TopicPartition
 from controller.port import Backend

@@ -164,6 +164,19 @@ async def test_a_partition_without_a_live_replica_comes_back_with_its_broker(wor
     assert world.hosts("foo-0") == world.leaders("foo-0") == {2}
 
 
+async def test_a_step_that_gets_nowhere_gives_its_place_back_and_is_begun_again(world: World) -> None:
+    change = ConfigChange("reassignment.step.timeout.ms", ConfigOp.SET, "5000")
+    await world.do(AlterConfigs([ResourceChanges(ResourceType.BROKER, "", [change])]))
+    await world.having({"foo-0": [1, 2]})
+    await world.alter({"foo-0": [1, 3]})
+    await world.stop_broker(3, controlled=False)
+    await world.until(lambda: not world["foo-0"].moving, 20)
+    assert world.state.backlog.in_flight() == 0
+    await world.cluster.start_broker(3)
+    await world.until_idle()
+    assert world.hosts("foo-0") == {1, 3}
+
+
 async def test_a_broker_that_stops_in_order_hands_its_leaderships_over(world: World) -> None:
     await world.having({"foo-0": [1, 2], "foo-1": [2, 1]})
     await world.stop_broker(1, controlled=True)

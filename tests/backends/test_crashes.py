@@ -1,6 +1,7 @@
 """A crash between any two durable writes: nothing acknowledged is lost, and everything ends where it should."""
 
-from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges, RollBackJob
+from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.job_events import RollBackJob
 from controller.model import ResourceType
 from controller.throttle import RATE
 from tests.backends.harness import Embedded

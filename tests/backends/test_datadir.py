@@ -1,6 +1,8 @@
 import os
+import resource
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,27 @@ def written(tmp_path: Path) -> Path:
     """The database file of a directory that was used and closed."""
     open_database(tmp_path).close()
     return tmp_path / "records.db"
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """No file can grow meanwhile."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_is_no_damage(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"cannot be used \(File too large\); choose another"), full_disk():
+        lock(tmp_path)
+    with (
+        pytest.raises(StoreError, match=r"records.db cannot be opened \(.*the space on its disk"),
+        full_disk(),
+    ):
+        open_database(tmp_path)
 
 
 def test_the_directory_is_created_with_its_parents(tmp_path: Path) -> None:

@@ -9,14 +9,13 @@ from controller.errors import Error, Outcome
 from controller.events import (
     AlterReassignments,
     AlterReply,
-    AlterRow,
-    AlterTopic,
     CreatePartitions,
     DeleteTopics,
     ElectionType,
     ElectLeaders,
     NewPartitions,
 )
+from controller.job_events import AlterRow, AlterTopic
 from controller.model import NO_LEADER, Partition
 from controller.views import counts
 from protocol.apis import ApiKey

@@ -5,7 +5,8 @@ import pytest
 from controller.alter import ROWS_PER_SLICE
 from controller.decision import Decision
 from controller.errors import DONE, Error, Outcome
-from controller.events import AlterReassignments, AlterReply, AlterRow, AlterTopic, TopicOutcomes
+from controller.events import AlterReassignments, AlterReply, TopicOutcomes
+from controller.job_events import AlterRow, AlterTopic
 from controller.machine import decide
 from tests.builders import World, partition
 

@@ -1,6 +1,6 @@
 """Jobs, the queue and the limits as people see them."""
 
-from controller.events import AlterRow, AlterTopic, Pause, Queue, RollBackJob
+from controller.job_events import AlterRow, AlterTopic, Pause, Queue, RollBackJob
 from controller.job_views import (
     BrokerLoad,
     JobState,

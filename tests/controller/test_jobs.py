@@ -1,5 +1,5 @@
 from controller.errors import Error
-from controller.events import Pause, Prioritize, Prune, RollBackJob
+from controller.job_events import Pause, Prioritize, Prune, RollBackJob
 from controller.model import Ending, JobKind
 from tests.builders import World, key, partition
 

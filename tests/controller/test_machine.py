@@ -4,7 +4,8 @@ import pytest
 
 from controller import machine
 from controller.decision import Decision
-from controller.events import AlterReassignments, AlterRow, AlterTopic, Continue, Event
+from controller.events import AlterReassignments, Continue, Event
+from controller.job_events import AlterRow, AlterTopic
 from controller.machine import decide
 from controller.model import Reassignment
 from controller.reassignments import line_up

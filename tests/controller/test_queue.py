@@ -1,7 +1,8 @@
 from collections.abc import Mapping, Sequence
 
 from controller.errors import Error, Outcome
-from controller.events import AlterRow, AlterTopic, DeleteTopics, Queue, RollBackJob
+from controller.events import DeleteTopics
+from controller.job_events import AlterRow, AlterTopic, Queue, RollBackJob
 from controller.queue import waiting_entries
 from tests.builders import World, key, outcomes, partition
 

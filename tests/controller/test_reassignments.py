@@ -3,7 +3,7 @@
 import pytest
 
 from controller.errors import DONE, Error
-from controller.model import NO_LEADER, Replicas
+from controller.model import NO_LEADER, Ending, Replicas
 from controller.phases import Phase
 from tests.builders import World, partition
 
@@ -256,3 +256,22 @@ def test_a_step_keeps_min_isr_by_who_is_in_sync_now() -> None:
     ordered(world, (1, 6))
     assert world.replicas("foo-0") == (1, 2, 3)
     assert world.phase("foo-0") is Phase.WAITING
+
+
+def test_a_cancel_that_stops_keeps_what_has_arrived() -> None:
+    world = World().having(partition("foo-0", (1, 2, 3)))
+    world.default("reassignment.cancel.mode", "stop")
+    world.alter({"foo-0": (3, 4, 5)})
+    world.isr("foo-0", (1, 2, 3, 4))
+    world.alter({"foo-0": None})
+    assert world.replicas("foo-0") == (3, 4, 1, 2)
+    assert world.dropped("foo-0") == [5]
+    assert world.state.finished[1][world["foo-0"].key].ending is Ending.STOPPED
+
+
+def test_a_cancel_that_stops_before_the_first_step_leaves_the_list() -> None:
+    world = World(live=range(1, 6)).having(partition("foo-0", (1, 2, 3)))
+    world.default("reassignment.cancel.mode", "stop")
+    world.alter({"foo-0": (1, 2, 6)})
+    world.alter({"foo-0": None})
+    assert (world.replicas("foo-0"), world.wanted("foo-0")) == ((1, 2, 3), None)

@@ -15,8 +15,8 @@ from controller.events import (
     Event,
     NewPartitions,
     NewTopic,
-    RollBackJob,
 )
+from controller.job_events import RollBackJob
 from controller.machine import decide
 from controller.model import NO_LEADER, Config, ResourceType
 from controller.topics import PARTITIONS_PER_SLICE, is_legal
@@ -213,7 +213,7 @@ def test_a_roll_back_holds_a_deletion_back_once_more() -> None:
     world.isr("foo-0", (1, 3))
     delete(world)
     world.do(RollBackJob(1))
-    assert list(world.state.reassignments) == [p for p in world.state.reassignments if p.topic in world.state.topics]
+    assert (list(world.state.topics), world.moving()) == (["foo"], ["foo-0"])
     world.settle()
     assert (world.state.topics, world.state.reassignments) == ({}, {})
 

@@ -1,7 +1,8 @@
 from controller.backlog import Rank
 from controller.decision import Decision
 from controller.effects import Wake
-from controller.events import AlterReassignments, AlterRow, AlterTopic, Continue
+from controller.events import AlterReassignments, Continue
+from controller.job_events import AlterRow, AlterTopic
 from controller.limits import Cost
 from controller.model import TopicPartition
 from controller.phases import Phase

@@ -10,15 +10,8 @@ from hypothesis import strategies as st
 
 from controller.decision import Decision
 from controller.effects import Wake
-from controller.events import (
-    AlterPartition,
-    AlterReassignments,
-    AlterRow,
-    AlterTopic,
-    Continue,
-    Event,
-    IsrChange,
-)
+from controller.events import AlterPartition, AlterReassignments, Continue, Event, IsrChange
+from controller.job_events import AlterRow, AlterTopic
 from controller.limits import Kind, Place
 from controller.machine import decide
 from controller.model import Partition, Replicas

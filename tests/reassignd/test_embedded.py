@@ -7,7 +7,8 @@ import pytest
 
 from backends.channel import connect
 from backends.datadir import StoreError
-from controller.events import AlterReassignments, AlterRow, AlterTopic
+from controller.events import AlterReassignments
+from controller.job_events import AlterRow, AlterTopic
 from protocol.messages.metadata_request import MetadataRequest
 from reassignd.embedded import EmbeddedCluster, ManualClock
 from reassignd.errors import CommandError, ConfigError

@@ -48,7 +48,9 @@ def test_a_cluster_that_lost_its_records_does_not_begin_anew(tmp_path: Path, lef
     open_store(tmp_path).close()
     cluster_id(tmp_path)
     (tmp_path / "records.db").write_bytes(left)
-    with pytest.raises(CommandError, match=r"records.db is missing or empty, though there is a meta.properties"):
+    with pytest.raises(
+        CommandError, match=r"records.db is missing or empty, though there is a meta.properties"
+    ):
         open_store(tmp_path)
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from controller.events import Event, Prune
+from controller.events import Event
+from controller.job_events import Prune
 from reassignd.retention import Retention, prune_for_ever
 from server.driver import DriverStoppedError
 

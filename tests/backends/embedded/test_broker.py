@@ -1,6 +1,7 @@
 import pytest
 
 from controller.model import NO_LEADER
+from protocol.messages.update_metadata_request import UpdateMetadataBroker, UpdateMetadataRequest
 from tests.backends.embedded.brokers import FAILED, FENCED, SIZE, STALE, UNKNOWN, One
 from tests.builders import key, partition
 
@@ -99,6 +100,14 @@ def test_the_controllers_address_is_learnt(one: One) -> None:
         _ = one.broker.controller
     one.tell()
     assert one.broker.controller == ("localhost", one.state.brokers[1].port)
+
+
+def test_a_controller_without_an_address_is_not_learnt(one: One) -> None:
+    one.broker.update_metadata(
+        UpdateMetadataRequest(1, broker_epoch=-1, live_brokers=[UpdateMetadataBroker(1)])
+    )
+    with pytest.raises(ConnectionError, match="not known"):
+        _ = one.broker.controller
 
 
 def test_a_leader_learns_what_bumps_no_leader_epoch_from_metadata(one: One) -> None:

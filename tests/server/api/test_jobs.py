@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from controller.events import Pause
+from controller.job_events import Pause
 from tests.server.api.desk import MOVE, Desk, plan, three
 
 

@@ -1,7 +1,8 @@
 """AlterPartitionReassignments (45)."""
 
 from controller.errors import DONE, Error, Outcome
-from controller.events import AlterReassignments, AlterReply, AlterRow, AlterTopic, TopicOutcomes
+from controller.events import AlterReassignments, AlterReply, TopicOutcomes
+from controller.job_events import AlterRow, AlterTopic
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,

@@ -1,0 +1,61 @@
+"""Steps in flight that get nowhere, so that they do not hold their places for ever (KIP-435's limits stay true).
+
+Looking is bounded: some of the steps at a time, all of them in turn.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from controller.config_values import CLUSTER_DEFAULT
+from controller.model import ResourceType, TopicPartition
+from controller.state import State
+
+STEP_TIMEOUT = "reassignment.step.timeout.ms"
+DEFAULT_TIMEOUT_MS = 600_000
+LOOKS = 1_000
+"""Steps looked at in one call."""
+
+
+class _Seen(NamedTuple):
+    received: float
+    since: float
+
+
+class StallWatch:
+    """Remembers what the adding replicas of each step had received, and since when that did not change.
+
+    `received` tells the bytes of a partition's adding replicas together.
+    """
+
+    def __init__(self, state: State, received: Callable[[TopicPartition], float]) -> None:
+        self._state = state
+        self._received = received
+        self._turns: deque[TopicPartition] = deque()
+        self._seen: dict[TopicPartition, _Seen] = {}
+
+    def look(self, now: float) -> list[TopicPartition]:
+        """The next steps that have made no progress for `reassignment.step.timeout.ms`; `now` in seconds."""
+        if not self._turns:
+            flights = self._state.in_flight
+            self._turns.extend(TopicPartition(topic, n) for topic in flights for n in flights[topic])
+            self._seen = {key: self._seen[key] for key in self._turns if key in self._seen}
+        looked = [self._turns.popleft() for _ in range(min(LOOKS, len(self._turns)))]
+        return [key for key in looked if self._stalled(key, now)]
+
+    def _stalled(self, key: TopicPartition, now: float) -> bool:
+        partition = self._state.partition(*key)
+        if partition is None or not partition.moving:
+            return False
+        received, seen = self._received(key), self._seen.get(key)
+        if seen is None or received != seen.received:
+            self._seen[key] = _Seen(received, now)
+            return False
+        if now - seen.since < self._timeout():
+            return False
+        del self._seen[key]
+        return True
+
+    def _timeout(self) -> float:
+        value = self._state.config(ResourceType.BROKER, CLUSTER_DEFAULT, STEP_TIMEOUT)
+        return int(value or DEFAULT_TIMEOUT_MS) / 1000
