@@ -1,17 +1,23 @@
-# Python 3.11 or later is enough for `make run`; `make test` and `make bench` also need a JDK 17 or later.
+# Python 3.11 or later is enough for `make run` and `make check`; `make test` and `make bench` also need a JDK 17 or later.
 PYTHON ?= python3
+# More for the server that `make run` starts: make run ARGS='--listener 127.0.0.1:19092 --http 127.0.0.1:19080'
+ARGS ?=
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: setup run test check bench clean
+.PHONY: setup run reset test check bench clean
 
 setup: .venv/test.done
 	$(BIN)/python -m tools.java
 
 run: .venv/run.done
-	$(BIN)/reassignd serve --backend embedded --data-dir ./.reassignd --demo-topics
+	$(BIN)/reassignd serve --backend embedded --data-dir ./.reassignd --demo-topics $(ARGS)
+
+reset:
+	rm -rf ./.reassignd
 
 test: setup check
+	$(BIN)/python -m pytest -m spark
 	$(BIN)/python -m pytest tests/clients
 
 check: .venv/test.done
@@ -22,7 +28,7 @@ check: .venv/test.done
 	$(BIN)/python -m protocol.generate --check
 	$(BIN)/python -m tools.reference --check
 	$(BIN)/python -m tools.draw_states --check
-	$(BIN)/python -m pytest --ignore tests/clients
+	$(BIN)/python -m pytest --ignore tests/clients -m 'not spark'
 
 bench: setup
 	$(BIN)/python -m bench

@@ -46,7 +46,7 @@ class SqliteStore:
         self._waiting: deque[_Waiting] = deque()
         self._wake = threading.Condition()
         self._closing = False
-        self._failure: StoreError | None = None
+        self._failure: Exception | None = None
         self._writer = threading.Thread(target=self._write, name="record-store")
         self._writer.start()
 
@@ -94,7 +94,7 @@ class SqliteStore:
             self._waiting.clear()
         return group
 
-    def _transaction(self, group: list[_Waiting]) -> StoreError | None:
+    def _transaction(self, group: list[_Waiting]) -> Exception | None:
         changes = itertools.chain.from_iterable(waiting.changes for waiting in group)
         try:
             with self._database:
@@ -106,6 +106,9 @@ class SqliteStore:
                 f"records cannot be written to {self._directory} ({error}); "
                 "free disk space or mend the disk, then start again: nothing that was acknowledged is lost"
             )
+        except (OverflowError, TypeError, ValueError) as error:
+            # A record that SQLite cannot hold: if the writer ended here, all would wait for ever.
+            return error
         return None
 
 
@@ -127,7 +130,7 @@ def _is_delete(change: Change) -> bool:
     return isinstance(change, Deleted)
 
 
-def _report(group: list[_Waiting], failure: StoreError | None) -> None:
+def _report(group: list[_Waiting], failure: Exception | None) -> None:
     """Tell the loop; all futures are of the same one."""
 
     def resolve() -> None:

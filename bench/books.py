@@ -98,9 +98,7 @@ class Books:
                 raise LostError(f"{key}: {error}") from error
         self._write_something(server)
         for key, worlds in fitting.items():
-            if worlds != self.places[key].worlds:
-                self.places[key].story.append(f"audited {sorted(worlds, key=str)}")
-            self.places[key].worlds = worlds
+            self.places[key].settle(worlds)
 
     def _audit_jobs(self, server: Asking) -> None:
         listed = {row["id"]: row for row in self._all_jobs(server)}

@@ -70,7 +70,7 @@ class Chaos:
         deeds = {key: order(target) for key, target in plan.items()}
         with self._in_doubt(Doubt(tag, deeds, {})):
             errors = self.asking.alter(plan, tag)
-        self._books.did({key: deed for key, deed in deeds.items() if errors[key] == 0}, f"{tag} {plan}")
+        self._books.did({key: deed for key, deed in deeds.items() if errors[key] == 0}, tag)
         self._note_job(tag)
 
     def execute(self) -> None:
@@ -92,7 +92,7 @@ class Chaos:
             for key in keys:
                 self._books.places[key].may_have_done(cancel, "cancel")
             raise
-        self._books.did({key: cancel for key, error in errors.items() if error == 0}, f"cancel {errors}")
+        self._books.did({key: cancel for key, error in errors.items() if error == 0}, "cancel")
 
     def roll_back(self) -> None:
         """A whole job, more often a young one."""
@@ -106,7 +106,7 @@ class Chaos:
         skipped = {(row["topic"], row["partition"]) for row in answer["skipped"]}
         self._books.did(
             {key: withdrawals[key] if key in skipped else deed for key, deed in deeds.items()},
-            f"{tag} of {self._books.jobs[number]}, skipped {answer['skipped']}",
+            f"{tag} of {self._books.jobs[number]}",
         )
         self._note_job(tag)
 
@@ -120,7 +120,7 @@ class Chaos:
         with self._in_doubt(Doubt(tag, deeds, {})):
             answer = self.asking.http("POST", "/v1/jobs", {"version": 1, "partitions": rows}, tag, **options)
         refused = {(row["topic"], row["partition"]) for row in answer["refused"]}
-        self._books.did({key: each for key, each in deeds.items() if key not in refused}, f"{tag} {plan}")
+        self._books.did({key: each for key, each in deeds.items() if key not in refused}, tag)
         self._note_job(tag)
 
     def _taking_back(self, number: int) -> tuple[dict[Key, Deed], dict[Key, Deed]]:

@@ -111,6 +111,13 @@ class Seen(NamedTuple):
     pending: Replicas | None
 
 
+def told(worlds: Iterable[World]) -> str:
+    """The worlds in words."""
+    return " or ".join(
+        sorted(f"{each.original}->{each.target} {each.pending or ''}".strip() for each in worlds)
+    )
+
+
 class Place:
     """One partition."""
 
@@ -120,14 +127,14 @@ class Place:
 
     def did(self, deed: Deed, tag: str = "") -> None:
         """It was acknowledged."""
-        self.story.append(f"{tag} acknowledged")
         self.worlds = {each for world in self._now() for each in deed(world)}
+        self.story.append(f"{tag} acknowledged: {told(self.worlds)}")
         if not self.worlds:
             raise LostError("a request was accepted that had to be refused")
 
     def may_have_done(self, deed: Deed, tag: str = "") -> None:
         """Its answer was lost."""
-        self.story.append(f"{tag} in doubt")
+        self.story.append(f"{tag} not answered")
         now = self._now()
         self.worlds = now | {each for world in now for each in deed(world)}
 
@@ -149,10 +156,14 @@ class Place:
         }
         if not fitting:
             story = "; ".join(self.story[-STORY:])
-            raise LostError(
-                f"{seen} is seen where {sorted(self.worlds, key=str)} were expected; before: {story}"
-            )
+            raise LostError(f"{seen} is seen where {told(self.worlds)} were expected; before: {story}")
         return fitting
+
+    def settle(self, worlds: set[World]) -> None:
+        """These are the worlds that fit, for certain."""
+        if worlds != self.worlds:
+            self.story.append(f"seen: {told(worlds)}")
+        self.worlds = worlds
 
     def ends_at(self) -> set[Replicas]:
         """Where it may be when all is done."""
@@ -163,7 +174,7 @@ class Place:
         going = {world for world in self.worlds if world.target is not None}
         self.story.append(f"found at {original}")
         if not any(world.original == original for world in going):
-            raise LostError(f"was found at {original}, expected one of {sorted(going, key=str)}")
+            raise LostError(f"was found at {original}, expected one of {told(going)}")
         self.worlds = {world for world in going if world.original == original}
 
     def _now(self) -> set[World]:

@@ -42,6 +42,11 @@ class ConfigKey(NamedTuple):
     doc: str
     check: Check
 
+    @property
+    def cluster_wide(self) -> bool:
+        """It counts only as the default of all brokers, and is refused on one of them."""
+        return self.name in CLUSTER_WIDE
+
 
 def whole(low: int, high: int) -> Check:
     """A whole number from `low` to `high`."""
@@ -193,6 +198,9 @@ _BROKER = [
         "Bytes a second moved between log directories of one broker.",
         whole(0, LONG_MAX),
     ),
+]
+
+_CLUSTER_WIDE = [
     _int(
         PREFIX + "replica.movements.per.partition",
         INT_MAX,
@@ -232,4 +240,5 @@ _BROKER = [
 ]
 
 TOPIC_KEYS = {key.name: key for key in sorted(_TOPIC)}
-BROKER_KEYS = {key.name: key for key in sorted(_BROKER)}
+BROKER_KEYS = {key.name: key for key in sorted([*_BROKER, *_CLUSTER_WIDE])}
+CLUSTER_WIDE = {key.name for key in _CLUSTER_WIDE}

@@ -102,7 +102,7 @@ def _describe(state: State, resource: ResourceType, name: str, key: ConfigKey) -
         (resource, name, own),
         (ResourceType.BROKER, CLUSTER_DEFAULT, ConfigSource.DYNAMIC_DEFAULT_BROKER),
     ]
-    if name == CLUSTER_DEFAULT:
+    if name == CLUSTER_DEFAULT or (resource is ResourceType.BROKER and key.cluster_wide):
         levels = levels[1:]
     found = [(state.config(kind, level, key.name), source) for kind, level, source in levels]
     synonyms = [(key.name, value, source) for value, source in found if value is not None]
@@ -155,7 +155,16 @@ def _new_value(state: State, wanted: ResourceChanges, change: ConfigChange) -> t
             ), None
         before = state.config(wanted.resource, wanted.name, name)
         value = _combine(key.default if before is None else before, change.op, value)
-    return _check_value(wanted.resource, name, value), value
+    outcome = _check_level(wanted, name)
+    return (outcome if not outcome.ok else _check_value(wanted.resource, name, value)), value
+
+
+def _check_level(wanted: ResourceChanges, name: str) -> Outcome:
+    key = KEYS[wanted.resource].get(name)
+    if wanted.name == CLUSTER_DEFAULT or key is None or not key.cluster_wide:
+        return DONE
+    text = f"{name} is cluster-wide and cannot be set on broker {wanted.name}: use --entity-default."
+    return Outcome(Error.INVALID_CONFIG, text)
 
 
 def _combine(before: str, op: ConfigOp, value: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from controller.model import Partition, Reassignment, Replicas, TopicPartition
+from controller.model import NO_LEADER, Partition, Reassignment, Replicas, TopicPartition
 from controller.state import State
 
 
@@ -37,16 +37,20 @@ def ongoing(state: State, topics: Mapping[str, Iterable[int] | None] | None = No
 
 def describe(wanted: Reassignment, partition: Partition) -> Ongoing:
     """The row of one reassignment (docs/how-it-works.md, Listing)."""
-    current = wanted.current_of(partition)
-    step = partition.next if partition.moving else None
-    return Ongoing(wanted.topic, wanted.partition, *_differences(current, wanted.target), step, current)
+    lists = _lists(partition.replicas, partition.adding, partition.removing, wanted.original, wanted.target)
+    return Ongoing(wanted.topic, wanted.partition, *lists)
 
 
 @lru_cache(maxsize=65_536)
-def _differences(current: Replicas, target: Replicas) -> tuple[Replicas, Replicas, Replicas]:
-    """All replicas, those that are added and those that are removed; many partitions share them."""
-    removing = tuple(r for r in current if r not in target)
-    return target + removing, tuple(r for r in target if r not in current), removing
+def _lists(
+    replicas: Replicas, adding: Replicas, removing: Replicas, original: Replicas, target: Replicas
+) -> tuple[Replicas, Replicas, Replicas, Replicas | None, Replicas]:
+    """All of a row but its name; many partitions share them."""
+    partition = Partition("", 0, replicas, (), NO_LEADER, adding=adding, removing=removing)
+    current = Reassignment("", 0, original, target).current_of(partition)
+    going = tuple(r for r in current if r not in target)
+    coming = tuple(r for r in target if r not in current)
+    return target + going, coming, going, partition.next if partition.moving else None, current
 
 
 class Counts(NamedTuple):

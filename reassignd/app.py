@@ -25,6 +25,7 @@ from server.authorizer import AllowAll
 from server.cache import BodyCache
 from server.context import Services
 from server.driver import Driver, DriverStoppedError, wall_clock
+from server.journal import Journal, report_for_ever
 from server.latency import Latency
 from server.listener import Listeners
 from server.metric_table import Sources, Traffic
@@ -59,13 +60,14 @@ class Application:
         self._driver = Driver(
             state, store, self.cluster, decide, stats=stats, on_failure=self._controller_failed
         )
+        self._driver.note = Journal(state).note
         self._off_loop = OffLoop()
         bodies = BodyCache(self._off_loop)
         services = Services(cluster_id, state, self, AllowAll(), self._off_loop, bodies, _new_id)
         latency = Latency(Router(services, stats).answer)
         listeners = Listeners(latency.answer, limits(settings), stats)
         self._retention = Retention(settings.jobs_retention_ms, settings.jobs_retention_count)
-        self._pruning: asyncio.Task[None] | None = None
+        self._chores: list[asyncio.Task[None]] = []
         self.core = Core(
             __version__,
             cluster_id,
@@ -100,7 +102,10 @@ class Application:
         except BaseException:
             await self._stop()
             raise
-        self._pruning = spawn(prune_for_ever(self, self._retention, wall_clock), "pruning")
+        self._chores = [
+            spawn(prune_for_ever(self, self._retention, wall_clock), "pruning"),
+            spawn(report_for_ever(self.state), "progress"),
+        ]
         self.serves = True
         return self
 
@@ -110,8 +115,7 @@ class Application:
     async def _stop(self) -> None:
         """Answers under way first, then the brokers, then what they submitted; reverse of the start."""
         self.serves = False
-        if self._pruning is not None:
-            await cancel(self._pruning)
+        await cancel(*self._chores)
         await self._ports.close_all(GRACE_SECONDS)
         await self.cluster.stop()
         await self._driver.stop()

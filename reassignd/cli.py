@@ -13,20 +13,10 @@ import click
 
 from reassignd import __version__
 from reassignd.commands.plan import plan
-from reassignd.config import KEYS, Assignment, parse_override, read_file, resolve
+from reassignd.config import FLAGS, KEYS, Assignment, parse_override, read_file, resolve
 from reassignd.errors import CommandError, ConfigError
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-FLAGS = {
-    "--backend": "backend",
-    "--brokers": "embedded.brokers",
-    "--listener": "listener",
-    "--data-dir": "data.dir",
-    "--http": "http.listener",
-    "--log-format": "log.format",
-}
-"""Short ways to write `--override key=value`."""
 
 
 def _flags(command: F) -> F:

@@ -17,6 +17,16 @@ BYTES = integer(0, 2**53)
 RATE = integer(1, 2**53)
 """Bytes per second; a rate of 0 would mean that nothing ever ends."""
 
+FLAGS = {
+    "--backend": "backend",
+    "--brokers": "embedded.brokers",
+    "--listener": "listener",
+    "--data-dir": "data.dir",
+    "--http": "http.listener",
+    "--log-format": "log.format",
+}
+"""Short ways to write `--override key=value`."""
+
 WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 (refused, not bound)
 
 
@@ -107,6 +117,12 @@ class Settings:
 KEYS: dict[str, Key[Any]] = {each.name: each for each in vars(Settings).values() if isinstance(each, Key)}
 
 
+def in_words(key: str) -> str:
+    """How to write the key, for messages: itself, and its flag where it has one."""
+    flags = [f" ({flag} {KEYS[key].kind.metavar})" for flag, name in FLAGS.items() if name == key]
+    return f"`{key}`" + "".join(flags)
+
+
 class Assignment(NamedTuple):
     """A key given a value; `source` says where, for messages: a flag, or file and line."""
 
@@ -154,8 +170,9 @@ def _parse(assignment: Assignment) -> object:
     name, value, source = assignment
     key = KEYS.get(name)
     if key is None:
-        nearest = difflib.get_close_matches(name, KEYS, n=1, cutoff=0)[0]
-        raise ConfigError(f"{source}: unknown key '{name}'; the nearest known one is '{nearest}'")
+        near = difflib.get_close_matches(name, KEYS, n=1)
+        hint = f"the nearest known one is '{near[0]}'" if near else "see docs/configuration.md"
+        raise ConfigError(f"{source}: unknown key '{name}'; {hint}")
     try:
         return key.kind.parse(value)
     except ValueError as error:

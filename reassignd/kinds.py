@@ -39,10 +39,13 @@ def integer(low: int, high: int) -> Kind[int]:
 
 
 def choice(*names: str) -> Kind[str]:
-    """One of these words."""
+    """One of these words, in any case."""
+    words = {name.lower(): name for name in names}
 
     def parse(text: str) -> str:
-        return names[names.index(text)]
+        if text.lower() not in words:
+            raise ValueError(text)
+        return words[text.lower()]
 
     return Kind("|".join(names), f"one of {', '.join(names)}", parse)
 

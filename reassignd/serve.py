@@ -25,7 +25,7 @@ from reassignd.sockets import allow_files, bind, bind_path
 from server.api.routes import Api
 from server.collector import spare_the_old
 from server.driver import DriverStoppedError
-from server.http import Health, HttpServer, operations
+from server.http import Health, HttpServer, index, operations
 
 SPARE_FILES = 100
 """Open files beside connections: the store, HTTP, the libraries."""
@@ -52,7 +52,7 @@ async def _serve(settings: Settings, store: SqliteStore, entrance: Door, demo_to
     identity = cluster_id(settings.data_dir)
     api = Api(health, entrance.access)
     routes = [*operations(health), *api.routes()]
-    async with _http(settings.http_listener, routes, entrance.tls) as http:
+    async with _http(settings.http_listener, [index(routes), *routes], entrance.tls) as http:
         state = await load(store)
         async with Application(settings, state, store, identity) as app:
             if demo_topics and app.first_start:

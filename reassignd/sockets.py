@@ -7,6 +7,7 @@ import resource
 import socket
 from pathlib import Path
 
+from reassignd.config import in_words
 from reassignd.errors import CommandError
 from reassignd.kinds import Address, SocketPath
 
@@ -38,7 +39,7 @@ def bind_path(place: SocketPath, setting: str) -> socket.socket:
     except OSError as error:
         listening.close()
         reason = "it is in use" if error.errno == errno.EADDRINUSE else str(error.strerror or error).lower()
-        raise CommandError(f"cannot listen on {place}: {reason}; change `{setting}`") from error
+        raise CommandError(f"cannot listen on {place}: {reason}; change {in_words(setting)}") from error
     finally:
         os.umask(before)
     listening.setblocking(False)
@@ -56,7 +57,7 @@ def _remove_stale(path: Path) -> None:
 
 def refused(error: OSError, address: Address, setting: str) -> CommandError:
     """What to say when an address cannot be listened on; `setting` names what to change."""
-    return CommandError(f"cannot listen on {address}: {_reason(error, address)}; change `{setting}`")
+    return CommandError(f"cannot listen on {address}: {_reason(error, address)}; change {in_words(setting)}")
 
 
 def allow_files(wanted: int) -> None:

@@ -24,6 +24,7 @@ from server.ports import Stats
 log = logging.getLogger(__name__)
 
 Decide = Callable[[Decision, Event], Iterator[None] | None]
+Note = Callable[[Event, Decision], None]
 
 CAPACITY = 1000
 """Events submitted and not yet answered; whoever submits one more waits."""
@@ -50,8 +51,8 @@ class _Submission(NamedTuple):
 
 
 class _Decided(NamedTuple):
+    submission: _Submission
     decision: Decision
-    reply: asyncio.Future[Any] | None
     commit: asyncio.Future[None] | None
     since: float
 
@@ -81,6 +82,8 @@ class Driver:
         self._stats = stats
         self._on_failure = on_failure
         self._now_ms = now_ms
+        self.note: Note = lambda _event, _decision: None
+        """Called with each decision when it is durable and answered; to be replaced by who wants to know."""
         self._places = asyncio.Semaphore(capacity)
         self._submitted: asyncio.Queue[_Submission | None] = asyncio.Queue()
         self._decided: asyncio.Queue[_Decided | None] = asyncio.Queue()
@@ -128,12 +131,13 @@ class Driver:
     async def _decide_all(self) -> None:
         yielded = perf_counter()
         while (submission := await self._submitted.get()) is not None:
+            self._stats.queue(self._submitted.qsize())
             decision = Decision(self._state, self._now_ms())
             began = perf_counter()
             await self._run_slices(decision, submission)
             now = perf_counter()
             self._stats.decision(type(submission.event).__name__, now - began)
-            self._settle(decision, submission.reply, now)
+            self._settle(decision, submission, now)
             if now - yielded > SLICE_SECONDS:
                 await asyncio.sleep(0)
                 yielded = perf_counter()
@@ -149,17 +153,17 @@ class Driver:
             error.add_note(f"while deciding on {type(submission.event).__name__}")
             raise
 
-    def _settle(self, decision: Decision, reply: asyncio.Future[Any] | None, now: float) -> None:
+    def _settle(self, decision: Decision, submission: _Submission, now: float) -> None:
         if decision.changes:
             commit = asyncio.ensure_future(self._store.commit(decision.changes))
         elif self._unfinished or len(decision.effects) > EFFECTS_PER_SLICE:
             commit = None
         else:
-            self._answer(decision, reply)
+            self._answer(decision, submission)
             self._perform(decision.effects)
             return
         self._unfinished += 1
-        self._decided.put_nowait(_Decided(decision, reply, commit, now))
+        self._decided.put_nowait(_Decided(submission, decision, commit, now))
 
     async def _finish_all(self) -> None:
         while (decided := await self._decided.get()) is not None:
@@ -167,16 +171,18 @@ class Driver:
             if decided.commit is not None:
                 await decided.commit
                 self._stats.commit(len(decision.changes), perf_counter() - decided.since)
-            self._answer(decision, decided.reply)
+            self._answer(decision, decided.submission)
             self._perform(decision.effects[:EFFECTS_PER_SLICE])
             for start in range(EFFECTS_PER_SLICE, len(decision.effects), EFFECTS_PER_SLICE):
                 await asyncio.sleep(0)
                 self._perform(decision.effects[start : start + EFFECTS_PER_SLICE])
             self._unfinished -= 1
 
-    def _answer(self, decision: Decision, reply: asyncio.Future[Any] | None) -> None:
+    def _answer(self, decision: Decision, submission: _Submission) -> None:
+        event, reply = submission
         if reply is not None and not reply.done():
             reply.set_result(decision.reply)
+        self.note(event, decision)
 
     def _perform(self, effects: Sequence[Effect]) -> None:
         if effects:

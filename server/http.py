@@ -50,6 +50,17 @@ def operations(health: Health) -> list[BaseRoute]:
     return [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", metrics)]
 
 
+def index(routes: Sequence[BaseRoute]) -> BaseRoute:
+    """A route for `/` that lists the paths of the others."""
+    paths = [route.path for route in routes if isinstance(route, Route) and ":" not in route.path]
+    text = "".join(f"{path}\n" for path in paths)
+
+    async def listing(_: Request) -> Response:
+        return PlainTextResponse(text)
+
+    return Route("/", listing)
+
+
 PEER = "reassignd.peer"
 """Key of the scope's extensions under which the name in the peer's certificate stands; absent without one."""
 

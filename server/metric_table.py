@@ -11,6 +11,7 @@ import platform
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from controller.job_views import totals
 from controller.state import State
 from controller.views import Counts
 from protocol.apis import ApiKey
@@ -198,9 +199,17 @@ METRICS = (
         "Open client connections on all listeners.",
     ),
     _gauge(
+        "reassignd_moving_partitions", lambda r: totals(r.state).moving, "Partitions with a step in flight."
+    ),
+    _gauge(
+        "reassignd_queued_partitions",
+        lambda r: totals(r.state).queued,
+        "Partitions whose turn has not come: a limit, an earlier job or a pause holds them.",
+    ),
+    _gauge(
         "reassignd_waiting_partitions",
-        lambda r: len(r.state.waiting),
-        "Reassignments whose next step cannot start now.",
+        lambda r: totals(r.state).waiting,
+        "Partitions whose next step waits for a broker or a leader, whatever the limits.",
     ),
     Metric(
         "reassignd_decision_seconds",

@@ -34,6 +34,7 @@ OF_MANY_MODULES = {
     "reassignd/test_bad_input.py",
     "reassignd/test_commands.py",
     "reassignd/test_doors.py",
+    "reassignd/test_kills.py",
     "server/test_adversity.py",
     "test_layout.py",
 }

@@ -1,7 +1,7 @@
 """Write the reference pages of docs/ from the tables in the code: `python -m tools.reference [--check]`.
 
-docs/cli.md comes from the commands, docs/configuration.md from the keys, docs/metrics.md from the metrics. `--check`
-writes nothing, and fails when a page is stale.
+docs/api.md comes from the endpoints, docs/cli.md from the commands, docs/configuration.md from the keys of the server and the
+dynamic ones, docs/metrics.md from the metrics. `--check` writes nothing, and fails when a page is stale.
 """
 
 import argparse
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from controller.config_keys import BROKER_KEYS, INT_MAX, LONG_MAX, TOPIC_KEYS, ConfigKey
 from reassignd.cli import cli
 from reassignd.config import KEYS
 from server.api.routes import ENDPOINTS
@@ -27,7 +28,7 @@ CONFIGURATION = """\
 time.
 
 The file has Java's syntax: `#` or `!` begins a comment line, `=`, `:` or blanks separate key and value, a backslash at
-the end of a line continues it. A key that is not in this table is refused, with the nearest one that is; so is a value
+the end of a line continues it. A key that is not in this table is refused, with one that is if it is similar; so is a value
 that is not valid. Both name the file and the line.
 
 ```properties
@@ -38,6 +39,46 @@ log.format=json
 ```
 
 """
+
+DYNAMIC = """
+## Dynamic settings
+
+These change while the server runs, over Kafka's protocol; they are kept with the records and survive a restart. Those that begin
+with `reassignment.` are cluster-wide: Kafka's own tool sets them as the defaults of all brokers, and `reassignd limits` sets all but
+`reassignment.cancel.mode` and `reassignment.step.timeout.ms` under shorter names.
+
+```sh
+kafka-configs.sh --bootstrap-server 127.0.0.1:9092 --entity-type brokers --entity-default \\
+  --alter --add-config reassignment.max.concurrent.partition.movements=2
+```
+
+`--delete-config reassignment.max.concurrent.partition.movements` in place of `--add-config …` takes the limit away again, and
+`--describe` in place of both shows what is set.
+
+"""
+
+BROKER_SETTINGS = """
+The other settings of brokers, by `--entity-name 1` for one and `--entity-default` for all:
+
+"""
+
+TOPIC_SETTINGS = """
+And those of topics (`--entity-type topics --entity-name orders`) that change how reassignments run. Kafka's other topic configs are
+kept and described, and change nothing here.
+
+"""
+
+OUT_OF_RANGE = "?"
+"""No key takes it, so each answers with what it does take."""
+
+TOPIC_SETTINGS_THAT_ACT = (
+    "embedded.partition.bytes",
+    "embedded.produce.bytes.per.second",
+    "follower.replication.throttled.replicas",
+    "leader.replication.throttled.replicas",
+    "min.insync.replicas",
+    "unclean.leader.election.enable",
+)
 
 METRICS_PAGE = """\
 # Metrics
@@ -110,11 +151,7 @@ def pages() -> dict[Path, str]:
             ("Method", "Path", "Query", "Takes", "Gives", "What it does"), map(_endpoint_row, ENDPOINTS)
         ),
         DOCS / "cli.md": "".join([CLI, *_commands()]),
-        DOCS / "configuration.md": CONFIGURATION
-        + _table(
-            ("Key", "Default", "Valid", "What it is"),
-            ((f"`{k.name}`", f"`{k.default}`", k.kind.valid, k.doc) for k in KEYS.values()),
-        ),
+        DOCS / "configuration.md": "".join([CONFIGURATION, *_settings()]),
         DOCS / "metrics.md": METRICS_PAGE
         + _table(("Name", "Type", "Labels", "What it counts"), map(_metric_row, METRICS))
         + METRICS_END,
@@ -140,6 +177,28 @@ def main(arguments: list[str] | None = None) -> int:
         else:
             path.write_text(wanted[path], "utf-8")
     return 1 if check and stale(wanted) else 0
+
+
+def _settings() -> Iterator[str]:
+    head = ("Key", "Default", "Valid", "What it is")
+    yield _table(head, ((f"`{k.name}`", f"`{k.default}`", k.kind.valid, k.doc) for k in KEYS.values()))
+    ours = [key for key in BROKER_KEYS.values() if key.name.startswith("reassignment.")]
+    others = [key for key in BROKER_KEYS.values() if key not in ours]
+    yield DYNAMIC + _table(head, map(_dynamic_row, ours))
+    yield BROKER_SETTINGS + _table(head, map(_dynamic_row, others))
+    yield TOPIC_SETTINGS + _table(head, (_dynamic_row(TOPIC_KEYS[name]) for name in TOPIC_SETTINGS_THAT_ACT))
+
+
+def _dynamic_row(key: ConfigKey) -> tuple[str, ...]:
+    return f"`{key.name}`", _dynamic_default(key), key.check(OUT_OF_RANGE) or "", key.doc
+
+
+def _dynamic_default(key: ConfigKey) -> str:
+    if key.name in KEYS:
+        return "the server's"
+    if key.default in {str(INT_MAX), str(LONG_MAX)}:
+        return "unlimited"
+    return f"`{key.default}`" if key.default else "none"
 
 
 def _commands() -> Iterator[str]:

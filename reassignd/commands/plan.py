@@ -21,6 +21,9 @@ NAMED = 5
 INLINE = 50_000
 """A plan of so many partitions is done before Spark would have started; it runs there only if told where."""
 
+PACKAGES = {"pyarrow", "pyspark", "py4j"}
+"""What the server does without, and `plan` does not."""
+
 FILE = click.Path(path_type=Path)
 
 
@@ -105,6 +108,11 @@ def plan(
         write_plan(made, output)
     except PlanError as error:
         raise CommandError(str(error)) from error
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in PACKAGES:
+            raise
+        raise CommandError(f"plan needs {package}: .venv/bin/pip install -e '.[spark]'") from error
     if form == "json":
         for line in json_lines(made):
             click.echo(line)

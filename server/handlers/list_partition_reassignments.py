@@ -70,13 +70,11 @@ def handle(
 def _response(state: State, asked: Asked) -> ListPartitionReassignmentsResponse:
     topics: dict[str, list[OngoingPartitionReassignment]] = {}
     batch: dict[str, list[CurrentBatchPartition]] = {}
-    for row in ongoing(state, asked):
-        listed = OngoingPartitionReassignment(row.partition, row.replicas, row.adding, row.removing)
-        topics.setdefault(row.topic, []).append(listed)
-        if row.step is not None:
-            batch.setdefault(row.topic, []).append(
-                CurrentBatchPartition(row.partition, row.current, row.step)
-            )
+    for topic, partition, replicas, adding, removing, step, current in ongoing(state, asked):
+        listed = OngoingPartitionReassignment(partition, replicas, adding, removing)
+        topics.setdefault(topic, []).append(listed)
+        if step is not None:
+            batch.setdefault(topic, []).append(CurrentBatchPartition(partition, current, step))
     return ListPartitionReassignmentsResponse(
         error_message=None,
         topics=[OngoingTopicReassignment(*each) for each in topics.items()],

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,8 @@ from controller.model import (
     Topic,
     TopicPartition,
 )
+
+PATIENCE_SECONDS = 10
 
 RECORDS: list[Record] = [
     ControllerEpoch(7),
@@ -162,6 +165,15 @@ async def test_a_full_disk_fails_the_commit_and_all_after_it(store: SqliteStore)
     with pytest.raises(StoreError, match="free disk space"):
         await store.commit([ControllerEpoch(3)])
     assert list(store.load()) == [ControllerEpoch(1)]
+
+
+@pytest.mark.parametrize("value", [2**63, "\ud800"], ids=["a number too large", "text that is no UTF-8"])
+async def test_a_record_that_cannot_be_held_fails_the_commit_and_all_after_it(
+    store: SqliteStore, value: Any
+) -> None:
+    for record in (Broker(value, "localhost", 9092, value, 1), ControllerEpoch(8)):
+        with pytest.raises((OverflowError, UnicodeEncodeError)):
+            await asyncio.wait_for(store.commit([record]), PATIENCE_SECONDS)
 
 
 async def test_a_failed_commit_leaves_nothing_of_itself(store: SqliteStore) -> None:

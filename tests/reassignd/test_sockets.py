@@ -23,9 +23,8 @@ def test_a_port_in_use_is_named_with_what_to_change() -> None:
         port = first.getsockname()[1]
         with pytest.raises(CommandError) as refused:
             bind(Address("127.0.0.1", port), "listener")
-    assert (
-        str(refused.value) == f"cannot listen on 127.0.0.1:{port}: port {port} is in use; change `listener`"
-    )
+    reason = f"port {port} is in use; change `listener` (--listener HOST:PORT)"
+    assert str(refused.value) == f"cannot listen on 127.0.0.1:{port}: {reason}"
 
 
 def test_an_unknown_host_is_named() -> None:

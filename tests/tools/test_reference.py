@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from controller.config_keys import BROKER_KEYS
 from reassignd.config import KEYS
 from server.metric_table import METRICS, exposed_name
 from tools import reference
@@ -13,8 +14,13 @@ def test_the_pages_in_docs_are_fresh() -> None:
 
 def test_every_key_and_every_metric_is_documented() -> None:
     text = "".join(reference.pages().values())
-    missing = [n for n in (*KEYS, *map(exposed_name, METRICS)) if f"`{n}`" not in text]
+    missing = [n for n in (*KEYS, *BROKER_KEYS, *map(exposed_name, METRICS)) if f"`{n}`" not in text]
     assert missing == []
+
+
+def test_a_limit_that_is_not_set_is_called_unlimited() -> None:
+    text = reference.pages()[reference.DOCS / "configuration.md"]
+    assert "| `reassignment.max.concurrent.replica.movements` | unlimited | a whole number from 1 " in text
 
 
 def test_a_stale_page_is_named_and_then_written(
