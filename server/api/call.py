@@ -3,7 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from starlette.requests import Request
 
@@ -11,7 +11,7 @@ from controller.events import Event
 from controller.state import State
 from server.api.errors import ApiError
 from server.api.streams import breathing
-from server.context import Submitter
+from server.context import LARGE_ROWS, Submitter
 from server.offloop import OffLoop
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ CLIENT_ID_LENGTH = 200
 
 T = TypeVar("T")
 R = TypeVar("R")
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,12 @@ class Call(NamedTuple):
         if len(data) <= LARGE_BODY:
             return read(parse(data))
         return await self.core.off_loop.run(lambda: read(parse(data)))
+
+    async def compute(self, rows: int, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function, off the loop when it has many rows to go through."""
+        if rows <= LARGE_ROWS:
+            return function(*args, **kwargs)
+        return await self.core.off_loop.run(function, *args, **kwargs)
 
     async def taken(self, rows: Iterable[T | None], most: int | None = None) -> list[T]:
         """Those rows that are not None, `most` of them at most; others are served meanwhile."""

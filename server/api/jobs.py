@@ -9,12 +9,13 @@ from starlette.responses import Response
 
 from controller.errors import Outcome
 from controller.events import AlterReassignments, AlterReply
-from controller.job_events import Pause, Prioritize, Queue, RollBackJob, RollBackReply
+from controller.job_events import AlterTopic, Pause, Prioritize, Queue, RollBackJob, RollBackReply
 from controller.job_views import endings, parts
 from controller.model import Job
+from controller.state import State
 from server.api.call import Call, fields, pages, shown
 from server.api.errors import ApiError, require
-from server.api.plans import Entry, check_plan, originals, plan_rows, read_plan, topics_of
+from server.api.plans import Assignment, Entry, check_plan, originals, plan_rows, read_plan, topics_of
 from server.api.shown import SAMPLE, job_row, part_row, reasons, refused_rows, resting, tally
 from server.api.streams import streamed
 from server.api.table import LIMIT, OFFSET, Endpoint, Parameter
@@ -31,8 +32,8 @@ async def submit(call: Call) -> Response:
         return entries
 
     entries = await call.body(read)
-    before = await call.core.off_loop.run(originals, call.state, entries)
-    reply: AlterReply = await call.submit(_order(call, entries))
+    topics, before = await call.compute(len(entries), _prepared, call.state, entries)
+    reply: AlterReply = await call.submit(_order(call, topics))
     require(reply.outcome)
     refused = list(refused_rows(reply.topics))
     head = json.dumps({"job": reply.job or None, "accepted": len(entries) - len(refused), "refused": refused})
@@ -108,8 +109,13 @@ async def _set_paused(call: Call, *, paused: bool) -> dict[str, Any]:
     return {"paused": paused}
 
 
-def _order(call: Call, entries: list[Entry]) -> AlterReassignments | Queue:
-    topics, query = topics_of(entries), call.query
+def _prepared(state: State, entries: list[Entry]) -> tuple[list[AlterTopic], Assignment]:
+    """The plan for the controller, and the way back."""
+    return topics_of(entries), originals(state, entries)
+
+
+def _order(call: Call, topics: list[AlterTopic]) -> AlterReassignments | Queue:
+    query = call.query
     throttle, priority = query["throttle"] or 0, query["priority"]
     if query["queue"] or query["append"]:
         behind = -1 if priority is None else priority

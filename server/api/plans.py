@@ -73,8 +73,11 @@ def topics_of(entries: Sequence[Entry]) -> list[AlterTopic]:
     ]
 
 
-def originals(state: State, entries: Sequence[Entry]) -> list[tuple[TopicPartition, Replicas]]:
-    """Where each partition is now; one that moves belongs where it began."""
+Assignment = Sequence[tuple[TopicPartition, Replicas]]
+
+
+def originals(state: State, entries: Sequence[Entry]) -> Assignment:
+    """Where each partition is now, sorted as the stock tool sorts; one that moves belongs where it began."""
     found = []
     for topic, number, _ in entries:
         key = TopicPartition(topic, number)
@@ -83,12 +86,12 @@ def originals(state: State, entries: Sequence[Entry]) -> list[tuple[TopicPartiti
             found.append((key, wanted.original))
         elif partition is not None:
             found.append((key, partition.replicas))
-    return found
+    return sorted(found)
 
 
-def plan_rows(assignment: Sequence[tuple[TopicPartition, Replicas]]) -> Iterator[dict[str, Any]]:
-    """The entries of a plan that leads there, sorted as the stock tool sorts them."""
-    for (topic, partition), replicas in sorted(assignment):
+def plan_rows(assignment: Assignment) -> Iterator[dict[str, Any]]:
+    """The entries of a plan that leads there."""
+    for (topic, partition), replicas in assignment:
         yield {
             "topic": topic,
             "partition": partition,

@@ -66,7 +66,10 @@ def test_a_unix_socket_in_use_is_named(start: Start, tmp_path: Path) -> None:
     path = tmp_path / "http.sock"
     start(http=f"unix:{path}")
     other = Served(tmp_path / "other", http=f"unix:{path}")
-    assert other.complaint() == f"cannot listen on unix:{path}: it is in use; change `http.listener` (--http HOST:PORT)"
+    assert (
+        other.complaint()
+        == f"cannot listen on unix:{path}: it is in use; change `http.listener` (--http HOST:PORT)"
+    )
 
 
 def test_an_address_that_others_can_reach_is_refused_without_a_secret(start: Start) -> None:

@@ -83,14 +83,20 @@ def test_a_broker_port_in_use_is_named(start: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         line = start("--listener", f"127.0.0.1:{port}").complaint()
-    assert line == f"cannot listen on 127.0.0.1:{port}: port {port} is in use; change `listener` (--listener HOST:PORT)"
+    assert (
+        line
+        == f"cannot listen on 127.0.0.1:{port}: port {port} is in use; change `listener` (--listener HOST:PORT)"
+    )
 
 
 def test_an_http_port_in_use_is_named(start: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         line = start(http=f"127.0.0.1:{port}").complaint()
-    assert line == f"cannot listen on 127.0.0.1:{port}: port {port} is in use; change `http.listener` (--http HOST:PORT)"
+    assert (
+        line
+        == f"cannot listen on 127.0.0.1:{port}: port {port} is in use; change `http.listener` (--http HOST:PORT)"
+    )
 
 
 def test_a_data_directory_that_cannot_be_made_is_named(start: Start, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from controller.job_events import Pause
+from tests.builders import World, partition
 from tests.server.api.desk import MOVE, Desk, plan, three
 
 
@@ -156,6 +157,13 @@ async def test_all_paused_is_the_reason_of_every_job() -> None:
     desk.world.do(Pause(None, True))
     await desk.post("/v1/jobs", MOVE)
     assert (await desk.get("/v1/jobs/1"))["reasons"] == [{"reason": "everything is paused", "partitions": 2}]
+
+
+async def test_many_partitions_are_prepared_beside_the_loop() -> None:
+    names = [f"foo-{number}" for number in range(600)]
+    desk = Desk(World().having(*(partition(name, [1, 2, 3]) for name in names)))
+    answer = await desk.post("/v1/jobs", plan(**{f"foo_{number}": [4, 5, 6] for number in range(600)}))
+    assert (answer["accepted"], len(answer["rollback"]["partitions"])) == (600, 600)
 
 
 async def test_large_plans_are_read_beside_the_loop() -> None:
