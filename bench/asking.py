@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from bench.ledger import Key, Replicas
+from bench.ledger import Key, LostError, Replicas
 from bench.raw import RawConnection, encode_as
 from protocol.frames import decode_response, parse_response
 from protocol.messages.alter_partition_reassignments_request import (
@@ -28,6 +28,7 @@ from protocol.messages.metadata_request import MetadataRequest
 from protocol.wire import schema_of
 
 ALL = 10_000
+LOOKS = 20
 TOPIC, BROKER = 2, 4
 DYNAMIC = {1, 2, 3}
 """Sources of configs that someone set (Kafka: DescribeConfigsResponse.ConfigSource): on a topic, a broker, all brokers."""
@@ -77,8 +78,18 @@ class Asking:
         return answer.json()
 
     def job(self, number: int) -> Any:
-        """A job with all its partitions."""
-        return self.http("GET", f"/v1/jobs/{number}", limit=ALL)
+        """A job with all its partitions, each once. Raises LostError when some are missing again and again.
+
+        A long listing is made while the state changes, and may leave out what changes meanwhile.
+        """
+        found = ""
+        for _ in range(LOOKS):
+            detail = self.http("GET", f"/v1/jobs/{number}", limit=ALL)
+            parts = {(part["topic"], part["partition"]): part for part in detail["partitions"]}
+            if len(parts) == detail["job"]["total"]:
+                return {**detail, "partitions": list(parts.values())}
+            found = f"{len(parts)} of {detail['job']['total']}"
+        raise LostError(f"job {number} lists {found} partitions")
 
     # ---- Kafka's protocol -----------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from controller.errors import DONE, Error, Outcome
 from controller.events import AlterReassignments, AlterReply, TopicOutcomes
 from controller.job_events import AlterRow, AlterTopic
 from controller.jobs import open_job, seal_job
-from controller.model import JobKind, Partition
+from controller.model import JobKind, Partition, Pending
 from controller.phases import Trigger, fire
 from controller.reassignments import Order, withdraw
 from controller.state import State
@@ -68,9 +68,21 @@ def _alter(d: Decision, topic: str, row: AlterRow, job: int, event: AlterReassig
     if partition is None:
         return outcome
     if row.replicas is None:
-        withdraw(d, partition.key)
-        return fire(d, partition, Trigger.CANCEL)
+        return _cancel(d, partition)
     return fire(d, partition, Trigger.ORDER, Order(row.replicas, job))
+
+
+def _cancel(d: Decision, partition: Partition) -> Outcome:
+    """Take back what is under way and what is queued behind it; a refusal leaves both."""
+    pending = d.state.pending.get(partition.key)
+    if pending is not None:
+        d.delete(Pending, partition.key)
+    outcome = fire(d, partition, Trigger.CANCEL)
+    if pending is not None:
+        d.put(pending)
+        if outcome.ok:
+            withdraw(d, partition.key)
+    return outcome
 
 
 def _no_topic(topic: str) -> Outcome:

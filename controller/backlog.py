@@ -14,6 +14,9 @@ from controller.limits import Cost, Place, Usage
 from controller.model import TopicPartition
 from planner.limits import Limits
 
+SLACK = 1_000
+"""Void entries that are let be; more than that and than the valid ones are cleared away."""
+
 
 class Rank(NamedTuple):
     """What starts first: the smaller. Within a rank, buckets take turns, so that all brokers get work."""
@@ -37,8 +40,12 @@ class Backlog:
 
     def __init__(self) -> None:
         self.usage = Usage()
-        self.arrivals: deque[TopicPartition] = deque()
-        """Partitions whose next step is not planned yet, in order of acceptance."""
+        self._arrivals: deque[TopicPartition] = deque()
+        self._arriving: set[TopicPartition] = set()
+        self._entries: dict[TopicPartition, tuple[Rank, Cost]] = {}
+        """The bucket of each waiting step; a key that a bucket still has beside that is void."""
+        self._size = 0
+        """Keys in all buckets, void ones included."""
         self._buckets: dict[tuple[Rank, Cost], deque[TopicPartition]] = {}
         self._ready: list[_Turn] = []
         self._parked: dict[Place, list[_Turn]] = {}
@@ -48,7 +55,13 @@ class Backlog:
         self._turns = 0
 
     def add(self, key: TopicPartition, rank: Rank, cost: Cost) -> None:
-        """The step of this partition waits."""
+        """The step of this partition waits; an older place of it is void."""
+        if self._entries.get(key) == (rank, cost):
+            return
+        self._entries[key] = (rank, cost)
+        self._size += 1
+        if self._size > 2 * len(self._entries) + SLACK:
+            self._compact()
         bucket = self._buckets.get((rank, cost))
         if bucket is None:
             self._buckets[rank, cost] = deque([key])
@@ -61,9 +74,7 @@ class Backlog:
 
         Each one yielded has left the backlog: the caller starts it (`charge`) or adds it again.
         """
-        while True:
-            if not self._ready and not self._unpark():
-                return
+        while self._unpark() or self._ready:
             turn = heappop(self._ready)
             place = self.usage.exhausted(turn.cost)
             if place is not None:
@@ -72,19 +83,13 @@ class Backlog:
                 self._parked_at[turn.rank, turn.cost] = place
                 yield None, turn.cost
                 continue
-            bucket = self._buckets[turn.rank, turn.cost]
-            key = bucket.popleft()
-            if bucket:
-                self._queue(turn.rank, turn.cost)
-            else:
-                del self._buckets[turn.rank, turn.cost]
-            yield key, turn.cost
+            yield self._pop(turn), turn.cost
 
     @property
     def idle(self) -> bool:
         """Nothing that waits has room."""
         return (
-            not self.arrivals and not self._ready and not any(self._wakeable(place) for place in self._freed)
+            not self._arrivals and not self._ready and not any(self._wakeable(place) for place in self._freed)
         )
 
     def charge(self, key: TopicPartition, cost: Cost) -> None:
@@ -111,6 +116,60 @@ class Backlog:
     def in_flight(self) -> int:
         """How many steps are charged."""
         return len(self._charged)
+
+    def arrive(self, key: TopicPartition) -> None:
+        """The next step of this partition is to be planned."""
+        if key not in self._arriving:
+            self._arriving.add(key)
+            self._arrivals.append(key)
+
+    def arrivals(self, most: int) -> Iterator[TopicPartition]:
+        """At most so many partitions whose step is to be planned, in order of arrival; they have left the backlog."""
+        for _ in range(min(most, len(self._arrivals))):
+            key = self._arrivals.popleft()
+            self._arriving.discard(key)
+            yield key
+
+    def __len__(self) -> int:
+        """What is remembered of steps that wait, void entries included."""
+        return self._size + len(self._arrivals)
+
+    def fits(self, key: TopicPartition, cost: Cost) -> bool:
+        """Whether the step in flight of this partition could go on with another cost."""
+        own = self._charged.get(key)
+        if own is None:
+            return self.usage.exhausted(cost) is None
+        self.usage.release(own)
+        fits = self.usage.exhausted(cost) is None
+        self.usage.take(own)
+        return fits
+
+    def _pop(self, turn: _Turn) -> TopicPartition | None:
+        """The next step of the bucket; None for a void one. The bucket waits for its next turn."""
+        place = (turn.rank, turn.cost)
+        bucket = self._buckets.get(place)
+        if bucket is None:
+            return None
+        key = bucket.popleft()
+        self._size -= 1
+        if bucket:
+            self._queue(*place)
+        else:
+            del self._buckets[place]
+        if self._entries.get(key) != place:
+            return None
+        del self._entries[key]
+        return key
+
+    def _compact(self) -> None:
+        """Drop what is void. Buckets that are empty then lose their turn when it comes."""
+        for place, bucket in list(self._buckets.items()):
+            kept = deque(dict.fromkeys(key for key in bucket if self._entries.get(key) == place))
+            if kept:
+                self._buckets[place] = kept
+            else:
+                del self._buckets[place]
+        self._size = sum(map(len, self._buckets.values()))
 
     def _queue(self, rank: Rank, cost: Cost) -> None:
         self._turns += 1

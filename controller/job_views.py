@@ -9,7 +9,17 @@ from enum import Enum
 from typing import NamedTuple
 
 from controller.limits import CONFIGS, Cost, Kind, Place, Usage, places
-from controller.model import Ending, Finished, Job, JobKind, Partition, Reassignment, Replicas, TopicPartition
+from controller.model import (
+    Ending,
+    Finished,
+    Job,
+    JobKind,
+    Partition,
+    Pending,
+    Reassignment,
+    Replicas,
+    TopicPartition,
+)
 from controller.reassignments import plan_step
 from controller.state import State
 from planner.steps import UNLIMITED
@@ -73,18 +83,28 @@ class Part(NamedTuple):
 
 
 def parts(state: State, number: int) -> Iterator[Part | None]:
-    """The partitions of a job: those that move, those that will, those that have ended."""
+    """The partitions of a job: those that move, those that will, those that have ended.
+
+    Each is listed once, though it may go from one kind to the next meanwhile: they are looked for in that order.
+    """
+    listed: set[TopicPartition] = set()
+    for part in _parts(state, number):
+        key = None if part is None else TopicPartition(part.topic, part.partition)
+        if key is None or key in listed:
+            yield None
+        else:
+            listed.add(key)
+            yield part
+
+
+def _parts(state: State, number: int) -> Iterator[Part | None]:
     if number in state.open:
         for key in flying(state):
-            yield _ongoing_part(state, state.reassignments.get(key), number, moving=True)
-        for wanted in list(state.reassignments.values()):
-            yield _ongoing_part(state, wanted, number, moving=False)
+            yield _ongoing_part(state, state.reassignments.get(key), number)
         for pending in list(state.pending.values()):
-            now = state.partition(pending.topic, pending.partition)
-            if pending.job == number and now is not None:
-                earlier = state.reassignments.get(pending.key)
-                original = now.current if earlier is None else earlier.original
-                yield Part(*pending.key, PartState.PENDING, now.current, pending.target, original)
+            yield _pending_part(state, pending, number)
+        for wanted in list(state.reassignments.values()):
+            yield _ongoing_part(state, state.reassignments.get(wanted.key), number)
     for row in list(state.finished.get(number, {}).values()):
         yield _finished_part(state, row)
 
@@ -212,18 +232,27 @@ def _job_of(state: State, key: TopicPartition) -> int | None:
     return None if wanted is None else wanted.job
 
 
-def _ongoing_part(state: State, wanted: Reassignment | None, number: int, *, moving: bool) -> Part | None:
-    if wanted is None or wanted.job != number or wanted.key not in state.reassignments:
+def _ongoing_part(state: State, wanted: Reassignment | None, number: int) -> Part | None:
+    if wanted is None or wanted.job != number:
         return None
     partition = state.partition(wanted.topic, wanted.partition)
-    if partition is None or partition.moving is not moving:
+    if partition is None:
         return None
-    if moving:
+    if partition.moving:
         where, step, reason = PartState.MOVING, partition.next, ""
     else:
         where = PartState.WAITING if wanted.key in state.waiting else PartState.QUEUED
         step, reason = None, why_not(state, wanted, partition)
     return Part(*wanted.key, where, partition.current, wanted.target, wanted.original, step, reason)
+
+
+def _pending_part(state: State, pending: Pending, number: int) -> Part | None:
+    now = state.partition(pending.topic, pending.partition)
+    if pending.job != number or now is None or state.pending.get(pending.key) is not pending:
+        return None
+    earlier = state.reassignments.get(pending.key)
+    original = now.current if earlier is None else earlier.original
+    return Part(*pending.key, PartState.PENDING, now.current, pending.target, original)
 
 
 def _ending(state: State, row: Finished) -> PartState:

@@ -105,18 +105,21 @@ def prioritize(d: Decision, event: Prioritize) -> Iterator[None]:
 
 
 def prune(d: Decision, event: Prune) -> Iterator[None]:
-    """Forget old jobs and their finished partitions."""
+    """Forget old jobs and their finished partitions; not one that a roll-back, still known, took back."""
     state = d.state
-    ended = [job for job in state.jobs.values() if job.ended_ms and job.id != state.last_job]
+    undone = {job.undoes for job in state.jobs.values()}
+    ended = [j for j in state.jobs.values() if j.ended_ms and j.id != state.last_job and j.id not in undone]
     surplus = len(ended) - event.keep
     for place, job in enumerate(sorted(ended, key=lambda job: (job.ended_ms, job.id))):
         if place >= surplus and job.ended_ms >= event.ended_before_ms:
             continue
-        for seen, row in enumerate(list(state.finished.get(job.id, {}).values())):
+        for row in list(state.finished.get(job.id, {}).values()):
             d.delete(Finished, row.key)
-            if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
+            d.rows += 1
+            if d.rows % ROWS_PER_SLICE == 0:
                 yield
         d.delete(Job, job.id)
+        d.rows += 1
 
 
 def fire_again(d: Decision, key: TopicPartition) -> None:
@@ -130,7 +133,8 @@ def _take_back(d: Decision, job: Job, key: TopicPartition, row: Finished | None,
     """Order the partition back on behalf of the roll-back; why not, if it cannot be."""
     state = d.state
     partition = state.partition(*key)
-    if partition is None or (row is not None and row.ending is Ending.TOPIC_DELETED):
+    gone = partition is None or (row is not None and row.ending is Ending.TOPIC_DELETED)
+    if partition is None or gone or state.topics[key.topic].deleting:
         return "the topic was deleted"
     wanted = state.reassignments.get(key)
     if row is None:

@@ -62,7 +62,9 @@ def redirect(d: Decision, partition: Partition, wanted: Reassignment, order: Ord
     if order.target == wanted.target:
         return DONE
     current = wanted.current_of(partition)
-    following = _following(d.state, partition, current, order.target) or current
+    following = _following(d.state, partition, current, order.target)
+    if following is None or not _has_room(d.state, partition, following, order.target):
+        following = current
     return _turn(d, partition, wanted, order, following)
 
 
@@ -160,7 +162,8 @@ def withdraw(d: Decision, key: TopicPartition) -> None:
     state = d.state
     pending = state.pending.get(key)
     if pending is not None:
-        original = state.reassignments[key].original
+        wanted = state.reassignments.get(key)
+        original = state.partitions[key.topic][key.partition].replicas if wanted is None else wanted.original
         d.delete(Pending, key)
         d.put(Finished(pending.job, *key, original, original, Ending.ROLLED_BACK))
         close_job(d, pending.job)
@@ -172,11 +175,12 @@ def close_job(d: Decision, job: int) -> None:
     known = state.jobs.get(job)
     if known is not None and not known.ended_ms and job not in state.open:
         d.put(known._replace(ended_ms=d.now_ms, paused=False))
+        state.held.pop(job, None)
 
 
 def line_up(d: Decision, partition: Partition) -> None:
     """Have the partition's next step planned; `controller.window` does it, a bounded number in one decision."""
-    d.state.backlog.arrivals.append(partition.key)
+    d.state.backlog.arrive(partition.key)
 
 
 def plan_step(state: State, partition: Partition, wanted: Reassignment) -> Plan:
@@ -192,7 +196,8 @@ def plan_step(state: State, partition: Partition, wanted: Reassignment) -> Plan:
         waits_for = "the partition has no leader"
     elif following is None:
         missing = [r for r in target if r not in partition.replicas and r not in state.live]
-        waits_for = "offline: " + ", ".join(f"broker {r}" for r in missing)
+        floor = f"too few replicas are in sync (min.insync.replicas {state.min_isr(partition.topic)})"
+        waits_for = "offline: " + ", ".join(f"broker {r}" for r in missing) if missing else floor
     return Plan(following or partition.replicas, rank, cost, waits_for)
 
 
@@ -221,6 +226,10 @@ def _following(state: State, partition: Partition, current: Replicas, target: Re
         min_isr=state.min_isr(partition.topic),
         limit=state.backlog.usage.limits.step,
     )
+
+
+def _has_room(state: State, partition: Partition, following: Replicas, target: Replicas) -> bool:
+    return state.backlog.fits(partition.key, cost_of(partition, following, target))
 
 
 def _preferred(state: State, wanted: Reassignment) -> int:

@@ -238,7 +238,8 @@ class State(ConfigValues):
 
     def _delete_job(self, key: int) -> None:
         del self.jobs[key]
-        self.last_job = max(self.jobs, default=0)
+        if key == self.last_job:
+            self.last_job = max(self.jobs, default=0)
 
     def _delete_finished(self, key: tuple[int, TopicPartition]) -> None:
         job, partition = key

@@ -74,14 +74,13 @@ def _lease(d: Decision, resource: ResourceType, name: str, config: str, wanted: 
     lease = state.leases.get(key)
     now = state.config(resource, name, config)
     if lease is not None and now != lease.ours:
-        d.delete(Lease, key)
-        lease = None
+        lease = _yield_to(d, lease, now)
     if not wanted:
         if lease is not None:
             _give_back(d, lease)
         return lease is not None
     found = now if lease is None else lease.found
-    if config in RATES and found is not None:
+    if config in RATES and (found is not None or state.config(ResourceType.BROKER, CLUSTER_DEFAULT, config)):
         return False
     ours = _union(found, wanted) if config not in RATES else wanted
     if lease is not None and lease.ours == ours:
@@ -89,6 +88,18 @@ def _lease(d: Decision, resource: ResourceType, name: str, config: str, wanted: 
     d.put(Lease(resource, name, config, ours, found))
     d.put(Config(resource, name, config, ours))
     return True
+
+
+def _yield_to(d: Decision, lease: Lease, now: str | None) -> Lease | None:
+    """Someone changed what we set. A rate is theirs then; of a list, what we had added is still ours to take off."""
+    if lease.config in RATES or now is None:
+        d.delete(Lease, lease.key)
+        return None
+    added = set(_items(lease.ours)) - set(_items(lease.found))
+    theirs = ",".join(each for each in _items(now) if each not in added)
+    changed = lease._replace(ours=now, found=theirs or None)
+    d.put(changed)
+    return changed
 
 
 def _give_back(d: Decision, lease: Lease) -> None:
@@ -105,5 +116,9 @@ def _union(found: str | None, ours: str) -> str:
         return ours
     if found == "*":
         return found
-    there = [each for each in found.split(",") if each]
-    return ",".join(there + [each for each in ours.split(",") if each not in there])
+    there = _items(found)
+    return ",".join(there + [each for each in _items(ours) if each not in there])
+
+
+def _items(value: str | None) -> list[str]:
+    return [each for each in (value or "").split(",") if each]

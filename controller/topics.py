@@ -22,8 +22,9 @@ from controller.events import (
     NewPartitions,
     NewTopic,
 )
-from controller.model import Config, Partition, Replicas, ResourceType, Topic
+from controller.model import Config, Ending, Partition, Replicas, ResourceType, Topic
 from controller.placement import place
+from controller.reassignments import end
 from controller.state import State
 from controller.validation import check_replicas
 
@@ -77,10 +78,22 @@ def delete_topics(d: Decision, event: DeleteTopics) -> Iterator[None]:
         answers.append((name, DONE))
         if name in d.state.moving:
             d.put(topic._replace(deleting=True))
+            for _ in _end_what_waits(d, name):
+                yield
         else:
             for _ in _delete(d, name):
                 yield
     d.reply = answers
+
+
+def _end_what_waits(d: Decision, name: str) -> Iterator[None]:
+    """A step in flight holds the deletion back; what has not begun does not."""
+    for seen, partition in enumerate(d.state.partitions[name]):
+        wanted = d.state.reassignments.get(partition.key)
+        if wanted is not None and not partition.moving:
+            end(d, wanted, Ending.TOPIC_DELETED)
+        if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
+            yield
 
 
 def delete_doomed(d: Decision) -> Iterator[None]:

@@ -23,11 +23,11 @@ def fill(d: Decision) -> None:
     backlog = state.backlog
     budget = max(0, STEPS_PER_DECISION - d.rows)
     if not state.paused:
-        for _ in range(min(budget, len(backlog.arrivals))):
-            _take(d, backlog.arrivals.popleft(), Trigger.PLAN)
-        for key, _ in islice(backlog.candidates(), budget):
-            if key is not None:
-                _take(d, key, Trigger.TURN)
+        for key in backlog.arrivals(budget):
+            _take(d, key, Trigger.PLAN)
+        for candidate, _ in islice(backlog.candidates(), budget):
+            if candidate is not None:
+                _take(d, candidate, Trigger.TURN)
     more = not state.paused and not backlog.idle
     if (more or state.doomed) and not state.woken:
         state.woken = True

@@ -1,6 +1,7 @@
 """What the controller did, in log lines for people: one a request or event that matters, none a partition.
 
-A `Journal` looks at each decision once it is durable. Rows are counted, never formatted.
+A `Journal` looks at each decision once it is durable. Rows are counted, never formatted, and
+counted in a way that 100,000 of them do not hold up others.
 """
 
 import asyncio
@@ -29,6 +30,8 @@ NAMED = 5
 SAMPLE = 1_000
 """Waiting partitions whose reasons are counted for one line."""
 
+_ending, _target = attrgetter("ending"), attrgetter("replicas")
+
 _ORDERS = {JobKind.PLAN: "accepted", JobKind.ROLLBACK: "accepted", JobKind.QUEUE: "queued"}
 
 
@@ -44,21 +47,27 @@ class Journal:
         writer = _WRITERS.get(type(event))
         if writer is not None:
             writer(self._state, event, decision)
-        for job in (each for each in decision.changes if isinstance(each, Job)):
-            self._job(job)
+        jobs = {each.id: each for each in decision.changes if type(each) is Job}
+        for job in jobs.values():
+            if job.id > self._last_job:
+                self._last_job = job.id
+                _accepted(job)
+        for job in jobs.values():
+            if job.ended_ms:
+                self._ended(job)
 
-    def _job(self, job: Job) -> None:
-        if job.id > self._last_job:
-            self._last_job = job.id
-            client = f" {job.client_id}" if job.client_id else ""
-            undone = f", takes back job {job.undoes}" if job.undoes else ""
-            size, verb = _count(job.total, "partition"), _ORDERS[job.kind]
-            log.info("job %d %s: %s, from %s%s%s", job.id, verb, size, job.principal, client, undone)
-        if job.ended_ms:
-            rows = self._state.finished.get(job.id, {}).values()
-            endings: Counter[Ending] = Counter(map(attrgetter("ending"), rows))
-            parts = ", ".join(f"{n} {PartState[ending.name].value}" for ending, n in sorted(endings.items()))
-            log.info("job %d ended after %s: %s", job.id, _seconds(job), parts or "nothing left to do")
+    def _ended(self, job: Job) -> None:
+        endings = list(map(_ending, self._state.finished.get(job.id, {}).values()))
+        counted = ((endings.count(each), PartState[each.name].value) for each in Ending)
+        parts = ", ".join(f"{number} {how}" for number, how in counted if number)
+        log.info("job %d ended after %s: %s", job.id, _seconds(job), parts)
+
+
+def _accepted(job: Job) -> None:
+    client = f" {job.client_id}" if job.client_id else ""
+    undone = f", takes back job {job.undoes}" if job.undoes else ""
+    size, verb = _count(job.total, "partition"), _ORDERS[job.kind]
+    log.info("job %d %s: %s, from %s%s%s", job.id, verb, size, job.principal, client, undone)
 
 
 async def report_for_ever(state: State, period_seconds: float = PROGRESS_SECONDS) -> None:
@@ -136,10 +145,10 @@ def _altered(_: State, event: events.AlterReassignments, d: Decision) -> None:
     requested = [None] * len(d.reply.topics) if event.topics is None else [each.rows for each in event.topics]
     for rows, answer in zip(requested, d.reply.topics, strict=True):
         if rows is None:
-            cancelled += sum(outcome.ok for _, outcome in answer.rows)
-        elif any(row.replicas is None for row in rows):
+            cancelled += sum(not outcome.error for _, outcome in answer.rows)
+        elif None in map(_target, rows):
             pairs = zip(rows, answer.rows, strict=True)
-            cancelled += sum(row.replicas is None and outcome.ok for row, (_, outcome) in pairs)
+            cancelled += sum(row.replicas is None and not outcome.error for row, (_, outcome) in pairs)
     if cancelled:
         client = f" {event.client_id}" if event.client_id else ""
         log.info("%s cancelled, from %s%s", _count(cancelled, "partition"), event.principal, client)

@@ -43,9 +43,9 @@ log.format=json
 DYNAMIC = """
 ## Dynamic settings
 
-These change while the server runs, over Kafka's protocol; they are kept with the records and survive a restart. Those that begin
-with `reassignment.` are cluster-wide: Kafka's own tool sets them as the defaults of all brokers, and `reassignd limits` sets all but
-`reassignment.cancel.mode` and `reassignment.step.timeout.ms` under shorter names.
+These change while the server runs, over Kafka's protocol; they are kept with the records and survive a restart. Those of the first table
+are cluster-wide: Kafka's own tool sets them as the defaults of all brokers (on one broker they are refused), and `reassignd limits`
+sets the limits and the throttle under shorter names.
 
 ```sh
 kafka-configs.sh --bootstrap-server 127.0.0.1:9092 --entity-type brokers --entity-default \\
@@ -182,7 +182,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _settings() -> Iterator[str]:
     head = ("Key", "Default", "Valid", "What it is")
     yield _table(head, ((f"`{k.name}`", f"`{k.default}`", k.kind.valid, k.doc) for k in KEYS.values()))
-    ours = [key for key in BROKER_KEYS.values() if key.name.startswith("reassignment.")]
+    ours = [key for key in BROKER_KEYS.values() if key.cluster_wide]
     others = [key for key in BROKER_KEYS.values() if key not in ours]
     yield DYNAMIC + _table(head, map(_dynamic_row, ours))
     yield BROKER_SETTINGS + _table(head, map(_dynamic_row, others))

@@ -1,4 +1,4 @@
-from controller.backlog import Backlog, Rank
+from controller.backlog import SLACK, Backlog, Rank
 from controller.limits import Cost, Kind, Place
 from controller.model import TopicPartition
 from planner.limits import Limits
@@ -108,3 +108,44 @@ def test_a_step_is_charged_once() -> None:
     backlog.charge(TopicPartition("a", 0), INTO_4)
     backlog.charge(TopicPartition("a", 0), INTO_5)
     assert backlog.usage.brokers() == {2, 5}
+
+
+def test_a_step_that_waits_elsewhere_now_is_not_offered_twice() -> None:
+    backlog = waiting(("a-0", INTO_4))
+    backlog.add(key("a-0"), Rank(-1, True, True), INTO_4)
+    assert started(backlog) == ["a-0"]
+
+
+def test_void_places_are_cleared_away() -> None:
+    backlog = waiting()
+    for change in range(50):
+        for number in range(100):
+            backlog.add(TopicPartition("a", number), Rank(change, True, True), INTO_4)
+    assert len(backlog) <= 2 * 100 + SLACK
+    assert len(started(backlog)) == 100
+
+
+def test_a_partition_arrives_once() -> None:
+    backlog = waiting()
+    for _ in range(3):
+        backlog.arrive(key("a-0"))
+    assert [str(name) for name in backlog.arrivals(10)] == ["a-0"]
+    assert list(backlog.arrivals(10)) == []
+
+
+def test_what_was_parked_goes_before_a_later_step_of_lower_rank() -> None:
+    backlog = waiting(("first-0", INTO_4), limits=Limits(partitions=1))
+    backlog.add(key("urgent-0"), Rank(-1, True, False), INTO_5)
+    started(backlog)
+    backlog.add(key("urgent-1"), Rank(-1, True, False), INTO_5)
+    assert started(backlog) == []
+    backlog.add(key("late-0"), NORMAL, Cost((6,), 3, False))
+    backlog.release(key("urgent-0"))
+    assert started(backlog) == ["urgent-1"]
+
+
+def test_a_step_may_change_within_the_places_it_has() -> None:
+    backlog = waiting(("a-0", INTO_4), limits=Limits(partitions=1, per_broker=1))
+    started(backlog)
+    assert backlog.fits(key("a-0"), INTO_5)
+    assert not backlog.fits(key("b-0"), INTO_5)

@@ -13,6 +13,8 @@ TOPIC, BROKER = ResourceType.TOPIC, ResourceType.BROKER
 SET, DELETE, APPEND, SUBTRACT = ConfigOp
 MIN_ISR = "min.insync.replicas"
 POLICY = "cleanup.policy"
+PARTITIONS = "reassignment.max.concurrent.partition.movements"
+PER_PARTITION_ALIAS = "reassignment.parallel.replica.count"
 
 
 @pytest.fixture
@@ -179,6 +181,27 @@ def test_a_broker_has_its_own_values(world: World) -> None:
     assert alter(world, ConfigChange(rate, SET, "1000"), resource=BROKER, name="2") is DONE
     assert value(world, rate, "2", BROKER)[1:3] == ("1000", ConfigSource.DYNAMIC_BROKER)
     assert value(world, rate, "1", BROKER).source is ConfigSource.DEFAULT
+
+
+def test_a_cluster_wide_key_is_refused_on_one_broker(world: World) -> None:
+    for change in (ConfigChange(PARTITIONS, SET, "2"), ConfigChange(PER_PARTITION_ALIAS, SET, "2")):
+        error, message = alter(world, change, resource=BROKER, name="1")
+        assert error is Error.INVALID_CONFIG
+        assert message is not None
+        assert message.endswith(" is cluster-wide and cannot be set on broker 1: use --entity-default.")
+    assert world.changes == []
+    assert alter(world, ConfigChange(PARTITIONS, SET, "2"), resource=BROKER, name="") is DONE
+
+
+def test_a_cluster_wide_key_is_never_shown_as_a_broker_s_own(world: World) -> None:
+    world.put(Config(BROKER, "1", PARTITIONS, "7"), Config(BROKER, "", PARTITIONS, "2"))
+    assert value(world, PARTITIONS, "1", BROKER)[1:3] == ("2", ConfigSource.DYNAMIC_DEFAULT_BROKER)
+
+
+def test_a_cluster_wide_key_that_was_set_on_a_broker_can_be_taken_off(world: World) -> None:
+    world.put(Config(BROKER, "1", PARTITIONS, "7"))
+    assert alter(world, ConfigChange(PARTITIONS, DELETE, None), resource=BROKER, name="1") is DONE
+    assert world.state.configs == {}
 
 
 def test_a_lower_min_isr_lets_a_held_up_step_finish(world: World) -> None:

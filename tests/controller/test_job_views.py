@@ -60,6 +60,16 @@ def test_partitions_that_move_come_first_and_those_that_have_ended_last() -> Non
     assert list(states(made, 1).items()) == [("foo-1", "moving"), ("foo-2", "queued"), ("foo-0", "done")]
 
 
+def test_a_partition_whose_turn_comes_while_they_are_listed_is_listed_once() -> None:
+    made = move(world(partitions=1))
+    listing = parts(made.state, 1)
+    listed = [next(listing)]
+    made.catch_up()
+    listed += listing
+    names = [f"{part.topic}-{part.partition}" for part in listed if part is not None]
+    assert sorted(names) == ["foo-0", "foo-1", "foo-2"]
+
+
 def test_a_moving_partition_shows_its_step() -> None:
     [part] = rows(move(world(per_partition=1), "foo-0"), 1)
     assert (part.state, part.replicas, part.target) == (PartState.MOVING, (1, 2, 3), (4, 5, 6))

@@ -1,4 +1,5 @@
 from controller.errors import Error
+from controller.events import DeleteTopics
 from controller.job_events import Pause, Prioritize, Prune, RollBackJob
 from controller.model import Ending, JobKind
 from tests.builders import World, key, partition
@@ -172,3 +173,38 @@ def test_jobs_are_forgotten_by_number_but_the_newest_stays() -> None:
     world.do(Prune(ended_before_ms=0, keep=0))
     assert list(world.state.jobs) == [3]
     assert world.restarted().state.last_job == 3
+
+
+def test_a_lower_priority_lets_the_others_go_first() -> None:
+    world = three(partitions=1).having(partition("bar-0", [1, 2, 3]))
+    world.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1", "foo-2")})
+    world.alter({"bar-0": [4, 5, 6]})
+    world.do(Prioritize(1, -5))
+    world.catch_up()
+    assert world.moving() == ["bar-0"]
+
+
+def test_an_override_keeps_the_limits() -> None:
+    world = World().having(partition("foo-0", [1, 2]), partition("foo-1", [2, 1])).limited(per_broker=1)
+    world.alter({"foo-0": [1, 4], "foo-1": [2, 5]})
+    world.alter({"foo-1": [2, 4]})
+    assert (world.moving(), world.replicas("foo-1")) == (["foo-0"], (2, 1))
+    assert world.settle().replicas("foo-1") == (2, 4)
+
+
+def test_a_job_is_kept_while_a_roll_back_of_it_is() -> None:
+    world = three()
+    world.alter({"foo-0": [3, 2, 1]})
+    roll_back(world, 1)
+    world.alter({"foo-1": [3, 2, 1]})
+    world.do(Prune(ended_before_ms=10**9, keep=0))
+    assert list(world.state.jobs) == [1, 3]
+
+
+def test_partitions_of_a_topic_that_is_being_deleted_are_not_taken_back() -> None:
+    world = three()
+    world.alter({"foo-0": [3, 2, 1], "foo-1": [4, 5, 6]})
+    world.do(DeleteTopics(["foo"]))
+    assert roll_back(world, 1) == (0, {"foo-0": "the topic was deleted", "foo-1": "the topic was deleted"})
+    world.settle()
+    assert world.state.topics == {}

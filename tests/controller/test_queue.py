@@ -127,3 +127,27 @@ def test_a_queued_plan_has_the_priority_and_throttle_it_asks_for() -> None:
     reply = world.do(Queue(rows, priority=3, throttle=1_000)).reply
     job = world.state.jobs[reply.job]
     assert (job.priority, job.throttle) == (3, 1_000)
+
+
+def test_an_appended_entry_takes_the_place_of_an_earlier_one() -> None:
+    world = two(per_partition=1)
+    world.alter({"foo-0": [4, 5, 6]})
+    for _ in range(2):
+        world.catch_up()
+    queue(world, {"foo-0": [6, 2, 3]})
+    queue(world, {"foo-0": [5, 2, 3]}, append=True)
+    assert world.state.jobs[2].ended_ms
+    assert world.settle().replicas("foo-0") == (5, 2, 3)
+
+
+def test_a_cancel_that_is_refused_leaves_what_is_queued() -> None:
+    world = two(per_partition=1)
+    world.alter({"foo-0": [4, 5, 6]})
+    for _ in range(2):
+        world.catch_up()
+    queue(world, {"foo-0": [6, 2, 3]})
+    moving = world["foo-0"]
+    world.put(moving._replace(isr=moving.adding[:1], leader=moving.adding[0]))
+    world.put(world.state.reassignments[moving.key]._replace(original=(1, 2)))
+    assert not world.alter({"foo-0": None})["foo-0"].ok
+    assert queued(world) == ["foo-0"]

@@ -123,3 +123,17 @@ def test_a_deleted_topic_takes_its_leases_along() -> None:
     world.settle()
     assert world.state.leases == {}
     assert world.state.topics == {}
+
+
+def test_entries_that_someone_adds_meanwhile_stay_and_ours_go() -> None:
+    world = throttled()
+    world.alter({"foo-0": [1, 3]})
+    set_by_hand(world, ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS, "0:3,7:1")
+    assert lists(world.settle())[1] == "7:1"
+
+
+def test_a_cluster_wide_rate_is_left_alone() -> None:
+    world = throttled()
+    world.default(RATES[1], "10")
+    world.alter({"foo-0": [1, 3]})
+    assert rates(world) == {}

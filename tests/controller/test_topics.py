@@ -207,13 +207,13 @@ def test_a_cancel_lets_a_held_back_deletion_go_on() -> None:
     assert "foo" not in world.state.topics
 
 
-def test_a_roll_back_holds_a_deletion_back_once_more() -> None:
+def test_a_roll_back_takes_nothing_back_of_a_topic_that_is_being_deleted() -> None:
     world = World().having(partition("foo-0", (1,)), partition("foo-1", (1,)))
     world.alter({"foo-0": (3,), "foo-1": (3,)})
     world.isr("foo-0", (1, 3))
     delete(world)
     world.do(RollBackJob(1))
-    assert (list(world.state.topics), world.moving()) == (["foo"], ["foo-0"])
+    assert (list(world.state.topics), world.moving()) == (["foo"], ["foo-1"])
     world.settle()
     assert (world.state.topics, world.state.reassignments) == ({}, {})
 
@@ -265,3 +265,10 @@ def test_a_large_topic_is_made_grown_and_dropped_in_slices() -> None:
 )
 def test_topic_names_are_kafkas(name: str, legal: bool) -> None:
     assert is_legal(name) is legal
+
+
+def test_what_waits_for_a_broker_does_not_hold_a_deletion_back() -> None:
+    world = World(live=range(1, 6)).having(partition("foo-0", (1, 2)))
+    world.alter({"foo-0": (1, 6)})
+    world.do(DeleteTopics(["foo"]))
+    assert (world.state.topics, world.state.reassignments) == ({}, {})

@@ -73,8 +73,8 @@ def test_what_was_taken_back_before_its_turn_never_begins() -> None:
 
 def test_stale_turns_count_against_the_share_so_that_a_decision_stays_short() -> None:
     world = World().having(partition("foo-0", (1, 2)))
-    for _ in range(10):
-        world.state.backlog.add(world["foo-0"].key, Rank(0, True, True), Cost((), 1, False))
+    for number in range(10):
+        world.state.backlog.add(world["foo-0"].key, Rank(number, True, True), Cost((), 1, False))
     d = Decision(world.state)
     d.rows = STEPS_PER_DECISION - 4
     fill(d)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from reassignd.config import KEYS, Assignment, Settings, parse_override, read_file, resolve
+from reassignd.config import KEYS, Assignment, Settings, in_words, parse_override, read_file, resolve
 from reassignd.errors import ConfigError
 
 
@@ -36,6 +36,15 @@ def test_an_unknown_key_is_refused_with_the_nearest_known_one() -> None:
     assert refusal(("embeded.broker", "3")) == (
         "here: unknown key 'embeded.broker'; the nearest known one is 'embedded.brokers'"
     )
+
+
+def test_an_unknown_key_unlike_any_other_is_referred_to_the_documentation() -> None:
+    assert refusal(("foo", "bar")) == "here: unknown key 'foo'; see docs/configuration.md"
+
+
+def test_a_key_is_named_with_its_flag_where_it_has_one() -> None:
+    assert in_words("http.listener") == "`http.listener` (--http HOST:PORT)"
+    assert in_words("log.level") == "`log.level`"
 
 
 @pytest.mark.parametrize("value", ["0", "1001", "six", "", "1.5"])

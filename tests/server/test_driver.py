@@ -28,6 +28,11 @@ async def test_an_event_is_decided_carried_out_and_answered(rig: Rig) -> None:
     assert list(rig.store.load()) == [ControllerEpoch(7)]
 
 
+async def test_the_queue_of_an_idle_driver_is_empty(rig: Rig) -> None:
+    await rig.submit(7)
+    assert rig.stats.queue_length == 0
+
+
 async def test_nothing_is_carried_out_or_answered_before_it_is_durable(rig: Rig) -> None:
     rig.store.hold()
     reply = rig.submit(7)

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from server.http import Health, HttpServer, distinguished_name, operations
+from server.http import Health, HttpServer, distinguished_name, index, operations
 
 
 def listening_socket() -> socket.socket:
@@ -59,6 +59,12 @@ async def test_metrics_are_made_when_asked_for() -> None:
         assert await get(port, "/metrics") == (200, "")
         health.metrics = lambda: b"some_metric 1\n"
         assert await get(port, "/metrics") == (200, "some_metric 1\n")
+
+
+async def test_the_root_lists_the_paths() -> None:
+    found = [*routes(), Route("/v1/jobs/{job}", index), Route("/v1/{rest:path}", index)]
+    async with serving([index(found), *found]) as port:
+        assert await get(port, "/") == (200, "/healthz\n/readyz\n/metrics\n/v1/jobs/{job}\n")
 
 
 async def test_an_unknown_path_is_not_found() -> None:

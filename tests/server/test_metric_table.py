@@ -2,6 +2,7 @@ import pytest
 
 from server.metric_table import Traffic
 from server.stats import Counters
+from tests.builders import World, partition
 from tests.server.scraping import cluster, quick, scrape, value
 
 
@@ -28,6 +29,15 @@ def test_the_cluster_is_shown_in_kafka_s_gauges(name: str, expected: float) -> N
 def test_the_controller_is_active_while_it_serves(active: bool) -> None:
     name = "kafka_controller_kafkacontroller_activecontrollercount"
     assert value(scrape(active=active), name) == active
+
+
+def test_partitions_that_move_wait_and_queue_are_told_apart() -> None:
+    world = World().having(*(partition(f"foo-{n}", (1, 2)) for n in range(3)))
+    world.limited(partitions=1).stop(6)
+    world.alter({"foo-0": (3, 4), "foo-1": (3, 4), "foo-2": (6, 1)})
+    samples = scrape(world.state)
+    for phase in ("moving", "queued", "waiting"):
+        assert value(samples, f"reassignd_{phase}_partitions") == 1, phase
 
 
 def test_requests_and_errors_are_named_as_kafka_names_them() -> None:

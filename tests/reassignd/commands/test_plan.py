@@ -1,4 +1,5 @@
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -104,3 +105,11 @@ def test_what_is_wrong_is_one_line(
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
+
+
+def test_what_plan_needs_and_the_server_does_not_is_named_in_one_line(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert main(arguments) == 1
+    assert capsys.readouterr().err == ("reassignd: plan needs pyarrow: .venv/bin/pip install -e '.[spark]'\n")
