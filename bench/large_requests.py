@@ -101,12 +101,21 @@ def measure(partitions: int, data_dir: Path) -> None:
             ("list all, unchanged", listing, "≤ 50 ms for 100,000"),
         )
         for name, frame, wanted in steps:
+            if name == "list all, unchanged":
+                wait_until_unchanged(connection, listing)
             show(name, partitions, bystander, connection, frame, wanted)
         print(f"| bytes of memory per reassignment | {partitions:,} | ", end="")
         print(f"{(resident_bytes(server.pid) - idle) / partitions:.0f} | | ≤ 1 KB |", flush=True)
         show("cancel", partitions, bystander, connection, alter(topics, None), "")
     finally:
         server.kill()
+
+
+def wait_until_unchanged(connection: RawConnection, listing: bytes) -> None:
+    """Returns when two listings in a row are the same: all steps that may start have started."""
+    before, now = b"", connection.timed(listing)[1]
+    while now[8:] != before[8:]:
+        before, now = now, connection.timed(listing)[1]
 
 
 def show(

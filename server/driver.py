@@ -32,6 +32,9 @@ CAPACITY = 1000
 EFFECTS_PER_SLICE = 1000
 """Effects handed to the backend in a row before others are served."""
 
+ROUNDS_BEFORE_BACKGROUND = 6
+"""Rounds of the event loop before steps are started in the background: an answer that is ready takes some to leave."""
+
 SLICE_SECONDS = 0.002
 """How long the driver decides small events in a row before others are served."""
 
@@ -132,6 +135,9 @@ class Driver:
         yielded = perf_counter()
         while (submission := await self._submitted.get()) is not None:
             self._stats.queue(self._submitted.qsize())
+            if isinstance(submission.event, Continue):
+                for _ in range(ROUNDS_BEFORE_BACKGROUND):
+                    await asyncio.sleep(0)
             decision = Decision(self._state, self._now_ms())
             began = perf_counter()
             await self._run_slices(decision, submission)
