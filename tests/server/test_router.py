@@ -27,7 +27,7 @@ from protocol.messages.metadata_response import (
 )
 from server.authorizer import ANONYMOUS, Authorizer, Operation
 from server.cache import Encoded
-from server.context import Context
+from server.context import LARGE_ROWS, Context
 from server.driver import DriverStoppedError
 from server.registry import ROUTES, Route
 from server.router import Caller, Router, is_large
@@ -105,13 +105,13 @@ async def test_an_encoded_body_may_come_later() -> None:
 
 
 async def test_an_answer_that_comes_later_is_encoded_off_the_loop_when_it_is_large() -> None:
-    topics = [ReplicaElectionResult("foo", [PartitionResult(index) for index in range(2000)])]
+    topics = [ReplicaElectionResult("foo", [PartitionResult(index) for index in range(LARGE_ROWS + 1)])]
 
     async def handle(*_: Any) -> ElectLeadersResponse:
         return ElectLeadersResponse(replica_election_results=topics)
 
     response = await Rig(route(handle)).answer(elections(), 2)
-    assert len(response.replica_election_results[0].partition_result) == 2000
+    assert len(response.replica_election_results[0].partition_result) == LARGE_ROWS + 1
 
 
 @pytest.mark.parametrize("key", [0, 1, 36, 999, -1])
@@ -165,10 +165,10 @@ async def test_a_large_body_that_is_cut_short_has_no_answer_either() -> None:
 
 async def test_a_large_answer_is_encoded_off_the_loop() -> None:
     rig = Rig()
-    request = FindCoordinatorRequest(coordinator_keys=["group"] * 2000)
+    request = FindCoordinatorRequest(coordinator_keys=["group"] * (LARGE_ROWS + 1))
     answer = rig.router.answer(rig.frame(request, 4), CALLER)
     assert inspect.isawaitable(answer)
-    assert len(rig.client.read(await answer)[0].coordinators) == 2000
+    assert len(rig.client.read(await answer)[0].coordinators) == LARGE_ROWS + 1
 
 
 async def test_a_denied_operation_never_reaches_the_handler() -> None:
@@ -244,11 +244,12 @@ async def test_requests_and_errors_are_counted() -> None:
         (FindCoordinatorResponse(), False),
         (DeleteTopicsRequest(topic_names=["foo"] * 500), False),
         (FindCoordinatorResponse(coordinators=[Coordinator()] * 500), False),
-        (FindCoordinatorResponse(coordinators=[Coordinator()] * 501), True),
+        (FindCoordinatorResponse(coordinators=[Coordinator()] * (LARGE_ROWS + 1)), True),
         (MetadataResponse(topics=[MetadataResponseTopic()] * 3), False),
         (
             MetadataResponse(
-                topics=[MetadataResponseTopic(partitions=[MetadataResponsePartition()] * 200)] * 3
+                topics=[MetadataResponseTopic(partitions=[MetadataResponsePartition()] * (LARGE_ROWS // 2))]
+                * 3
             ),
             True,
         ),

@@ -10,7 +10,7 @@ from protocol.messages.list_partition_reassignments_request import (
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from protocol.wire import codec
 from server.cache import Encoded
-from server.context import Context
+from server.context import LARGE_ROWS, Context
 from server.handlers.list_partition_reassignments import handle, refuse
 from tests.builders import World, partition
 from tests.protocol.oracle import peer_class
@@ -97,18 +97,18 @@ async def test_the_answer_is_kept_until_something_changes() -> None:
 
 async def test_a_long_list_is_made_once_for_all_who_ask_for_it() -> None:
     many = World().having(
-        *[partition(f"foo-{index}", [3, 1], adding=(3,), removing=(1,)) for index in range(2000)]
+        *[partition(f"foo-{index}", [3, 1], adding=(3,), removing=(1,)) for index in range(LARGE_ROWS + 1)]
     )
     asked = context(0, many.state)
     first, second = handle(everything(), asked), handle(everything(), asked)
     assert not isinstance(first, tuple)
     assert not isinstance(second, tuple)
     assert await first is await second
-    assert len(rows(await ask(everything(), asked))["foo"]) == 2000
+    assert len(rows(await ask(everything(), asked))["foo"]) == LARGE_ROWS + 1
 
 
 async def test_many_named_partitions_are_listed_in_the_same_way() -> None:
-    request = only(foo=tuple(range(2000)))
+    request = only(foo=tuple(range(LARGE_ROWS + 1)))
     assert rows(await ask(request, context(0, world().state))) == {"foo": [(1, (3, 2, 1), (3,), (1,))]}
 
 
