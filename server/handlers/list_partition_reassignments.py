@@ -8,7 +8,7 @@ Errors: CLUSTER_AUTHORIZATION_FAILED at top level; the requested rows are echoed
 from collections.abc import Awaitable, Mapping
 
 from controller.state import State
-from controller.views import ongoing
+from controller.views import listed
 from protocol.apis import ApiKey
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_response import (
@@ -70,13 +70,17 @@ def handle(
 def _response(state: State, asked: Asked) -> ListPartitionReassignmentsResponse:
     topics: dict[str, list[OngoingPartitionReassignment]] = {}
     batch: dict[str, list[CurrentBatchPartition]] = {}
-    for topic, partition, replicas, adding, removing, step, current in ongoing(state, asked):
-        listed = OngoingPartitionReassignment(partition, replicas, adding, removing)
-        topics.setdefault(topic, []).append(listed)
+    rows: list[OngoingPartitionReassignment] = []
+    steps: list[CurrentBatchPartition] = []
+    at = None
+    for topic, number, (replicas, adding, removing, step, current) in listed(state, asked):
+        if topic != at:
+            at, rows, steps = topic, topics.setdefault(topic, []), batch.setdefault(topic, [])
+        rows.append(OngoingPartitionReassignment(number, replicas, adding, removing))
         if step is not None:
-            batch.setdefault(topic, []).append(CurrentBatchPartition(partition, current, step))
+            steps.append(CurrentBatchPartition(number, current, step))
     return ListPartitionReassignmentsResponse(
         error_message=None,
         topics=[OngoingTopicReassignment(*each) for each in topics.items()],
-        current_batch=[CurrentBatchTopic(*each) for each in batch.items()] or None,
+        current_batch=[CurrentBatchTopic(*each) for each in batch.items() if each[1]] or None,
     )
