@@ -6,9 +6,9 @@ import sqlite3
 from pathlib import Path
 from typing import IO
 
-from backends.tables import SCHEMA
+from backends.tables import SCHEMA, UPGRADES
 
-FORMAT = 1
+FORMAT = 2
 """Grows when an older reassignd could not read what a newer one wrote."""
 DATABASE = "records.db"
 LOCK = "lock"
@@ -116,3 +116,7 @@ def _prepare(database: sqlite3.Connection, directory: Path) -> None:
             f"records in {directory} were written by a newer reassignd (format {row[0]}, this one reads {FORMAT}); "
             "start that version or choose another directory"
         )
+    for older in range(row[0], FORMAT):
+        database.executescript("BEGIN; " + UPGRADES[older])
+        database.execute("UPDATE meta SET value = ? WHERE name = 'format'", (older + 1,))
+        database.execute("COMMIT")

@@ -23,10 +23,21 @@ from controller.model import (
     Record,
     Replicas,
     ResourceType,
+    Submission,
     Topic,
 )
+from controller.submission import Stage
 
-SCHEMA = """
+_SUBMISSIONS = """
+CREATE TABLE submissions (
+    topic TEXT NOT NULL, partition INTEGER NOT NULL, base TEXT NOT NULL, following TEXT NOT NULL,
+    stage TEXT NOT NULL, PRIMARY KEY (topic, partition)
+) WITHOUT ROWID;
+"""
+
+SCHEMA = (
+    _SUBMISSIONS
+    + """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE controller (id INTEGER PRIMARY KEY CHECK (id = 0), epoch INTEGER NOT NULL);
 CREATE TABLE brokers (
@@ -40,7 +51,8 @@ CREATE TABLE partitions (
 ) WITHOUT ROWID;
 CREATE TABLE reassignments (
     sequence INTEGER PRIMARY KEY, topic TEXT NOT NULL, partition INTEGER NOT NULL,
-    original TEXT NOT NULL, target TEXT NOT NULL, job INTEGER NOT NULL, UNIQUE (topic, partition)
+    original TEXT NOT NULL, target TEXT NOT NULL, job INTEGER NOT NULL, blocked TEXT NOT NULL,
+    UNIQUE (topic, partition)
 );
 CREATE TABLE jobs (
     id INTEGER PRIMARY KEY, kind TEXT NOT NULL, created_ms INTEGER NOT NULL, principal TEXT NOT NULL,
@@ -66,6 +78,12 @@ CREATE TABLE configs (
     PRIMARY KEY (resource, name, config)
 ) WITHOUT ROWID;
 """
+)
+
+UPGRADES = {
+    1: "ALTER TABLE reassignments ADD COLUMN blocked TEXT NOT NULL DEFAULT '';" + _SUBMISSIONS,
+}
+"""What makes tables of an older format into those of the next one."""
 
 
 @functools.lru_cache(maxsize=65_536)
@@ -110,12 +128,12 @@ def _partition(row: Row) -> Partition:
 
 
 def _reassignment_row(r: Reassignment) -> Row:
-    return (r.topic, r.partition, _text(r.original), _text(r.target), r.job)
+    return (r.topic, r.partition, _text(r.original), _text(r.target), r.job, r.blocked)
 
 
 def _reassignment(row: Row) -> Reassignment:
-    topic, partition, original, target, job = row
-    return Reassignment(_same(topic), partition, _replicas(original), _replicas(target), job)
+    topic, partition, original, target, job, blocked = row
+    return Reassignment(_same(topic), partition, _replicas(original), _replicas(target), job, blocked)
 
 
 def _job_row(job: Job) -> Row:
@@ -146,6 +164,15 @@ def _pending_row(p: Pending) -> Row:
 def _pending(row: Row) -> Pending:
     topic, partition, target, job = row
     return Pending(_same(topic), partition, _replicas(target), job)
+
+
+def _submission_row(s: Submission) -> Row:
+    return (s.topic, s.partition, _text(s.base), _text(s.following), s.stage.name.lower())
+
+
+def _submission(row: Row) -> Submission:
+    topic, partition, base, following, stage = row
+    return Submission(_same(topic), partition, _replicas(base), _replicas(following), Stage[stage.upper()])
 
 
 def _lease_row(lease: Lease) -> Row:
@@ -192,7 +219,7 @@ TABLES: dict[type[Record], Table] = {
     ),
     Reassignment: Table(
         "reassignments",
-        "topic partition original target job",
+        "topic partition original target job blocked",
         2,
         "sequence",
         _reassignment_row,
@@ -228,6 +255,14 @@ TABLES: dict[type[Record], Table] = {
     Pending: Table("pending", "topic partition target job", 2, "sequence", _pending_row, _pending),
     Paused: Table(
         "paused", "id paused", 1, "id", lambda paused: (0, paused.paused), lambda row: Paused(bool(row[1]))
+    ),
+    Submission: Table(
+        "submissions",
+        "topic partition base following stage",
+        2,
+        "topic, partition",
+        _submission_row,
+        _submission,
     ),
     Lease: Table(
         "leases",

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from controller.limits import Cost, Place, Usage
+from controller.limits import UNLIMITED_BYTES, Cost, Place, Usage
 from controller.model import TopicPartition
 from planner.limits import Limits
 
@@ -104,10 +104,16 @@ class Backlog:
         if cost is not None:
             self._freed.update(self.usage.release(cost))
 
-    def change_limits(self, limits: Limits) -> None:
+    def change_limits(self, limits: Limits, most_bytes: int = UNLIMITED_BYTES) -> None:
         """Steps in flight go on; those that wait are judged by the new limits."""
-        self.usage.limits = limits
+        self.usage.limits, self.usage.bytes = limits, most_bytes
         self._freed.update(self._parked)
+
+    def hold(self, steps: int | None) -> None:
+        """Let so many steps at once go on that repair nothing; None: as many as there is room for."""
+        if steps != self.usage.held:
+            self.usage.held = steps
+            self._freed.update(self._parked)
 
     def blocker(self, rank: Rank, cost: Cost) -> Place | None:
         """The exhausted place that holds up steps of this cost."""

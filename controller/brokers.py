@@ -16,8 +16,9 @@ from controller.events import (
     ShutdownReply,
 )
 from controller.model import NO_LEADER, Broker, ControllerEpoch, Partition
+from controller.next_step import charge
 from controller.phases import Trigger, fire
-from controller.reassignments import charge, line_up
+from controller.reassignments import line_up
 
 PARTITIONS_PER_SLICE = 500
 
@@ -31,7 +32,7 @@ def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
         yield
     for key, wanted in list(state.reassignments.items()):
         partition = state.partitions[key.topic][key.partition]
-        if partition.moving:
+        if state.in_step(partition):
             charge(state, partition, wanted)
             fire(d, partition, Trigger.PROGRESS)
         else:

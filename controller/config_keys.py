@@ -217,6 +217,27 @@ _CLUSTER_WIDE = [
         1,
     ),
     _long(
+        PREFIX + "bytes",
+        LONG_MAX,
+        "Gateway: bytes on their way at once, of all replicas being added, by the size of their partitions.",
+        1,
+    ),
+    ConfigKey(
+        "reassignment.health.guard",
+        ConfigType.STRING,
+        "hold",
+        "Gateway: while a broker is missing or others' partitions are under min ISR, start nothing but repairs (hold), "
+        "one step at a time (slow), or go on (off).",
+        one_of("hold", "slow", "off"),
+    ),
+    ConfigKey(
+        "reassignment.max.disk.usage",
+        ConfigType.DOUBLE,
+        "0.9",
+        "Gateway: a move that would fill a log directory of its target beyond this share waits.",
+        fraction,
+    ),
+    _long(
         "reassignment.throttle.bytes.per.second",
         LONG_MAX,
         "Bytes a second that each broker sends to, and fetches for, replicas that are being added.",

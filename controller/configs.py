@@ -13,6 +13,7 @@ from controller.effects import ConfigsChanged
 from controller.election import after_loss
 from controller.errors import DONE, Error, Outcome
 from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.health import GUARD, judge
 from controller.limits import ALIASES
 from controller.model import Config, ResourceType
 from controller.phases import Trigger, fire
@@ -79,6 +80,8 @@ def alter_configs(d: Decision, event: AlterConfigs) -> Iterator[None]:
         outcomes.append(outcome)
         if outcome.ok and not event.validate_only:
             _write(d, resource, values)
+            if d.state.guarded and GUARD in values:
+                judge(d)
             if _DECIDES_STEPS & values.keys():
                 for _ in _retry(d):
                     yield

@@ -62,8 +62,25 @@ class ConfigsChanged(NamedTuple):
     name: str
 
 
+class Submit(NamedTuple):
+    """One row for an upstream's AlterPartitionReassignments (45); None takes back what it does. Answer: `Submitted`."""
+
+    topic: str
+    partition: int
+    replicas: Replicas | None
+
+
+class Elect(NamedTuple):
+    """Have an upstream elect the partition's preferred leader (43); what comes of it is seen by observation."""
+
+    topic: str
+    partition: int
+
+
 class Wake(NamedTuple):
     """Give the controller a `Continue` event after what waits now."""
 
 
-Effect = Publish | DropReplica | TopicGone | BrokerJoined | BrokerLeft | ConfigsChanged | Wake
+Effect = (
+    Publish | DropReplica | TopicGone | BrokerJoined | BrokerLeft | ConfigsChanged | Submit | Elect | Wake
+)

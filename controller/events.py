@@ -10,6 +10,7 @@ from typing import NamedTuple
 from controller.errors import Outcome
 from controller.job_events import AlterTopic, Pause, Prioritize, Prune, Queue, RollBackJob
 from controller.model import Replicas, ResourceType, TopicPartition
+from controller.upstream_events import Measured, Observed, Submitted, TopicConfigsSeen, Unreachable
 
 # ---- reassignments (KIP-455) ------------------------------------------------------------------------------
 
@@ -259,4 +260,9 @@ Event = (
     | Prune
     | Stalled
     | Continue
+    | Observed
+    | Unreachable
+    | Submitted
+    | Measured
+    | TopicConfigsSeen
 )

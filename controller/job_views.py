@@ -20,7 +20,7 @@ from controller.model import (
     Replicas,
     TopicPartition,
 )
-from controller.reassignments import plan_step
+from controller.next_step import plan_step
 from controller.state import State
 from planner.steps import UNLIMITED
 
@@ -154,12 +154,17 @@ def why_not(state: State, wanted: Reassignment, partition: Partition) -> str:
         return f"job {job.id} is paused"
     plan = plan_step(state, partition, wanted)
     place = state.backlog.blocker(plan.rank, plan.cost)
-    return "its turn will come" if place is None else in_words(state.backlog.usage, place, plan.cost)
+    if place is None:
+        return "its turn will come"
+    if place.kind is Kind.HEALTH:
+        return f"the cluster is not well: {state.trouble}"
+    return in_words(state.backlog.usage, place, plan.cost)
 
 
 def in_words(usage: Usage, place: Place, cost: Cost) -> str:
     """An exhausted place, and what of it a step would take."""
-    text = f"limit {_LETTER[place.kind]}: {usage.taken(place)} of {usage.limit(place)} {place}"
+    name = f"limit {_LETTER[place.kind]}" if place.kind in _LETTER else f"limit of {place}"
+    text = f"{name}: {usage.taken(place)} of {usage.limit(place)} {place}"
     needed = dict(places(cost)).get(place, 0)
     return text if needed <= 1 else f"{text}, {needed} more needed"
 
@@ -238,7 +243,7 @@ def _ongoing_part(state: State, wanted: Reassignment | None, number: int) -> Par
     partition = state.partition(wanted.topic, wanted.partition)
     if partition is None:
         return None
-    if partition.moving:
+    if state.in_step(partition):
         where, step, reason = PartState.MOVING, partition.next, ""
     else:
         where = PartState.WAITING if wanted.key in state.waiting else PartState.QUEUED

@@ -13,6 +13,7 @@ from controller.job_events import Pause, Prioritize, Prune, Queue, RollBackJob, 
 from controller.model import Deleted, Ending, Finished, Job, JobKind, Paused, Replicas, TopicPartition
 from controller.phases import Trigger, fire
 from controller.reassignments import Order, line_up, withdraw
+from controller.state import State
 
 ROWS_PER_SLICE = 500
 
@@ -83,6 +84,9 @@ def pause(d: Decision, event: Pause) -> None:
         return
     d.put(job._replace(paused=event.paused))
     if not event.paused:
+        for key in [key for key in state.waiting if _is_blocked(state, key, job.id)]:
+            d.put(state.reassignments[key]._replace(blocked=""))
+            fire_again(d, key)
         for key in state.held.pop(job.id, ()):
             if key in state.reassignments:
                 fire_again(d, key)
@@ -125,7 +129,7 @@ def prune(d: Decision, event: Prune) -> Iterator[None]:
 def fire_again(d: Decision, key: TopicPartition) -> None:
     """Line the partition up once more, if no step of it is in flight; its older place in the backlog is void."""
     partition = d.state.partitions[key.topic][key.partition]
-    if not partition.moving:
+    if not d.state.in_step(partition):
         line_up(d, partition)
 
 
@@ -155,6 +159,11 @@ def _found(d: Decision, job: Job, key: TopicPartition, original: Replicas) -> Re
     """Where the job found the partition; a roll-back found it on its way to the target of the job that it undoes."""
     undone = d.state.finished.get(job.undoes, {}).get(key)
     return original if undone is None else undone.target
+
+
+def _is_blocked(state: State, key: TopicPartition, job: int) -> bool:
+    wanted = state.reassignments[key]
+    return wanted.job == job and bool(wanted.blocked)
 
 
 def _unknown(job: int) -> Outcome:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from controller.model import NO_LEADER, Partition, Replicas
 from planner.limits import Limits
+from planner.steps import UNLIMITED
 
 PREFIX = "reassignment.max.concurrent."
 
@@ -35,6 +36,10 @@ CONFIGS = {
 """Config name -> field of `Limits`."""
 
 
+BYTES_CONFIG = PREFIX + "bytes"
+UNLIMITED_BYTES = 2**63 - 1
+
+
 def limits_of(configs: Mapping[str, str]) -> Limits:
     """The limits that these cluster-wide configs set."""
     return Limits(**{field: int(configs[name]) for name, field in CONFIGS.items() if name in configs})
@@ -48,6 +53,8 @@ class Kind(Enum):
     REPLICAS = "replica movements"
     INCOMING = "replicas moving to broker"
     OUTGOING = "replicas moving from broker"
+    BYTES = "bytes on their way"
+    HEALTH = "steps while the cluster is not well"
 
 
 class Place(NamedTuple):
@@ -61,6 +68,7 @@ class Place(NamedTuple):
 
 
 _PARTITIONS, _LEADERS, _REPLICAS = Place(Kind.PARTITIONS), Place(Kind.LEADERS), Place(Kind.REPLICAS)
+_BYTES, _HEALTH = Place(Kind.BYTES), Place(Kind.HEALTH)
 
 
 class Cost(NamedTuple):
@@ -69,6 +77,10 @@ class Cost(NamedTuple):
     incoming: Replicas
     source: int
     leads: bool
+    size: int = 0
+    """Bytes of each replica that comes in, rounded up so that steps of about the same size are equal; 0: not counted."""
+    repairs: bool = True
+    """It may start whatever the cluster's health."""
 
 
 @lru_cache(maxsize=65_536)
@@ -80,14 +92,24 @@ def places(cost: Cost) -> tuple[tuple[Place, int], ...]:
         taken += [(Place(Kind.INCOMING, broker), 1) for broker in cost.incoming]
         if cost.source != NO_LEADER:
             taken.append((Place(Kind.OUTGOING, cost.source), len(cost.incoming)))
+        if cost.size:
+            taken.append((_BYTES, cost.size * len(cost.incoming)))
+        if not cost.repairs:
+            taken.append((_HEALTH, 1))
     return tuple(taken)
 
 
-def cost_of(partition: Partition, following: Replicas, target: Replicas) -> Cost:
-    """What the step from the current list to `following` takes; it moves leadership if the leader cannot stay."""
+def cost_of(
+    partition: Partition, following: Replicas, target: Replicas, *, size: int = 0, repairs: bool = True
+) -> Cost:
+    """What the step from the current list to `following` takes; it moves leadership if the leader cannot stay.
+
+    `size` is the bytes of a replica, 0 when they are not known or do not count.
+    """
     current = partition.current
     incoming = tuple(r for r in following if r not in current)
-    return Cost(incoming, partition.leader, moves_leader(partition, following, target))
+    rounded = 1 << (size - 1).bit_length() if size else 0
+    return Cost(incoming, partition.leader, moves_leader(partition, following, target), rounded, repairs)
 
 
 def moves_leader(partition: Partition, following: Replicas, target: Replicas) -> bool:
@@ -102,15 +124,25 @@ class Usage:
 
     def __init__(self) -> None:
         self.limits = Limits()
+        self.bytes = UNLIMITED_BYTES
+        self.held: int | None = None
+        """While the cluster is not well, how many steps that repair nothing may be in flight; None while it is."""
         self._taken: Counter[Place] = Counter()
+        self._bytes_to: Counter[int] = Counter()
+
+    @property
+    def unlimited(self) -> bool:
+        """Everything has room."""
+        return self.limits == NO_LIMITS and self.bytes == UNLIMITED_BYTES and self.held is None
 
     def exhausted(self, cost: Cost) -> Place | None:
         """A place that has no room for the cost, or None. What exceeds a limit alone may run alone."""
-        if self.limits == NO_LIMITS:
+        if self.unlimited:
             return None
         for place, amount in places(cost):
             taken = self._taken[place]
-            if taken and taken + amount > self.limit(place):
+            alone = not taken and place is not _HEALTH
+            if not alone and taken + amount > self.limit(place):
                 return place
         return None
 
@@ -130,11 +162,17 @@ class Usage:
                 return limits.replicas
             case Kind.INCOMING | Kind.OUTGOING:
                 return limits.per_broker
+            case Kind.BYTES:
+                return self.bytes
+            case Kind.HEALTH:
+                return UNLIMITED if self.held is None else self.held
 
     def take(self, cost: Cost) -> None:
         """A step with this cost begins."""
         for place, amount in places(cost):
             self._taken[place] += amount
+        for broker in cost.incoming if cost.size else ():
+            self._bytes_to[broker] += cost.size
 
     def release(self, cost: Cost) -> list[Place]:
         """The step has ended; the places that it gives back."""
@@ -144,11 +182,17 @@ class Usage:
             if not self._taken[place]:
                 del self._taken[place]
             freed.append(place)
+        for broker in cost.incoming if cost.size else ():
+            self._bytes_to[broker] -= cost.size
         return freed
 
     def brokers(self) -> set[int]:
         """The brokers that steps in flight move replicas to or from."""
         return {place.broker for place in self._taken if place.broker >= 0}
+
+    def bytes_to(self, broker: int) -> int:
+        """Bytes that steps in flight bring to the broker, by the rounded size of their partitions."""
+        return self._bytes_to[broker]
 
     def taken(self, place: Place) -> int:
         """How many of it steps in flight take."""

@@ -8,7 +8,7 @@ no other event is decided.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from controller import events, job_events
+from controller import events, job_events, upstream_events
 from controller.alter import alter_reassignments
 from controller.brokers import (
     broker_started,
@@ -22,8 +22,10 @@ from controller.decision import Decision
 from controller.isr import alter_partition
 from controller.jobs import pause, prioritize, prune, roll_back_job
 from controller.leaders import elect_leaders
+from controller.observed import measured, observed, topic_configs_seen, unreachable
 from controller.phases import Trigger, fire
 from controller.queue import queue_plan
+from controller.reconciliation import submitted
 from controller.throttle import adjust
 from controller.topics import create_partitions, create_topics, delete_doomed, delete_topics
 from controller.window import fill
@@ -72,4 +74,9 @@ _HANDLERS: dict[type, Handler] = {
     job_events.Prune: prune,
     events.Stalled: _stalled,
     events.Continue: _go_on,
+    upstream_events.Observed: observed,
+    upstream_events.Unreachable: unreachable,
+    upstream_events.Submitted: submitted,
+    upstream_events.Measured: measured,
+    upstream_events.TopicConfigsSeen: topic_configs_seen,
 }

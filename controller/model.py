@@ -10,19 +10,33 @@ KIP-455: `Partition.adding` and `Partition.removing`. KIP-236: `Reassignment.ori
 from enum import IntEnum
 from typing import NamedTuple
 
-NO_LEADER = -1
+from controller.job_records import Ending, Finished, Job, JobKind, Pending
+from controller.names import NO_LEADER, Replicas, TopicPartition
+from controller.submission import Submission
 
-Replicas = tuple[int, ...]
-
-
-class TopicPartition(NamedTuple):
-    """Names one partition; the key of `Partition` and `Reassignment`."""
-
-    topic: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
+__all__ = [
+    "NO_LEADER",
+    "Broker",
+    "Change",
+    "Config",
+    "ControllerEpoch",
+    "Deleted",
+    "Ending",
+    "Finished",
+    "Job",
+    "JobKind",
+    "Lease",
+    "Partition",
+    "Paused",
+    "Pending",
+    "Reassignment",
+    "Record",
+    "Replicas",
+    "ResourceType",
+    "Submission",
+    "Topic",
+    "TopicPartition",
+]
 
 
 class ControllerEpoch(NamedTuple):
@@ -125,6 +139,8 @@ class Reassignment(NamedTuple):
     target: Replicas
     job: int = 0
     """The newest job that ordered this."""
+    blocked: str = ""
+    """Why nothing is done about it until people say what is to be done; empty when nothing is in the way."""
 
     @property
     def key(self) -> TopicPartition:
@@ -146,82 +162,6 @@ class Reassignment(NamedTuple):
     def rolling_back(self) -> bool:
         """It goes back to where it began (KIP-236)."""
         return self.target == self.original
-
-
-class JobKind(IntEnum):
-    """What made a job."""
-
-    PLAN = 0
-    ROLLBACK = 1
-    QUEUE = 2
-
-
-class Job(NamedTuple):
-    """All that was accepted in one request (KIP-236). Times are milliseconds since 1970."""
-
-    id: int
-    kind: JobKind
-    created_ms: int
-    principal: str
-    client_id: str | None
-    total: int = 0
-    """Partitions that it took on."""
-    priority: int = 0
-    """Jobs with a higher one start first."""
-    paused: bool = False
-    ended_ms: int = 0
-    """When its last partition was finished; 0 while it goes on."""
-    undoes: int = 0
-    """The job that a rollback takes back; 0 for others."""
-    throttle: int = 0
-    """Bytes a second for its replicas in flight; 0 for no throttle of its own."""
-
-    @property
-    def key(self) -> int:
-        """What the record is stored under."""
-        return self.id
-
-
-class Ending(IntEnum):
-    """How a partition's part in a job ended."""
-
-    DONE = 0
-    ROLLED_BACK = 1
-    TAKEN = 2
-    TOPIC_DELETED = 3
-    STOPPED = 4
-
-
-class Finished(NamedTuple):
-    """A partition's part in a job, after its end; what a rollback of the whole job goes by (KIP-236)."""
-
-    job: int
-    topic: str
-    partition: int
-    original: Replicas
-    target: Replicas
-    ending: Ending
-    taken_by: int = 0
-    """The job that took the partition over, when `ending` is TAKEN."""
-
-    @property
-    def key(self) -> tuple[int, TopicPartition]:
-        """What the record is stored under."""
-        return (self.job, TopicPartition(self.topic, self.partition))
-
-
-class Pending(NamedTuple):
-    """A queued target for a partition that is rolled back first (KIP-236, reassign_partitions_queue)."""
-
-    topic: str
-    partition: int
-    target: Replicas
-    job: int
-
-    @property
-    def key(self) -> TopicPartition:
-        """What the record is stored under."""
-        return TopicPartition(self.topic, self.partition)
 
 
 class Paused(NamedTuple):
@@ -283,6 +223,7 @@ Record = (
     | Pending
     | Paused
     | Lease
+    | Submission
 )
 """What is durable. Each is an upsert under its `key`."""
 

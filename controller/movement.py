@@ -5,15 +5,19 @@ and enough of the new list is, those that go are dropped, in one record. The ori
 half-way is not known here: `controller.reassignments` knows it.
 """
 
-from controller.decision import Decision
+from typing import TYPE_CHECKING
+
 from controller.effects import DropReplica, Publish
 from controller.election import keep_or_elect
-from controller.model import NO_LEADER, Partition, Replicas
-from controller.state import State
+from controller.model import NO_LEADER, Partition, Replicas, TopicPartition
+
+if TYPE_CHECKING:
+    from controller.decision import Decision
+    from controller.state import State
 
 
 def begin(
-    d: Decision, partition: Partition, following: Replicas, target: Replicas, preferred: int = NO_LEADER
+    d: "Decision", partition: Partition, following: Replicas, target: Replicas, preferred: int = NO_LEADER
 ) -> bool:
     """Start the step to `following`, or turn the step in flight to it; True when it is complete already.
 
@@ -42,12 +46,21 @@ def begin(
     return False
 
 
-def advance(d: Decision, partition: Partition, target: Replicas, preferred: int = NO_LEADER) -> bool:
+def advance(d: "Decision", partition: Partition, target: Replicas, preferred: int = NO_LEADER) -> bool:
     """Finish the step in flight if the ISR and the live brokers allow it; True when it is finished."""
     if not _complete(d.state, partition):
         return False
     _finish(d, partition, partition, (), target, preferred)
     return True
+
+
+def obstacle(state: "State", partition: Partition, following: Replicas) -> str:  # noqa: ARG001
+    """Whatever can be planned can be done where we are the controller."""
+    return ""
+
+
+def ended(d: "Decision", key: TopicPartition) -> None:
+    """Nothing is kept of a step that has ended (implements `controller.port.Movement` with its neighbours)."""
 
 
 def keeps_data(partition: Partition, following: Replicas) -> bool:
@@ -56,12 +69,12 @@ def keeps_data(partition: Partition, following: Replicas) -> bool:
     return any(r in staying for r in partition.isr)
 
 
-def _survivor(current: Replicas, state: State) -> Replicas:
+def _survivor(current: Replicas, state: "State") -> Replicas:
     """The ISR of a partition that loses all of it: the first old replica that can lead, else the first."""
     return (next((r for r in current if r in state.live), current[0]),)
 
 
-def _complete(state: State, step: Partition) -> bool:
+def _complete(state: "State", step: Partition) -> bool:
     """What was added is in sync, and enough of the next list to drop the rest (docs/how-it-works.md, Step)."""
     if any(r not in step.isr for r in step.adding):
         return False
@@ -75,7 +88,7 @@ def _complete(state: State, step: Partition) -> bool:
 
 
 def _finish(
-    d: Decision, before: Partition, step: Partition, dropped: Replicas, target: Replicas, preferred: int
+    d: "Decision", before: Partition, step: Partition, dropped: Replicas, target: Replicas, preferred: int
 ) -> None:
     """One record makes the next list the list; `before` is what brokers know now."""
     following = step.next
@@ -99,6 +112,6 @@ def _finish(
     _drop(d, final, gone)
 
 
-def _drop(d: Decision, partition: Partition, brokers: Replicas) -> None:
+def _drop(d: "Decision", partition: Partition, brokers: Replicas) -> None:
     if brokers:
         d.emit(DropReplica(partition.topic, partition.partition, brokers, partition.leader_epoch))

@@ -7,6 +7,7 @@ from the adding and removing replicas in the same way):
 * QUEUED: something is wanted, no step is in flight, its turn will come.
 * WAITING: as QUEUED, but the next step cannot start; `State.waiting` says why.
 * MOVING: a step is in flight.
+* FOREIGN: nothing is wanted of it, but an upstream Kafka moves it on behalf of someone else.
 
 `TABLE` maps a phase and a trigger to the action and to the phases that it may lead to. A pair that is not in the
 table is refused: for CANCEL that is NO_REASSIGNMENT_IN_PROGRESS. The picture in docs/ is drawn from the table.
@@ -31,6 +32,7 @@ class Phase(StrEnum):
     QUEUED = "queued"
     WAITING = "waiting"
     MOVING = "moving"
+    FOREIGN = "moved by others"
 
 
 class Trigger(StrEnum):
@@ -88,10 +90,22 @@ def _accept(d: Decision, partition: Partition, _: Reassignment | None, order: Or
 
 
 _NO_ORDER = Order((), 0)
-IDLE, QUEUED, WAITING, MOVING = Phase
+
+
+def _taken_over(d: Decision, partition: Partition, _: Reassignment | None, order: Order) -> Outcome:
+    return reassignments.adopt(d, partition, order)
+
+
+def _undone(d: Decision, partition: Partition, _: Reassignment | None, __: Order) -> Outcome:
+    return reassignments.undo_foreign(d, partition)
+
+
+IDLE, QUEUED, WAITING, MOVING, FOREIGN = Phase
 
 TABLE: dict[tuple[Phase, Trigger], Transition] = {
     (IDLE, Trigger.ORDER): _row("accept", _accept, QUEUED, IDLE),
+    (FOREIGN, Trigger.ORDER): _row("adopt", _taken_over, MOVING, QUEUED, IDLE),
+    (FOREIGN, Trigger.CANCEL): _row("undo", _undone, FOREIGN),
     (QUEUED, Trigger.ORDER): _row("retarget", _ordered(reassignments.retarget), QUEUED, IDLE),
     (WAITING, Trigger.ORDER): _row("retarget", _ordered(reassignments.retarget), QUEUED, WAITING, IDLE),
     (MOVING, Trigger.ORDER): _row("redirect", _ordered(reassignments.redirect), MOVING, QUEUED, IDLE),
@@ -109,8 +123,8 @@ TABLE: dict[tuple[Phase, Trigger], Transition] = {
 def phase_of(state: State, key: TopicPartition) -> Phase:
     """The phase of an existing partition."""
     if key not in state.reassignments:
-        return Phase.IDLE
-    if state.partitions[key.topic][key.partition].moving:
+        return Phase.FOREIGN if key in state.foreign else Phase.IDLE
+    if state.in_step(state.partitions[key.topic][key.partition]):
         return Phase.MOVING
     return Phase.WAITING if key in state.waiting else Phase.QUEUED
 

@@ -1,10 +1,14 @@
 """What the core needs of the world, as ports: a store for records, a backend for effects."""
 
 from collections.abc import Awaitable, Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from controller.effects import Effect
-from controller.model import Change, Record
+from controller.model import Change, Partition, Record, Replicas, TopicPartition
+
+if TYPE_CHECKING:
+    from controller.decision import Decision
+    from controller.state import State
 
 
 class Store(Protocol):
@@ -27,4 +31,26 @@ class Backend(Protocol):
 
     def perform(self, effects: Sequence[Effect]) -> None:
         """Take the effects in order and return at once; what fails is retried or comes back as an event."""
+        ...
+
+
+class Movement(Protocol):
+    """How the steps of partitions are carried out; `preferred` is who should lead as soon as it can (KIP-435)."""
+
+    def begin(
+        self, d: "Decision", partition: Partition, following: Replicas, target: Replicas, preferred: int
+    ) -> bool:
+        """Start the step to `following`, or turn the step in flight to it; True when it is complete already."""
+        ...
+
+    def advance(self, d: "Decision", partition: Partition, target: Replicas, preferred: int) -> bool:
+        """Finish the step in flight if it can be; True when it is finished."""
+        ...
+
+    def obstacle(self, state: "State", partition: Partition, following: Replicas) -> str:
+        """Why the next step, to `following`, cannot start now; empty when it can."""
+        ...
+
+    def ended(self, d: "Decision", key: TopicPartition) -> None:
+        """Nothing is wanted of the partition any more."""
         ...

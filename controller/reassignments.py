@@ -7,10 +7,9 @@ given the partition and its reassignment, and answer with an outcome; a refusal 
 from typing import NamedTuple
 
 from controller import movement
-from controller.backlog import Rank
 from controller.decision import Decision
+from controller.effects import Submit
 from controller.errors import DONE, Error, Outcome
-from controller.limits import NO_LIMITS, Cost, cost_of
 from controller.model import (
     NO_LEADER,
     Ending,
@@ -21,8 +20,7 @@ from controller.model import (
     Replicas,
     TopicPartition,
 )
-from controller.state import State
-from planner.steps import UNLIMITED, next_step
+from controller.next_step import charge, following_step, has_room, plan_step, preferred_leader
 
 
 class Order(NamedTuple):
@@ -30,15 +28,6 @@ class Order(NamedTuple):
 
     target: Replicas
     job: int
-
-
-class Plan(NamedTuple):
-    """A partition's next step and what it takes, or why there is none."""
-
-    following: Replicas
-    rank: Rank
-    cost: Cost
-    waits_for: str = ""
 
 
 def accept(d: Decision, partition: Partition, order: Order) -> Outcome:
@@ -49,9 +38,25 @@ def accept(d: Decision, partition: Partition, order: Order) -> Outcome:
     return DONE
 
 
+def adopt(d: Decision, partition: Partition, order: Order) -> Outcome:
+    """A first order for a partition that someone else moves: where that began is the original, and it is turned."""
+    original = partition.current
+    wanted = Reassignment(partition.topic, partition.partition, original, order.target, order.job)
+    d.put(wanted)
+    d.state.foreign.discard(partition.key)
+    _begin(d, partition, order.target if order.target == partition.next else original, wanted)
+    return DONE
+
+
+def undo_foreign(d: Decision, partition: Partition) -> Outcome:
+    """Take back what someone else began, as Kafka's own cancel does."""
+    d.emit(Submit(*partition.key, None))
+    return DONE
+
+
 def retarget(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
     """A new order between two steps replaces the target; the original stays the first one."""
-    if order.target != wanted.target:
+    if order.target != wanted.target or wanted.blocked:
         _take_over(d, wanted, order)
         settle(d, partition)
     return DONE
@@ -62,8 +67,8 @@ def redirect(d: Decision, partition: Partition, wanted: Reassignment, order: Ord
     if order.target == wanted.target:
         return DONE
     current = wanted.current_of(partition)
-    following = _following(d.state, partition, current, order.target)
-    if following is None or not _has_room(d.state, partition, following, order.target):
+    following = following_step(d.state, partition, current, order.target)
+    if following is None or not has_room(d.state, partition, following, order.target):
         following = current
     return _turn(d, partition, wanted, order, following)
 
@@ -75,10 +80,10 @@ def roll_back(d: Decision, partition: Partition, wanted: Reassignment, order: Or
     """
     if d.state.cancel_stops:
         return _stop(d, partition, wanted)
-    if wanted.rolling_back:
+    if wanted.rolling_back and not wanted.blocked:
         return DONE
     back = Order(wanted.original, order.job or wanted.job)
-    if not partition.moving:
+    if not d.state.in_step(partition):
         return retarget(d, partition, wanted, back)
     undone = wanted.current_of(partition)
     return _turn(d, partition, wanted, back, undone)
@@ -105,7 +110,7 @@ def start(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
 def plan(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     """Begin the next step at once where nothing is limited; else put it where it waits for its turn."""
     state = d.state
-    if state.backlog.usage.limits == NO_LIMITS:
+    if state.backlog.usage.unlimited:
         return start(d, partition, wanted)
     step = plan_step(state, partition, wanted)
     if step.waits_for:
@@ -117,13 +122,15 @@ def plan(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
 
 def advance(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     """The ISR, the leader or a broker changed: the step in flight may be complete."""
-    if movement.advance(d, partition, wanted.target, _preferred(d.state, wanted)):
+    if d.state.movement.advance(d, partition, wanted.target, preferred_leader(d.state, wanted)):
         settle(d, d.state.partitions[partition.topic][partition.partition])
     return DONE
 
 
-def requeue(d: Decision, partition: Partition, _: Reassignment) -> Outcome:
+def requeue(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     """What the step waited for may have come."""
+    if wanted.blocked:
+        return DONE
     d.state.waiting.pop(partition.key, None)
     line_up(d, partition)
     return DONE
@@ -146,6 +153,7 @@ def end(d: Decision, wanted: Reassignment, ending: Ending) -> None:
     """Nothing more is wanted of the partition; what was queued for it takes its turn."""
     state, key = d.state, wanted.key
     d.delete(Reassignment, key)
+    state.movement.ended(d, key)
     _finish(d, wanted, ending, 0)
     pending = state.pending.get(key)
     if pending is not None:
@@ -153,7 +161,8 @@ def end(d: Decision, wanted: Reassignment, ending: Ending) -> None:
         if ending is not Ending.TOPIC_DELETED:
             accept(d, state.partitions[key.topic][key.partition], Order(pending.target, pending.job))
         close_job(d, pending.job)
-    if key.topic not in state.moving and state.topics[key.topic].deleting:
+    topic = state.topics.get(key.topic)
+    if topic is not None and topic.deleting and key.topic not in state.moving:
         state.doomed.append(key.topic)
 
 
@@ -183,58 +192,13 @@ def line_up(d: Decision, partition: Partition) -> None:
     d.state.backlog.arrive(partition.key)
 
 
-def plan_step(state: State, partition: Partition, wanted: Reassignment) -> Plan:
-    """The next step of a partition that has none in flight."""
-    target = wanted.target
-    following = _following(state, partition, partition.current, target)
-    cost = cost_of(partition, following or partition.replicas, target)
-    job = state.jobs.get(wanted.job)
-    healthy = partition.leader != NO_LEADER and partition.key not in state.under_replicated
-    rank = Rank(-job.priority if job is not None else 0, healthy, not cost.leads)
-    waits_for = ""
-    if partition.leader == NO_LEADER and set(partition.replicas) != set(target):
-        waits_for = "the partition has no leader"
-    elif following is None:
-        missing = [r for r in target if r not in partition.replicas and r not in state.live]
-        floor = f"too few replicas are in sync (min.insync.replicas {state.min_isr(partition.topic)})"
-        waits_for = "offline: " + ", ".join(f"broker {r}" for r in missing) if missing else floor
-    return Plan(following or partition.replicas, rank, cost, waits_for)
-
-
-def charge(state: State, partition: Partition, wanted: Reassignment) -> None:
-    """Count the step in flight against the limits."""
-    state.backlog.charge(partition.key, cost_of(partition, partition.next, wanted.target))
-
-
 def _begin(d: Decision, partition: Partition, following: Replicas, wanted: Reassignment) -> None:
-    done = movement.begin(d, partition, following, wanted.target, _preferred(d.state, wanted))
+    done = d.state.movement.begin(d, partition, following, wanted.target, preferred_leader(d.state, wanted))
     after = d.state.partitions[partition.topic][partition.partition]
     if done:
         settle(d, after)
     else:
         charge(d.state, after, wanted)
-
-
-def _following(state: State, partition: Partition, current: Replicas, target: Replicas) -> Replicas | None:
-    """The next step from the last completed one."""
-    return next_step(
-        current,
-        target,
-        isr=partition.isr,
-        live=state.live,
-        leader=partition.leader,
-        min_isr=state.min_isr(partition.topic),
-        limit=state.backlog.usage.limits.step,
-    )
-
-
-def _has_room(state: State, partition: Partition, following: Replicas, target: Replicas) -> bool:
-    return state.backlog.fits(partition.key, cost_of(partition, following, target))
-
-
-def _preferred(state: State, wanted: Reassignment) -> int:
-    """Who leads as soon as it can, to unload the old leader (KIP-435); nobody in Kafka's own single step."""
-    return NO_LEADER if state.backlog.usage.limits.step == UNLIMITED else wanted.target[0]
 
 
 def _turn(
@@ -263,8 +227,8 @@ def _turn(
 def _stop(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     """KIP-455's cancel: keep what has arrived, drop what has not, and be done."""
     arrived = tuple(r for r in partition.replicas if r not in partition.adding or r in partition.isr)
-    if partition.moving:
-        movement.begin(d, partition, arrived, arrived)
+    if d.state.in_step(partition):
+        d.state.movement.begin(d, partition, arrived, arrived, NO_LEADER)
     d.state.backlog.release(partition.key)
     end(d, wanted._replace(target=arrived), Ending.STOPPED)
     return DONE
@@ -272,7 +236,7 @@ def _stop(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
 
 def _take_over(d: Decision, wanted: Reassignment, order: Order) -> Reassignment:
     """The order replaces what was wanted; an older job's part in the partition ends here."""
-    taken = wanted._replace(target=order.target, job=order.job)
+    taken = wanted._replace(target=order.target, job=order.job, blocked="")
     d.put(taken)
     if order.job != wanted.job:
         _finish(d, wanted, Ending.TAKEN, order.job)
@@ -280,6 +244,6 @@ def _take_over(d: Decision, wanted: Reassignment, order: Order) -> Reassignment:
 
 
 def _finish(d: Decision, wanted: Reassignment, ending: Ending, taken_by: int) -> None:
-    topic, partition, original, target, job = wanted
+    topic, partition, original, target, job, _ = wanted
     d.put(Finished(job, topic, partition, original, target, ending, taken_by))
     close_job(d, job)

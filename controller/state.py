@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from controller import movement
 from controller.backlog import Backlog
-from controller.config_values import CLUSTER_DEFAULT, ConfigValues
+from controller.config_values import CLUSTER_DEFAULT
 from controller.flight import Flight
-from controller.limits import limits_of
+from controller.limits import BYTES_CONFIG, UNLIMITED_BYTES, limits_of
 from controller.model import (
     NO_LEADER,
     Broker,
@@ -29,9 +30,12 @@ from controller.model import (
     Reassignment,
     Record,
     ResourceType,
+    Submission,
     Topic,
     TopicPartition,
 )
+from controller.port import Movement
+from controller.upstream_state import UpstreamState
 
 K = TypeVar("K")
 
@@ -39,9 +43,11 @@ Handler = Callable[[Any], None]
 
 
 @dataclass(eq=False, slots=True)
-class State(ConfigValues):
+class State(UpstreamState):
     """Records by key, and counters over them."""
 
+    movement: Movement = movement
+    """How steps are carried out."""
     controller_epoch: int = 0
     brokers: dict[int, Broker] = field(default_factory=dict)
     live: set[int] = field(default_factory=set)
@@ -50,7 +56,7 @@ class State(ConfigValues):
     topics: dict[str, Topic] = field(default_factory=dict)
     topic_names: dict[bytes, str] = field(default_factory=dict)
     partitions: dict[str, list[Partition]] = field(default_factory=dict)
-    """By topic, at the partition's index: indexes of a topic are 0..n-1 without gaps."""
+    """By topic, at the partition's index, 0..n-1 without gaps."""
     reassignments: dict[TopicPartition, Reassignment] = field(default_factory=dict)
     """In order of acceptance."""
     jobs: dict[int, Job] = field(default_factory=dict)
@@ -106,6 +112,7 @@ class State(ConfigValues):
             Pending: self._put_pending,
             Paused: self._put_paused,
             Lease: self._put_lease,
+            Submission: self._put_submission,
         }
         delete: dict[type, Handler] = {
             Broker: self._delete_broker,
@@ -117,6 +124,7 @@ class State(ConfigValues):
             Finished: self._delete_finished,
             Pending: self._delete_pending,
             Lease: self._delete_lease,
+            Submission: self._delete_submission,
         }
         return put, delete
 
@@ -142,6 +150,11 @@ class State(ConfigValues):
         if partitions is None or not 0 <= index < len(partitions):
             return None
         return partitions[index]
+
+    def in_step(self, partition: Partition) -> bool:
+        """A step of the partition is in flight; a change of order alone shows in no list."""
+        submission = self.submissions.get(partition.key) if self.submissions else None
+        return partition.moving or (submission is not None and submission.in_flight)
 
     def all_partitions(self) -> Iterator[Partition]:
         """Every partition, topic by topic."""
@@ -171,7 +184,7 @@ class State(ConfigValues):
         else:
             partitions[record.partition] = record
         self.metadata_revision += 1
-        if record.topic in self.moving:
+        if record.topic in self.moving or record.moving or (before is not None and before.moving):
             self.reassigning_revision += 1
         _toggle(self.offline, record, record.leader == NO_LEADER)
         _toggle(self.under_replicated, record, record.isr != record.replicas and record.under_replicated)
@@ -185,7 +198,10 @@ class State(ConfigValues):
             _count_down(self.open, before.job)
         _count_up(self.open, record.job)
         self.reassignments[key] = record
-        self.waiting.pop(key, None)
+        if record.blocked:
+            self.waiting[key] = record.blocked
+        else:
+            self.waiting.pop(key, None)
         self.reassigning_revision += 1
 
     def _put_config(self, record: Config) -> None:
@@ -260,7 +276,8 @@ class State(ConfigValues):
 
     def _heed_limits(self, resource: ResourceType, name: str) -> None:
         if resource is ResourceType.BROKER and name == CLUSTER_DEFAULT:
-            self.backlog.change_limits(limits_of(self.configs.get((resource, name), {})))
+            configs = self.configs.get((resource, name), {})
+            self.backlog.change_limits(limits_of(configs), int(configs.get(BYTES_CONFIG, UNLIMITED_BYTES)))
 
 
 def _count_up(counts: dict[K, int], key: K) -> None:

@@ -48,7 +48,7 @@ def listed(
 ) -> Iterator[tuple[str, int, Lists]]:
     """`ongoing`, at half the cost: topic, partition and lists."""
     everything = state.partitions
-    for topic, number, original, target, _ in _chosen(state, topics):
+    for topic, number, original, target, _, _ in _chosen(state, topics):
         partitions = everything.get(topic, ())
         if number < len(partitions):
             partition = partitions[number]
@@ -108,11 +108,21 @@ def effective_min_isr(state: State, partition: Partition) -> int:
 def _chosen(state: State, topics: Mapping[str, Iterable[int] | None] | None) -> Sequence[Reassignment]:
     wanted = state.reassignments
     if topics is None:
-        return list(wanted.values())
+        others = [_of_others(state, key) for key in sorted(state.foreign) if key not in wanted]
+        return [*wanted.values(), *others]
     chosen = []
     for topic, partitions in topics.items():
-        if topic in state.moving:
+        if topic in state.moving or state.foreign:
             numbers = range(len(state.partitions.get(topic, ()))) if partitions is None else partitions
-            found = (wanted.get(TopicPartition(topic, number)) for number in numbers)
-            chosen += [reassignment for reassignment in found if reassignment is not None]
+            for key in (TopicPartition(topic, number) for number in numbers):
+                if key in wanted:
+                    chosen.append(wanted[key])
+                elif key in state.foreign:
+                    chosen.append(_of_others(state, key))
     return chosen
+
+
+def _of_others(state: State, key: TopicPartition) -> Reassignment:
+    """What someone else wants of the partition, as an upstream shows it."""
+    partition = state.partitions[key.topic][key.partition]
+    return Reassignment(*key, partition.current, partition.next)

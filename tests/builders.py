@@ -78,6 +78,7 @@ def records(state: State) -> list[Record]:
         *(row for rows in state.finished.values() for row in rows.values()),
         *state.pending.values(),
         *state.leases.values(),
+        *state.submissions.values(),
         *([Paused(True)] if state.paused else []),
     ]
 

@@ -70,7 +70,7 @@ def resting(state: State, job: int | None = None) -> Iterator[str | None]:
     for wanted in list(state.reassignments.values()):
         partition = state.partition(wanted.topic, wanted.partition)
         ours = wanted.key in state.reassignments and (job is None or wanted.job == job)
-        idle = partition is not None and not partition.moving
+        idle = partition is not None and not state.in_step(partition)
         yield why_not(state, wanted, partition) if partition is not None and ours and idle else None
     for pending in islice(list(state.pending.values()), SAMPLE):
         yield PartState.PENDING.value if job is None or pending.job == job else None

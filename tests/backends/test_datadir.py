@@ -73,10 +73,21 @@ def test_a_newer_format_is_refused_and_left_alone(written: Path) -> None:
         database.execute("UPDATE meta SET value = 99")
     before = written.read_bytes()
     with pytest.raises(
-        StoreError, match=r"newer reassignd \(format 99, this one reads 1\); start that version"
+        StoreError, match=r"newer reassignd \(format 99, this one reads \d\); start that version"
     ):
         open_database(written.parent)
     assert written.read_bytes() == before
+
+
+def test_an_older_format_is_brought_up_to_date(written: Path) -> None:
+    with closing(sqlite3.connect(written)) as database, database:
+        database.execute("UPDATE meta SET value = 1")
+        database.execute("DROP TABLE submissions")
+        database.execute("ALTER TABLE reassignments DROP COLUMN blocked")
+    with closing(open_database(written.parent)) as database:
+        assert database.execute("SELECT blocked FROM reassignments").fetchall() == []
+        assert database.execute("SELECT * FROM submissions").fetchall() == []
+        assert database.execute("SELECT value FROM meta").fetchone() == (2,)
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_alone(written: Path) -> None:

@@ -103,9 +103,21 @@ class Walk:
         else:
             backlog.release(key("bar-0"))
 
+    def others(self, picks: Random) -> None:
+        """Someone else begins to move the partition, or has ended it."""
+        now, state = self.world["foo-0"], self.world.state
+        if now.key in state.foreign:
+            state.foreign.discard(now.key)
+            self.world.put(now._replace(replicas=now.current, adding=(), removing=()))
+        elif self.world.phase("foo-0") is Phase.IDLE:
+            adding = tuple(r for r in picks.sample(range(1, 7), 2) if r not in now.replicas)
+            if adding:
+                state.foreign.add(now.key)
+                self.world.put(now._replace(replicas=adding + now.replicas, adding=adding))
+
     def step(self, picks: Random) -> None:
         """Anything."""
-        happening = picks.randrange(7)
+        happening = picks.randrange(8)
         if happening == 0:
             self.fire(Trigger.ORDER, tuple(picks.sample(range(1, 7), picks.randint(1, 4))))
         elif happening == 1:
@@ -116,6 +128,8 @@ class Walk:
             self.change_isr(picks)
         elif happening == 4:
             self.crowd(picks)
+        elif happening == 5:
+            self.others(picks)
         else:
             self.fire(
                 picks.choice(

@@ -1,0 +1,81 @@
+"""The next step of a partition: what it is, what it takes, and why it cannot start (KIP-435)."""
+
+from typing import NamedTuple
+
+from controller.backlog import Rank
+from controller.limits import Cost, cost_of
+from controller.model import NO_LEADER, Partition, Reassignment, Replicas
+from controller.state import State
+from planner.steps import UNLIMITED, next_step
+
+
+class Plan(NamedTuple):
+    """A partition's next step and what it takes, or why there is none."""
+
+    following: Replicas
+    rank: Rank
+    cost: Cost
+    waits_for: str = ""
+
+
+def plan_step(state: State, partition: Partition, wanted: Reassignment) -> Plan:
+    """The next step of a partition that has none in flight."""
+    target = wanted.target
+    following = following_step(state, partition, partition.current, target)
+    healthy = partition.leader != NO_LEADER and partition.key not in state.under_replicated
+    cost = _cost(state, partition, following or partition.replicas, target)
+    job = state.jobs.get(wanted.job)
+    rank = Rank(-job.priority if job is not None else 0, healthy, not cost.leads)
+    waits_for = ""
+    if partition.leader == NO_LEADER and set(partition.replicas) != set(target):
+        waits_for = "the partition has no leader"
+    elif following is None:
+        missing = [r for r in target if r not in partition.replicas and r not in state.live]
+        floor = f"too few replicas are in sync (min.insync.replicas {state.min_isr(partition.topic)})"
+        waits_for = "offline: " + ", ".join(f"broker {r}" for r in missing) if missing else floor
+    else:
+        waits_for = state.movement.obstacle(state, partition, following)
+    return Plan(following or partition.replicas, rank, cost, waits_for)
+
+
+def charge(state: State, partition: Partition, wanted: Reassignment) -> None:
+    """Count the step in flight against the limits."""
+    state.backlog.charge(partition.key, _cost(state, partition, partition.next, wanted.target))
+
+
+def charge_others(state: State, partition: Partition) -> None:
+    """Count someone else's move against the limits."""
+    state.backlog.charge(partition.key, _cost(state, partition, partition.next, partition.next))
+
+
+def following_step(
+    state: State, partition: Partition, current: Replicas, target: Replicas
+) -> Replicas | None:
+    """The next step from the last completed one."""
+    return next_step(
+        current,
+        target,
+        isr=partition.isr,
+        live=state.live,
+        leader=partition.leader,
+        min_isr=state.min_isr(partition.topic),
+        limit=state.backlog.usage.limits.step,
+    )
+
+
+def has_room(state: State, partition: Partition, following: Replicas, target: Replicas) -> bool:
+    """Whether the step in flight could be turned to `following` within the limits."""
+    return state.backlog.fits(partition.key, _cost(state, partition, following, target))
+
+
+def _cost(state: State, partition: Partition, following: Replicas, target: Replicas) -> Cost:
+    key = partition.key
+    well = partition.leader != NO_LEADER and key not in state.under_replicated
+    return cost_of(
+        partition, following, target, size=state.sizes.get(key, 0), repairs=not (state.guarded and well)
+    )
+
+
+def preferred_leader(state: State, wanted: Reassignment) -> int:
+    """Who leads as soon as it can, to unload the old leader (KIP-435); nobody in Kafka's own single step."""
+    return NO_LEADER if state.backlog.usage.limits.step == UNLIMITED else wanted.target[0]

@@ -1,0 +1,195 @@
+"""What an upstream Kafka shows, taken into the state: it is the truth about replicas.
+
+A partition's own step is compared with what is seen, in `controller.reconciliation`. Everything else is taken as it is.
+"""
+
+from collections.abc import Iterator
+
+from controller.decision import Decision
+from controller.health import judge
+from controller.model import (
+    Broker,
+    Config,
+    Ending,
+    Partition,
+    Pending,
+    ResourceType,
+    Submission,
+    Topic,
+    TopicPartition,
+)
+from controller.next_step import charge, charge_others
+from controller.phases import Trigger, fire
+from controller.reassignments import close_job, end, line_up
+from controller.reconciliation import check_place, follow
+from controller.upstream_events import (
+    Measured,
+    Observed,
+    SeenMove,
+    SeenPartition,
+    SeenTopic,
+    TopicConfigsSeen,
+    Unreachable,
+)
+
+PARTITIONS_PER_SLICE = 1_000
+
+
+def observed(d: Decision, event: Observed) -> Iterator[None]:
+    """Take in one look at the upstream."""
+    state = d.state
+    state.guarded, state.unreachable = True, ""
+    back = _brokers(d, event)
+    names = {topic.name for topic in event.topics}
+    if event.whole:
+        orphans = {key.topic for key in (*state.reassignments, *state.submissions, *state.pending)}
+        for name in sorted((state.topics.keys() | orphans) - names):
+            yield from _topic_gone(d, name)
+    for topic in event.topics:
+        yield from _topic(d, topic, event)
+    if back or event.whole:
+        yield from _retry(d, everything=back)
+    judge(d)
+
+
+def unreachable(d: Decision, event: Unreachable) -> None:
+    """Nothing is known any more; what is under way upstream goes on."""
+    d.state.unreachable = event.why
+    judge(d)
+
+
+def measured(d: Decision, event: Measured) -> None:
+    """Remember sizes and disks; steps planned from now on go by them."""
+    d.state.sizes.update(event.sizes)
+    d.state.disks.update(event.disks)
+
+
+def topic_configs_seen(d: Decision, event: TopicConfigsSeen) -> None:
+    """Remember what steps go by, such as min.insync.replicas."""
+    for topic, values in event.topics.items():
+        for name, value in values.items():
+            known = d.state.config(ResourceType.TOPIC, topic, name)
+            if value is not None and value != known:
+                d.put(Config(ResourceType.TOPIC, topic, name, value))
+            elif value is None and known is not None:
+                d.delete(Config, (ResourceType.TOPIC, topic, name))
+
+
+def _brokers(d: Decision, event: Observed) -> bool:
+    """Take in who is there; True when a broker has come back."""
+    state = d.state
+    for broker, host, port, rack, _ in event.brokers:
+        record = Broker(broker, host, port, rack, 0)
+        if state.brokers.get(broker) != record:
+            d.put(record)
+    for gone in state.brokers.keys() - {broker.id for broker in event.brokers}:
+        d.delete(Broker, gone)
+    alive = {broker.id for broker in event.brokers if broker.alive}
+    back = bool(alive - state.live)
+    state.live.clear()
+    state.live.update(alive)
+    return back
+
+
+def _topic(d: Decision, seen: SeenTopic, event: Observed) -> Iterator[None]:
+    state = d.state
+    known = state.topics.get(seen.name)
+    if known is not None and (known.id != seen.id or len(seen.partitions) < len(state.partitions[seen.name])):
+        yield from _topic_gone(d, seen.name)
+        known = None
+    if known is None:
+        d.put(Topic(seen.name, seen.id))
+    for number, partition in enumerate(seen.partitions):
+        key = TopicPartition(seen.name, number)
+        _partition(d, key, partition, event.moves.get(key), key in event.outstanding)
+        if number % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
+            yield
+
+
+def _partition(
+    d: Decision, key: TopicPartition, seen: SeenPartition, move: SeenMove | None, outstanding: bool
+) -> None:
+    state = d.state
+    before = state.partition(*key)
+    submission = state.submissions.get(key)
+    if submission is not None and submission.in_flight:
+        now = _in_step(before, submission, seen)
+        _put(d, before, now)
+        if before is None and key in state.reassignments:
+            charge(state, now, state.reassignments[key])
+        follow(d, now, submission, seen, move, outstanding)
+        return
+    adding, removing = (move.adding, move.removing) if move is not None else ((), ())
+    replicas, isr, leader, leader_epoch = seen
+    now = Partition(*key, replicas, isr, leader, leader_epoch, adding=adding, removing=removing)
+    _put(d, before, now)
+    wanted = state.reassignments.get(key)
+    if move is not None:
+        if key not in state.foreign:
+            state.foreign.add(key)
+            charge_others(state, now)
+    elif key in state.foreign:
+        state.foreign.discard(key)
+        state.backlog.release(key)
+        if wanted is not None:
+            line_up(d, now)
+    if wanted is not None:
+        if before is None and move is None:
+            line_up(d, now)
+        check_place(d, now, wanted, move)
+
+
+def _in_step(before: Partition | None, submission: Submission, seen: SeenPartition) -> Partition:
+    """The partition as it was asked for, in the health in which it was seen."""
+    base, following = submission.base, submission.following
+    if before is None:
+        adding = tuple(r for r in following if r not in base)
+        removing = tuple(r for r in base if r not in following)
+        before = Partition(*submission.key, following + removing, (), -1, adding=adding, removing=removing)
+    return before._replace(isr=seen.isr, leader=seen.leader, leader_epoch=seen.leader_epoch)
+
+
+def _put(d: Decision, before: Partition | None, now: Partition) -> None:
+    epoch = 0 if before is None else before.partition_epoch
+    if before is None or now._replace(partition_epoch=epoch) != before:
+        d.put(now._replace(partition_epoch=epoch + 1))
+
+
+def _topic_gone(d: Decision, name: str) -> Iterator[None]:
+    """The topic was deleted, or made anew: nothing is wanted of its partitions any more."""
+    state = d.state
+    for keys in (state.pending, state.reassignments, state.submissions):
+        for key in [key for key in keys if key.topic == name]:
+            _forget(d, key)
+        yield
+    if name in state.topics:
+        for partition in reversed(list(state.partitions[name])):
+            d.delete(Partition, partition.key)
+        d.delete(Topic, name)
+
+
+def _forget(d: Decision, key: TopicPartition) -> None:
+    state = d.state
+    pending = state.pending.get(key)
+    if pending is not None:
+        d.delete(Pending, key)
+        close_job(d, pending.job)
+    if key in state.submissions:
+        d.delete(Submission, key)
+    state.backlog.release(key)
+    state.foreign.discard(key)
+    wanted = state.reassignments.get(key)
+    if wanted is not None:
+        end(d, wanted, Ending.TOPIC_DELETED)
+
+
+def _retry(d: Decision, *, everything: bool) -> Iterator[None]:
+    """What waits for a broker is looked at when one comes back, what was refused from time to time."""
+    state = d.state
+    for seen, key in enumerate(list(state.waiting) if everything else list(state.refused)):
+        partition = state.partition(*key)
+        if partition is not None:
+            fire(d, partition, Trigger.PROGRESS)
+        if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
+            yield
+    state.refused.clear()

@@ -1,0 +1,173 @@
+"""What became of a step that an upstream Kafka carries out: what was asked for, compared with what is seen.
+
+Nothing is asked for twice blindly: a row is sent again only when a look that began after its request had ended, one way or
+the other, shows the partition where it was. Metadata and the list of moves lag each other by some tenths of a second,
+so that what does not fit is believed only when it is seen again.
+"""
+
+from controller.decision import Decision
+from controller.effects import Submit
+from controller.errors import Error
+from controller.model import Partition, Reassignment, Replicas, Submission
+from controller.names import TopicPartition
+from controller.phases import Trigger, fire
+from controller.reassignments import settle
+from controller.submission import Stage
+from controller.upstream import expected_replicas
+from controller.upstream_events import SeenMove, SeenPartition, Submitted
+
+SURE = 10
+"""Looks in a row that must show the same before it is believed."""
+LAG = 20
+"""Looks in which Metadata may still show both old and new replicas of a move that is over."""
+
+_TRY_AGAIN = {
+    Error.UNKNOWN_SERVER_ERROR,
+    Error.UNKNOWN_TOPIC_OR_PARTITION,
+    Error.REQUEST_TIMED_OUT,
+    Error.BROKER_NOT_AVAILABLE,
+    Error.NOT_CONTROLLER,
+    Error.REASSIGNMENT_IN_PROGRESS,
+}
+"""Answers after which the next look decides."""
+
+
+def submitted(d: Decision, event: Submitted) -> None:
+    """The upstream has answered; an answer to anything but the present row is stale."""
+    for key, replicas, (error, message) in event.rows:
+        submission = d.state.submissions.get(key)
+        if submission is None or submission.stage not in {Stage.SUBMITTING, Stage.UNDOING}:
+            continue
+        undoing = submission.stage is Stage.UNDOING
+        if replicas != (None if undoing else submission.following):
+            continue
+        if error is Error.NONE and not undoing:
+            d.put(submission._replace(stage=Stage.ACTIVE))
+        elif error is Error.NONE or error in _TRY_AGAIN or error is Error.NO_REASSIGNMENT_IN_PROGRESS:
+            continue
+        elif undoing:
+            # It goes on, then; what comes after it leads back.
+            d.put(submission._replace(stage=Stage.ACTIVE))
+        else:
+            _refused(d, key, submission, f"the upstream refused it: {message or error.name}")
+
+
+def follow(
+    d: Decision,
+    partition: Partition,
+    submission: Submission,
+    seen: SeenPartition,
+    move: SeenMove | None,
+    outstanding: bool,
+) -> None:
+    """Compare a step in flight with what is seen of it. `partition` is as it was asked for."""
+    if outstanding:
+        return
+    if submission.stage is Stage.ARRIVED:
+        fire(d, partition, Trigger.PROGRESS)
+    elif move is not None:
+        _goes_on(d, partition, submission, move)
+    elif seen.replicas == submission.following and submission.stage is not Stage.UNDOING:
+        if set(partition.adding) <= set(seen.isr) or _doubt(d, partition, SURE):
+            _over(d, partition, submission, seen.replicas)
+    elif _both(submission, seen) and not _doubt(d, partition, LAG):
+        return
+    elif submission.stage is Stage.UNDOING:
+        _over(d, partition, submission, seen.replicas)
+    elif submission.stage is Stage.SUBMITTING and seen.replicas == submission.base:
+        d.emit(Submit(*partition.key, submission.following))
+    elif _doubt(d, partition, SURE):
+        what = (
+            "cancelled by someone else"
+            if set(seen.replicas) == set(submission.base)
+            else (f"someone else changed its replicas to {list(seen.replicas)}")
+        )
+        _lost(d, partition, seen, None, what)
+
+
+def check_place(d: Decision, partition: Partition, wanted: Reassignment, move: SeenMove | None) -> None:
+    """Where no step of ours is in flight: the partition should be where it was left."""
+    key = partition.key
+    if wanted.blocked:
+        return
+    if move is None and partition.replicas == wanted.target:
+        d.state.waiting.pop(key, None)
+        settle(d, partition)
+    elif move is not None or partition.replicas == expected_replicas(d.state, key):
+        if d.state.tries.pop(key, 0):
+            fire(d, partition, Trigger.PROGRESS)
+    elif _doubt(d, partition, SURE):
+        _block(d, partition, f"someone else changed its replicas to {list(partition.replicas)}")
+
+
+def _goes_on(d: Decision, partition: Partition, submission: Submission, move: SeenMove) -> None:
+    """The upstream moves the partition: where we want it, or elsewhere."""
+    if submission.stage is Stage.UNDOING:
+        d.emit(Submit(*partition.key, None))
+    elif sorted(move.target) == sorted(submission.following):
+        d.state.tries.pop(partition.key, None)
+        if submission.stage is Stage.SUBMITTING:
+            d.put(submission._replace(stage=Stage.ACTIVE))
+    elif _doubt(d, partition, SURE):
+        seen = SeenPartition(move.replicas, partition.isr, partition.leader, partition.leader_epoch)
+        _lost(d, partition, seen, move, f"someone else moves it to {list(move.target)}")
+
+
+def _over(d: Decision, partition: Partition, submission: Submission, replicas: Replicas) -> None:
+    """The step has ended here, whether that is where it was to lead or where it was undone to."""
+    key = partition.key
+    d.state.tries.pop(key, None)
+    d.put(submission._replace(following=replicas, stage=Stage.ARRIVED))
+    if key in d.state.reassignments:
+        fire(d, partition, Trigger.PROGRESS)
+    else:
+        d.put(partition._replace(replicas=replicas, adding=(), removing=()))
+        d.delete(Submission, key)
+
+
+def _lost(d: Decision, partition: Partition, seen: SeenPartition, move: SeenMove | None, why: str) -> None:
+    """The step is not ours any more: its place is free, and people are asked what to do."""
+    key = partition.key
+    adding, removing = (move.adding, move.removing) if move is not None else ((), ())
+    now = partition._replace(replicas=seen.replicas, adding=adding, removing=removing)
+    d.put(now)
+    d.put(Submission(*key, now.current, now.next, Stage.AT))
+    d.state.backlog.release(key)
+    if key in d.state.reassignments:
+        _block(d, now, why)
+    else:
+        d.delete(Submission, key)
+
+
+def _block(d: Decision, partition: Partition, why: str) -> None:
+    """Remember where the partition is, so that an order given now starts from there."""
+    key = partition.key
+    d.state.tries.pop(key, None)
+    d.put(Submission(*key, partition.current, partition.next, Stage.AT))
+    d.put(d.state.reassignments[key]._replace(blocked=why))
+
+
+def _refused(d: Decision, key: TopicPartition, submission: Submission, why: str) -> None:
+    state = d.state
+    partition = state.partitions[key.topic][key.partition]
+    d.put(partition._replace(replicas=submission.base, adding=(), removing=()))
+    d.put(submission._replace(following=submission.base, stage=Stage.AT))
+    state.backlog.release(key)
+    if key in state.reassignments:
+        state.waiting[key] = why
+        state.refused.add(key)
+    else:
+        d.delete(Submission, key)
+
+
+def _both(submission: Submission, seen: SeenPartition) -> bool:
+    """Metadata shows old and new replicas together, as while a move goes on."""
+    both = {*submission.base, *submission.following}
+    return set(seen.replicas) == both and both not in (set(submission.base), set(submission.following))
+
+
+def _doubt(d: Decision, partition: Partition, enough: int) -> bool:
+    """Count a look that does not fit; True when that is enough of them in a row."""
+    tries = d.state.tries
+    tries[partition.key] = tries.get(partition.key, 0) + 1
+    return tries[partition.key] >= enough

@@ -1,0 +1,127 @@
+"""How a step is carried out by an upstream Kafka: one row of its own AlterPartitionReassignments (KIP-455).
+
+The partition's record says at once what the upstream is asked for; `Submission` says whether it was asked, and is durable before
+the call. What came of it is seen by observation (`controller.observed`), never assumed. A step that is turned is
+taken back first: what follows is planned from where that leads.
+"""
+
+from typing import TYPE_CHECKING
+
+from controller.config_values import CLUSTER_DEFAULT
+from controller.effects import Elect, Submit
+from controller.model import Partition, Replicas, ResourceType, Submission, TopicPartition
+from controller.names import NO_LEADER
+from controller.submission import Stage
+
+if TYPE_CHECKING:
+    from controller.decision import Decision
+    from controller.state import State
+
+MOST_DISK = "reassignment.max.disk.usage"
+MOST_DISK_DEFAULT = "0.9"
+ELECTIONS = 3
+"""How often the preferred leader is asked for before the next step begins without it."""
+
+
+def begin(d: "Decision", partition: Partition, following: Replicas, _: Replicas, __: int = NO_LEADER) -> bool:
+    """Ask for the step, or take back the one in flight; True when there is nothing to do.
+
+    A step in flight is turned directly only to replicas that have all arrived: then it ends there at once. A row that
+    adds others would leave what it adds, and a cancel after it what the first one added (Kafka's own override).
+    """
+    if d.state.in_step(partition):
+        arrived = {*partition.isr, *partition.current}
+        if set(following) <= arrived and set(following) != set(partition.current):
+            _ask(d, partition, partition.current, following)
+        else:
+            _undo(d, partition)
+        return False
+    if following == partition.replicas:
+        return True
+    _ask(d, partition, partition.replicas, following)
+    return False
+
+
+def advance(d: "Decision", partition: Partition, target: Replicas, preferred: int = NO_LEADER) -> bool:  # noqa: ARG001
+    """Take over what the upstream shows, if the step is over; True then."""
+    key = partition.key
+    submission = d.state.submissions.get(key)
+    if submission is None or submission.stage is not Stage.ARRIVED:
+        return False
+    final = partition._replace(replicas=submission.following, adding=(), removing=())
+    if _leads_not_yet(d, final, preferred):
+        d.emit(Elect(*key))
+        return False
+    d.state.tries.pop(key, None)
+    d.put(final)
+    d.put(submission._replace(base=submission.following, stage=Stage.AT))
+    return True
+
+
+def obstacle(state: "State", partition: Partition, following: Replicas) -> str:
+    """The partition is not where it was left, or a broker's disk has no room for what the step would bring."""
+    expected = expected_replicas(state, partition.key)
+    if partition.replicas != expected:
+        return f"its replicas are {list(partition.replicas)}, where {list(expected)} were left"
+    size = state.sizes.get(partition.key, 0)
+    coming = (r for r in following if r not in partition.replicas)
+    return next(filter(None, (_full(state, broker, size) for broker in coming)), "")
+
+
+def expected_replicas(state: "State", key: TopicPartition) -> Replicas:
+    """The replicas of a partition with a reassignment and no step in flight, if nobody else changed them."""
+    submission = state.submissions.get(key)
+    return state.reassignments[key].original if submission is None else submission.following
+
+
+def ended(d: "Decision", key: TopicPartition) -> None:
+    """Nothing is kept of steps that are over; one in flight is followed to its end."""
+    submission = d.state.submissions.get(key)
+    if submission is not None and not submission.in_flight:
+        d.delete(Submission, key)
+
+
+def _leads_not_yet(d: "Decision", partition: Partition, preferred: int) -> bool:
+    """The preferred leader could lead, does not, and has not been asked for too often."""
+    state, key = d.state, partition.key
+    if partition.leader == preferred or preferred not in partition.isr or preferred not in state.live:
+        return False
+    if partition.replicas[0] != preferred:
+        return False
+    state.tries[key] = state.tries.get(key, 0) + 1
+    return state.tries[key] <= ELECTIONS
+
+
+def _full(state: "State", broker: int, size: int) -> str:
+    """Why so many bytes more are too much for the log directory in which the broker would put them."""
+    disks = [disk for disk in state.disks.get(broker, ()) if disk.total > 0]
+    if not disks or not size:
+        return ""
+    disk = min(disks, key=lambda each: each.replicas)
+    mark = float(state.config(ResourceType.BROKER, CLUSTER_DEFAULT, MOST_DISK) or MOST_DISK_DEFAULT)
+    used = (disk.total - disk.usable + size + state.backlog.usage.bytes_to(broker)) / disk.total
+    return (
+        ""
+        if used <= mark
+        else f"broker {broker}: {disk.path} would be {used:.0%} full, {mark:.0%} is the most"
+    )
+
+
+def _ask(d: "Decision", partition: Partition, base: Replicas, following: Replicas) -> None:
+    adding = tuple(r for r in following if r not in base)
+    removing = tuple(r for r in base if r not in following)
+    # A change of order alone is a step too, though nothing is added: it stays in flight until it is seen.
+    d.put(partition._replace(replicas=following + removing, adding=adding, removing=removing))
+    d.put(Submission(*partition.key, base, following))
+    d.state.tries.pop(partition.key, None)
+    d.emit(Submit(*partition.key, following))
+
+
+def _undo(d: "Decision", partition: Partition) -> None:
+    known = d.state.submissions.get(partition.key)
+    if known is not None and known.stage is Stage.UNDOING:
+        return
+    undone = known or Submission(*partition.key, partition.current, partition.next)
+    d.put(undone._replace(stage=Stage.UNDOING))
+    d.state.tries.pop(partition.key, None)
+    d.emit(Submit(*partition.key, None))

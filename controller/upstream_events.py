@@ -1,0 +1,87 @@
+"""What an upstream Kafka shows and answers. They belong to `controller.events.Event`."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from controller.errors import Outcome
+from controller.names import Replicas, TopicPartition
+from controller.upstream_state import Disk
+
+
+class SeenBroker(NamedTuple):
+    """A registered broker; one that is not alive is fenced, or has stopped (KIP-1073)."""
+
+    id: int
+    host: str
+    port: int
+    rack: str | None
+    alive: bool = True
+
+
+class SeenPartition(NamedTuple):
+    """A partition in Metadata, at its index in `SeenTopic.partitions`."""
+
+    replicas: Replicas
+    isr: Replicas
+    leader: int
+    leader_epoch: int
+
+
+class SeenTopic(NamedTuple):
+    """A topic in Metadata, with all its partitions."""
+
+    name: str
+    id: bytes
+    partitions: Sequence[SeenPartition]
+
+
+class SeenMove(NamedTuple):
+    """A row of the upstream's ListPartitionReassignments."""
+
+    replicas: Replicas
+    adding: Replicas
+    removing: Replicas
+
+    @property
+    def target(self) -> Replicas:
+        """Where it leads."""
+        return tuple(r for r in self.replicas if r not in self.removing)
+
+
+class Observed(NamedTuple):
+    """One look at the upstream: first the moves, then the topics. Reply: none.
+
+    `whole`: these are all topics, else those in which something moves or was asked for. `outstanding` are the
+    partitions of which a row was on its way at any time during the look: nothing is concluded about their steps.
+    """
+
+    brokers: Sequence[SeenBroker]
+    topics: Sequence[SeenTopic]
+    moves: Mapping[TopicPartition, SeenMove]
+    whole: bool = False
+    outstanding: Collection[TopicPartition] = ()
+
+
+class Unreachable(NamedTuple):
+    """The upstream cannot be looked at, and why; nothing new starts."""
+
+    why: str
+
+
+class Submitted(NamedTuple):
+    """The upstream's answers to rows of `controller.effects.Submit`."""
+
+    rows: Sequence[tuple[TopicPartition, Replicas | None, Outcome]]
+
+
+class Measured(NamedTuple):
+    """Sizes and disks, from DescribeLogDirs; what is not named keeps its last values."""
+
+    sizes: Mapping[TopicPartition, int]
+    disks: Mapping[int, Sequence[Disk]]
+
+
+class TopicConfigsSeen(NamedTuple):
+    """Configs of topics that steps go by, as the upstream has them; by topic, None for a default."""
+
+    topics: Mapping[str, Mapping[str, str | None]]

@@ -1,0 +1,49 @@
+"""What is known of an upstream Kafka beside its topics and partitions; nothing where we are the controller."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from controller.config_values import ConfigValues
+from controller.names import TopicPartition
+from controller.submission import Submission
+
+
+class Disk(NamedTuple):
+    """A log directory of a broker (KIP-827); -1 for bytes that the broker does not tell."""
+
+    path: str
+    total: int
+    usable: int
+    replicas: int
+    """How many replicas it holds; the broker places a new one where there are fewest."""
+
+
+@dataclass(eq=False, slots=True)
+class UpstreamState(ConfigValues):
+    """The steps that the upstream was asked for, the moves of others, and what was measured."""
+
+    submissions: dict[TopicPartition, Submission] = field(default_factory=dict)
+    foreign: set[TopicPartition] = field(default_factory=set)
+    """Partitions that the upstream moves on behalf of someone else."""
+    tries: dict[TopicPartition, int] = field(default_factory=dict)
+    """How often in a row the upstream did not show what was expected of a step."""
+    sizes: dict[TopicPartition, int] = field(default_factory=dict)
+    """Bytes of a replica."""
+    disks: dict[int, Sequence[Disk]] = field(default_factory=dict)
+    """By broker."""
+    guarded: bool = False
+    """There is an upstream whose health counts."""
+    refused: set[TopicPartition] = field(default_factory=set)
+    """Partitions whose next step the upstream did not take; it is asked again from time to time."""
+    unreachable: str = ""
+    """Why the upstream cannot be looked at; empty while it can."""
+    trouble: str = ""
+    """Why nothing new should start, as far as the upstream's health goes; empty when it is well."""
+
+    def _put_submission(self, record: Submission) -> None:
+        self.submissions[record.key] = record
+
+    def _delete_submission(self, key: TopicPartition) -> None:
+        del self.submissions[key]
+        self.tries.pop(key, None)

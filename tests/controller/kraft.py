@@ -1,0 +1,181 @@
+"""A Kafka as `controller.observed` sees it: KRaft's rules for 45 and 46, in memory, and a world that runs on it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from controller import upstream
+from controller.effects import Elect, Submit
+from controller.errors import DONE, Error, Outcome
+from controller.model import Broker, Partition, Record, Replicas, TopicPartition
+from controller.state import State
+from controller.upstream_events import (
+    Observed,
+    SeenBroker,
+    SeenMove,
+    SeenPartition,
+    SeenTopic,
+    Submitted,
+)
+from tests.builders import World, key, records
+
+
+@dataclass
+class Kraft:
+    """Partitions by name, and what is moving."""
+
+    replicas: dict[TopicPartition, Replicas] = field(default_factory=dict)
+    isr: dict[TopicPartition, Replicas] = field(default_factory=dict)
+    leader: dict[TopicPartition, int] = field(default_factory=dict)
+    adding: dict[TopicPartition, Replicas] = field(default_factory=dict)
+    removing: dict[TopicPartition, Replicas] = field(default_factory=dict)
+    brokers: set[int] = field(default_factory=lambda: set(range(1, 9)))
+    down: set[int] = field(default_factory=set)
+    requests: list[Submit] = field(default_factory=list)
+
+    def create(self, name: str, replicas: Iterable[int]) -> None:
+        """A healthy partition."""
+        made = key(name)
+        self.replicas[made] = self.isr[made] = tuple(replicas)
+        self.leader[made] = self.replicas[made][0]
+
+    def alter(self, name: TopicPartition, target: Replicas | None) -> Outcome:
+        """One row of 45."""
+        self.requests.append(Submit(*name, target))
+        if name not in self.replicas:
+            return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION)
+        if target is None:
+            if not self.moves(name):
+                return Outcome(Error.NO_REASSIGNMENT_IN_PROGRESS)
+            self._revert(name)
+            return DONE
+        now = self.replicas[name]
+        merged = target + tuple(r for r in now if r not in target)
+        still_coming = tuple(r for r in self.adding.get(name, ()) if r in target)
+        self.adding[name] = still_coming + tuple(r for r in target if r not in now)
+        self.removing[name] = tuple(r for r in now if r not in target)
+        self.replicas[name] = merged
+        self._complete(name)
+        return DONE
+
+    def moves(self, name: TopicPartition) -> bool:
+        """A reassignment of the partition is in progress."""
+        return bool(self.adding.get(name) or self.removing.get(name))
+
+    def elect(self, name: TopicPartition) -> None:
+        """A preferred election."""
+        first = self.replicas[name][0]
+        if first in self.isr[name] and first not in self.down:
+            self.leader[name] = first
+
+    def catch_up(self, name: TopicPartition) -> None:
+        """Live replicas of the partition get in sync."""
+        self.isr[name] = tuple(r for r in self.replicas[name] if r not in self.down)
+        self._complete(name)
+
+    def _revert(self, name: TopicPartition) -> None:
+        """As Kafka does it: the added ones go, in the order that the list has now."""
+        added = self.adding.pop(name, ())
+        self.removing.pop(name, None)
+        self._set(name, tuple(r for r in self.replicas[name] if r not in added))
+
+    def _complete(self, name: TopicPartition) -> None:
+        target = tuple(r for r in self.replicas[name] if r not in self.removing.get(name, ()))
+        if set(target) <= set(self.isr[name]):
+            self.adding.pop(name, None)
+            self.removing.pop(name, None)
+            self._set(name, target)
+
+    def _set(self, name: TopicPartition, replicas: Replicas) -> None:
+        self.replicas[name] = replicas
+        self.isr[name] = tuple(r for r in self.isr[name] if r in replicas) or replicas[:1]
+        if self.leader[name] not in replicas:
+            self.leader[name] = self.isr[name][0]
+
+    def look(self, outstanding: Iterable[TopicPartition] = ()) -> Observed:
+        """What a client sees now, of everything."""
+        topics: dict[str, list[SeenPartition]] = {}
+        for name in sorted(self.replicas):
+            row = SeenPartition(self.replicas[name], self.isr[name], self.leader[name], 0)
+            topics.setdefault(name.topic, []).append(row)
+        moves = {
+            name: SeenMove(self.replicas[name], self.adding.get(name, ()), self.removing.get(name, ()))
+            for name in self.replicas
+            if self.moves(name)
+        }
+        brokers = [SeenBroker(b, "localhost", 9000 + b, None, b not in self.down) for b in self.brokers]
+        seen = [SeenTopic(topic, topic.encode().ljust(16, b"\0"), rows) for topic, rows in topics.items()]
+        return Observed(brokers, seen, moves, whole=True, outstanding=set(outstanding))
+
+
+class Gateway(World):
+    """A controller before a Kafka."""
+
+    def __init__(self, *partitions: tuple[str, Iterable[int]], kafka: Kraft | None = None) -> None:
+        super().__init__(())
+        self.kafka = kafka or Kraft()
+        for name, replicas in partitions:
+            self.kafka.create(name, replicas)
+        self.state.movement = upstream
+        self._heard = 0
+        if kafka is None:
+            self.look()
+
+    def look(self) -> None:
+        """Observe."""
+        self.do(self.kafka.look())
+
+    def carry(self) -> None:
+        """Carry out what was decided, and hear the answers."""
+        rows = []
+        for effect in self._unheard():
+            if isinstance(effect, Submit):
+                name = TopicPartition(effect.topic, effect.partition)
+                rows.append((name, effect.replicas, self.kafka.alter(name, effect.replicas)))
+            elif isinstance(effect, Elect):
+                self.kafka.elect(TopicPartition(effect.topic, effect.partition))
+        if rows:
+            self.do(Submitted(rows))
+
+    def lose(self) -> None:
+        """What was decided never leaves us."""
+        self._unheard()
+
+    def send_unheard(self) -> None:
+        """What was decided is carried out, and the answers are lost."""
+        for effect in self._unheard():
+            if isinstance(effect, Submit):
+                self.kafka.alter(TopicPartition(effect.topic, effect.partition), effect.replicas)
+
+    def catch_up(self) -> None:
+        """Carry out, let everything upstream catch up once, and look."""
+        self.carry()
+        for name in self.kafka.replicas:
+            self.kafka.catch_up(name)
+        self.look()
+
+    def settle(self) -> "Gateway":
+        """Until nothing changes any more."""
+        for _ in range(200):
+            before = (dict(self.kafka.replicas), len(self.effects), dict(self.state.submissions))
+            self.catch_up()
+            after = (self.kafka.replicas, len(self.effects), self.state.submissions)
+            if before == after and not self.state.tries:
+                break
+        return self
+
+    def again(self) -> "Gateway":
+        """Another process on the same records, before the same Kafka."""
+        other = Gateway(kafka=self.kafka)
+        other.put(*own(self.state))
+        other.look()
+        return other
+
+    def _unheard(self) -> list[object]:
+        found = self.effects[self._heard :]
+        self._heard = len(self.effects)
+        return list(found)
+
+
+def own(state: State) -> list[Record]:
+    """The records that are ours: what a store keeps of a gateway."""
+    return [each for each in records(state) if not isinstance(each, Broker | Partition)]

@@ -1,0 +1,114 @@
+from controller.effects import Submit
+from controller.errors import DONE
+from controller.model import Ending, Topic
+from controller.phases import Phase
+from controller.upstream_events import Measured, TopicConfigsSeen, Unreachable
+from controller.views import ongoing
+from tests.builders import key
+from tests.controller.kraft import Gateway
+
+FOO = ("foo-0", (4, 1))
+
+
+def test_what_is_seen_is_the_state() -> None:
+    gateway = Gateway(FOO, ("foo-1", (1, 2)), ("bar-0", (3,)))
+    assert gateway["foo-1"].replicas == (1, 2)
+    assert gateway["bar-0"].leader == 3
+    assert gateway.state.live == set(range(1, 9))
+
+
+def test_a_second_look_at_the_same_changes_nothing() -> None:
+    gateway = Gateway(FOO)
+    assert gateway.do(gateway.kafka.look()).changes == []
+
+
+def test_a_topic_that_is_gone_ends_its_reassignments_with_a_reason() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.kafka.replicas.clear()
+    gateway.look()
+    (row,) = gateway.state.finished[1].values()
+    assert row.ending is Ending.TOPIC_DELETED
+    assert (gateway.state.topics, gateway.state.submissions, gateway.state.reassignments) == ({}, {}, {})
+
+
+def test_a_topic_that_was_made_anew_is_another_one() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    seen = gateway.kafka.look()
+    gateway.do(seen._replace(topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
+    assert gateway.state.topics["foo"] == Topic("foo", b"x" * 16)
+    assert gateway.wanted("foo-0") is None
+
+
+def test_a_topic_that_went_while_nobody_looked_is_forgotten_at_start() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.kafka.replicas.clear()
+    assert gateway.again().state.reassignments == {}
+
+
+def test_moves_of_others_are_listed_and_count_against_the_limits() -> None:
+    gateway = Gateway(FOO, ("foo-1", (1, 2)))
+    gateway.default("reassignment.max.concurrent.partition.movements", "1")
+    gateway.kafka.alter(key("foo-0"), (2, 3))
+    gateway.look()
+    assert gateway.phase("foo-0") is Phase.FOREIGN
+    assert [(row.topic, row.partition, row.adding) for row in ongoing(gateway.state)] == [("foo", 0, (2, 3))]
+    gateway.alter({"foo-1": (3, 4)})
+    assert gateway.phase("foo-1") is Phase.QUEUED
+    gateway.settle()
+    assert gateway.kafka.replicas[key("foo-1")] == (3, 4)
+
+
+def test_a_move_of_others_can_be_cancelled_and_taken_over() -> None:
+    gateway = Gateway(FOO, ("foo-1", (1, 2)))
+    for name in ("foo-0", "foo-1"):
+        gateway.kafka.alter(key(name), (5, 6))
+    gateway.look()
+    assert gateway.alter({"foo-0": None}) == {"foo-0": DONE}
+    assert gateway.effects[-1] == Submit("foo", 0, None)
+    gateway.alter({"foo-1": (5, 7)})
+    gateway.settle()
+    assert gateway.kafka.replicas == {key("foo-0"): (4, 1), key("foo-1"): (5, 7)}
+
+
+def test_what_waits_for_a_broker_goes_on_when_it_is_back() -> None:
+    gateway = Gateway(FOO)
+    gateway.default("reassignment.health.guard", "off")
+    gateway.kafka.down.add(2)
+    gateway.look()
+    gateway.default("reassignment.max.concurrent.replica.movements.per.partition", "1")
+    gateway.alter({"foo-0": (2, 1)})
+    assert gateway.phase("foo-0") is Phase.WAITING
+    gateway.kafka.down.clear()
+    gateway.look()
+    assert gateway.settle().kafka.replicas[key("foo-0")] == (2, 1)
+
+
+def test_nothing_starts_while_the_upstream_cannot_be_looked_at() -> None:
+    gateway = Gateway(FOO)
+    gateway.do(Unreachable("connection refused"))
+    gateway.alter({"foo-0": (2, 3)})
+    assert gateway.phase("foo-0") is Phase.QUEUED
+    gateway.look()
+    assert gateway.phase("foo-0") is Phase.MOVING
+
+
+def test_sizes_bound_what_is_on_its_way() -> None:
+    gateway = Gateway(FOO, ("foo-1", (1, 2)))
+    gateway.do(Measured({key("foo-0"): 1000, key("foo-1"): 1000}, {}))
+    gateway.default("reassignment.max.concurrent.bytes", "1500")
+    gateway.alter({"foo-0": (2, 3), "foo-1": (3, 4)})
+    assert gateway.moving() == ["foo-0"]
+    gateway.settle()
+    assert gateway.kafka.replicas[key("foo-1")] == (3, 4)
+
+
+def test_configs_of_topics_are_taken_in_and_go_again() -> None:
+    gateway = Gateway(FOO)
+    gateway.do(TopicConfigsSeen({"foo": {"min.insync.replicas": "2"}}))
+    assert gateway.state.min_isr("foo") == 2
+    gateway.do(TopicConfigsSeen({"foo": {"min.insync.replicas": None}}))
+    assert gateway.state.min_isr("foo") == 1

@@ -1,0 +1,181 @@
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controller.errors import Error, Outcome
+from controller.job_events import Pause
+from controller.names import Replicas
+from controller.phases import Phase
+from controller.reconciliation import SURE
+from controller.submission import Stage
+from controller.upstream_events import Submitted
+from tests.builders import key
+from tests.controller.kraft import Gateway, Kraft, own
+
+FOO = ("foo-0", (4, 1))
+KEY = key("foo-0")
+
+
+def moving() -> Gateway:
+    """A move that the upstream has taken."""
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.look()
+    return gateway
+
+
+def test_an_answer_makes_the_step_active() -> None:
+    assert moving().state.submissions[KEY].stage is Stage.ACTIVE
+
+
+def test_an_answer_that_was_lost_is_found_by_looking_and_nothing_is_sent_twice() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.send_unheard()
+    gateway.look()
+    assert gateway.state.submissions[KEY].stage is Stage.ACTIVE
+    gateway.settle()
+    assert [row.replicas for row in gateway.kafka.requests] == [(2, 3)]
+
+
+def test_a_row_that_never_left_is_sent_after_a_look() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.lose()
+    gateway.look()
+    assert gateway.settle().kafka.replicas[KEY] == (2, 3)
+
+
+def test_nothing_is_concluded_while_a_row_is_on_its_way() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.do(gateway.kafka.look(outstanding=[KEY]))
+    assert len(gateway.effects) == 1
+
+
+def test_a_refused_row_waits_with_the_reason_and_is_asked_for_again() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.lose()
+    gateway.do(Submitted([(KEY, (2, 3), Outcome(Error.INVALID_REPLICA_ASSIGNMENT, "no"))]))
+    assert gateway.why("foo-0") == "the upstream refused it: no"
+    gateway.look()
+    assert gateway.settle().kafka.replicas[KEY] == (2, 3)
+
+
+def test_a_cancel_by_someone_else_blocks_the_partition_until_people_decide() -> None:
+    gateway = moving()
+    gateway.kafka.alter(KEY, None)
+    for _ in range(SURE):
+        gateway.look()
+    assert gateway.phase("foo-0") is Phase.WAITING
+    assert gateway.why("foo-0") == "cancelled by someone else"
+    assert gateway.settle().kafka.replicas[KEY] == (4, 1)
+    gateway.alter({"foo-0": (2, 3)})
+    assert gateway.settle().kafka.replicas[KEY] == (2, 3)
+
+
+def test_a_blocked_partition_is_still_blocked_after_a_restart() -> None:
+    gateway = moving()
+    gateway.kafka.alter(KEY, None)
+    for _ in range(SURE):
+        gateway.look()
+    again = gateway.again()
+    assert again.settle().kafka.replicas[KEY] == (4, 1)
+    assert again.why("foo-0") == "cancelled by someone else"
+
+
+def test_a_move_that_someone_else_turned_elsewhere_is_not_fought_over() -> None:
+    gateway = moving()
+    gateway.kafka.alter(KEY, (5, 6))
+    for _ in range(SURE):
+        gateway.look()
+    wanted = gateway.wanted("foo-0")
+    assert wanted is not None
+    assert wanted.blocked == "someone else moves it to [5, 6]"
+    assert gateway.settle().kafka.replicas[KEY] == (5, 6)
+
+
+def test_replicas_that_someone_else_changed_before_the_turn_came_are_not_overwritten() -> None:
+    gateway = Gateway(FOO)
+    gateway.do(Pause(None, True))
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.kafka.alter(KEY, (1, 4))
+    for _ in range(SURE):
+        gateway.look()
+    assert gateway.why("foo-0") == "someone else changed its replicas to [1, 4]"
+
+
+def test_what_someone_else_has_done_already_is_done() -> None:
+    gateway = moving()
+    again = Gateway(kafka=gateway.kafka)
+    again.kafka.catch_up(KEY)
+    again.put(*own(gateway.state))
+    again.look()
+    assert again.phase("foo-0") is Phase.IDLE
+
+
+def test_a_restart_between_intent_and_call_submits_once() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    again = gateway.again()
+    assert again.settle().kafka.replicas[KEY] == (2, 3)
+    assert [row.replicas for row in again.kafka.requests] == [(2, 3)]
+
+
+def test_a_restart_in_the_middle_follows_the_step_without_asking_again() -> None:
+    gateway = moving()
+    again = gateway.again()
+    assert again.settle().kafka.replicas[KEY] == (2, 3)
+    assert len(again.kafka.requests) == 1
+
+
+FAULTS = st.sampled_from(
+    ["carry", "lose", "unheard", "look", "catch up", "restart", "order", "cancel", "down", "up"]
+)
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(st.tuples(FAULTS, st.permutations(range(1, 7)), st.integers(1, 3)), max_size=25),
+    st.integers(1, 3),
+)
+def test_whatever_is_lost_everything_ends_at_its_target_or_its_original(
+    faults: list[tuple[str, list[int], int]], step: int
+) -> None:
+    gateway = Gateway(FOO)
+    gateway.default("reassignment.max.concurrent.replica.movements.per.partition", str(step))
+    expected: Replicas = (4, 1)
+    for fault, brokers, size in faults:
+        if fault == "order":
+            expected = tuple(brokers[:size])
+            assert gateway.alter({"foo-0": expected})["foo-0"].ok
+        elif fault == "cancel" and (wanted := gateway.wanted("foo-0")) is not None:
+            refused = not gateway.alter({"foo-0": None})["foo-0"].ok
+            expected = expected if refused else wanted.original
+        gateway = happen(gateway, fault, brokers)
+    gateway.kafka.down.clear()
+    gateway.look()
+    gateway.settle()
+    assert gateway.kafka.replicas[KEY] == expected
+    assert gateway.state.submissions == {}
+    assert gateway.state.backlog.in_flight() == 0
+
+
+def happen(gateway: Gateway, fault: str, brokers: list[int]) -> Gateway:
+    kafka: Kraft = gateway.kafka
+    if fault == "down" and len(kafka.down) < 2:
+        kafka.down.add(brokers[0])
+    elif fault == "up":
+        kafka.down.clear()
+    elif fault == "restart":
+        return gateway.again()
+    else:
+        what = {
+            "carry": gateway.carry,
+            "lose": gateway.lose,
+            "unheard": gateway.send_unheard,
+            "look": gateway.look,
+        }
+        what.get(fault, gateway.catch_up)()
+    return gateway

@@ -1,0 +1,13 @@
+import pytest
+
+from controller.submission import Stage, Submission
+from tests.builders import key
+
+
+def test_a_submission_is_kept_under_its_partition() -> None:
+    assert Submission("foo", 3, (1,), (2,)).key == key("foo-3")
+
+
+@pytest.mark.parametrize("stage", Stage)
+def test_only_a_step_that_is_over_and_taken_in_is_not_in_flight(stage: Stage) -> None:
+    assert Submission("foo", 0, (1,), (2,), stage).in_flight is (stage is not Stage.AT)
