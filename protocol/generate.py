@@ -39,6 +39,8 @@ BORROWED_APIS = (
     "IncrementalAlterConfigs",
     "ListOffsets",
     "Metadata",
+    "SaslAuthenticate",
+    "SaslHandshake",
 )
 
 TYPE_NAMES = dict.fromkeys(FIXED_FORMATS, "int") | {
