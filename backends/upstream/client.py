@@ -1,0 +1,151 @@
+"""What the rest of the backend asks the upstream through: any broker, or a given one."""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from backends.clock import Clock, RealClock
+from backends.upstream.connection import Address
+from backends.upstream.errors import InDoubtError, UnreachableError, UnsupportedError, UpstreamError
+from backends.upstream.handshake import Caller, open_connection
+from backends.upstream.link import Link
+from protocol.apis import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.describe_cluster_request import DescribeClusterRequest
+from protocol.messages.metadata_request import MetadataRequest
+from protocol.wire import schema_of
+
+log = logging.getLogger(__name__)
+
+CONNECT_SECONDS = 10.0
+REQUEST_SECONDS = 30.0
+WITH_FENCED_BROKERS = 2
+"""DescribeCluster from this version on tells of brokers that are registered but fenced (KIP-1073)."""
+
+READS = frozenset(
+    {
+        ApiKey.METADATA,
+        ApiKey.DESCRIBE_CONFIGS,
+        ApiKey.DESCRIBE_LOG_DIRS,
+        ApiKey.LIST_PARTITION_REASSIGNMENTS,
+        ApiKey.DESCRIBE_CLUSTER,
+        ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+    }
+)
+"""What changes nothing, and so may be asked twice."""
+
+
+class UpstreamBroker(NamedTuple):
+    """A broker as the upstream advertises it. One that is fenced is registered, but not (yet, or any more) live."""
+
+    id: int
+    host: str
+    port: int
+    rack: str | None = None
+    fenced: bool = False
+
+
+class UpstreamClient:
+    """Our own connections to a cluster, one a broker. What it knows of the cluster is what the last `refresh` saw."""
+
+    def __init__(
+        self, bootstrap: Sequence[Address], caller: Caller | None = None, *, clock: Clock | None = None
+    ) -> None:
+        self.brokers: Mapping[int, UpstreamBroker] = {}
+        self.cluster_id = ""
+        self.controller_id = -1
+        """Where requests to any broker go first. With KRaft that is one of the live brokers, which passes them on."""
+        self._bootstrap = [(host, port) for host, port in bootstrap]
+        self._caller = caller or Caller()
+        self._clock = clock or RealClock()
+        self._links: dict[Address, Link] = {}
+        self._closed = False
+
+    async def refresh(self) -> None:
+        """Learn the brokers, fenced ones too where the upstream tells (Kafka 4.0 and later). Raises UpstreamError."""
+        try:
+            seen = await self.ask(
+                DescribeClusterRequest(include_fenced_brokers=True), version=WITH_FENCED_BROKERS
+            )
+        except UnsupportedError:
+            await self._refresh_by_metadata()
+            return
+        if seen.error_code != ErrorCode.NONE:
+            raise UpstreamError(f"the upstream does not describe itself: error {seen.error_code}")
+        rows = [UpstreamBroker(b.broker_id, b.host, b.port, b.rack, b.is_fenced) for b in seen.brokers]
+        self._learn(seen.cluster_id, seen.controller_id, rows)
+
+    async def ask(
+        self,
+        request: tuple[Any, ...],
+        broker: int | None = None,
+        *,
+        version: int | None = None,
+        timeout_seconds: float = REQUEST_SECONDS,
+    ) -> Any:
+        """The response of that broker, or of any.
+
+        Without a `broker`, the next one is tried when one cannot be reached, and, for READS only, when the answer did
+        not come; the time counts for each try. Raises what `UpstreamConnection.ask` and `open_connection` raise: an
+        InDoubtError on a write is for the caller to look into.
+        """
+        if broker is not None:
+            return await self._link_to(broker).ask(request, timeout_seconds, version)
+        repeatable = schema_of(type(request)).api_key in READS
+        failure: UpstreamError = UnreachableError("there is no broker to ask: the client is closed")
+        for link in self._candidates():
+            try:
+                return await link.ask(request, timeout_seconds, version)
+            except UnreachableError as error:
+                failure = error
+            except InDoubtError as error:
+                if not repeatable:
+                    raise
+                failure = error
+            log.debug("trying the next broker: %s", failure)
+        raise failure
+
+    async def close(self) -> None:
+        """Close all connections; what is unanswered is lost."""
+        self._closed = True
+        links, self._links = self._links, {}
+        for link in links.values():
+            await link.close()
+
+    def _link_to(self, broker: int) -> Link:
+        known = self.brokers.get(broker)
+        if known is None:
+            raise UnreachableError(f"the upstream has no broker {broker}")
+        return self._link((known.host, known.port))
+
+    def _link(self, address: Address) -> Link:
+        if self._closed:
+            raise UnreachableError("the client is closed")
+        if address not in self._links:
+            connect = partial(open_connection, address, self._caller, CONNECT_SECONDS)
+            self._links[address] = Link(connect, self._clock)
+        return self._links[address]
+
+    def _candidates(self) -> Iterator[Link]:
+        """The controller, live brokers, fenced ones, the bootstrap servers; those that did not answer last time, last."""
+        if self._closed:
+            return
+        first = sorted(self.brokers.values(), key=lambda b: (b.id != self.controller_id, b.fenced, b.id))
+        addresses = dict.fromkeys([*((broker.host, broker.port) for broker in first), *self._bootstrap])
+        links = [self._link(address) for address in addresses]
+        yield from sorted(links, key=lambda link: not link.healthy)
+
+    async def _refresh_by_metadata(self) -> None:
+        seen = await self.ask(MetadataRequest(topics=()))
+        rows = [UpstreamBroker(b.node_id, b.host, b.port, b.rack) for b in seen.brokers]
+        self._learn(seen.cluster_id or "", seen.controller_id, rows)
+
+    def _learn(self, cluster_id: str, controller_id: int, rows: Sequence[UpstreamBroker]) -> None:
+        if not rows:
+            raise UnreachableError("the upstream knows of no broker yet")
+        self.cluster_id, self.controller_id = cluster_id, controller_id
+        self.brokers = {row.id: row for row in rows}
+        current = {(row.host, row.port) for row in rows}
+        for address in self._links.keys() - current:
+            self._links[address].retire()

@@ -1,0 +1,190 @@
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+
+from backends.clock import ManualClock
+from backends.upstream.client import UpstreamBroker, UpstreamClient
+from backends.upstream.errors import (
+    RequestLostError,
+    RequestTimedOutError,
+    UnreachableError,
+    UnsupportedError,
+    UpstreamError,
+)
+from protocol.apis import ApiKey
+from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
+from protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
+from protocol.messages.api_versions_request import ApiVersionsRequest
+from protocol.messages.describe_cluster_request import DescribeClusterRequest
+from protocol.messages.describe_cluster_response import DescribeClusterResponse
+from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.messages.metadata_request import MetadataRequest
+from protocol.messages.metadata_response import MetadataResponse, MetadataResponseBroker
+from tests.backends.upstream.fake import HANG_UP, FakeBroker, broker, everything
+
+LIST = ListPartitionReassignmentsRequest()
+ALTER = AlterPartitionReassignmentsRequest()
+
+
+class Upstream:
+    """Three fake brokers; the client has been told of the first and knows the others by asking it."""
+
+    def __init__(self, brokers: list[FakeBroker]) -> None:
+        self.brokers = brokers
+        for each in brokers:
+            each.describes(*brokers, fenced=3)
+            each.answers[AlterPartitionReassignmentsRequest] = lambda _: AlterPartitionReassignmentsResponse()
+        self.clock = ManualClock()
+        self.client = UpstreamClient([brokers[0].address], clock=self.clock)
+
+    def asked(self, kind: type) -> list[int]:
+        """The numbers of the brokers that were asked this, once for each time."""
+        return [
+            number
+            for number, each in enumerate(self.brokers, 1)
+            for request in each.requests
+            if isinstance(request, kind)
+        ]
+
+
+@asynccontextmanager
+async def running() -> AsyncIterator[Upstream]:
+    async with AsyncExitStack() as stack:
+        made = Upstream([await stack.enter_async_context(broker()) for _ in range(3)])
+        yield made
+        await made.client.close()
+
+
+@pytest.fixture
+async def upstream() -> AsyncIterator[Upstream]:
+    async with running() as made:
+        await made.client.refresh()
+        yield made
+
+
+async def test_it_learns_brokers_controller_and_cluster(upstream: Upstream) -> None:
+    client = upstream.client
+    assert (client.cluster_id, client.controller_id) == ("fake", 1)
+    assert client.brokers[2] == UpstreamBroker(2, *upstream.brokers[1].address, None, fenced=False)
+    assert [each.fenced for each in client.brokers.values()] == [False, False, True]
+
+
+async def test_an_older_upstream_tells_of_live_brokers_only() -> None:
+    async with broker() as fake:
+        old = [row._replace(max_version=min(row.max_version, 1)) for row in everything().api_keys]
+        fake.answers[ApiVersionsRequest] = lambda _: everything()._replace(api_keys=old)
+        row = MetadataResponseBroker(5, *fake.address, "r1")
+        fake.answers[MetadataRequest] = lambda _: MetadataResponse(brokers=[row], controller_id=5)
+        client = UpstreamClient([fake.address])
+        await client.refresh()
+        assert client.brokers == {5: UpstreamBroker(5, *fake.address, "r1", fenced=False)}
+        await client.close()
+
+
+async def test_a_broker_is_asked_by_its_id(upstream: Upstream) -> None:
+    for broker_id in (3, 1, 2, 2):
+        await upstream.client.ask(LIST, broker_id)
+    assert upstream.asked(ListPartitionReassignmentsRequest) == [1, 2, 2, 3]
+
+
+async def test_a_broker_that_is_not_known_cannot_be_asked(upstream: Upstream) -> None:
+    with pytest.raises(UnreachableError, match="no broker 9"):
+        await upstream.client.ask(LIST, 9)
+
+
+async def test_any_broker_is_the_controller_while_it_answers(upstream: Upstream) -> None:
+    for _ in range(3):
+        await upstream.client.ask(LIST)
+    assert upstream.asked(ListPartitionReassignmentsRequest) == [1, 1, 1]
+
+
+async def test_a_read_goes_on_to_the_next_broker_and_stays_there(upstream: Upstream) -> None:
+    upstream.brokers[0].answers[ListPartitionReassignmentsRequest] = lambda _: HANG_UP
+    for _ in range(3):
+        await upstream.client.ask(LIST)
+    assert upstream.asked(ListPartitionReassignmentsRequest) == [1, 2, 2, 2]
+
+
+async def test_a_read_that_is_not_answered_goes_on_too(upstream: Upstream) -> None:
+    upstream.brokers[0].answers[ListPartitionReassignmentsRequest] = lambda _: None
+    await upstream.client.ask(LIST, timeout_seconds=0.2)
+    assert upstream.asked(ListPartitionReassignmentsRequest) == [1, 2]
+
+
+async def test_a_write_that_may_have_been_carried_out_is_not_sent_again(upstream: Upstream) -> None:
+    upstream.brokers[0].answers[AlterPartitionReassignmentsRequest] = lambda _: HANG_UP
+    with pytest.raises(RequestLostError):
+        await upstream.client.ask(ALTER)
+    upstream.brokers[1].answers[AlterPartitionReassignmentsRequest] = lambda _: None
+    with pytest.raises(RequestTimedOutError):
+        await upstream.client.ask(ALTER, timeout_seconds=0.05)
+    assert upstream.asked(AlterPartitionReassignmentsRequest) == [1, 2]
+
+
+async def test_a_write_that_could_not_be_sent_goes_on_to_the_next_broker(upstream: Upstream) -> None:
+    await upstream.brokers[0].stop()
+    with pytest.raises(RequestLostError):
+        await upstream.client.ask(LIST, 1)
+    assert await upstream.client.ask(ALTER) == AlterPartitionReassignmentsResponse()
+    assert upstream.asked(AlterPartitionReassignmentsRequest) == [2]
+
+
+async def test_when_nobody_answers_that_is_the_failure(upstream: Upstream) -> None:
+    for each in upstream.brokers:
+        await each.stop()
+    with pytest.raises(UpstreamError, match=r"127\.0\.0\.1:\d+"):
+        await upstream.client.ask(LIST)
+    with pytest.raises(UnreachableError, match="cannot connect"):
+        await upstream.client.ask(LIST)
+
+
+async def test_a_broker_that_comes_back_is_asked_again(upstream: Upstream) -> None:
+    first = upstream.brokers[0]
+    _, port = first.address
+    await first.stop()
+    for _ in range(2):
+        with pytest.raises(UpstreamError):
+            await upstream.client.ask(LIST, 1)
+    await first.start(port)
+    await upstream.clock.advance(1)
+    await upstream.client.ask(LIST, 1)
+    assert upstream.asked(ListPartitionReassignmentsRequest) == [1]
+
+
+async def test_an_api_that_is_not_served_is_not_looked_for_elsewhere(upstream: Upstream) -> None:
+    await upstream.client.ask(LIST)
+    fewer = [row for row in everything().api_keys if row.api_key != ApiKey.LIST_PARTITION_REASSIGNMENTS]
+    upstream.brokers[0].answers[ApiVersionsRequest] = lambda _: everything()._replace(api_keys=fewer)
+    upstream.brokers[0].cut()
+    with pytest.raises(UpstreamError):
+        await upstream.client.ask(LIST, 1)
+    with pytest.raises(UnsupportedError, match="does not serve ListPartitionReassignments"):
+        await upstream.client.ask(LIST, 1)
+
+
+async def test_a_broker_that_moved_is_asked_at_its_new_place(upstream: Upstream) -> None:
+    async with broker() as moved:
+        first, _, third = upstream.brokers
+        first.describes(first, moved, third)
+        await upstream.client.refresh()
+        await upstream.client.ask(LIST, 2)
+        assert moved.asked == [LIST]
+
+
+@pytest.mark.parametrize(
+    "answer", [DescribeClusterResponse(error_code=-1, error_message="no"), DescribeClusterResponse()]
+)
+async def test_a_cluster_that_cannot_be_described_is_kept_as_it_was(upstream: Upstream, answer: Any) -> None:
+    upstream.brokers[0].answers[DescribeClusterRequest] = lambda _: answer
+    with pytest.raises(UpstreamError):
+        await upstream.client.refresh()
+    assert len(upstream.client.brokers) == 3
+
+
+async def test_a_closed_client_asks_nobody(upstream: Upstream) -> None:
+    await upstream.client.close()
+    for broker_id in (None, 1):
+        with pytest.raises(UnreachableError, match="closed"):
+            await upstream.client.ask(LIST, broker_id)

@@ -1,0 +1,198 @@
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from struct import pack
+from typing import Any
+
+import pytest
+
+from backends.clock import settle
+from backends.upstream.connection import MAX_IN_FLIGHT, UpstreamConnection, shown
+from backends.upstream.errors import (
+    RequestLostError,
+    RequestTimedOutError,
+    UnreachableError,
+    UnsupportedError,
+)
+from backends.upstream.handshake import Caller, open_connection
+from protocol.errors import EncodeError
+from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
+from protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
+from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
+from tests.backends.upstream.fake import HANG_UP, FakeBroker, broker
+
+LIST = ListPartitionReassignmentsRequest()
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeBroker]:
+    async with broker() as running:
+        yield running
+
+
+@pytest.fixture
+async def connection(fake: FakeBroker) -> AsyncIterator[UpstreamConnection]:
+    opened = await open_connection(fake.address, Caller("tester"), 5)
+    yield opened
+    opened.abort("the test is over")
+    await opened.ended.wait()
+
+
+def listed(timeout_ms: int) -> ListPartitionReassignmentsRequest:
+    return ListPartitionReassignmentsRequest(timeout_ms)
+
+
+def echo(request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmentsResponse:
+    return ListPartitionReassignmentsResponse(throttle_time_ms=request.timeout_ms)
+
+
+def holding(fake: FakeBroker) -> Callable[[], Any]:
+    """The broker does not answer lists from now on."""
+    fake.answers[ListPartitionReassignmentsRequest] = lambda _: None
+    return lambda: len(fake.asked)
+
+
+async def until(look: Callable[[], Any], expected: Any) -> None:
+    async with asyncio.timeout(5):
+        while look() != expected:
+            await asyncio.sleep(0.001)
+
+
+async def test_requests_go_out_together_and_each_gets_its_own_answer(
+    fake: FakeBroker, connection: UpstreamConnection
+) -> None:
+    fake.answers[ListPartitionReassignmentsRequest] = echo
+    answers = await asyncio.gather(*(connection.ask(listed(number), 5) for number in range(100)))
+    assert [each.throttle_time_ms for each in answers] == list(range(100))
+
+
+async def test_no_more_than_so_many_are_in_flight(fake: FakeBroker, connection: UpstreamConnection) -> None:
+    asked = holding(fake)
+    tasks = [asyncio.create_task(connection.ask(LIST, 5)) for _ in range(MAX_IN_FLIGHT + 3)]
+    await until(asked, MAX_IN_FLIGHT)
+    await settle()
+    assert asked() == MAX_IN_FLIGHT
+    connection.abort("enough")
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(each) for each in outcomes[MAX_IN_FLIGHT - 1 :]] == [RequestLostError] + [
+        UnreachableError
+    ] * 3
+
+
+async def test_one_that_found_no_place_in_time_was_not_sent(
+    fake: FakeBroker, connection: UpstreamConnection
+) -> None:
+    asked = holding(fake)
+    tasks = [asyncio.create_task(connection.ask(LIST, 5)) for _ in range(MAX_IN_FLIGHT)]
+    await until(asked, MAX_IN_FLIGHT)
+    with pytest.raises(UnreachableError, match="busy"):
+        await connection.ask(LIST, 0.01)
+    connection.abort("enough")
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_the_highest_version_that_both_know_is_spoken(
+    fake: FakeBroker, connection: UpstreamConnection
+) -> None:
+    fake.answers[AlterPartitionReassignmentsRequest] = lambda _: AlterPartitionReassignmentsResponse()
+    connection.versions[45] = range(9)
+    await connection.ask(AlterPartitionReassignmentsRequest(), 5)
+    connection.versions[45] = range(1)
+    await connection.ask(AlterPartitionReassignmentsRequest(), 5)
+    assert fake.versions[-2:] == [1, 0]
+
+
+async def test_a_version_can_be_chosen(fake: FakeBroker, connection: UpstreamConnection) -> None:
+    fake.answers[AlterPartitionReassignmentsRequest] = lambda _: AlterPartitionReassignmentsResponse()
+    await connection.ask(AlterPartitionReassignmentsRequest(), 5, version=0)
+    assert fake.versions[-1] == 0
+
+
+async def test_an_api_that_is_not_served_is_named(connection: UpstreamConnection) -> None:
+    del connection.versions[46]
+    with pytest.raises(UnsupportedError, match=r"does not serve ListPartitionReassignments$"):
+        await connection.ask(LIST, 5)
+
+
+@pytest.mark.parametrize(("wanted", "needed"), [(None, "one of 0 to 0"), (3, "version 3")])
+async def test_versions_that_do_not_meet_are_named(
+    connection: UpstreamConnection, wanted: int | None, needed: str
+) -> None:
+    connection.versions[46] = range(5, 7)
+    with pytest.raises(UnsupportedError, match=f"in versions 5 to 6; {needed} is needed"):
+        await connection.ask(LIST, 5, version=wanted)
+
+
+async def test_what_cannot_be_encoded_takes_no_place(connection: UpstreamConnection) -> None:
+    unencodable: Any = ListPartitionReassignmentsRequest(timeout_ms=2**40)
+    for _ in range(MAX_IN_FLIGHT + 1):
+        with pytest.raises(EncodeError):
+            await connection.ask(unencodable, 5)
+    await connection.ask(LIST, 5)
+
+
+async def test_no_answer_in_time_leaves_it_in_doubt_and_closes_the_connection(
+    fake: FakeBroker, connection: UpstreamConnection
+) -> None:
+    holding(fake)
+    with pytest.raises(
+        RequestTimedOutError, match=r"did not answer ListPartitionReassignments within 0\.01 s"
+    ):
+        await connection.ask(LIST, 0.01)
+    assert not connection.usable
+    with pytest.raises(UnreachableError):
+        await connection.ask(LIST, 5)
+
+
+async def test_an_asker_that_gave_up_does_not_disturb_the_others(
+    fake: FakeBroker, connection: UpstreamConnection
+) -> None:
+    fake.answers[ListPartitionReassignmentsRequest] = echo
+    tasks = [asyncio.create_task(connection.ask(listed(number), 5)) for number in range(3)]
+    await asyncio.sleep(0)
+    tasks[1].cancel()
+    assert [(await each).throttle_time_ms for each in (tasks[0], tasks[2])] == [0, 2]
+    assert tasks[1].cancelled()
+
+
+TOO_LONG = pack(">i", 2**31 - 1)
+NEGATIVE = pack(">i", -1)
+STRANGE_ID = pack(">iix", 5, 77)
+CUT_SHORT = pack(">iix", 5, 2)
+"""The header of the answer to our second request, and nothing after it."""
+
+
+@pytest.mark.parametrize("answer", [HANG_UP, TOO_LONG, NEGATIVE, STRANGE_ID, CUT_SHORT, b"\xff" * 100])
+async def test_an_answer_that_is_none_leaves_it_in_doubt(
+    fake: FakeBroker, connection: UpstreamConnection, answer: bytes
+) -> None:
+    fake.answers[ListPartitionReassignmentsRequest] = lambda _: answer
+    with pytest.raises(RequestLostError, match=r"127\.0\.0\.1:\d+"):
+        await connection.ask(LIST, 5)
+    assert not connection.usable
+
+
+async def test_an_answer_nobody_asked_for_closes_the_connection(
+    fake: FakeBroker, connection: UpstreamConnection
+) -> None:
+    fake.answers[ListPartitionReassignmentsRequest] = lambda _: pack(">iixiihii", 20, 2, 0, 0, 0, 0, 0) * 2
+    with pytest.raises(RequestLostError):
+        await connection.ask(LIST, 5)
+    await connection.ended.wait()
+
+
+async def test_one_that_retires_answers_what_was_asked_and_closes(
+    fake: FakeBroker, connection: UpstreamConnection
+) -> None:
+    fake.answers[ListPartitionReassignmentsRequest] = echo
+    task = asyncio.create_task(connection.ask(listed(7), 5))
+    await asyncio.sleep(0)
+    connection.retire()
+    assert not connection.usable
+    assert (await task).throttle_time_ms == 7
+    await connection.ended.wait()
+
+
+def test_an_address_is_shown_as_people_write_it() -> None:
+    assert shown(("kafka", 9092)) == "kafka:9092"
+    assert shown(("::1", 9092)) == "[::1]:9092"

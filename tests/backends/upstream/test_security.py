@@ -1,0 +1,27 @@
+import pytest
+
+from backends.upstream.errors import AuthenticationError
+from backends.upstream.security import Credentials
+
+
+def test_plain_is_one_message() -> None:
+    exchange = Credentials("PLAIN", "alice", "pässword").exchange()
+    assert next(exchange) == b"\0alice\0p\xc3\xa4ssword"
+    with pytest.raises(StopIteration):
+        exchange.send(b"")
+
+
+def test_plain_ends_with_an_empty_answer() -> None:
+    exchange = Credentials("PLAIN", "alice", "password").exchange()
+    next(exchange)
+    with pytest.raises(AuthenticationError):
+        exchange.send(b"who are you?")
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_scram_begins_with_the_name(mechanism: str) -> None:
+    assert next(Credentials(mechanism, "alice", "password").exchange()).startswith(b"n,,n=alice,r=")
+
+
+def test_a_password_is_not_printed() -> None:
+    assert "secret" not in repr(Credentials("PLAIN", "alice", "secret"))
