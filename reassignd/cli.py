@@ -22,7 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def _flags(command: F) -> F:
     for flag, name in reversed(FLAGS.items()):
         key = KEYS[name]
-        text = f"{key.doc} [{name}, default {key.default}]"
+        text = f"{key.doc} [{name}, default {key.default or 'none'}]"
         command = click.option(flag, name.replace(".", "_"), metavar=key.kind.metavar, help=text)(command)
     return command
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from reassignd import properties
 from reassignd.errors import ConfigError
-from reassignd.kinds import ADDRESS, FILE, PATH, PLACE, TEXT, Key, choice, integer
+from reassignd.kinds import ADDRESS, FILE, PATH, PLACE, SERVERS, TEXT, Key, choice, integer
 
 MILLISECONDS = integer(1, 2**31 - 1)
 BYTES = integer(0, 2**53)
@@ -24,6 +24,8 @@ FLAGS = {
     "--data-dir": "data.dir",
     "--http": "http.listener",
     "--log-format": "log.format",
+    "--bootstrap-server": "upstream.bootstrap.servers",
+    "--command-config": "upstream.command.config",
 }
 """Short ways to write `--override key=value`."""
 
@@ -60,7 +62,17 @@ class Settings:
         PATH, "./.reassignd", "Where all that was acknowledged is kept. One process at a time uses it."
     )
     backend = Key(
-        choice("embedded"), "embedded", "What carries reassignments out. `embedded`: brokers of our own."
+        choice("embedded", "upstream"),
+        "embedded",
+        "What carries reassignments out. `embedded`: brokers of our own; `upstream`: a running Kafka.",
+    )
+    upstream_bootstrap_servers = Key(
+        SERVERS, "", "Brokers of the running Kafka, some of which answer at the start; the others are learnt."
+    )
+    upstream_command_config = Key(
+        FILE,
+        "",
+        "How to connect to it: client properties, as `--command-config` of Kafka's tools takes them.",
     )
     jobs_retention_ms = Key(
         integer(1, 2**53),
@@ -156,6 +168,8 @@ def resolve(assignments: Iterable[Assignment]) -> Settings:
     Raises ConfigError, naming the source, for an unknown key or a value out of its range.
     """
     settings = Settings({each.key: _parse(each) for each in assignments})
+    if settings.backend == "upstream" and not settings.upstream_bootstrap_servers:
+        raise ConfigError(f"the upstream backend needs {in_words('upstream.bootstrap.servers')}")
     first, brokers = settings.listener.port, settings.embedded_brokers
     if first and first + brokers - 1 > 65535:
         raise ConfigError(f"listener: the ports of {brokers} brokers from {first} on end beyond 65535")

@@ -58,6 +58,13 @@ def _parse_address(text: str) -> Address:
     return Address(host[1:-1] if bracketed else host, int(port))
 
 
+def _parse_servers(text: str) -> tuple[Address, ...]:
+    servers = tuple(_parse_address(part.strip()) for part in text.split(",")) if text.strip() else ()
+    if any(server.port == 0 for server in servers):
+        raise ValueError("nobody can be reached at port 0")
+    return servers
+
+
 def _parse_path(text: str) -> Path:
     if not text:
         raise ValueError("a path is not empty")
@@ -87,6 +94,7 @@ def _parse_file(text: str) -> Path | None:
 
 
 ADDRESS = Kind("HOST:PORT", "HOST:PORT with a port in [0, 65535]", _parse_address)
+SERVERS = Kind("HOST:PORT,...", "HOST:PORT with a port in [1, 65535], or several with commas", _parse_servers)
 PATH = Kind("DIR", "a path", _parse_path)
 
 

@@ -17,6 +17,7 @@ from reassignd.access import Door, door
 from reassignd.app import Application
 from reassignd.config import Settings
 from reassignd.demo import create_demo_topics
+from reassignd.errors import CommandError
 from reassignd.identity import cluster_id
 from reassignd.kinds import Address, SocketPath
 from reassignd.records import load, open_store
@@ -36,6 +37,8 @@ STOP_SECONDS = 4.0
 
 def run(settings: Settings, *, demo_topics: bool) -> None:
     """Serve until a signal. Raises CommandError when that is not possible, or ends for another reason."""
+    if settings.backend != "embedded":
+        raise CommandError(f"this version does not serve with backend={settings.backend} yet")
     logs.configure(settings.log_format, settings.log_level)
     entrance = door(settings)
     spare_the_old()

@@ -70,6 +70,18 @@ def test_a_wildcard_needs_a_host_to_tell_clients(host: str) -> None:
     assert resolved(listener, ("advertised.host", "broker.example")).advertised_host == "broker.example"
 
 
+def test_the_upstream_backend_needs_servers() -> None:
+    backend = ("backend", "upstream")
+    assert "`upstream.bootstrap.servers` (--bootstrap-server HOST:PORT,...)" in refusal(backend)
+    settings = resolved(backend, ("upstream.bootstrap.servers", "kafka1:9092, [::1]:9093"))
+    assert settings.upstream_bootstrap_servers == (("kafka1", 9092), ("::1", 9093))
+
+
+@pytest.mark.parametrize("servers", ["kafka1", "kafka1:0", "kafka1:9092,", "kafka1:9092;kafka2:9092"])
+def test_servers_that_cannot_be_reached_are_refused(servers: str) -> None:
+    assert "HOST:PORT with a port in [1, 65535]" in refusal(("upstream.bootstrap.servers", servers))
+
+
 def test_every_key_has_a_valid_default_and_says_what_it_is_for() -> None:
     for name, key in KEYS.items():
         key.kind.parse(key.default)

@@ -1,0 +1,38 @@
+"""The value of `sasl.jaas.config`: one login module and its options, as Kafka's `JaasConfig` reads it."""
+
+import re
+from typing import NamedTuple
+
+_ENTRY = re.compile(r"\s*([\w.$]+)\s+(?:required|requisite|sufficient|optional)\b(.*);\s*", re.DOTALL)
+_OPTION = re.compile(
+    r"""\s*([\w.-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s"'=;]+))""", re.DOTALL
+)
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+class Login(NamedTuple):
+    """The class of the module without its package, and the options."""
+
+    module: str
+    options: dict[str, str]
+
+
+def parse(text: str) -> Login:
+    """Raises ValueError for what is not `MODULE required NAME="VALUE" …;`; the text of the error holds no value."""
+    entry = _ENTRY.fullmatch(text)
+    if entry is None:
+        raise ValueError('expected MODULE required NAME="VALUE" ...; with the semicolon')
+    module, rest = entry.groups()
+    options: dict[str, str] = {}
+    while rest.strip():
+        option = _OPTION.match(rest)
+        if option is None:
+            raise ValueError(f'expected NAME="VALUE" after {", ".join(options) or module}')
+        name, *values = option.groups()
+        options[name] = _unescape(next(value for value in values if value is not None))
+        rest = rest[option.end() :]
+    return Login(module.rpartition(".")[2], options)
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text, flags=re.DOTALL)
