@@ -17,8 +17,8 @@ from backends.embedded.log_dirs import LogDirs
 from backends.embedded.replication import Fetch, Replication, Traffic, Volume
 from backends.embedded.settings import PARTITION_BYTES, PRODUCE_RATE, Settings
 from backends.embedded.shutdown import controlled_shutdown
-from backends.embedded.stalls import StallWatch
 from backends.embedded.throttles import Throttles
+from backends.stalls import StallWatch
 from backends.tasks import cancel, spawn
 from controller.effects import ConfigsChanged, Effect, TopicGone
 from controller.events import (

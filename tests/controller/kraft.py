@@ -93,10 +93,10 @@ class Kraft:
 
     def look(self, outstanding: Iterable[TopicPartition] = ()) -> Observed:
         """What a client sees now, of everything."""
-        topics: dict[str, list[SeenPartition]] = {}
+        topics: dict[str, dict[int, SeenPartition]] = {}
         for name in sorted(self.replicas):
             row = SeenPartition(self.replicas[name], self.isr[name], self.leader[name], 0)
-            topics.setdefault(name.topic, []).append(row)
+            topics.setdefault(name.topic, {})[name.partition] = row
         moves = {
             name: SeenMove(self.replicas[name], self.adding.get(name, ()), self.removing.get(name, ()))
             for name in self.replicas

@@ -1,4 +1,4 @@
-from backends.embedded.stalls import DEFAULT_TIMEOUT_MS, LOOKS, STEP_TIMEOUT, StallWatch
+from backends.stalls import DEFAULT_TIMEOUT_MS, LOOKS, STEP_TIMEOUT, StallWatch
 from controller.model import Config, ResourceType, TopicPartition
 from tests.builders import World, key, partition
 

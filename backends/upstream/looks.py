@@ -1,0 +1,204 @@
+"""Looks at the upstream and tells the core: all moves often, topics when the moves do not say enough, all of it now and then.
+
+The moves come from one answer of the controller, topics from one broker's Metadata, asked for after it: what is gone from the
+first is looked up in the second, never the other way round.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, NamedTuple
+
+from backends.clock import Clock
+from backends.upstream.client import UpstreamClient
+from backends.upstream.errors import UpstreamError
+from backends.upstream.submitter import Submitter
+from controller.events import Event
+from controller.names import TopicPartition
+from controller.state import State
+from controller.submission import Stage
+from controller.upstream_events import (
+    Observed,
+    SeenBroker,
+    SeenMove,
+    SeenPartition,
+    SeenTopic,
+    Unreachable,
+)
+from protocol.errors import ErrorCode
+from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from protocol.messages.metadata_response import MetadataResponse
+
+log = logging.getLogger(__name__)
+
+SETTLING = {Stage.SUBMITTING, Stage.UNDOING, Stage.ARRIVED}
+
+
+class Pace(NamedTuple):
+    """Seconds between two looks: while steps are in flight, while none is, and between two whole ones.
+
+    `share` bounds the part of the time that is spent looking: the next look waits so many times as long as the last took.
+    """
+
+    busy: float = 0.2
+    idle: float = 1.0
+    whole: float = 10.0
+    share: float = 10.0
+    """A look that took 20 ms is followed by 200 ms without one."""
+
+
+class Looks:
+    """`submit` gives events to the core."""
+
+    def __init__(
+        self,
+        client: UpstreamClient,
+        state: State,
+        submitter: Submitter,
+        submit: Callable[[Event], Awaitable[Any]],
+        clock: Clock,
+        pace: Pace | None = None,
+    ) -> None:
+        self._client, self._state, self._submitter, self._submit = client, state, submitter, submit
+        self._clock, self._pace = clock, pace or Pace()
+        self._moves: dict[TopicPartition, SeenMove] = {}
+        self._brokers_at = self._whole_at = float("-inf")
+        self._wake = asyncio.Event()
+
+    def hurry(self) -> None:
+        """Something was decided: the next look comes soon."""
+        self._wake.set()
+
+    async def look(self) -> None:
+        """One look, told to the core. Raises UpstreamError when the upstream cannot be looked at."""
+        now = self._clock.now()
+        whole = now - self._whole_at >= self._pace.whole
+        brokers = None
+        if whole or now - self._brokers_at >= self._pace.idle:
+            await self._client.refresh()
+            brokers = [
+                SeenBroker(b.id, b.host, b.port, b.rack, not b.fenced) for b in self._client.brokers.values()
+            ]
+        with self._submitter.watch() as outstanding:
+            moves = await self._ask_moves()
+            unclear = set() if whole else self._unclear(moves)
+            topics = await self._ask_all_topics() if whole else await self._ask_topics(unclear)
+            if whole or brokers is not None or unclear or moves != self._moves or self._settling():
+                await self._submit(Observed(brokers, topics, moves, whole, frozenset(outstanding)))
+        self._moves = moves
+        self._brokers_at = now if brokers is not None else self._brokers_at
+        self._whole_at = now if whole else self._whole_at
+
+    async def run(self) -> None:
+        """Look for ever; what goes wrong is told to the core, and the next look is a whole one."""
+        while True:
+            began = self._clock.now()
+            try:
+                await self.look()
+            except UpstreamError as error:
+                self._whole_at = float("-inf")
+                await self._submit(Unreachable(str(error)))
+            await self._pause(self._clock.now() - began)
+
+    async def _pause(self, took: float) -> None:
+        """At least a tenth of a second, so that what was just decided has reached the upstream; more after a long look."""
+        least = max(self._pace.busy, min(took * self._pace.share, self._pace.whole))
+        self._wake.clear()
+        await self._clock.sleep(least)
+        if not self._busy and not self._wake.is_set():
+            waking = asyncio.ensure_future(self._wake.wait())
+            sleeping = asyncio.ensure_future(self._clock.sleep(max(0.0, self._pace.idle - least)))
+            await asyncio.wait((waking, sleeping), return_when=asyncio.FIRST_COMPLETED)
+            waking.cancel()
+            sleeping.cancel()
+
+    @property
+    def _busy(self) -> bool:
+        return bool(self._moves) or bool(self._state.in_flight) or self._settling()
+
+    def _settling(self) -> bool:
+        return any(s.stage in SETTLING for s in self._in_flight())
+
+    def _in_flight(self) -> Iterable[Any]:
+        state = self._state
+        return (s for key in list(state.submissions) if (s := state.submissions.get(key)) and s.in_flight)
+
+    def _unclear(self, moves: dict[TopicPartition, SeenMove]) -> set[TopicPartition]:
+        """The partitions of which the moves alone do not say enough."""
+        state = self._state
+        unlisted = {s.key for s in self._in_flight() if s.key not in moves}
+        arrived = {s.key for s in self._in_flight() if s.stage is Stage.ARRIVED}
+        news = {key for key in moves if key not in state.submissions and key not in state.foreign}
+        ended = {key for key in state.foreign if key not in moves}
+        doubted = set(state.tries)
+        return unlisted | arrived | news | ended | doubted
+
+    async def _ask_moves(self) -> dict[TopicPartition, SeenMove]:
+        response = await self._client.ask(ListPartitionReassignmentsRequest(topics=None))
+        if response.error_code != ErrorCode.NONE:
+            raise UpstreamError(
+                f"the upstream does not list its reassignments: {_named(response.error_code)}"
+            )
+        return {
+            TopicPartition(topic.name, row.partition_index): SeenMove(
+                tuple(row.replicas), tuple(row.adding_replicas), tuple(row.removing_replicas)
+            )
+            for topic in response.topics
+            for row in topic.partitions
+        }
+
+    async def _ask_all_topics(self) -> list[SeenTopic]:
+        """All topics; one that we have something to do with and that is not among them is asked for by name."""
+        seen = await self._ask_topics(None)
+        state = self._state
+        ours = {key.topic for keys in (state.reassignments, state.submissions, state.pending) for key in keys}
+        missing = sorted(ours - {topic.name for topic in seen})
+        if missing:
+            named = [MetadataRequestTopic(name=name) for name in missing]
+            response = await self._client.ask(MetadataRequest(named, allow_auto_topic_creation=False))
+            for topic in response.topics:
+                if topic.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                    raise UpstreamError(
+                        f"the upstream does not show us topic {topic.name}: {_named(topic.error_code)}"
+                    )
+        return seen
+
+    async def _ask_topics(self, keys: set[TopicPartition] | None) -> list[SeenTopic]:
+        if keys is not None and not keys:
+            return []
+        names = (
+            None if keys is None else [MetadataRequestTopic(name=n) for n in sorted({k.topic for k in keys})]
+        )
+        response = await self._client.ask(MetadataRequest(names, allow_auto_topic_creation=False))
+        if any(topic.error_code for topic in response.topics):
+            self._whole_at = float("-inf")
+        return seen_topics(response, keys)
+
+
+def seen_topics(response: MetadataResponse, keys: set[TopicPartition] | None) -> list[SeenTopic]:
+    """The topics in Metadata; of each those partitions that are in `keys`, all of them when that is None.
+
+    A topic that is gone is left out; one whose metadata is not complete yet, too.
+    """
+    topics = []
+    for topic in response.topics:
+        name = topic.name or ""
+        if topic.error_code != ErrorCode.NONE:
+            continue
+        rows = {
+            row.partition_index: SeenPartition(
+                tuple(row.replica_nodes), tuple(row.isr_nodes), row.leader_id, row.leader_epoch
+            )
+            for row in topic.partitions
+            if keys is None or (name, row.partition_index) in keys
+        }
+        topics.append(SeenTopic(name, topic.topic_id, rows))
+    return topics
+
+
+def _named(code: int) -> str:
+    try:
+        return ErrorCode(code).name
+    except ValueError:
+        return f"error {code}"

@@ -1,0 +1,64 @@
+"""Between the core's rows and the upstream's messages: 45, 43 (KIP-455, KIP-460)."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from controller.effects import Elect, Submit
+from controller.errors import Error, Outcome
+from controller.names import Replicas, TopicPartition
+from protocol.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
+from protocol.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
+
+Answered = tuple[TopicPartition, Replicas | None, Outcome]
+
+_KNOWN = {error.value: error for error in Error}
+
+
+class Refused(NamedTuple):
+    """The whole request was refused."""
+
+    error: int
+    message: str | None
+
+
+def alter_request(rows: Sequence[Submit], timeout_ms: int) -> AlterPartitionReassignmentsRequest:
+    """One row a partition; the caller sees to it that none comes twice."""
+    topics: dict[str, list[ReassignablePartition]] = {}
+    for topic, partition, replicas in rows:
+        topics.setdefault(topic, []).append(ReassignablePartition(partition, replicas))
+    named = [ReassignableTopic(*each) for each in topics.items()]
+    return AlterPartitionReassignmentsRequest(timeout_ms, True, named)
+
+
+def answers(rows: Sequence[Submit], response: AlterPartitionReassignmentsResponse) -> list[Answered]:
+    """What became of each row; one that the answer leaves out takes the error at the top."""
+    top = outcome(response.error_code or Error.UNKNOWN_SERVER_ERROR, response.error_message)
+    given = {
+        (topic.name, row.partition_index): outcome(row.error_code, row.error_message)
+        for topic in response.responses
+        for row in topic.partitions
+    }
+    if response.error_code:
+        given = {}
+    return [(TopicPartition(t, p), replicas, given.get((t, p), top)) for t, p, replicas in rows]
+
+
+def outcome(code: int, message: str | None) -> Outcome:
+    """An error number of Kafka's as the core knows it; one that it does not know keeps its number in the message."""
+    known = _KNOWN.get(code)
+    if known is not None:
+        return Outcome(known, message)
+    return Outcome(Error.INVALID_REQUEST, f"error {code}" + (f": {message}" if message else ""))
+
+
+def elect_request(rows: Iterable[Elect], timeout_ms: int) -> ElectLeadersRequest:
+    """A preferred election of these partitions."""
+    topics: dict[str, list[int]] = {}
+    for topic, partition in rows:
+        topics.setdefault(topic, []).append(partition)
+    return ElectLeadersRequest(0, [TopicPartitions(t, tuple(p)) for t, p in topics.items()], timeout_ms)

@@ -1,0 +1,124 @@
+"""How large partitions are, how much of a moving one has arrived, and how full disks are: DescribeLogDirs (KIP-113, KIP-827).
+
+Sizes are asked for where something is to be done: of topics with reassignments now and then, of partitions in flight often.
+`offset_lag` says nothing of a replica that is being added; its bytes do.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from backends.clock import Clock
+from backends.upstream.client import UpstreamClient
+from backends.upstream.errors import UpstreamError
+from controller.events import Event
+from controller.names import TopicPartition
+from controller.state import State
+from controller.upstream_events import Measured
+from controller.upstream_state import Disk
+from protocol.errors import ErrorCode
+from protocol.messages.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
+from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
+
+log = logging.getLogger(__name__)
+
+OFTEN_SECONDS = 3.0
+"""Between two looks at partitions in flight."""
+SELDOM_SECONDS = 60.0
+"""Between two looks at everything with a reassignment, and at all disks."""
+
+
+class Sizes:
+    """Implements `server.ports.Sizes`. `submit` gives events to the core."""
+
+    def __init__(
+        self, client: UpstreamClient, state: State, submit: Callable[[Event], Awaitable[Any]], clock: Clock
+    ) -> None:
+        self._client, self._state, self._submit, self._clock = client, state, submit, clock
+        self._arrived: dict[tuple[TopicPartition, int], int] = {}
+        self._all_at = float("-inf")
+        self._known_jobs = 0
+
+    def size(self, key: TopicPartition) -> int | None:
+        """Bytes of a whole replica of the partition; None when not known."""
+        return self._state.sizes.get(key)
+
+    def arrived(self, key: TopicPartition, broker: int) -> int | None:
+        """Bytes that the broker has of a replica on its way to it; None when not known."""
+        return self._arrived.get((key, broker))
+
+    def received(self, key: TopicPartition) -> float:
+        """Bytes that the adding replicas of the partition have together."""
+        partition = self._state.partition(*key)
+        return sum(self._arrived.get((key, broker), 0) for broker in (partition.adding if partition else ()))
+
+    async def run(self) -> None:
+        """Measure for ever, where there is something to measure."""
+        while True:
+            await self.measure()
+            await self._clock.sleep(OFTEN_SECONDS)
+
+    async def measure(self) -> None:
+        """One look at what is due. A broker that does not answer is left out."""
+        state, now = self._state, self._clock.now()
+        everything = state.last_job != self._known_jobs or now - self._all_at >= SELDOM_SECONDS
+        if everything:
+            topics: dict[str, Iterable[int] | None] = dict.fromkeys(state.moving)
+            self._known_jobs, self._all_at = state.last_job, now
+        else:
+            topics = {topic: sorted(numbers) for topic, numbers in state.in_flight.items()}
+        if not topics and not everything:
+            return
+        request = DescribeLogDirsRequest(
+            [DescribableLogDirTopic(topic, self._numbers(topic, n)) for topic, n in topics.items()]
+        )
+        sizes: dict[TopicPartition, int] = {}
+        disks: dict[int, list[Disk]] = {}
+        for broker in sorted(state.live):
+            try:
+                response = await self._client.ask(request, broker)
+            except UpstreamError as error:
+                log.info("broker %d does not tell its sizes: %s", broker, error)
+                continue
+            self._take(broker, response, sizes, disks)
+        # What a broker holds in all is told only when all of it is asked for.
+        await self._submit(Measured(sizes, disks if everything else {}))
+
+    def _numbers(self, topic: str, numbers: Iterable[int] | None) -> tuple[int, ...]:
+        return tuple(range(len(self._state.partitions.get(topic, ()))) if numbers is None else numbers)
+
+    def _take(
+        self,
+        broker: int,
+        response: DescribeLogDirsResponse,
+        sizes: dict[TopicPartition, int],
+        disks: dict[int, list[Disk]],
+    ) -> None:
+        found = []
+        for row in response.results:
+            if row.error_code != ErrorCode.NONE:
+                continue
+            replicas = 0
+            for topic in row.topics:
+                replicas += len(topic.partitions)
+                for part in topic.partitions:
+                    if not part.is_future_key:
+                        self._one(
+                            broker,
+                            TopicPartition(topic.name, part.partition_index),
+                            part.partition_size,
+                            sizes,
+                        )
+            found.append(Disk(row.log_dir, row.total_bytes, row.usable_bytes, replicas))
+        disks[broker] = found
+
+    def _one(self, broker: int, key: TopicPartition, size: int, sizes: dict[TopicPartition, int]) -> None:
+        partition = self._state.partition(*key)
+        if partition is None:
+            return
+        if broker == partition.leader:
+            sizes[key] = size
+        if broker in partition.adding:
+            self._arrived[key, broker] = size
+        else:
+            self._arrived.pop((key, broker), None)

@@ -1,0 +1,119 @@
+"""Sends the core's rows to the upstream, in the order in which they were decided, many in one request.
+
+Chunks stay far below the 10,000 records at which Kafka takes half of a request and refuses the rest. When an answer does
+not come, nothing is sent again here: the next look at the upstream decides (`controller.reconciliation`).
+"""
+
+import asyncio
+import logging
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from backends.upstream.errors import UpstreamError
+from backends.upstream.rows import alter_request, answers, elect_request
+from controller.effects import Elect, Submit
+from controller.events import Event
+from controller.names import TopicPartition
+from controller.upstream_events import Submitted
+
+log = logging.getLogger(__name__)
+
+CHUNK = 1_000
+"""Rows of one request."""
+TIMEOUT_SECONDS = 60.0
+
+
+class Asker(Protocol):
+    """Our connections to the upstream (`backends.upstream.client.UpstreamClient`)."""
+
+    async def ask(self, request: tuple[Any, ...], broker: int | None = None) -> Any:
+        """The response. Raises UpstreamError."""
+        ...
+
+
+class Submitter:
+    """`submit` gives events to the core; `ready` is awaited before a request, so that a throttle is there first."""
+
+    def __init__(
+        self, client: Asker, submit: Callable[[Event], Awaitable[Any]], ready: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._client, self._submit, self._ready = client, submit, ready
+        self._rows: deque[Submit] = deque()
+        self._elections: dict[Elect, None] = {}
+        self._outstanding: Counter[TopicPartition] = Counter()
+        self._watches: list[set[TopicPartition]] = []
+        self._work = asyncio.Event()
+
+    def add(self, effect: Submit | Elect) -> None:
+        """Send it as soon as those before it are answered."""
+        if isinstance(effect, Elect):
+            self._elections[effect] = None
+        else:
+            key = TopicPartition(effect.topic, effect.partition)
+            self._rows.append(effect)
+            self._outstanding[key] += 1
+            for watch in self._watches:
+                watch.add(key)
+        self._work.set()
+
+    @contextmanager
+    def watch(self) -> Iterator[set[TopicPartition]]:
+        """The partitions of which a row is, or comes to be, on its way inside the `with`."""
+        watch = set(self._outstanding)
+        self._watches.append(watch)
+        try:
+            yield watch
+        finally:
+            self._watches.remove(watch)
+
+    async def run(self) -> None:
+        """Send what there is, for ever."""
+        while True:
+            await self._work.wait()
+            self._work.clear()
+            while self._rows or self._elections:
+                await self._send_elections()
+                await self._send_rows()
+
+    async def _send_rows(self) -> None:
+        rows = self._take()
+        if not rows:
+            return
+        await self._ready()
+        answered = None
+        try:
+            request = alter_request(rows, int(TIMEOUT_SECONDS * 1000))
+            answered = answers(rows, await self._client.ask(request))
+        except UpstreamError as error:
+            log.warning("%d rows were not answered, a look will tell what came of them: %s", len(rows), error)
+        finally:
+            if answered is not None:
+                await self._submit(Submitted(answered))
+            for topic, partition, _ in rows:
+                key = TopicPartition(topic, partition)
+                self._outstanding[key] -= 1
+                if not self._outstanding[key]:
+                    del self._outstanding[key]
+
+    def _take(self) -> list[Submit]:
+        """The next rows, no partition twice: what came later for one waits for the answer to the earlier."""
+        taken: dict[TopicPartition, Submit] = {}
+        while self._rows and len(taken) < CHUNK:
+            row = self._rows[0]
+            key = TopicPartition(row.topic, row.partition)
+            if key in taken:
+                break
+            taken[key] = self._rows.popleft()
+        return list(taken.values())
+
+    async def _send_elections(self) -> None:
+        elections = list(self._elections)[:CHUNK]
+        for each in elections:
+            del self._elections[each]
+        if elections:
+            try:
+                await self._client.ask(elect_request(elections, int(TIMEOUT_SECONDS * 1000)))
+            except UpstreamError as error:
+                log.warning("preferred leaders of %d partitions were not elected: %s", len(elections), error)
