@@ -77,10 +77,23 @@ class Elect(NamedTuple):
     partition: int
 
 
+class Rethrottle(NamedTuple):
+    """The throttle of an upstream should be another one; see `controller.throttle.wanted_throttle`."""
+
+
 class Wake(NamedTuple):
     """Give the controller a `Continue` event after what waits now."""
 
 
 Effect = (
-    Publish | DropReplica | TopicGone | BrokerJoined | BrokerLeft | ConfigsChanged | Submit | Elect | Wake
+    Publish
+    | DropReplica
+    | TopicGone
+    | BrokerJoined
+    | BrokerLeft
+    | ConfigsChanged
+    | Submit
+    | Elect
+    | Rethrottle
+    | Wake
 )

@@ -47,6 +47,8 @@ def observed(d: Decision, event: Observed) -> Iterator[None]:
             yield from _topic_gone(d, name)
     for topic in event.topics:
         yield from _topic(d, topic, event)
+    if not event.whole:
+        _moves_alone(d, event)
     if back or event.whole:
         yield from _retry(d, everything=back)
     judge(d)
@@ -78,6 +80,8 @@ def topic_configs_seen(d: Decision, event: TopicConfigsSeen) -> None:
 def _brokers(d: Decision, event: Observed) -> bool:
     """Take in who is there; True when a broker has come back."""
     state = d.state
+    if event.brokers is None:
+        return False
     for broker, host, port, rack, _ in event.brokers:
         record = Broker(broker, host, port, rack, 0)
         if state.brokers.get(broker) != record:
@@ -94,16 +98,31 @@ def _brokers(d: Decision, event: Observed) -> bool:
 def _topic(d: Decision, seen: SeenTopic, event: Observed) -> Iterator[None]:
     state = d.state
     known = state.topics.get(seen.name)
-    if known is not None and (known.id != seen.id or len(seen.partitions) < len(state.partitions[seen.name])):
+    fewer = event.whole and len(seen.partitions) < len(state.partitions.get(seen.name, ()))
+    if known is not None and (known.id != seen.id or fewer):
         yield from _topic_gone(d, seen.name)
         known = None
     if known is None:
         d.put(Topic(seen.name, seen.id))
-    for number, partition in enumerate(seen.partitions):
+    for number, partition in sorted(seen.partitions.items()):
         key = TopicPartition(seen.name, number)
+        if number > len(state.partitions[seen.name]):
+            break  # a part of a topic that is new to us: the next whole look brings the rest
         _partition(d, key, partition, event.moves.get(key), key in event.outstanding)
         if number % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
+
+
+def _moves_alone(d: Decision, event: Observed) -> None:
+    """Steps in flight that the upstream still shows as moves need no look at their topic."""
+    state = d.state
+    looked_at = {(topic.name, number) for topic in event.topics for number in topic.partitions}
+    for key, move in event.moves.items():
+        submission, partition = state.submissions.get(key), state.partition(*key)
+        if submission is None or partition is None or not submission.in_flight or key in looked_at:
+            continue
+        now = SeenPartition(move.replicas, partition.isr, partition.leader, partition.leader_epoch)
+        follow(d, partition, submission, now, move, key in event.outstanding)
 
 
 def _partition(

@@ -6,9 +6,12 @@ meanwhile is theirs. Only replicas that are being added are slowed; a partition 
 its leader at all, so that the original catches up (KIP-352's second motive).
 """
 
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
 from controller.config_values import CLUSTER_DEFAULT
 from controller.decision import Decision
-from controller.effects import ConfigsChanged
+from controller.effects import ConfigsChanged, Rethrottle
 from controller.model import Config, Lease, ResourceType
 from controller.state import State
 
@@ -25,6 +28,12 @@ def adjust(d: Decision) -> None:
     state = d.state
     rate = throttle_rate(state)
     touched = state.in_flight.take_touched()
+    if state.guarded:
+        # An upstream's configs are not ours to keep records of: whoever carries out effects writes them down.
+        if rate != state.throttle or (rate is not None and touched):
+            d.emit(Rethrottle())
+        state.throttle = rate
+        return
     if rate is None and not state.leases:
         state.throttle = None
         return
@@ -48,13 +57,41 @@ def throttle_rate(state: State) -> int | None:
     return min(rates, default=None)
 
 
-def _throttle_topic(d: Decision, topic: str, throttled: bool) -> None:
-    leaders, followers = [], []
-    for number in sorted(d.state.in_flight.get(topic, ())) if throttled else ():
-        partition = d.state.partitions[topic][number]
+class Throttle(NamedTuple):
+    """What the steps in flight call for: the brokers that get the rate, and the replicas of topics that it applies to."""
+
+    rate: int | None
+    brokers: Collection[int]
+    leaders: Mapping[str, Sequence[str]]
+    followers: Mapping[str, Sequence[str]]
+
+
+def wanted_throttle(state: State) -> Throttle:
+    """The throttle as it should be now; empty when there is none."""
+    rate = throttle_rate(state)
+    if rate is None:
+        return Throttle(None, (), {}, {})
+    lists = {topic: throttled_replicas(state, topic) for topic in state.in_flight}
+    leaders, followers = ({topic: pair[side] for topic, pair in lists.items()} for side in (0, 1))
+    return Throttle(rate, state.backlog.usage.brokers(), leaders, followers)
+
+
+def throttled_replicas(state: State, topic: str) -> tuple[list[str], list[str]]:
+    """`partition:broker` on the leaders' side and on the followers'; moves of others are theirs to throttle."""
+    leaders: list[str] = []
+    followers: list[str] = []
+    for number in sorted(state.in_flight.get(topic, ())):
+        partition = state.partitions[topic][number]
+        if partition.key in state.foreign:
+            continue
         followers += [f"{number}:{r}" for r in partition.adding]
         if partition.adding and not partition.under_replicated:
             leaders += [f"{number}:{r}" for r in partition.current]
+    return leaders, followers
+
+
+def _throttle_topic(d: Decision, topic: str, throttled: bool) -> None:
+    leaders, followers = throttled_replicas(d.state, topic) if throttled else ([], [])
     changed = _lease(d, ResourceType.TOPIC, topic, LEADER_REPLICAS, ",".join(leaders))
     changed |= _lease(d, ResourceType.TOPIC, topic, FOLLOWER_REPLICAS, ",".join(followers))
     if changed and topic in d.state.topics:

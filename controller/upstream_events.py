@@ -19,7 +19,7 @@ class SeenBroker(NamedTuple):
 
 
 class SeenPartition(NamedTuple):
-    """A partition in Metadata, at its index in `SeenTopic.partitions`."""
+    """A partition in Metadata."""
 
     replicas: Replicas
     isr: Replicas
@@ -28,11 +28,11 @@ class SeenPartition(NamedTuple):
 
 
 class SeenTopic(NamedTuple):
-    """A topic in Metadata, with all its partitions."""
+    """A topic in Metadata: by index those partitions that were looked at, all of them when the look is whole."""
 
     name: str
     id: bytes
-    partitions: Sequence[SeenPartition]
+    partitions: Mapping[int, SeenPartition]
 
 
 class SeenMove(NamedTuple):
@@ -49,13 +49,14 @@ class SeenMove(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """One look at the upstream: first the moves, then the topics. Reply: none.
+    """One look at the upstream: first all moves, then topics. Reply: none.
 
-    `whole`: these are all topics, else those in which something moves or was asked for. `outstanding` are the
-    partitions of which a row was on its way at any time during the look: nothing is concluded about their steps.
+    `whole`: these are all topics with all partitions, else those about which the moves alone do not say enough.
+    `brokers` is None when they were not looked at. `outstanding` are the partitions of which a row was on its way at
+    any time during the look: nothing is concluded about their steps.
     """
 
-    brokers: Sequence[SeenBroker]
+    brokers: Sequence[SeenBroker] | None
     topics: Sequence[SeenTopic]
     moves: Mapping[TopicPartition, SeenMove]
     whole: bool = False
