@@ -37,11 +37,16 @@ BORROWED_APIS = (
     "ElectLeaders",
     "FindCoordinator",
     "IncrementalAlterConfigs",
+    "ListGroups",
     "ListOffsets",
+    "ListTransactions",
     "Metadata",
     "SaslAuthenticate",
     "SaslHandshake",
 )
+
+BORROWED_MESSAGES = ("ProduceResponse",)
+"""Of APIs whose other half we never read."""
 
 TYPE_NAMES = dict.fromkeys(FIXED_FORMATS, "int") | {
     "bool": "bool",
@@ -91,10 +96,10 @@ def sources() -> dict[str, tuple[str, str]]:
         path.stem: (f"schemas/{path.name}", path.read_text()) for path in sorted(OUR_SCHEMAS.glob("*.json"))
     }
     package = kafka_python() / KAFKA_PYTHON
+    names = [f"{api}{half}" for api in BORROWED_APIS for half in ("Request", "Response")]
     borrowed = {
         name: (f"kafka-python's {name}.json", (package / f"{name}.json").read_text())
-        for api in BORROWED_APIS
-        for name in (f"{api}Request", f"{api}Response")
+        for name in (*names, *BORROWED_MESSAGES)
     }
     return borrowed | ours
 
