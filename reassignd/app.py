@@ -2,6 +2,7 @@
 
 import asyncio
 import uuid
+from functools import partial
 from typing import Any, Self
 
 from backends.clock import Clock
@@ -32,6 +33,7 @@ from server.metric_table import Sources, Traffic
 from server.metrics import Metrics
 from server.offloop import OffLoop
 from server.router import Router
+from server.session import Session
 from server.stats import Counters
 
 GRACE_SECONDS = 1.0
@@ -65,7 +67,8 @@ class Application:
         bodies = BodyCache(self._off_loop)
         services = Services(cluster_id, state, self, AllowAll(), self._off_loop, bodies, _new_id)
         latency = Latency(Router(services, stats).answer)
-        listeners = Listeners(latency.answer, limits(settings), stats)
+        bounds = limits(settings)
+        listeners = Listeners(partial(Session, latency.answer, bounds), bounds, stats)
         self._retention = Retention(settings.jobs_retention_ms, settings.jobs_retention_count)
         self._chores: list[asyncio.Task[None]] = []
         self.core = Core(

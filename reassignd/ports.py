@@ -21,7 +21,7 @@ class Port:
 class Ports:
     """Opens ports from `first` on, in order of broker id from 1; free ones when its port is 0."""
 
-    def __init__(self, listeners: Listeners, first: Address, advertised_host: str) -> None:
+    def __init__(self, listeners: Listeners[BrokerPort], first: Address, advertised_host: str) -> None:
         self._listeners, self._first = listeners, first
         self._host = advertised_host or first.host
         self._chosen: dict[int, int] = {}

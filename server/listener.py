@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from ssl import SSLContext
+from typing import Generic, Protocol, TypeVar
 
+from server.guest import Guest
 from server.limits import Limits
-from server.ports import BrokerPort, Stats
-from server.session import Answer, Session
+from server.ports import Stats
 
 log = logging.getLogger(__name__)
 
@@ -15,28 +17,43 @@ ROUND_SECONDS = 0.5
 """How often connections are looked at, and the event loop's lag is measured."""
 
 
-class Listeners:
-    """Opens and closes one listener a broker. `answer` is `server.router.Router.answer`."""
+class Numbered(Protocol):
+    """A broker, of which only the id counts here."""
 
-    def __init__(self, answer: Answer, limits: Limits, stats: Stats) -> None:
-        self._answer = answer
+    @property
+    def id(self) -> int: ...
+
+
+Broker = TypeVar("Broker", bound=Numbered)
+Make = Callable[[Broker, Callable[[Guest], None]], Guest]
+"""Makes what serves one connection to a broker, and says to the callable when it is gone."""
+
+
+class Listeners(Generic[Broker]):
+    """Opens and closes one listener a broker, with TLS if there is a context."""
+
+    def __init__(
+        self, make: Make[Broker], limits: Limits, stats: Stats, tls: SSLContext | None = None
+    ) -> None:
+        self._make = make
+        self._tls = tls
         self._limits = limits
         self._stats = stats
         self._servers: dict[int, asyncio.Server] = {}
-        self._sessions: dict[Session, int] = {}
+        self._guests: dict[Guest, int] = {}
         """All connections, with the broker that each is to."""
         self._housekeeper: asyncio.Task[None] | None = None
 
     @property
     def connections(self) -> int:
         """How many are open."""
-        return len(self._sessions)
+        return len(self._guests)
 
-    async def open(self, broker: BrokerPort, host: str, port: int) -> tuple[str, int]:
+    async def open(self, broker: Broker, host: str, port: int) -> tuple[str, int]:
         """Listen for `broker`; return the address, whose port was chosen if `port` is 0. OSError if that fails."""
         loop = asyncio.get_running_loop()
         server = await loop.create_server(
-            lambda: self._session(broker, loop), host, port, backlog=BACKLOG, reuse_address=True
+            lambda: self._guest(broker), host, port, backlog=BACKLOG, reuse_address=True, ssl=self._tls
         )
         self._servers[broker.id] = server
         if self._housekeeper is None:
@@ -48,34 +65,34 @@ class Listeners:
         """Stop listening for the broker, and cut its connections, as if it had died."""
         server = self._servers.pop(broker_id)
         await _stop_accepting([server])
-        for session in [each for each, to in self._sessions.items() if to == broker_id]:
-            session.close()
+        for guest in [each for each, to in self._guests.items() if to == broker_id]:
+            guest.close()
         await server.wait_closed()
 
     async def close_all(self, grace: float) -> None:
         """Stop listening, finish the answers under way within `grace` seconds, and close all connections."""
         await _stop_accepting(self._servers.values())
-        pending = [session.pending for session in self._sessions if session.pending is not None]
+        pending = [guest.pending for guest in self._guests if guest.pending is not None]
         if pending:
             await asyncio.wait(pending, timeout=grace)
         if self._housekeeper is not None:
             self._housekeeper.cancel()
-        for session in list(self._sessions):
-            session.close()
+        for guest in list(self._guests):
+            guest.close()
         for server in self._servers.values():
             await server.wait_closed()
         self._servers.clear()
 
-    def _session(self, broker: BrokerPort, loop: asyncio.AbstractEventLoop) -> asyncio.Protocol:
-        if len(self._sessions) >= self._limits.max_connections:
+    def _guest(self, broker: Broker) -> asyncio.Protocol:
+        if len(self._guests) >= self._limits.max_connections:
             return _TooMany(self._limits.max_connections)
-        session = Session(broker, self._answer, self._limits, loop, self._ended)
-        self._sessions[session] = broker.id
+        guest = self._make(broker, self._ended)
+        self._guests[guest] = broker.id
         self._stats.connection(1)
-        return session
+        return guest
 
-    def _ended(self, session: Session) -> None:
-        del self._sessions[session]
+    def _ended(self, guest: Guest) -> None:
+        del self._guests[guest]
         self._stats.connection(-1)
 
     async def _keep_house(self) -> None:
@@ -85,10 +102,10 @@ class Listeners:
             await asyncio.sleep(ROUND_SECONDS)
             now = loop.time()
             self._stats.loop_lag(max(0.0, now - due))
-            for session in list(self._sessions):
-                reason = session.overdue(now)
+            for guest in list(self._guests):
+                reason = guest.overdue(now)
                 if reason is not None:
-                    session.abort(reason)
+                    guest.abort(reason)
 
 
 async def _stop_accepting(servers: Collection[asyncio.Server]) -> None:

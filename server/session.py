@@ -16,6 +16,7 @@ from protocol.errors import DecodeError
 from protocol.frames import RequestFrame
 from server.authorizer import ANONYMOUS
 from server.driver import DriverStoppedError
+from server.guest import Guest
 from server.limits import Limits
 from server.ports import BrokerPort
 from server.router import Caller
@@ -25,24 +26,19 @@ log = logging.getLogger(__name__)
 Answer = Callable[[RequestFrame, Caller], bytes | Awaitable[bytes]]
 
 
-class Session(asyncio.Protocol):
+class Session(Guest):
     """Serves one connection with `answer` (see `server.router.Router.answer`). `on_end` is told when it is gone."""
 
     _transport: asyncio.Transport
     _caller: Caller
 
     def __init__(
-        self,
-        broker: BrokerPort,
-        answer: Answer,
-        limits: Limits,
-        loop: asyncio.AbstractEventLoop,
-        on_end: Callable[["Session"], None],
+        self, answer: Answer, limits: Limits, broker: BrokerPort, on_end: Callable[["Session"], None]
     ) -> None:
         self._broker = broker
         self._answer = answer
         self._limits = limits
-        self._loop = loop
+        self._loop = loop = asyncio.get_running_loop()
         self._on_end = on_end
         self._connection = Connection(limits.max_frame)
         self._waiting: deque[RequestFrame] = deque()
@@ -58,7 +54,6 @@ class Session(asyncio.Protocol):
 
     @property
     def pending(self) -> asyncio.Future[bytes] | None:
-        """The answer that is being made; the session has written it when those who wait for it are told."""
         return self._pending
 
     @property
@@ -93,7 +88,6 @@ class Session(asyncio.Protocol):
         self._on_end(self)
 
     def overdue(self, now: float) -> str | None:
-        """Why the connection should be closed by now, if it should."""
         if self._pending is not None:
             return None
         if self._reading and self._frame_began is not None and now - self._frame_began > self._limits.frame:
@@ -103,7 +97,6 @@ class Session(asyncio.Protocol):
         return None
 
     def close(self, reason: str | None = None) -> None:
-        """Write what is due and end the connection, with one log line if there is a reason."""
         if self._closed:
             return
         self._closed = True
@@ -113,7 +106,6 @@ class Session(asyncio.Protocol):
         self._transport.close()
 
     def abort(self, reason: str) -> None:
-        """End the connection now: its client may not read what is due."""
         self.close(reason)
         self._transport.abort()
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from itertools import chain, repeat
 from typing import Any
 
@@ -10,6 +11,7 @@ from protocol.frames import RequestFrame
 from server.limits import Limits
 from server.listener import Listeners
 from server.router import Caller, Router
+from server.session import Session
 from server.stats import Counters
 from tests.builders import World, partition
 from tests.server.fakes import FakeBroker, FakeClient, services
@@ -26,7 +28,7 @@ class Served:
         self.world = World((1,)).having(partition("foo-0", [1]))
         self.shared = services(self.world.state)
         self.router = Router(self.shared, self.stats)
-        self.listeners = Listeners(self.answer, limits, self.stats)
+        self.listeners = Listeners(partial(Session, self.answer, limits), limits, self.stats)
         self.host, self.port = "", 0
         self.held: asyncio.Event | None = None
         """Set it, and answers wait for it."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from functools import partial
 
 import pytest
 
@@ -9,6 +10,7 @@ from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from server import listener
 from server.limits import Limits
 from server.listener import Listeners
+from server.session import Session
 from server.stats import Counters
 from tests.server.fakes import FakeBroker
 from tests.server.sockets import serving, until
@@ -118,4 +120,4 @@ async def test_the_event_loops_lag_is_measured() -> None:
 
 
 async def test_closing_what_was_never_opened_is_no_problem() -> None:
-    await Listeners(lambda *_: b"", Limits(), Counters()).close_all(0)
+    await Listeners(partial(Session, lambda *_: b"", Limits()), Limits(), Counters()).close_all(0)

@@ -31,7 +31,7 @@ class Rig:
         self.later: dict[str, asyncio.Future[bytes]] = {}
         self.ended: list[Session] = []
         self.loop = asyncio.get_running_loop()
-        self.session = Session(FakeBroker(), self.answer, limits or Limits(), self.loop, self.ended.append)
+        self.session = Session(self.answer, limits or Limits(), FakeBroker(), self.ended.append)
         self.session.connection_made(self.transport)
 
     def answer(self, frame: RequestFrame, _: Caller) -> bytes | Awaitable[bytes]:
@@ -284,13 +284,7 @@ async def test_the_caller_is_the_anonymous_user_of_this_peer() -> None:
         seen.append(caller)
         return b""
 
-    session = Session(
-        FakeBroker(3),
-        remember,
-        Limits(),
-        asyncio.get_running_loop(),
-        lambda _: None,
-    )
+    session = Session(remember, Limits(), FakeBroker(3), lambda _: None)
     session.connection_made(FakeTransport())
     session.data_received(FakeClient().ask(ApiVersionsRequest("a", "1"), 3))
     assert (seen[0].broker.id, seen[0].principal, seen[0].peer) == (3, "User:ANONYMOUS", "10.0.0.9:4711")
