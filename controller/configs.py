@@ -72,6 +72,11 @@ def check_resource(state: State, resource: ResourceType, name: str) -> Outcome:
     return DONE
 
 
+def check_changes(state: State, wanted: ResourceChanges) -> Outcome:
+    """Whether `AlterConfigs` would make these changes."""
+    return _plan(state, wanted)[0]
+
+
 def alter_configs(d: Decision, event: AlterConfigs) -> Iterator[None]:
     """Change each resource on its own, wholly or not at all; reply with one outcome a resource."""
     outcomes = []

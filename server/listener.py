@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Collection
+from functools import partial
 from ssl import SSLContext
 from typing import Generic, Protocol, TypeVar
 
@@ -53,7 +54,7 @@ class Listeners(Generic[Broker]):
         """Listen for `broker`; return the address, whose port was chosen if `port` is 0. OSError if that fails."""
         loop = asyncio.get_running_loop()
         server = await loop.create_server(
-            lambda: self._guest(broker), host, port, backlog=BACKLOG, reuse_address=True, ssl=self._tls
+            lambda: _Arrival(self, broker), host, port, backlog=BACKLOG, reuse_address=True, ssl=self._tls
         )
         self._servers[broker.id] = server
         if self._housekeeper is None:
@@ -83,9 +84,10 @@ class Listeners(Generic[Broker]):
             await server.wait_closed()
         self._servers.clear()
 
-    def _guest(self, broker: Broker) -> asyncio.Protocol:
+    def admit(self, broker: Broker) -> Guest | None:
+        """What serves a new connection, if there may be one more."""
         if len(self._guests) >= self._limits.max_connections:
-            return _TooMany(self._limits.max_connections)
+            return None
         guest = self._make(broker, self._ended)
         self._guests[guest] = broker.id
         self._stats.connection(1)
@@ -129,13 +131,20 @@ async def _turns(count: int) -> None:
         await asyncio.sleep(0)
 
 
-class _TooMany(asyncio.Protocol):
-    """Ends a connection that is one too many."""
+class _Arrival(asyncio.Protocol):
+    """A connection until it is made, which with TLS is after the handshake, and may never be."""
 
-    def __init__(self, allowed: int) -> None:
-        self._allowed = allowed
+    def __init__(self, listeners: Listeners[Broker], broker: Broker) -> None:
+        self._listeners = listeners
+        self._admit = partial(listeners.admit, broker)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        host, port, *_ = transport.get_extra_info("peername") or ("unknown", 0)
-        log.warning("closed the connection of %s:%s: %d are open already", host, port, self._allowed)
-        transport.close()
+        guest = self._admit()
+        if guest is None:
+            host, port, *_ = transport.get_extra_info("peername") or ("unknown", 0)
+            already = self._listeners.connections
+            log.warning("closed the connection of %s:%s: %d are open already", host, port, already)
+            transport.close()
+            return
+        transport.set_protocol(guest)
+        guest.connection_made(transport)

@@ -63,6 +63,13 @@ class Router:
             return self._services.off_loop.run(_encode, route, frame, request, response)
         return _encode(route, frame, request, response)
 
+    def refuse(self, frame: RequestFrame, code: int, message: str | None) -> bytes | Awaitable[bytes]:
+        """Return the frame that refuses `frame`, whose key and version are served; DecodeError as with `answer`."""
+        self._stats.request(frame.api_key, code)
+        if len(frame.body) > LARGE_BODY:
+            return self._services.off_loop.run(_refused, self._routes[frame.api_key], frame, code, message)
+        return _refused(self._routes[frame.api_key], frame, code, message)
+
     def _count(self, frame: RequestFrame, response: Any) -> None:
         self._stats.request(frame.api_key, getattr(response, "error_code", ErrorCode.NONE))
 
@@ -122,6 +129,11 @@ async def _awaited(route: Route, request: Any, response: Awaitable[Any]) -> Any:
     except Exception:
         log.exception("the handler of %s failed", route.api_key.name)
         return _failed(route, request)
+
+
+def _refused(route: Route, frame: RequestFrame, code: int, message: str | None) -> bytes:
+    request = decode_request(frame)
+    return _encode(route, frame, request, route.refuse(request, code, message))
 
 
 def _failed(route: Route, request: Any) -> Any:

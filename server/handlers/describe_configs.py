@@ -50,14 +50,15 @@ def _describe(
     if not outcome.ok:
         return _refused(wanted, outcome)
     configs = [
-        _row(value, request)
+        shown(value, request)
         for value in describe_configs(context.state, resource, name)
         if not wanted.configuration_keys or value.key.name in wanted.configuration_keys
     ]
     return DescribeConfigsResult(0, None, kind, name, configs)
 
 
-def _row(value: ConfigValue, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
+def shown(value: ConfigValue, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
+    """The row of one config, with as much as was asked for."""
     synonyms = [DescribeConfigsSynonym(*each) for each in value.synonyms] if request.include_synonyms else ()
     return DescribeConfigsResourceResult(
         value.key.name,

@@ -39,12 +39,13 @@ async def handle(
 ) -> IncrementalAlterConfigsResponse:
     """Change each resource's configs, wholly or not at all."""
     wanted = [
-        Wanted(each.resource_type, each.resource_name, _changes(each.configs)) for each in request.resources
+        Wanted(each.resource_type, each.resource_name, changes_of(each.configs)) for each in request.resources
     ]
     return _response(request, await alter(wanted, request.validate_only, context, replace=False))
 
 
-def _changes(configs: Sequence[AlterableConfig]) -> list[ConfigChange] | None:
+def changes_of(configs: Sequence[AlterableConfig]) -> list[ConfigChange] | None:
+    """The changes that a request spells out; None when one of its operations is unknown."""
     if any(config.config_operation not in OPERATIONS for config in configs):
         return None
     return [ConfigChange(config.name, ConfigOp(config.config_operation), config.value) for config in configs]

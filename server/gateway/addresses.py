@@ -1,0 +1,86 @@
+"""Where clients find brokers: every address in an answer becomes that of the gateway's port for the broker.
+
+DescribeCluster (60) and FindCoordinator (10) are here; `server.gateway.metadata` and `server.gateway.produce` have the
+others. A broker without a port of ours is left out: its own address would lead clients past the gateway, from where
+they do not come back.
+"""
+
+from typing import Any, NamedTuple, Protocol
+
+from protocol.errors import ErrorCode
+from protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
+from protocol.messages.find_coordinator_response import FindCoordinatorResponse
+from server.gateway.exchange import Exchange, Rule, rewritten
+
+BROKERS = 1
+"""DescribeCluster's endpoint type that is not the controllers'."""
+
+NO_BROKER = -1
+NOT_YET = "The coordinator's broker has no port at the gateway yet."
+
+
+class Address(NamedTuple):
+    """Where something listens, or clients are told it does."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Addresses(Protocol):
+    """The gateway's ports."""
+
+    @property
+    def own_id(self) -> int:
+        """The broker that clients are told reassignd is."""
+        ...
+
+    @property
+    def own(self) -> Address:
+        """Where clients are told that one is."""
+        ...
+
+    def advertised(self, broker: int, actual: Address) -> Address | None:
+        """Where clients are told this one is. One that has no port yet may get one, to lead to its actual address."""
+        ...
+
+
+def describe_cluster(addresses: Addresses) -> Rule:
+    """The rule of DescribeCluster. Controllers' endpoints (KIP-919) are not ours to hide."""
+
+    def change(response: DescribeClusterResponse) -> DescribeClusterResponse:
+        if response.error_code or response.endpoint_type != BROKERS:
+            return response
+        found = [
+            (each, addresses.advertised(each.broker_id, Address(each.host, each.port)))
+            for each in response.brokers
+        ]
+        brokers = [each._replace(host=at.host, port=at.port) for each, at in found if at is not None]
+        brokers.append(DescribeClusterBroker(addresses.own_id, *addresses.own, None))
+        return response._replace(brokers=brokers, controller_id=addresses.own_id)
+
+    return lambda asked, _client: Exchange(finish=rewritten(asked, change))
+
+
+def find_coordinator(addresses: Addresses) -> Rule:
+    """The rule of FindCoordinator: one coordinator, or from version 4 on a list."""
+
+    def change(response: FindCoordinatorResponse) -> FindCoordinatorResponse:
+        coordinators: list[Any] = [moved(each) for each in response.coordinators]
+        changed: FindCoordinatorResponse = moved(response)
+        return changed._replace(coordinators=coordinators)
+
+    def moved(found: Any) -> Any:
+        if found.error_code or not found.host:
+            return found
+        at = addresses.advertised(found.node_id, Address(found.host, found.port))
+        if at is None:
+            unknown = ErrorCode.COORDINATOR_NOT_AVAILABLE
+            return found._replace(
+                node_id=NO_BROKER, host="", port=NO_BROKER, error_code=unknown, error_message=NOT_YET
+            )
+        return found._replace(host=at.host, port=at.port)
+
+    return lambda asked, _client: Exchange(finish=rewritten(asked, change))

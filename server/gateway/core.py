@@ -1,0 +1,27 @@
+"""What answers for reassignd, as the gateway sees it."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from controller.events import Event
+from controller.state import State
+from protocol.errors import ErrorCode
+from protocol.frames import RequestFrame
+from server.session import Answer
+
+DENIED = "Cluster authorization failed."
+
+
+class Core(NamedTuple):
+    """The router's two functions, and the controller's; `own_id` is the broker that clients are told it is."""
+
+    own_id: int
+    answer: Answer
+    refuse: Callable[[RequestFrame, int, str | None], bytes | Awaitable[bytes]]
+    state: State
+    submit: Callable[[Event], Awaitable[Any]]
+
+
+def reason(error_code: int, message: str | None) -> str | None:
+    """The upstream's text beside an error; its refusals name principals and hosts, so ours replace them."""
+    return DENIED if error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED else message

@@ -1,0 +1,130 @@
+"""The gateway as a whole: a port for reassignd's own id and one for each of the upstream's brokers."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from ssl import SSLContext
+
+from server.gateway.addresses import Address
+from server.gateway.core import Core
+from server.gateway.counts import Counts
+from server.gateway.places import Places, PlacesError
+from server.gateway.rules import RuleBook
+from server.gateway.session import Door, Relay, Shared
+from server.gateway.upstreams import Upstreams
+from server.limits import Limits
+from server.listener import Listeners
+from server.ports import Stats
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How the gateway is reached, and reaches the upstream."""
+
+    listener: Address
+    """Where our own id listens. Brokers take the ports after it; with port 0 each gets a free one."""
+    ports: int
+    """How many there are for brokers."""
+    advertised_host: str
+    """What clients are told."""
+    tls: SSLContext | None = None
+    """Of the listeners."""
+    upstream_tls: SSLContext | None = None
+    authenticates: bool = False
+    """The upstream's listener wants SASL."""
+
+
+class Gateway:
+    """Implements `server.gateway.addresses.Addresses`. `core` answers what is reassignd's."""
+
+    def __init__(self, core: Core, setup: Setup, limits: Limits, stats: Stats, directory: Path) -> None:
+        self.counts = Counts()
+        self.own_id = core.own_id
+        self._setup = setup
+        self._places = Places(directory)
+        self._upstreams = Upstreams(core.own_id, setup.upstream_tls)
+        rules = RuleBook(core, self)
+        shared = Shared(core.own_id, self._upstreams, rules, limits, self.counts, setup.authenticates)
+        self._listeners: Listeners[Door] = Listeners(partial(Relay, shared), limits, stats, setup.tls)
+        self._open: dict[int, Address] = {}
+        """What clients are told, by broker."""
+        self._opening: dict[int, asyncio.Task[None]] = {}
+        self._hidden: set[int] = set()
+        """Brokers without a port, which has been logged."""
+        self._changing = asyncio.Lock()
+        self._closed = False
+
+    @property
+    def own(self) -> Address:
+        return self._open[self.own_id]
+
+    @property
+    def addresses(self) -> dict[int, Address]:
+        """Where clients can connect, by broker."""
+        return dict(self._open)
+
+    def advertised(self, broker: int, actual: Address) -> Address | None:
+        known = self._open.keys() | self._opening.keys() | self._hidden
+        if broker not in known and not self._closed:
+            opening = asyncio.create_task(self._meet(broker, actual), name=f"port of broker {broker}")
+            self._opening[broker] = opening
+            opening.add_done_callback(lambda _: self._opening.pop(broker, None))
+        return self._open.get(broker)
+
+    async def update(self, brokers: Mapping[int, Address]) -> None:
+        """These are the upstream's brokers, and where they are: those that are new have their port when this returns.
+
+        Brokers that are missing lose theirs, and their clients, until they are back. Raises OSError when our own id's port
+        cannot be had; a broker without its port is logged, and left out of all answers.
+        """
+        async with self._changing:
+            if self.own_id not in self._open:
+                await self._listen(self.own_id, 0)
+            self._upstreams.update(brokers)
+            for gone in self._open.keys() - brokers.keys() - {self.own_id}:
+                del self._open[gone]
+                await self._listeners.close(gone)
+            for broker in sorted(brokers.keys() - self._open.keys()):
+                await self._listen_for(broker)
+
+    async def close(self, grace: float) -> None:
+        """Stop listening, finish our own answers under way within `grace` seconds, and end all connections."""
+        self._closed = True
+        for opening in list(self._opening.values()):
+            opening.cancel()
+        async with self._changing:
+            await self._listeners.close_all(grace)
+            self._open.clear()
+
+    async def _meet(self, broker: int, at: Address) -> None:
+        """A broker that nobody has told us of: seen in an answer."""
+        async with self._changing:
+            if broker not in self._open:
+                self._upstreams.add(broker, at)
+                await self._listen_for(broker)
+
+    async def _listen_for(self, broker: int) -> None:
+        try:
+            position = self._places.position(broker)
+            if position > self._setup.ports:
+                raise PlacesError(
+                    f"it would be the {position}th, and there are {self._setup.ports} for brokers"
+                )
+            await self._listen(broker, position)
+        except (OSError, PlacesError) as error:
+            if broker not in self._hidden:
+                self._hidden.add(broker)
+                log.error("broker %d is hidden from clients, it has no port: %s", broker, error)
+            return
+        self._hidden.discard(broker)
+
+    async def _listen(self, broker: int, position: int) -> None:
+        host, first = self._setup.listener
+        port = first and first + position
+        _, bound = await self._listeners.open(Door(broker), host, port)
+        self._open[broker] = Address(self._setup.advertised_host, bound)

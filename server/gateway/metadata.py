@@ -1,0 +1,115 @@
+"""Metadata (3): brokers and controller stand at the head of the answer, and are changed there; the topics pass as they come.
+
+The head is read by hand, because a codec wants all of a message: of a cluster with many partitions that is megabytes.
+"""
+
+from struct import error as NoMoreBytes  # noqa: N812
+from struct import pack, unpack_from
+from typing import NamedTuple
+
+from protocol import reading, writing
+from protocol.errors import DecodeError
+from server.gateway.addresses import Address, Addresses
+from server.gateway.exchange import Asked, Client, Exchange, Rule
+from server.gateway.splitter import Verdict
+
+LARGEST_HEAD = 1024 * 1024
+"""Bytes before the topics: some ten thousand brokers."""
+
+SMALLEST_BROKER = 10
+
+
+def metadata(addresses: Addresses) -> Rule:
+    """The rule of the key."""
+
+    def ask(asked: Asked, _client: Client) -> Exchange:
+        version = asked.api_version
+
+        def finish(frame: memoryview, size: int) -> Verdict | int:
+            came = bytes(frame[:LARGEST_HEAD])
+            try:
+                head = _Head(came, version).moved(addresses)
+            except (IndexError, NoMoreBytes, DecodeError):
+                if len(came) >= min(size, LARGEST_HEAD):
+                    raise DecodeError("the upstream's Metadata cannot be read") from None
+                return min(size, 2 * len(came) + 64)
+            return Verdict(4 + head.end, pack(">i", size - head.end + len(head.data)) + head.data)
+
+        return Exchange(finish=finish)
+
+    return ask
+
+
+class Moved(NamedTuple):
+    """What goes in the place of the answer's bytes before `end`."""
+
+    data: bytes
+    end: int
+
+
+class _Head:
+    """Walks through the beginning of an answer, whose errors mean that there is not enough of it."""
+
+    def __init__(self, data: bytes, version: int) -> None:
+        self._data, self._at = data, 0
+        self._version = version
+        self._flexible = version >= 9
+
+    def moved(self, addresses: Addresses) -> Moved:
+        self._at = 4
+        if self._flexible:
+            self._tags()
+        if self._version >= 3:
+            self._number()
+        start = self._at
+        count, self._at = reading.read_count(self._data, start, self._flexible, False, SMALLEST_BROKER)
+        found = [self._broker(addresses) for _ in range(count)]
+        rows = [row for row in found if row is not None]
+        rows.append(self._own(addresses))
+        length = writing.compact_length if self._flexible else writing.long_length
+        cluster = self._cluster(addresses.own_id)
+        return Moved(b"".join((self._data[:start], length(len(rows)), *rows, cluster)), self._at)
+
+    def _broker(self, addresses: Addresses) -> bytes | None:
+        broker = self._number()
+        host = self._text() or ""
+        port = self._number()
+        start = self._at
+        if self._version >= 1:
+            self._text()
+        if self._flexible:
+            self._tags()
+        at = addresses.advertised(broker, Address(host, port))
+        return None if at is None else self._row(broker, at) + self._data[start : self._at]
+
+    def _row(self, broker: int, at: Address) -> bytes:
+        host = writing.string_writer(self._flexible, False)(at.host)
+        return b"".join((pack(">i", broker), host, pack(">i", at.port)))
+
+    def _own(self, addresses: Addresses) -> bytes:
+        no_rack = writing.string_writer(self._flexible, True)(None) if self._version >= 1 else b""
+        no_tags = b"\0" if self._flexible else b""
+        return self._row(addresses.own_id, addresses.own) + no_rack + no_tags
+
+    def _cluster(self, controller: int) -> bytes:
+        """Its id as it is, and the controller; the oldest versions have neither."""
+        start = self._at
+        if self._version >= 2:
+            self._text()
+        cluster_id = self._data[start : self._at]
+        if self._version == 0:
+            return cluster_id
+        self._number()
+        return cluster_id + pack(">i", controller)
+
+    def _number(self) -> int:
+        (number,) = unpack_from(">i", self._data, self._at)
+        self._at += 4
+        return int(number)
+
+    def _text(self) -> str | None:
+        text, self._at = reading.string_reader(self._flexible, True)(self._data, self._at)
+        return None if text is None else str(text)
+
+    def _tags(self) -> None:
+        self._at = reading.skip_tags(self._data, self._at)

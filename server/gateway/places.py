@@ -1,0 +1,61 @@
+"""Which port belongs to which broker: the first is reassignd's own, each broker keeps the one that it was given first.
+
+Clients keep addresses for as long as they run, so a port must lead to the same broker after every restart.
+"""
+
+import json
+import os
+from pathlib import Path
+
+FILE = "gateway-ports.json"
+
+
+class PlacesError(Exception):
+    """The file cannot be read or written; the message is a line that says what to do."""
+
+
+class Places:
+    """Positions of brokers, from 1 on, kept in a file of the data directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / FILE
+        self._positions = self._read()
+
+    def position(self, broker: int) -> int:
+        """The broker's position, which is durable when this returns."""
+        if broker not in self._positions:
+            position = max(self._positions.values(), default=0) + 1
+            self._write(self._positions | {broker: position})
+            self._positions[broker] = position
+        return self._positions[broker]
+
+    def _read(self) -> dict[int, int]:
+        try:
+            positions = {int(broker): at for broker, at in json.loads(self._path.read_bytes()).items()}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, AttributeError) as error:
+            raise PlacesError(f"cannot read the ports of brokers in {self._path}: {error}") from error
+        taken = list(positions.values())
+        if len(set(taken)) < len(taken) or not all(isinstance(at, int) and at > 0 for at in taken):
+            raise PlacesError(
+                f"{self._path} gives two brokers one port, or none: mend it, or remove it to number brokers anew"
+            )
+        return positions
+
+    def _write(self, positions: dict[int, int]) -> None:
+        text = json.dumps({str(broker): at for broker, at in positions.items()}, indent=1)
+        new = self._path.with_suffix(".new")
+        try:
+            with new.open("w", encoding="ascii") as file:
+                file.write(text + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(self._path)
+            folder = os.open(self._path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        except OSError as error:
+            raise PlacesError(f"cannot keep the ports of brokers in {self._path}: {error}") from error

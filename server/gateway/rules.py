@@ -1,0 +1,66 @@
+"""Which rule there is for which API key."""
+
+from collections.abc import Mapping
+
+from protocol.apis import ApiKey
+from protocol.errors import DecodeError
+from server.gateway.addresses import Addresses, describe_cluster, find_coordinator
+from server.gateway.altered import alter, incremental_alter
+from server.gateway.api_versions import api_versions
+from server.gateway.configs import describe
+from server.gateway.core import Core
+from server.gateway.exchange import PASSED, Asked, Client, Exchange, Rule
+from server.gateway.metadata import metadata
+from server.gateway.own import OWN
+from server.gateway.produce import produce
+from server.gateway.questions import question
+from server.gateway.sasl import authenticate
+from server.gateway.versions import HIDDEN, PRODUCE, SERVED
+
+Rules = Mapping[int, Rule]
+"""By API key; what has no rule passes."""
+
+
+class RuleBook:
+    """The rules of all ports."""
+
+    def __init__(self, core: Core, addresses: Addresses) -> None:
+        changed: dict[int, Rule] = {
+            PRODUCE: produce(addresses),
+            ApiKey.METADATA: metadata(addresses),
+            ApiKey.FIND_COORDINATOR: find_coordinator(addresses),
+            ApiKey.DESCRIBE_CLUSTER: describe_cluster(addresses),
+            ApiKey.SASL_AUTHENTICATE: authenticate,
+            ApiKey.DESCRIBE_CONFIGS: describe(core),
+            ApiKey.ALTER_CONFIGS: alter(core),
+            ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter(core),
+            ApiKey.ALTER_PARTITION_REASSIGNMENTS: question(core),
+            ApiKey.LIST_PARTITION_REASSIGNMENTS: question(core),
+        }
+        self.brokers = _bounded(changed)
+        """On the ports of the upstream's brokers."""
+        self.own = _bounded(changed | OWN)
+        """On the port of our own id."""
+
+
+def _bounded(changed: Mapping[int, Rule]) -> Rules:
+    """Refuse what ApiVersions does not show."""
+    rules = {key: _within(versions, changed.get(key, _pass)) for key, versions in SERVED.items()}
+    return rules | dict.fromkeys(HIDDEN, _hidden) | {ApiKey.API_VERSIONS: api_versions()}
+
+
+def _within(versions: range, rule: Rule) -> Rule:
+    def ask(asked: Asked, client: Client) -> Exchange | int:
+        if asked.api_version not in versions:
+            raise DecodeError(f"API key {asked.api_key} version {asked.api_version} is not served")
+        return rule(asked, client)
+
+    return ask
+
+
+def _pass(_asked: Asked, _client: Client) -> Exchange:
+    return PASSED
+
+
+def _hidden(asked: Asked, _client: Client) -> Exchange:
+    raise DecodeError(f"API key {asked.api_key} is not served")

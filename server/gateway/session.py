@@ -1,0 +1,274 @@
+"""One client's connection and the one to the upstream that belongs to it: bytes in at one end, out at the other.
+
+What passes is never held; what cannot be written at one end is not read at the other, so memory stays bounded. Answers
+come in the order of the requests, as the upstream gives them: one of ours, while it is being made, holds up those behind
+it. When either end is lost, so is the other.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from struct import unpack_from
+from typing import NamedTuple, cast
+
+from protocol.errors import DecodeError
+from server.authorizer import ANONYMOUS
+from server.driver import DriverStoppedError
+from server.gateway.counts import Counts
+from server.gateway.exchange import PASSED, Asked, Client, Finish
+from server.gateway.rules import RuleBook
+from server.gateway.splitter import PASS, Splitter, Verdict
+from server.gateway.upstream import HIGH_WATER, Flow, Upstream
+from server.gateway.upstreams import UnreachableError, Upstreams
+from server.guest import Guest
+from server.limits import Limits
+from server.ports import BrokerPort
+from server.router import Caller
+
+log = logging.getLogger(__name__)
+
+UNAUTHENTICATED_FRAME = 512 * 1024
+"""The largest request before authentication (Kafka: sasl.server.max.receive.size)."""
+
+LARGEST_ANSWER = 2**31 - 1
+"""Of those that pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all connections share. `authenticates` says that the upstream wants SASL first."""
+
+    own_id: int
+    upstreams: Upstreams
+    rules: RuleBook
+    limits: Limits
+    counts: Counts
+    authenticates: bool
+
+
+class Door(NamedTuple):
+    """A broker, as its listener sees it."""
+
+    id: int
+
+
+class Expected(NamedTuple):
+    """An answer that the upstream owes."""
+
+    correlation_id: int
+    api_key: int
+    finish: Finish | None
+
+
+class Relay(Guest):
+    """Serves one connection to the port of `broker`. `on_end` is told when it is gone."""
+
+    _transport: asyncio.Transport
+    _flow: Flow
+    _client: Client
+    _connecting: asyncio.Task[None]
+
+    def __init__(self, shared: Shared, broker: Door, on_end: Callable[["Relay"], None]) -> None:
+        self._shared = shared
+        self._broker = broker
+        self._on_end = on_end
+        self._loop = asyncio.get_running_loop()
+        own = broker.id == shared.own_id
+        self._rules = shared.rules.own if own else shared.rules.brokers
+        self._upstream: Upstream | None = None
+        self._requests = Splitter(self._request, self._to_upstream, shared.limits.max_frame, stopped=True)
+        self._answers = Splitter(self._answer, self._to_client, LARGEST_ANSWER)
+        self._expected: deque[Expected] = deque()
+        """In the order of the requests."""
+        self._pending: asyncio.Future[bytes] | None = None
+        """An answer of ours in the making; nothing of the upstream's passes while it is set."""
+        self._closed = False
+        self._heard = self._loop.time()
+        """When bytes last came from either end."""
+        self._frame = (0, 0.0)
+        """Which request is incomplete, by number, and since when."""
+
+    @property
+    def pending(self) -> asyncio.Future[bytes] | None:
+        return self._pending
+
+    @property
+    def peer(self) -> str:
+        return self._client.caller.peer
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=HIGH_WATER)
+        host, port, *_ = transport.get_extra_info("peername") or ("unknown", 0)
+        # Of a broker, the handlers of what is answered here ask for no more than its id.
+        caller = Caller(cast(BrokerPort, self._broker), ANONYMOUS, f"{host}:{port}")
+        self._client = Client(caller, authenticated=not self._shared.authenticates)
+        self._flow = Flow(self._transport)
+        self._flow.hold("connecting")
+        self._connecting = asyncio.create_task(self._connect())
+
+    async def _connect(self) -> None:
+        try:
+            self._upstream = await self._shared.upstreams.connect(self._broker.id, self)
+        except UnreachableError:
+            self.close()
+            return
+        self._carefully(self._requests.resume)
+        self._flow.release("connecting")
+
+    def data_received(self, data: bytes) -> None:
+        self._heard = self._loop.time()
+        self._carefully(self._requests.feed, data)
+        if not self._requests.incomplete or self._requests.frames != self._frame[0]:
+            self._frame = (self._requests.frames, self._heard)
+        if len(self._expected) > self._shared.limits.pipelined:
+            self._flow.hold("answers")
+
+    def upstream_received(self, data: bytes) -> None:
+        self._heard = self._loop.time()
+        self._carefully(self._answers.feed, data)
+
+    def pause_writing(self) -> None:
+        if self._upstream is not None:
+            self._upstream.flow.hold("client")
+
+    def resume_writing(self) -> None:
+        if self._upstream is not None:
+            self._upstream.flow.release("client")
+
+    def upstream_writable(self, writable: bool) -> None:
+        if writable:
+            self._flow.release("upstream")
+        else:
+            self._flow.hold("upstream")
+
+    def upstream_lost(self) -> None:
+        if not self._closed:
+            log.debug("the upstream closed the connection of %s to broker %d", self.peer, self._broker.id)
+            self.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end()
+        self._on_end(self)
+
+    def overdue(self, now: float) -> str | None:
+        limits = self._shared.limits
+        if self._pending is not None:
+            return None
+        if self._flow.reading and self._requests.incomplete and now - self._frame[1] > limits.frame:
+            return f"a request was not complete after {limits.frame:g} s"
+        if now - self._heard > limits.idle:
+            return f"idle for {limits.idle:g} s"
+        return None
+
+    def close(self, reason: str | None = None) -> None:
+        if self._closed:
+            return
+        if reason is not None:
+            log.warning("closed the connection of %s: %s", self.peer, reason)
+        self._end()
+        self._transport.close()
+
+    def abort(self, reason: str) -> None:
+        self.close(reason)
+        self._transport.abort()
+
+    def _end(self) -> None:
+        self._closed = True
+        self._connecting.cancel()
+        if self._pending is not None:
+            self._pending.cancel()
+        if self._upstream is not None:
+            self._upstream.transport.close()
+
+    def _request(self, frame: memoryview, size: int) -> Verdict | int:
+        """What goes to the upstream for a request."""
+        if size < 8:
+            raise DecodeError(f"a request of {size} bytes")
+        if len(frame) < 8:
+            return 8
+        if size > UNAUTHENTICATED_FRAME and not self._client.authenticated:
+            raise DecodeError(
+                f"a request of {size} bytes, where {UNAUTHENTICATED_FRAME} are allowed before authentication"
+            )
+        key, version, correlation_id = unpack_from(">hhi", frame)
+        rule = self._rules.get(key)
+        exchange = PASSED
+        if rule is not None:
+            ruled = rule(Asked(key, version, correlation_id, frame, size), self._client)
+            if isinstance(ruled, int):
+                return ruled
+            exchange = ruled
+        self._shared.counts.request(key, 4 + size)
+        if exchange.answered:
+            self._expected.append(Expected(correlation_id, key, exchange.finish))
+        return PASS if exchange.upstream is None else Verdict(4 + size, exchange.upstream)
+
+    def _answer(self, frame: memoryview, size: int) -> Verdict | int:
+        """What goes to the client for an answer."""
+        if len(frame) < 4:
+            return 4
+        if not self._expected:
+            raise DecodeError("an answer of the upstream where no request was sent")
+        expected = self._expected[0]
+        (correlation_id,) = unpack_from(">i", frame)
+        if correlation_id != expected.correlation_id:
+            raise DecodeError(
+                f"the upstream answered request {correlation_id} where {expected.correlation_id} was expected"
+            )
+        verdict = PASS if expected.finish is None else expected.finish(frame, size)
+        if isinstance(verdict, int):
+            return verdict
+        self._expected.popleft()
+        self._shared.counts.answer(expected.api_key, 4 + size)
+        if len(self._expected) <= self._shared.limits.pipelined:
+            self._flow.release("answers")
+        if isinstance(verdict, Verdict):
+            return verdict
+        self._wait_for(verdict)
+        return Verdict(4 + size, b"")
+
+    def _wait_for(self, answer: Awaitable[bytes]) -> None:
+        self._answers.stop()
+        if self._upstream is not None:
+            self._upstream.flow.hold("answer")
+        self._pending = asyncio.ensure_future(answer)
+        self._pending.add_done_callback(self._answered)
+
+    def _answered(self, done: asyncio.Future[bytes]) -> None:
+        self._pending = None
+        if done.cancelled() or self._closed:
+            return
+        error = done.exception()
+        if error is None:
+            self._heard = self._loop.time()
+            if self._upstream is not None:
+                self._upstream.flow.release("answer")
+            self._carefully(self._answers.resume, done.result())
+        elif isinstance(error, DriverStoppedError):
+            self.close()
+        elif isinstance(error, DecodeError):
+            self.close(str(error))
+        else:
+            log.error("the answer to %s could not be made", self.peer, exc_info=error)
+            self.close()
+
+    def _carefully(self, step: Callable[..., None], *data: bytes) -> None:
+        """Close the connection where bytes cannot be understood, or we fail."""
+        try:
+            if not self._closed:
+                step(*data)
+        except DecodeError as error:
+            self.close(str(error))
+        except Exception:
+            log.exception("the connection of %s failed", self.peer)
+            self.close()
+
+    def _to_upstream(self, data: bytes | memoryview) -> None:
+        if self._upstream is not None:
+            self._upstream.transport.write(data)
+
+    def _to_client(self, data: bytes | memoryview) -> None:
+        self._transport.write(data)
