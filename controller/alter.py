@@ -7,9 +7,9 @@ from controller.errors import DONE, Error, Outcome
 from controller.events import AlterReassignments, AlterReply, TopicOutcomes
 from controller.job_events import AlterRow, AlterTopic
 from controller.jobs import open_job, seal_job
-from controller.model import JobKind, Partition, Pending
+from controller.model import JobKind, Partition
 from controller.phases import Trigger, fire
-from controller.reassignments import Order, withdraw
+from controller.reassignments import Order
 from controller.state import State
 from controller.validation import check_target
 
@@ -68,21 +68,8 @@ def _alter(d: Decision, topic: str, row: AlterRow, job: int, event: AlterReassig
     if partition is None:
         return outcome
     if row.replicas is None:
-        return _cancel(d, partition)
+        return fire(d, partition, Trigger.CANCEL)
     return fire(d, partition, Trigger.ORDER, Order(row.replicas, job))
-
-
-def _cancel(d: Decision, partition: Partition) -> Outcome:
-    """Take back what is under way and what is queued behind it; a refusal leaves both."""
-    pending = d.state.pending.get(partition.key)
-    if pending is not None:
-        d.delete(Pending, partition.key)
-    outcome = fire(d, partition, Trigger.CANCEL)
-    if pending is not None:
-        d.put(pending)
-        if outcome.ok:
-            withdraw(d, partition.key)
-    return outcome
 
 
 def _no_topic(topic: str) -> Outcome:

@@ -136,7 +136,9 @@ def _take_back(d: Decision, job: Job, key: TopicPartition, row: Finished | None,
     gone = partition is None or (row is not None and row.ending is Ending.TOPIC_DELETED)
     if partition is None or gone or state.topics[key.topic].deleting:
         return "the topic was deleted"
-    wanted = state.reassignments.get(key)
+    wanted, pending = state.reassignments.get(key), state.pending.get(key)
+    if row is None and pending is not None:
+        return f"job {pending.job} took it over"
     if row is None:
         back = wanted.original if wanted is not None else partition.replicas
     elif row.ending is Ending.TAKEN:

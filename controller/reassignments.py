@@ -51,7 +51,7 @@ def accept(d: Decision, partition: Partition, order: Order) -> Outcome:
 
 def retarget(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
     """A new order between two steps replaces the target; the original stays the first one."""
-    if order.target != wanted.target:
+    if order.target != wanted.target or wanted.key in d.state.pending:
         _take_over(d, wanted, order)
         settle(d, partition)
     return DONE
@@ -60,6 +60,8 @@ def retarget(d: Decision, partition: Partition, wanted: Reassignment, order: Ord
 def redirect(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
     """A new order while a step is in flight turns that step; what only the old order added is dropped."""
     if order.target == wanted.target:
+        if wanted.key in d.state.pending:
+            _take_over(d, wanted, order)
         return DONE
     current = wanted.current_of(partition)
     following = _following(d.state, partition, current, order.target)
@@ -71,13 +73,15 @@ def redirect(d: Decision, partition: Partition, wanted: Reassignment, order: Ord
 def roll_back(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
     """Go back to the original, in its order (KIP-236); the step in flight is undone at once.
 
-    Kafka's own cancel keeps the order that the target gave to common replicas; ours does not.
+    Kafka's own cancel keeps the order that the target gave to common replicas; ours does not. What is queued behind
+    it, which only a partition that goes back already can have, gives way to the job of the order, if there is one.
     """
+    withdraw(d, partition.key, order.job)
     if d.state.cancel_stops:
         return _stop(d, partition, wanted)
     if wanted.rolling_back:
         return DONE
-    back = Order(wanted.original, order.job or wanted.job)
+    back = Order(wanted.original, wanted.job)
     if not partition.moving:
         return retarget(d, partition, wanted, back)
     undone = wanted.current_of(partition)
@@ -150,23 +154,25 @@ def end(d: Decision, wanted: Reassignment, ending: Ending) -> None:
     pending = state.pending.get(key)
     if pending is not None:
         d.delete(Pending, key)
-        if ending is not Ending.TOPIC_DELETED:
+        if state.topics[key.topic].deleting:
+            _finish(d, wanted._replace(target=pending.target, job=pending.job), Ending.TOPIC_DELETED, 0)
+        else:
             accept(d, state.partitions[key.topic][key.partition], Order(pending.target, pending.job))
-        close_job(d, pending.job)
+            close_job(d, pending.job)
     if key.topic not in state.moving and state.topics[key.topic].deleting:
         state.doomed.append(key.topic)
 
 
-def withdraw(d: Decision, key: TopicPartition) -> None:
-    """What was queued for the partition is not wanted any more; where it goes back to stays as it is."""
-    state = d.state
-    pending = state.pending.get(key)
-    if pending is not None:
-        wanted = state.reassignments.get(key)
-        original = state.partitions[key.topic][key.partition].replicas if wanted is None else wanted.original
-        d.delete(Pending, key)
-        d.put(Finished(pending.job, *key, original, original, Ending.ROLLED_BACK))
-        close_job(d, pending.job)
+def withdraw(d: Decision, key: TopicPartition, taken_by: int = 0) -> None:
+    """What was queued for the partition is taken back, or over by a newer job; where it goes back to stays as it is."""
+    pending = d.state.pending.get(key)
+    if pending is None:
+        return
+    d.delete(Pending, key)
+    if pending.job != taken_by:
+        original = d.state.reassignments[key].original
+        ending, target = (Ending.TAKEN, pending.target) if taken_by else (Ending.ROLLED_BACK, original)
+        _finish(d, Reassignment(*key, original, target, pending.job), ending, taken_by)
 
 
 def close_job(d: Decision, job: int) -> None:
@@ -271,11 +277,12 @@ def _stop(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
 
 
 def _take_over(d: Decision, wanted: Reassignment, order: Order) -> Reassignment:
-    """The order replaces what was wanted; an older job's part in the partition ends here."""
+    """The order replaces what was wanted; an older job's part in the partition ends here, and so does a queued one's."""
     taken = wanted._replace(target=order.target, job=order.job)
     d.put(taken)
     if order.job != wanted.job:
         _finish(d, wanted, Ending.TAKEN, order.job)
+        withdraw(d, wanted.key, order.job)
     return taken
 
 
