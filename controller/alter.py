@@ -25,15 +25,18 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
         return
     job = open_job(d, JobKind.PLAN, event)
     answers = []
+    seen = 0
     for topic, requested in topics:
         outcomes: list[tuple[int, Outcome]] = []
         answers.append(TopicOutcomes(topic, outcomes))
         if requested is None and topic not in d.state.topics:
             outcomes.append((-1, _no_topic(topic)))
         for row in _moving_rows(d, topic) if requested is None else requested:
-            outcomes.append((row.partition, _alter(d, topic, row, job, event)))
-            d.rows += 1
-            if d.rows % ROWS_PER_SLICE == 0:
+            if row is not None:
+                outcomes.append((row.partition, _alter(d, topic, row, job, event)))
+                d.rows += 1
+            seen += 1
+            if seen % ROWS_PER_SLICE == 0:
                 yield
     outcome = Outcome(message=None if topics or event.topics is None else "")
     d.reply = AlterReply(outcome, answers, seal_job(d, job))
@@ -81,10 +84,9 @@ def _everything(d: Decision) -> list[AlterTopic]:
     return [AlterTopic(topic, None) for topic in sorted(d.state.moving)]
 
 
-def _moving_rows(d: Decision, topic: str) -> Iterator[AlterRow]:
-    """A cancel of each reassignment of the topic, looked for as its turn comes."""
+def _moving_rows(d: Decision, topic: str) -> Iterator[AlterRow | None]:
+    """A cancel of each reassignment of the topic, looked for as its turn comes; None for what does not move."""
     state = d.state
     if topic in state.moving:
         for partition in state.partitions[topic]:
-            if partition.key in state.reassignments:
-                yield AlterRow(partition.partition, None)
+            yield AlterRow(partition.partition, None) if partition.key in state.reassignments else None

@@ -10,7 +10,7 @@ from controller.job_events import Queue
 from controller.jobs import open_job, seal_job
 from controller.model import JobKind, Partition, Pending, Replicas, TopicPartition
 from controller.phases import Phase, Trigger, fire, phase_of
-from controller.reassignments import Order
+from controller.reassignments import Order, follow
 from controller.state import State
 
 
@@ -52,11 +52,13 @@ def waiting_entries(state: State) -> Iterator[TopicPartition]:
 
 def _enqueue(d: Decision, partition: Partition, target: Replicas, job: int) -> Outcome:
     key, order = partition.key, Order(target, job)
-    if phase_of(d.state, key) is not Phase.IDLE:
-        outcome = fire(d, partition, Trigger.CANCEL, order)
-        if not outcome.ok:
-            return outcome
     if phase_of(d.state, key) is Phase.IDLE:
-        return fire(d, d.state.partitions[key.topic][key.partition], Trigger.ORDER, order)
-    d.put(Pending(*key, target, job))
-    return DONE
+        return fire(d, partition, Trigger.ORDER, order)
+    outcome = fire(d, partition, Trigger.CANCEL, order)
+    if outcome.ok:
+        pending = Pending(*key, target, job)
+        if phase_of(d.state, key) is Phase.IDLE:
+            follow(d, pending)
+        else:
+            d.put(pending)
+    return outcome

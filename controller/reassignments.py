@@ -154,13 +154,21 @@ def end(d: Decision, wanted: Reassignment, ending: Ending) -> None:
     pending = state.pending.get(key)
     if pending is not None:
         d.delete(Pending, key)
-        if state.topics[key.topic].deleting:
-            _finish(d, wanted._replace(target=pending.target, job=pending.job), Ending.TOPIC_DELETED, 0)
-        else:
-            accept(d, state.partitions[key.topic][key.partition], Order(pending.target, pending.job))
-            close_job(d, pending.job)
+        follow(d, pending)
     if key.topic not in state.moving and state.topics[key.topic].deleting:
         state.doomed.append(key.topic)
+
+
+def follow(d: Decision, pending: Pending) -> None:
+    """What was queued takes its turn; where it has nothing to do it is done, since it had the partition go back."""
+    partition = d.state.partitions[pending.topic][pending.partition]
+    ours = Reassignment(*pending.key, partition.replicas, pending.target, pending.job)
+    if d.state.topics[pending.topic].deleting:
+        _finish(d, ours, Ending.TOPIC_DELETED, 0)
+    elif ours.original == ours.target:
+        _finish(d, ours, Ending.DONE, 0)
+    else:
+        accept(d, partition, Order(pending.target, pending.job))
 
 
 def withdraw(d: Decision, key: TopicPartition, taken_by: int = 0) -> None:
@@ -176,10 +184,10 @@ def withdraw(d: Decision, key: TopicPartition, taken_by: int = 0) -> None:
 
 
 def close_job(d: Decision, job: int) -> None:
-    """Note the job's end if its last partition is finished."""
+    """Note the job's end if its last partition is finished; of one that is being taken on, `seal_job` notes it."""
     state = d.state
     known = state.jobs.get(job)
-    if known is not None and not known.ended_ms and job not in state.open:
+    if known is not None and known.total and not known.ended_ms and job not in state.open:
         d.put(known._replace(ended_ms=d.now_ms, paused=False))
         state.held.pop(job, None)
 

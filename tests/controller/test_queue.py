@@ -188,3 +188,22 @@ def test_a_queued_entry_ends_with_its_topic() -> None:
     world.do(DeleteTopics(["foo"]))
     world.settle()
     assert world.state.finished[2][key("foo-0")].ending is Ending.TOPIC_DELETED
+
+
+def test_a_queued_target_that_is_the_original_is_done_when_the_partition_is_back() -> None:
+    world = two()
+    world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
+    queue(world, {"foo-0": [1, 2, 3], "foo-1": [4, 5, 6]})
+    assert world.state.finished[2][key("foo-0")].ending is Ending.DONE
+    assert (world.state.jobs[2].total, world.state.jobs[2].ended_ms) == (2, 0)
+
+
+def test_so_it_is_when_the_way_back_takes_steps() -> None:
+    world = two(per_partition=1)
+    world.alter({"foo-0": [4, 5, 6]})
+    for _ in range(2):
+        world.catch_up()
+    queue(world, {"foo-0": [1, 2, 3]})
+    world.settle()
+    assert world.state.finished[2][key("foo-0")].ending is Ending.DONE
+    assert world.state.jobs[2].ended_ms
