@@ -10,9 +10,11 @@ from starlette.requests import Request
 from controller.events import Event
 from controller.state import State
 from server.api.errors import ApiError
+from server.api.progress import Progress
 from server.api.streams import breathing
 from server.context import LARGE_ROWS, Submitter
 from server.offloop import OffLoop
+from server.ports import Sizes
 
 if TYPE_CHECKING:
     from server.api.brokers import Brokers
@@ -30,14 +32,15 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """What the API serves from. `size` gives the bytes of one replica of a topic's partition."""
+    """What the API serves from."""
 
     version: str
     cluster_id: str
     state: State
     driver: Submitter
     off_loop: OffLoop
-    size: Callable[[str, int], int] = lambda _topic, _partition: 0
+    sizes: Sizes
+    progress: Progress
     spark: Callable[[], str] = lambda: "not looked for"
     """Whether plans can be handed to Spark, in words."""
     brokers: "Brokers | None" = None

@@ -48,7 +48,7 @@ async def jobs(call: Call) -> dict[str, Any]:
     counted = await tally(call)
     offset = call.query["offset"]
     page = [state.jobs[each] for each in numbers[offset : offset + call.query["limit"]] if each in state.jobs]
-    return {"total": len(numbers), "jobs": [job_row(state, job, counted) for job in page]}
+    return {"total": len(numbers), "jobs": [job_row(call, job, counted) for job in page]}
 
 
 async def job(call: Call) -> dict[str, Any]:
@@ -56,7 +56,7 @@ async def job(call: Call) -> dict[str, Any]:
     found = _job(call)
     offset, limit = call.query["offset"], call.query["limit"]
     page = await call.taken(pages(offset, parts(call.state, found.id)), limit)
-    row = job_row(call.state, _job(call), await tally(call))
+    row = job_row(call, _job(call), await tally(call))
     rests = row["queued"] + row["waiting"]
     texts = await call.taken(resting(call.state, found.id), SAMPLE) if rests else []
     return {
