@@ -13,9 +13,11 @@ from controller.job_events import AlterTopic, Pause, Prioritize, Queue, RollBack
 from controller.job_views import endings, parts
 from controller.model import Job
 from controller.state import State
-from server.api.call import Call, fields, pages, shown
+from planner.entries import Entry, read_plan
+from planner.json_text import shown
+from server.api.call import Call, fields, pages
 from server.api.errors import ApiError, require
-from server.api.plans import Assignment, Entry, check_plan, originals, plan_rows, read_plan, topics_of
+from server.api.plans import Assignment, check_plan, originals, plan_rows, topics_of
 from server.api.shown import SAMPLE, job_row, part_row, reasons, refused_rows, resting, tally
 from server.api.streams import streamed
 from server.api.table import LIMIT, OFFSET, Endpoint, Parameter
