@@ -5,12 +5,11 @@ from difflib import get_close_matches
 from enum import IntEnum
 from typing import NamedTuple
 
-from controller.brokers import update
+from controller.brokers import recover
 from controller.config_keys import BROKER_KEYS, TOPIC_KEYS, ConfigKey, ConfigType
 from controller.config_values import CLUSTER_DEFAULT
 from controller.decision import Decision
 from controller.effects import ConfigsChanged
-from controller.election import after_loss
 from controller.errors import DONE, Error, Outcome
 from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
 from controller.health import GUARD, judge
@@ -217,11 +216,10 @@ def _write(d: Decision, wanted: ResourceChanges, values: Mapping[str, str | None
 def _retry(d: Decision) -> Iterator[None]:
     """What min ISR or a clean election held up may go on now."""
     state = d.state
-    for seen, key in enumerate([*sorted(state.offline), *state.reassignments]):
-        partition = state.partitions[key.topic][key.partition]
-        if key in state.offline:
-            update(d, partition, after_loss(partition, state.live, unclean=state.unclean_allowed(key.topic)))
-        elif key in state.reassignments:
-            fire(d, partition, Trigger.PROGRESS)
+    for _ in recover(d, state.all_partitions() if state.offline else ()):
+        yield
+    for seen, key in enumerate(list(state.reassignments)):
+        if key in state.reassignments:
+            fire(d, state.partitions[key.topic][key.partition], Trigger.PROGRESS)
         if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
             yield

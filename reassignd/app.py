@@ -22,6 +22,7 @@ from reassignd.parts import embedded_settings, limits
 from reassignd.ports import Port, Ports
 from reassignd.retention import Retention, prune_for_ever
 from server.api.call import Core
+from server.api.progress import Progress
 from server.authorizer import AllowAll
 from server.cache import BodyCache
 from server.context import Services
@@ -54,14 +55,18 @@ class Application:
         """There were no records."""
         self.serves = False
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Gets a CommandError when the controller had to stop by itself; nothing else ever."""
+        """Gets a CommandError when the controller or the cluster had to stop by itself; nothing else ever."""
         self.cluster = EmbeddedCluster(
-            embedded_settings(settings), state, self.submit, self._listen, clock=clock
+            embedded_settings(settings),
+            state,
+            self.submit,
+            self._listen,
+            clock=clock,
+            on_failure=partial(self._failed, "the embedded cluster"),
         )
         stats = Counters()
-        self._driver = Driver(
-            state, store, self.cluster, decide, stats=stats, on_failure=self._controller_failed
-        )
+        on_failure = partial(self._failed, "the controller")
+        self._driver = Driver(state, store, self.cluster, decide, stats=stats, on_failure=on_failure)
         self._driver.note = Journal(state).note
         self._off_loop = OffLoop()
         bodies = BodyCache(self._off_loop)
@@ -71,13 +76,15 @@ class Application:
         listeners = Listeners(partial(Session, latency.answer, bounds), bounds, stats)
         self._retention = Retention(settings.jobs_retention_ms, settings.jobs_retention_count)
         self._chores: list[asyncio.Task[None]] = []
+        self._progress = Progress(state, self.cluster)
         self.core = Core(
             __version__,
             cluster_id,
             state,
             self,
             self._off_loop,
-            self.cluster.partition_bytes,
+            self.cluster,
+            self._progress,
             brokers=self.cluster,
         )
         """What the API serves from."""
@@ -108,6 +115,7 @@ class Application:
         self._chores = [
             spawn(prune_for_ever(self, self._retention, wall_clock), "pruning"),
             spawn(report_for_ever(self.state), "progress"),
+            spawn(self._progress.run(), "bytes"),
         ]
         self.serves = True
         return self
@@ -133,15 +141,11 @@ class Application:
             for broker, bytes_ in self.cluster.traffic.items()
         }
 
-    def _controller_failed(self, error: BaseException) -> None:
+    def _failed(self, who: str, error: BaseException) -> None:
         self.serves = False
-        if isinstance(error, StoreError):
-            failure = CommandError(str(error))
-        else:
-            failure = CommandError(
-                f"the controller failed ({error!r}); start again: nothing acknowledged is lost"
-            )
-        self.failure.set_exception(failure)
+        text = f"{who} failed ({error!r}); start again: nothing acknowledged is lost"
+        if not self.failure.done():
+            self.failure.set_exception(CommandError(str(error) if isinstance(error, StoreError) else text))
 
 
 def _new_id() -> bytes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reassignd.commands.options import FORMAT, JSON, asks_server
-from reassignd.commands.text import as_json, counted, job_lines, reason_lines
+from reassignd.commands.text import as_json, broker_lines, counted, job_lines, reason_lines
 from reassignd.errors import UnreachableError
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ def lines(status: dict[str, Any]) -> list[str]:
     found = [_cluster(status), _moves(status)]
     if status["jobs"]:
         found += ["", *job_lines(status["jobs"])]
+    if status["incoming"]:
+        found += ["", *broker_lines(status["incoming"])]
     if status["reasons"]:
         rest = status["reassignments"]["waiting"] + status["reassignments"]["queued"]
         sample = f" (the first {status['sampled']})" if status["sampled"] < rest else ""

@@ -10,7 +10,8 @@ from controller.job_views import LETTERS, broker_loads
 from controller.limits import ALIASES, CONFIGS
 from controller.model import ResourceType
 from controller.throttle import RATE
-from server.api.call import Call, shown
+from planner.json_text import shown
+from server.api.call import Call
 from server.api.errors import ApiError, require
 from server.api.shown import limit_rows
 from server.api.table import Endpoint

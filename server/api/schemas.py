@@ -32,6 +32,15 @@ def record(optional: Mapping[str, Schema] | None = None, /, **fields: Schema) ->
     return {"type": "object", "properties": {**fields, **(optional or {})}, "required": sorted(fields)}
 
 
+_COPIED: Mapping[str, Schema] = {
+    "bytes": {**INTEGER, "description": "Copied until now, to all replicas together."},
+    "total": {**INTEGER, "description": "To be copied in all."},
+    "rate": {
+        **NULLABLE_INTEGER,
+        "description": "Bytes a second, the mean of 10 s or more; null before that.",
+    },
+    "seconds_left": {**NULLABLE_INTEGER, "description": "At that rate; null while there is none."},
+}
 _KEY = {"topic": TEXT, "partition": INTEGER}
 _REFUSED = array(record(**_KEY, error=TEXT, message=TEXT))
 
@@ -47,6 +56,7 @@ COMPONENTS: Mapping[str, Schema] = {
         refused=_REFUSED,
         rollback=ref("Plan"),
     ),
+    "Copied": record(**_COPIED),
     "Job": record(
         id=INTEGER,
         kind={"enum": ["plan", "rollback", "queue"]},
@@ -63,6 +73,10 @@ COMPONENTS: Mapping[str, Schema] = {
         priority=INTEGER,
         throttle={**NULLABLE_INTEGER, "description": "Bytes a second."},
         undoes={**NULLABLE_INTEGER, "description": "The job that this rollback takes back."},
+        copied={
+            "anyOf": [ref("Copied"), {"type": "null"}],
+            "description": "Null when it has ended, has nothing to copy, or was not looked at yet.",
+        },
     ),
     "Jobs": record(total=INTEGER, jobs=array(ref("Job"))),
     "Part": record(
@@ -138,6 +152,10 @@ COMPONENTS: Mapping[str, Schema] = {
         partitions=record(total=INTEGER, offline=INTEGER, under_replicated=INTEGER, under_min_isr=INTEGER),
         reassignments=ref("Totals"),
         jobs=array(ref("Job")),
+        incoming={
+            **array(record(broker=INTEGER, **_COPIED)),
+            "description": "What brokers still get of the jobs under way, and have got.",
+        },
         reasons=ref("Reasons"),
         sampled=INTEGER,
         limits=array(ref("Limit")),

@@ -227,3 +227,12 @@ def test_what_a_change_sets_off_is_taken_in_slices(world: World) -> None:
     change = ResourceChanges(TOPIC, "foo", [ConfigChange(MIN_ISR, SET, "1")])
     d = Decision(world.state)
     assert len(list(decide(d, AlterConfigs([change])))) == 1
+
+
+def test_a_change_that_matters_to_many_steps_is_taken_in_slices() -> None:
+    count = ROWS_PER_SLICE
+    world = World().having(*(partition(f"foo-{n}", [1]) for n in range(count)))
+    world.alter({f"foo-{n}": [2] for n in range(count)})
+    change = ConfigChange("min.insync.replicas", ConfigOp.SET, "2")
+    event = AlterConfigs([ResourceChanges(ResourceType.TOPIC, "foo", [change])])
+    assert len(list(decide(Decision(world.state), event))) == 1

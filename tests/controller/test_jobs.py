@@ -1,6 +1,9 @@
+from controller.decision import Decision
 from controller.errors import Error
 from controller.events import DeleteTopics
 from controller.job_events import Pause, Prioritize, Prune, RollBackJob
+from controller.jobs import ROWS_PER_SLICE
+from controller.machine import decide
 from controller.model import Ending, JobKind
 from tests.builders import World, key, partition
 
@@ -208,3 +211,12 @@ def test_partitions_of_a_topic_that_is_being_deleted_are_not_taken_back() -> Non
     assert roll_back(world, 1) == (0, {"foo-0": "the topic was deleted", "foo-1": "the topic was deleted"})
     world.settle()
     assert world.state.topics == {}
+
+
+def test_a_rollback_looks_at_many_reassignments_in_slices() -> None:
+    count = ROWS_PER_SLICE
+    world = World().having(*(partition(f"foo-{n}", [1]) for n in range(count + 1)))
+    world.alter({"foo-0": [2]})
+    world.alter({f"foo-{n}": [2] for n in range(1, count + 1)})
+    slices = decide(Decision(world.state), RollBackJob(1))
+    assert len(list(slices)) == 1

@@ -79,6 +79,14 @@ async def test_an_unexpected_failure_is_told_as_it_is() -> None:
             await app.failure
 
 
+async def test_a_cluster_that_fails_ends_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with application(MemoryStore()) as app:
+        monkeypatch.setattr(app.cluster, "_tick", lambda *_: 1 / 0)
+        with pytest.raises(CommandError, match="the embedded cluster failed"):
+            await app.failure
+        assert not app.serves
+
+
 async def test_a_store_that_fails_at_the_start_refuses_to_start() -> None:
     store = MemoryStore()
     store.failure = StoreError("free disk space")

@@ -148,7 +148,7 @@ async def test_a_port_in_use_is_refused_and_nothing_stays_open() -> None:
 async def test_leaving_tells_that_the_controller_had_to_stop() -> None:
     with pytest.raises(CommandError, match="free disk space"):
         async with EmbeddedCluster(1) as cluster:
-            cluster._app._controller_failed(StoreError("free disk space"))
+            cluster._app._failed("the controller", StoreError("free disk space"))
 
 
 def test_unknown_settings_are_refused() -> None:
