@@ -120,6 +120,6 @@ def test_an_interrupt_before_the_server_takes_signals_exits_with_1(
 
 
 def test_the_help_lists_each_verb_once(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["--help"])
+    cli.main(["--help"])
     listed = [line.split()[0] for line in capsys.readouterr().out.partition("Commands:")[2].splitlines()[1:]]
-    assert listed == sorted({*VERBS, "serve"})
+    assert listed == sorted({*cli.VERBS, "serve"})
