@@ -56,16 +56,11 @@ class Application:
         self.serves = False
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Gets a CommandError when the controller or the cluster had to stop by itself; nothing else ever."""
+        embedded, on_failure = embedded_settings(settings), partial(self._failed, "the embedded cluster")
         self.cluster = EmbeddedCluster(
-            embedded_settings(settings),
-            state,
-            self.submit,
-            self._listen,
-            clock=clock,
-            on_failure=partial(self._failed, "the embedded cluster"),
+            embedded, state, self.submit, self._listen, clock=clock, on_failure=on_failure
         )
-        stats = Counters()
-        on_failure = partial(self._failed, "the controller")
+        stats, on_failure = Counters(), partial(self._failed, "the controller")
         self._driver = Driver(state, store, self.cluster, decide, stats=stats, on_failure=on_failure)
         self._driver.note = Journal(state).note
         self._off_loop = OffLoop()
@@ -77,15 +72,9 @@ class Application:
         self._retention = Retention(settings.jobs_retention_ms, settings.jobs_retention_count)
         self._chores: list[asyncio.Task[None]] = []
         self._progress = Progress(state, self.cluster)
+        cluster, progress = self.cluster, self._progress
         self.core = Core(
-            __version__,
-            cluster_id,
-            state,
-            self,
-            self._off_loop,
-            self.cluster,
-            self._progress,
-            brokers=self.cluster,
+            __version__, cluster_id, state, self, self._off_loop, cluster, progress, brokers=cluster
         )
         """What the API serves from."""
         self._ports = Ports(listeners, settings.listener, settings.advertised_host)

@@ -46,6 +46,9 @@ class Settings:
     http_listener = Key(
         PLACE, "127.0.0.1:9080", "Where `/v1`, `/healthz`, `/readyz` and `/metrics` are served over HTTP."
     )
+    http_max_connections = Key(
+        integer(1, 1_000_000), "1000", "Connections over HTTP; one more is answered with 503 and closed."
+    )
     http_token_file = Key(
         FILE,
         "",

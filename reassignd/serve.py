@@ -55,7 +55,7 @@ async def _serve(settings: Settings, store: SqliteStore, entrance: Door, demo_to
     identity = cluster_id(settings.data_dir)
     api = Api(health, entrance.access)
     routes = [*operations(health), *api.routes()]
-    async with _http(settings.http_listener, [index(routes), *routes], entrance.tls) as http:
+    async with _http(settings, [index(routes), *routes], entrance.tls) as http:
         state = await load(store)
         async with Application(settings, state, store, identity) as app:
             if demo_topics and app.first_start:
@@ -81,16 +81,17 @@ async def _create_topics(app: Application, settings: Settings) -> None:
 
 @asynccontextmanager
 async def _http(
-    place: Address | SocketPath, routes: Sequence[BaseRoute], tls: SSLContext | None
+    settings: Settings, routes: Sequence[BaseRoute], tls: SSLContext | None
 ) -> AsyncIterator[str]:
     """HTTP is served inside, at the URL given."""
+    place = settings.http_listener
     if isinstance(place, SocketPath):
         listening, url = bind_path(place, "http.listener"), str(place)
     else:
         listening = bind(place, "http.listener")
         scheme = "http" if tls is None else "https"
         url = f"{scheme}://{Address(*listening.getsockname()[:2])}"
-    server = HttpServer(listening, routes, tls)
+    server = HttpServer(listening, routes, tls, settings.http_max_connections)
     await server.start()
     try:
         yield url
