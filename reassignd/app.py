@@ -2,13 +2,11 @@
 
 import asyncio
 import uuid
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
 
-from backends.clock import Clock
 from backends.datadir import StoreError
-from backends.embedded.broker import EmbeddedBroker
-from backends.embedded.cluster import EmbeddedCluster
 from backends.tasks import cancel, spawn
 from controller.events import Event
 from controller.machine import decide
@@ -18,9 +16,8 @@ from reassignd import __version__
 from reassignd.config import Settings
 from reassignd.errors import CommandError
 from reassignd.kinds import Address
-from reassignd.parts import embedded_settings, limits
-from reassignd.ports import Port, Ports
 from reassignd.retention import Retention, prune_for_ever
+from reassignd.world import Build, Hooks
 from server.api.call import Core
 from server.api.progress import Progress
 from server.authorizer import AllowAll
@@ -29,63 +26,61 @@ from server.context import Services
 from server.driver import Driver, DriverStoppedError, wall_clock
 from server.journal import Journal, report_for_ever
 from server.latency import Latency
-from server.listener import Listeners
-from server.metric_table import Sources, Traffic
+from server.metric_table import Sources
 from server.metrics import Metrics
 from server.offloop import OffLoop
 from server.router import Router
-from server.session import Session
 from server.stats import Counters
-
-GRACE_SECONDS = 1.0
-"""How long a stop waits for answers under way."""
 
 
 class Application:
-    """Controller, brokers and listeners, as an async context manager: they serve inside it.
+    """Controller, cluster and listeners, as an async context manager: they serve inside it.
 
-    Entering raises CommandError when something cannot be had; nothing is left open then.
+    `build` makes the world around which it is. Entering raises CommandError when something cannot be had; nothing is left open
+    then. `waits` is told what the start waits for.
     """
 
     def __init__(
-        self, settings: Settings, state: State, store: Store, cluster_id: str, clock: Clock | None = None
+        self,
+        settings: Settings,
+        state: State,
+        store: Store,
+        cluster_id: str,
+        build: Build,
+        waits: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.state = state
+        self.state, self._waits = state, waits
         self.first_start = state.controller_epoch == 0
         """There were no records."""
         self.serves = False
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Gets a CommandError when the controller or the cluster had to stop by itself; nothing else ever."""
-        embedded, on_failure = embedded_settings(settings), partial(self._failed, "the embedded cluster")
-        self.cluster = EmbeddedCluster(
-            embedded, state, self.submit, self._listen, clock=clock, on_failure=on_failure
-        )
+        """Gets a CommandError when the controller or the world had to stop by itself; nothing else ever."""
+        self.world = build(Hooks(self.submit, self._failed))
         stats, on_failure = Counters(), partial(self._failed, "the controller")
-        self._driver = Driver(state, store, self.cluster, decide, stats=stats, on_failure=on_failure)
+        self._driver = Driver(state, store, self.world.backend, decide, stats=stats, on_failure=on_failure)
         self._driver.note = Journal(state).note
         self._off_loop = OffLoop()
         bodies = BodyCache(self._off_loop)
         services = Services(cluster_id, state, self, AllowAll(), self._off_loop, bodies, _new_id)
-        latency = Latency(Router(services, stats).answer)
-        bounds = limits(settings)
-        listeners = Listeners(partial(Session, latency.answer, bounds), bounds, stats)
+        router = Router(services, stats)
+        latency = Latency(router.answer)
+        self.world.serve(router, latency.answer, stats)
         self._retention = Retention(settings.jobs_retention_ms, settings.jobs_retention_count)
         self._chores: list[asyncio.Task[None]] = []
-        self._progress = Progress(state, self.cluster)
-        cluster, progress = self.cluster, self._progress
+        sizes, brokers = self.world.sizes, self.world.brokers
+        self._progress = Progress(state, sizes)
         self.core = Core(
-            __version__, cluster_id, state, self, self._off_loop, cluster, progress, brokers=cluster
+            __version__, cluster_id, state, self, self._off_loop, sizes, self._progress, brokers=brokers
         )
         """What the API serves from."""
-        self._ports = Ports(listeners, settings.listener, settings.advertised_host)
         self.metrics = Metrics(
-            Sources(__version__, state, stats, latency, self._traffic, lambda: self.serves)
+            Sources(__version__, state, stats, latency, self.world.traffic, lambda: self.serves)
         )
 
     @property
     def addresses(self) -> list[Address]:
-        """Where clients can connect while all brokers run, in order of broker id."""
-        return self._ports.addresses
+        """Where clients can connect."""
+        return self.world.addresses
 
     async def submit(self, event: Event) -> Any:
         """Have the controller decide; return its reply once that is durable."""
@@ -94,7 +89,7 @@ class Application:
     async def __aenter__(self) -> Self:
         self._driver.start()
         try:
-            await self.cluster.start()
+            await self.world.start(self._waits)
         except DriverStoppedError:
             await self._stop()
             await self.failure
@@ -113,22 +108,12 @@ class Application:
         await self._stop()
 
     async def _stop(self) -> None:
-        """Answers under way first, then the brokers, then what they submitted; reverse of the start."""
+        """Answers under way first, then the cluster, then what it submitted; reverse of the start."""
         self.serves = False
         await cancel(*self._chores)
-        await self._ports.close_all(GRACE_SECONDS)
-        await self.cluster.stop()
+        await self.world.stop()
         await self._driver.stop()
         self._off_loop.close()
-
-    async def _listen(self, broker: EmbeddedBroker) -> Port:
-        return await self._ports.open(broker)
-
-    def _traffic(self) -> dict[int, Traffic]:
-        return {
-            broker: Traffic(bytes_.reassignment_in, bytes_.reassignment_out)
-            for broker, bytes_ in self.cluster.traffic.items()
-        }
 
     def _failed(self, who: str, error: BaseException) -> None:
         self.serves = False

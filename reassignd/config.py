@@ -77,6 +77,22 @@ class Settings:
         "",
         "How to connect to it: client properties, as `--command-config` of Kafka's tools takes them.",
     )
+    gateway_node_id = Key(
+        integer(0, 2**31 - 1),
+        "1000000",
+        "The broker id under which clients see reassignd before a running Kafka; no broker may have it.",
+    )
+    gateway_ports = Key(
+        integer(1, 10_000),
+        "100",
+        "How many brokers a running Kafka may have: each takes one port after that of `listener`, for good.",
+    )
+    listener_tls_certificate_file = Key(
+        FILE,
+        "",
+        "The certificate chain (PEM) that the gateway shows to clients; with it, it speaks TLS only.",
+    )
+    listener_tls_key_file = Key(FILE, "", "Its private key (PEM), when that is not in the same file.")
     jobs_retention_ms = Key(
         integer(1, 2**53),
         "604800000",

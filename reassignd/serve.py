@@ -17,12 +17,12 @@ from reassignd.access import Door, door
 from reassignd.app import Application
 from reassignd.config import Settings
 from reassignd.demo import create_demo_topics
-from reassignd.errors import CommandError
 from reassignd.identity import cluster_id
 from reassignd.kinds import Address, SocketPath
 from reassignd.records import load, open_store
 from reassignd.signals import until_signalled
 from reassignd.sockets import allow_files, bind, bind_path
+from reassignd.worlds import EMBEDDED, world
 from server.api.routes import Api
 from server.collector import spare_the_old
 from server.driver import DriverStoppedError
@@ -37,8 +37,6 @@ STOP_SECONDS = 4.0
 
 def run(settings: Settings, *, demo_topics: bool) -> None:
     """Serve until a signal. Raises CommandError when that is not possible, or ends for another reason."""
-    if settings.backend != "embedded":
-        raise CommandError(f"this version does not serve with backend={settings.backend} yet")
     logs.configure(settings.log_format, settings.log_level)
     entrance = door(settings)
     spare_the_old()
@@ -57,13 +55,18 @@ async def _serve(settings: Settings, store: SqliteStore, entrance: Door, demo_to
     routes = [*operations(health), *api.routes()]
     async with _http(settings, [index(routes), *routes], entrance.tls) as http:
         state = await load(store)
-        async with Application(settings, state, store, identity) as app:
-            if demo_topics and app.first_start:
+        build, records = world(settings, state, store)
+
+        def waits(what: str) -> None:
+            health.obstacle = what
+
+        async with Application(settings, state, records, identity, build, waits) as app:
+            if demo_topics and app.first_start and settings.backend == EMBEDDED:
                 await _create_topics(app, settings)
             api.core, health.metrics, health.obstacle = app.core, app.metrics.page, None
-            brokers = ",".join(map(str, app.addresses))
+            places = ",".join(map(str, app.addresses))
             print(
-                f"ready: brokers {brokers}, http {http}, data in {settings.data_dir.absolute()}",
+                f"ready: {app.world.kind} {places}, http {http}, data in {settings.data_dir.absolute()}",
                 flush=True,
             )
             try:

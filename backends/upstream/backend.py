@@ -5,7 +5,7 @@ KIP-455 carried out by another Kafka, with KIP-435's steps and KIP-236's way bac
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from backends.clock import Clock, RealClock
@@ -29,8 +29,19 @@ RETRY_SECONDS = 1.0
 STALL_LOOK_SECONDS = 1.0
 
 
+OnBrokers = Callable[[Mapping[int, tuple[str, int]]], Awaitable[None]]
+"""Host and port, by broker."""
+
+
+async def _nobody(_: Mapping[int, tuple[str, int]]) -> None:
+    """Told in vain."""
+
+
 class Upstream:
-    """Implements `controller.port.Backend`. `submit` gives events to the core."""
+    """Implements `controller.port.Backend`. `submit` gives events to the core.
+
+    `on_brokers` is told where the brokers are before the core is, `on_failure` of an error that nobody foresaw.
+    """
 
     def __init__(
         self,
@@ -39,14 +50,16 @@ class Upstream:
         submit: Callable[[Event], Awaitable[Any]],
         ledger: Ledger,
         *,
+        on_brokers: OnBrokers = _nobody,
+        on_failure: Callable[[BaseException], None] = lambda _: None,
         clock: Clock | None = None,
         pace: Pace | None = None,
     ) -> None:
-        self._client, self._submit = client, submit
+        self._client, self._submit, self._on_failure = client, submit, on_failure
         self._clock = clock or RealClock()
         self._throttler = Throttler(client, state, ledger, self._clock)
         self._submitter = Submitter(client, submit, self._throttler.settled)
-        self._looks = Looks(client, state, self._submitter, submit, self._clock, pace)
+        self._looks = Looks(client, state, self._submitter, submit, on_brokers, self._clock, pace)
         self.sizes = Sizes(client, state, submit, self._clock)
         self._stalls = StallWatch(state, self.sizes.received)
         self._tasks: list[asyncio.Task[None]] = []
@@ -63,7 +76,7 @@ class Upstream:
         if effects:
             self._looks.hurry()
 
-    async def start(self) -> None:
+    async def start(self, waits: Callable[[str], None] = lambda _: None) -> None:
         """Take in the upstream; waits until it can be reached. Raises AuthenticationError when it never will be."""
         said = ""
         while True:
@@ -76,15 +89,17 @@ class Upstream:
                 if str(error) != said:
                     said = str(error)
                     log.warning("waiting for the upstream: %s", said)
+                    waits(f"waiting for the upstream: {said}")
                 await self._submit(Unreachable(said))
                 await self._clock.sleep(RETRY_SECONDS)
-        self._tasks = [
-            spawn(self._submitter.run(), "upstream-rows"),
-            spawn(self._looks.run(), "upstream-looks"),
-            spawn(self._throttler.run(), "upstream-throttle"),
-            spawn(self.sizes.run(), "upstream-sizes"),
-            spawn(self._watch_for_stalls(), "upstream-stalls"),
-        ]
+        work = {
+            "upstream-rows": self._submitter.run(),
+            "upstream-looks": self._looks.run(),
+            "upstream-throttle": self._throttler.run(),
+            "upstream-sizes": self.sizes.run(),
+            "upstream-stalls": self._watch_for_stalls(),
+        }
+        self._tasks = [spawn(each, name, self._on_failure) for name, each in work.items()]
 
     async def stop(self) -> None:
         """Stop; what is under way upstream goes on."""

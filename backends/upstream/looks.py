@@ -6,7 +6,7 @@ first is looked up in the second, never the other way round.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from backends.clock import Clock
@@ -49,7 +49,7 @@ class Pace(NamedTuple):
 
 
 class Looks:
-    """`submit` gives events to the core."""
+    """`submit` gives events to the core; `on_brokers` is told where brokers are before it is."""
 
     def __init__(
         self,
@@ -57,11 +57,12 @@ class Looks:
         state: State,
         submitter: Submitter,
         submit: Callable[[Event], Awaitable[Any]],
+        on_brokers: Callable[[Mapping[int, tuple[str, int]]], Awaitable[None]],
         clock: Clock,
         pace: Pace | None = None,
     ) -> None:
         self._client, self._state, self._submitter, self._submit = client, state, submitter, submit
-        self._clock, self._pace = clock, pace or Pace()
+        self._on_brokers, self._clock, self._pace = on_brokers, clock, pace or Pace()
         self._moves: dict[TopicPartition, SeenMove] = {}
         self._brokers_at = self._whole_at = float("-inf")
         self._wake = asyncio.Event()
@@ -77,6 +78,7 @@ class Looks:
         brokers = None
         if whole or now - self._brokers_at >= self._pace.idle:
             await self._client.refresh()
+            await self._on_brokers({b.id: (b.host, b.port) for b in self._client.brokers.values()})
             brokers = [
                 SeenBroker(b.id, b.host, b.port, b.rack, not b.fenced) for b in self._client.brokers.values()
             ]

@@ -104,7 +104,7 @@ async def test_a_stuck_broker_holds_its_moves_up() -> None:
 async def test_a_failed_disk_takes_its_replicas_out_of_the_isr() -> None:
     async with EmbeddedCluster(2, settings={"embedded.log.dirs": "1"}) as cluster:
         await cluster.create_topic("orders", [[1, 2]])
-        broker = cluster._app.cluster.brokers[2]
+        broker = cluster._world.cluster.brokers[2]
         await until(lambda: broker.replicas)
         await cluster.fail_log_dir(2, next(iter(broker.log_dirs.placed)))
         partition = cluster.state.partition("orders", 0)
