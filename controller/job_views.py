@@ -224,12 +224,19 @@ class Totals(NamedTuple):
     queued: int
     pending: int
     """Queued plans' partitions that are rolled back first; they are among the ongoing ones of earlier jobs."""
+    others: int = 0
+    """Partitions that an upstream moves on behalf of someone else; they are not among the ongoing ones."""
 
 
 def totals(state: State) -> Totals:
     """Reassignments in numbers, at no cost."""
-    ongoing, moving, waiting = len(state.reassignments), state.backlog.in_flight(), len(state.waiting)
-    return Totals(ongoing, moving, waiting, max(0, ongoing - moving - waiting), len(state.pending))
+    others = len(state.foreign)
+    ongoing, moving, waiting = (
+        len(state.reassignments),
+        state.backlog.in_flight() - others,
+        len(state.waiting),
+    )
+    return Totals(ongoing, moving, waiting, max(0, ongoing - moving - waiting), len(state.pending), others)
 
 
 def _job_of(state: State, key: TopicPartition) -> int | None:

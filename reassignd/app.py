@@ -84,6 +84,7 @@ class Application:
 
     async def submit(self, event: Event) -> Any:
         """Have the controller decide; return its reply once that is durable."""
+        await self.world.prepare(event)
         return await self._driver.submit(event)
 
     async def __aenter__(self) -> Self:

@@ -6,6 +6,7 @@ from functools import partial
 from backends.clock import Clock
 from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.cluster import EmbeddedCluster
+from controller.events import Event
 from controller.state import State
 from reassignd.config import Settings
 from reassignd.kinds import Address
@@ -58,6 +59,9 @@ class EmbeddedWorld:
         bounds = limits(self._settings)
         listeners = Listeners(partial(Session, answer, bounds), bounds, stats)
         self._ports = Ports(listeners, self._settings.listener, self._settings.advertised_host)
+
+    async def prepare(self, event: Event) -> None:
+        """The state is the truth here."""
 
     async def start(self, waits: Callable[[str], None]) -> None:
         """Nothing is waited for."""

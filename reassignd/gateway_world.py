@@ -11,6 +11,8 @@ from backends.upstream.handshake import Caller
 from backends.upstream.ledger import Ledger
 from backends.upstream.security import PLAINTEXT
 from controller import upstream
+from controller.events import AlterReassignments, Event
+from controller.job_events import Queue, RollBackJob
 from controller.state import State
 from controller.throttle import throttle_rate
 from reassignd import __version__, command_config
@@ -84,6 +86,13 @@ class GatewayWorld:
         )
         core = Core(settings.gateway_node_id, answer, router.refuse, self._state, self._hooks.submit)
         self._gateway = Gateway(core, setup, limits(settings), stats, settings.data_dir)
+
+    async def prepare(self, event: Event) -> None:
+        """Orders go by the replicas that the upstream has now, not by those of the last look."""
+        if isinstance(event, AlterReassignments | Queue):
+            await self.backend.look_at(topic for topic, _ in event.topics or ())
+        elif isinstance(event, RollBackJob):
+            await self.backend.look_at(key.topic for key in self._state.finished.get(event.job, ()))
 
     async def start(self, waits: Callable[[str], None]) -> None:
         """Until the upstream has been looked at, and every broker of it has its port."""

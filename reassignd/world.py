@@ -58,6 +58,10 @@ class World(Protocol):
         """Have clients answered by it, from the start on. `answer` is the router's, measured."""
         ...
 
+    async def prepare(self, event: Event) -> None:
+        """Have the state know what the controller is about to decide on."""
+        ...
+
     async def start(self, waits: Callable[[str], None]) -> None:
         """Returns when clients are served; says what it waits for. Raises CommandError when that will never be."""
         ...

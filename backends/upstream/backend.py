@@ -5,7 +5,7 @@ KIP-455 carried out by another Kafka, with KIP-435's steps and KIP-236's way bac
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from backends.clock import Clock, RealClock
@@ -100,6 +100,13 @@ class Upstream:
             "upstream-stalls": self._watch_for_stalls(),
         }
         self._tasks = [spawn(each, name, self._on_failure) for name, each in work.items()]
+
+    async def look_at(self, topics: Iterable[str]) -> None:
+        """Have the core know these topics as they are now; when they cannot be seen, what it knows must do."""
+        try:
+            await self._looks.look_at(sorted(set(topics)))
+        except UpstreamError as error:
+            log.warning("an order goes by what was seen last: %s", error)
 
     async def stop(self) -> None:
         """Stop; what is under way upstream goes on."""

@@ -6,7 +6,7 @@ first is looked up in the second, never the other way round.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from backends.clock import Clock
@@ -65,6 +65,8 @@ class Looks:
         self._on_brokers, self._clock, self._pace = on_brokers, clock, pace or Pace()
         self._moves: dict[TopicPartition, SeenMove] = {}
         self._brokers_at = self._whole_at = float("-inf")
+        self._looking = asyncio.Lock()
+        """One look at a time, so that what is seen later is told later."""
         self._wake = asyncio.Event()
 
     def hurry(self) -> None:
@@ -73,6 +75,22 @@ class Looks:
 
     async def look(self) -> None:
         """One look, told to the core. Raises UpstreamError when the upstream cannot be looked at."""
+        async with self._looking:
+            await self._look()
+
+    async def look_at(self, topics: Sequence[str]) -> None:
+        """A look at all partitions of these topics. Raises UpstreamError."""
+        if not topics:
+            return
+        async with self._looking:
+            with self._submitter.watch() as outstanding:
+                moves = await self._ask_moves()
+                named = [MetadataRequestTopic(name=name) for name in topics]
+                response = await self._client.ask(MetadataRequest(named, allow_auto_topic_creation=False))
+                seen = seen_topics(response, None)
+                await self._submit(Observed(None, seen, moves, False, frozenset(outstanding)))
+
+    async def _look(self) -> None:
         now = self._clock.now()
         whole = now - self._whole_at >= self._pace.whole
         brokers = None

@@ -62,6 +62,8 @@ def _page(client: "Client", form: str) -> str:
 def lines(status: dict[str, Any]) -> list[str]:
     """What people read."""
     found = [_cluster(status), _moves(status)]
+    if status["trouble"]:
+        found.append(f"Health    nothing new starts but repairs: {status['trouble']}")
     if status["jobs"]:
         found += ["", *job_lines(status["jobs"])]
     if status["incoming"]:
@@ -100,12 +102,13 @@ def _cluster(status: dict[str, Any]) -> str:
 def _moves(status: dict[str, Any]) -> str:
     totals = status["reassignments"]
     paused = "PAUSED: " if status["paused"] else ""
+    others = f", {totals['others']:,} of others" if totals["others"] else ""
     if not totals["ongoing"]:
-        return f"Moves     {paused}none"
+        return f"Moves     {paused}none{others}"
     parts = [f"{totals[name]:,} {name}" for name in ("moving", "waiting", "queued")]
     if totals["pending"]:
         parts.append(f"{totals['pending']:,} to follow a rollback")
-    return f"Moves     {paused}{counted(totals['ongoing'], 'partition')}: {', '.join(parts)}"
+    return f"Moves     {paused}{counted(totals['ongoing'], 'partition')}: {', '.join(parts)}{others}"
 
 
 def _limits(limits: list[dict[str, Any]]) -> str:

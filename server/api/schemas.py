@@ -143,13 +143,16 @@ COMPONENTS: Mapping[str, Schema] = {
     },
     "Queue": record(total=INTEGER, entries=array(ref("QueueEntry")), next=NULLABLE_INTEGER),
     "QueueEntry": record(**_KEY, state=TEXT, replicas=REPLICAS, target=REPLICAS, reason=TEXT),
-    "Totals": record(ongoing=INTEGER, moving=INTEGER, waiting=INTEGER, queued=INTEGER, pending=INTEGER),
+    "Totals": record(
+        ongoing=INTEGER, moving=INTEGER, waiting=INTEGER, queued=INTEGER, pending=INTEGER, others=INTEGER
+    ),
     "Status": record(
         version=TEXT,
         cluster_id=TEXT,
         paused=BOOLEAN,
         brokers=record(registered=INTEGER, live=INTEGER, offline=array(INTEGER)),
         partitions=record(total=INTEGER, offline=INTEGER, under_replicated=INTEGER, under_min_isr=INTEGER),
+        trouble={**NULLABLE_TEXT, "description": "Why the health guard lets nothing new start."},
         reassignments=ref("Totals"),
         jobs=array(ref("Job")),
         incoming={

@@ -38,6 +38,7 @@ async def status(call: Call) -> dict[str, Any]:
             "under_replicated": health.under_replicated,
             "under_min_isr": health.under_min_isr,
         },
+        "trouble": state.trouble or None,
         "reassignments": totals(state)._asdict(),
         "jobs": [job_row(call, job, counted) for job in under_way],
         "incoming": [

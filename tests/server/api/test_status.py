@@ -14,7 +14,14 @@ async def test_what_moves_what_does_not_and_why() -> None:
     desk = Desk(three(partitions=1))
     await desk.post("/v1/jobs?throttle=5000", MOVE)
     answer = await desk.get("/v1/status")
-    assert answer["reassignments"] == {"ongoing": 2, "moving": 1, "waiting": 0, "queued": 1, "pending": 0}
+    assert answer["reassignments"] == {
+        "ongoing": 2,
+        "moving": 1,
+        "waiting": 0,
+        "queued": 1,
+        "pending": 0,
+        "others": 0,
+    }
     assert [job["id"] for job in answer["jobs"]] == [1]
     assert answer["reasons"] == [{"reason": "limit P: 1 of 1 partition movements", "partitions": 1}]
     assert answer["throttle"]["bytes_per_second"] == 5000
