@@ -20,7 +20,9 @@ TESTED_ELSEWHERE = {
     "planner/expressions.py": "tests/planner/test_spark.py",
     "server/api/schemas.py": "tests/server/api/test_openapi.py",
     "server/api/shown.py": "tests/server/api/test_jobs.py",
+    "tools/certificates.py": "tests/upstream/test_connections.py",
     "tools/java.py": "tests/clients/java_programs.py",
+    "tools/kafka_cluster.py": "tests/upstream/conftest.py",
     "tools/processes.py": "tests/clients/servers.py",
 }
 """What shows itself only in a whole: verbs against a running server, SQL in Spark, rows in answers, processes."""
@@ -38,7 +40,9 @@ OF_MANY_MODULES = {
     "server/test_adversity.py",
     "test_layout.py",
 }
-"""Test files that are about no single module; those in clients/ are about the whole server."""
+"""Test files that are about no single module; those in WHOLE are about the whole server, or a whole backend."""
+
+WHOLE = [ROOT / "tests" / "clients", ROOT / "tests" / "upstream"]
 
 
 def written(folder: Path) -> Iterator[Path]:
@@ -82,11 +86,10 @@ def test_a_module_has_its_test_file(source: Path) -> None:
 
 def test_a_test_file_has_its_module() -> None:
     tests = ROOT / "tests"
-    clients = tests / "clients"
     stray = {
         path.relative_to(tests).as_posix()
         for path in tests.rglob("test_*.py")
-        if clients not in path.parents
+        if not any(folder in path.parents for folder in WHOLE)
         and not (ROOT / path.relative_to(tests).with_name(path.name.removeprefix("test_"))).exists()
     }
     assert stray == OF_MANY_MODULES

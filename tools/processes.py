@@ -1,6 +1,7 @@
 """reassignd as a process of its own, as its users run it."""
 
 import contextlib
+import random
 import signal
 import socket
 import subprocess
@@ -67,11 +68,13 @@ class Reassignd:
 
 
 def free_ports(count: int) -> int:
-    """The first of `count` consecutive ports of 127.0.0.1 that are free now."""
+    """The first of `count` consecutive ports of 127.0.0.1 that are free now.
+
+    Those from 32768 on are left out: Linux gives them to connections, which may come before the server has started.
+    """
     while True:
-        with contextlib.ExitStack() as held, contextlib.suppress(OSError, OverflowError):
-            first = held.enter_context(socket.create_server(("127.0.0.1", 0)))
-            port: int = first.getsockname()[1]
-            for following in range(port + 1, port + count):
-                held.enter_context(socket.create_server(("127.0.0.1", following)))
-            return port
+        first = random.randrange(10_000, 32_768 - count)
+        with contextlib.ExitStack() as held, contextlib.suppress(OSError):
+            for port in range(first, first + count):
+                held.enter_context(socket.create_server(("127.0.0.1", port)))
+            return first
