@@ -113,7 +113,7 @@ def _describe(state: State, resource: ResourceType, name: str, key: ConfigKey) -
         levels = levels[1:]
     found = [(state.config(kind, level, key.name), source) for kind, level, source in levels]
     synonyms = [(key.name, value, source) for value, source in found if value is not None]
-    synonyms.append((key.name, key.default, ConfigSource.DEFAULT))
+    synonyms.append((key.name, state.config_defaults.get(key.name, key.default), ConfigSource.DEFAULT))
     return ConfigValue(key, synonyms[0][1], synonyms[0][2], synonyms)
 
 
@@ -168,9 +168,11 @@ def _new_value(state: State, wanted: ResourceChanges, change: ConfigChange) -> t
 
 def _check_level(wanted: ResourceChanges, name: str) -> Outcome:
     key = KEYS[wanted.resource].get(name)
-    if wanted.name == CLUSTER_DEFAULT or key is None or not key.cluster_wide:
+    one_broker = wanted.resource is ResourceType.BROKER and wanted.name != CLUSTER_DEFAULT
+    if not one_broker or key is None or not key.cluster_wide:
         return DONE
-    text = f"{name} is cluster-wide and cannot be set on broker {wanted.name}: use --entity-default."
+    topics = ", or set it on topics" if name in TOPIC_KEYS else ""
+    text = f"{name} is cluster-wide and cannot be set on broker {wanted.name}: use --entity-default{topics}."
     return Outcome(Error.INVALID_CONFIG, text)
 
 

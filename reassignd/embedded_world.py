@@ -10,7 +10,7 @@ from controller.events import Event
 from controller.state import State
 from reassignd.config import Settings
 from reassignd.kinds import Address
-from reassignd.parts import embedded_settings, limits
+from reassignd.parts import embedded_defaults, embedded_settings, limits
 from reassignd.ports import Port, Ports
 from reassignd.world import GRACE_SECONDS, Hooks
 from server.listener import Listeners
@@ -28,6 +28,7 @@ class EmbeddedWorld:
 
     def __init__(self, settings: Settings, state: State, hooks: Hooks, clock: Clock | None = None) -> None:
         self._settings = settings
+        state.config_defaults = embedded_defaults(settings)
         self.cluster = EmbeddedCluster(
             embedded_settings(settings),
             state,

@@ -193,6 +193,21 @@ def test_a_cluster_wide_key_is_refused_on_one_broker(world: World) -> None:
     assert alter(world, ConfigChange(PARTITIONS, SET, "2"), resource=BROKER, name="") is DONE
 
 
+@pytest.mark.parametrize("key", [MIN_ISR, "unclean.leader.election.enable"])
+def test_what_counts_for_topics_is_refused_on_one_broker(world: World, key: str) -> None:
+    error, message = alter(world, ConfigChange(key, SET, "1"), resource=BROKER, name="1")
+    assert (error, str(message).partition(": ")[2]) == (
+        Error.INVALID_CONFIG,
+        "use --entity-default, or set it on topics.",
+    )
+
+
+def test_a_default_that_the_server_has_takes_the_place_of_the_key_s(world: World) -> None:
+    world.state.config_defaults = {"embedded.partition.bytes": "10"}
+    shown = value(world, "embedded.partition.bytes")
+    assert (shown.value, shown.source) == ("10", ConfigSource.DEFAULT)
+
+
 def test_a_cluster_wide_key_is_never_shown_as_a_broker_s_own(world: World) -> None:
     world.put(Config(BROKER, "1", PARTITIONS, "7"), Config(BROKER, "", PARTITIONS, "2"))
     assert value(world, PARTITIONS, "1", BROKER)[1:3] == ("2", ConfigSource.DYNAMIC_DEFAULT_BROKER)
