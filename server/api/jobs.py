@@ -67,7 +67,7 @@ async def job(call: Call) -> dict[str, Any]:
         "reasons": reasons(texts),
         "sampled": len(texts),
         "partitions": [part_row(part) for part in page],
-        "next": offset + limit if len(page) == limit else None,
+        "next": offset + limit if page and len(page) == limit else None,
     }
 
 
