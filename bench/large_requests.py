@@ -29,10 +29,10 @@ PARTITIONS_PER_TOPIC = 1_000
 TOPICS_PER_REQUEST = 20
 
 
-def alter(topics: int, replicas: tuple[int, ...] | None) -> bytes:
-    """The same for every partition of so many topics, encoded."""
+def alter(topics: int, replicas: tuple[int, ...] | None, first: int = 0) -> bytes:
+    """The same for every partition of so many topics, from the first one on, encoded."""
     rows = [ReassignablePartition(index, replicas) for index in range(PARTITIONS_PER_TOPIC)]
-    named = [ReassignableTopic(f"bench-{topic}", rows) for topic in range(topics)]
+    named = [ReassignableTopic(f"bench-{topic}", rows) for topic in range(first, first + topics)]
     return encode(AlterPartitionReassignmentsRequest(topics=named), 1)
 
 

@@ -29,10 +29,22 @@ class Rank(NamedTuple):
     """Steps that move leadership go first, up to their limit."""
 
 
+class _Bucket:
+    """Steps that rank alike and would take the same places, in order. It has one turn, ready or parked."""
+
+    __slots__ = ("cost", "keys", "parked_at", "rank")
+
+    def __init__(self, rank: Rank, cost: Cost) -> None:
+        self.rank, self.cost = rank, cost
+        self.keys: deque[TopicPartition] = deque()
+        self.parked_at: Place | None = None
+        """What its steps wait for room in."""
+
+
 class _Turn(NamedTuple):
     rank: Rank
     number: int
-    cost: Cost
+    bucket: _Bucket
 
 
 class Backlog:
@@ -42,32 +54,30 @@ class Backlog:
         self.usage = Usage()
         self._arrivals: deque[TopicPartition] = deque()
         self._arriving: set[TopicPartition] = set()
-        self._entries: dict[TopicPartition, tuple[Rank, Cost]] = {}
+        self._entries: dict[TopicPartition, _Bucket] = {}
         """The bucket of each waiting step; a key that a bucket still has beside that is void."""
         self._size = 0
         """Keys in all buckets, void ones included."""
-        self._buckets: dict[tuple[Rank, Cost], deque[TopicPartition]] = {}
+        self._buckets: dict[tuple[Rank, Cost], _Bucket] = {}
         self._ready: list[_Turn] = []
         self._parked: dict[Place, list[_Turn]] = {}
-        self._parked_at: dict[tuple[Rank, Cost], Place] = {}
         self._freed: set[Place] = set()
         self._charged: dict[TopicPartition, Cost] = {}
         self._turns = 0
 
     def add(self, key: TopicPartition, rank: Rank, cost: Cost) -> None:
         """The step of this partition waits; an older place of it is void."""
-        if self._entries.get(key) == (rank, cost):
+        bucket = self._buckets.get((rank, cost))
+        if bucket is None:
+            bucket = self._buckets[rank, cost] = _Bucket(rank, cost)
+            self._queue(bucket)
+        if self._entries.get(key) is bucket:
             return
-        self._entries[key] = (rank, cost)
+        self._entries[key] = bucket
+        bucket.keys.append(key)
         self._size += 1
         if self._size > 2 * len(self._entries) + SLACK:
             self._compact()
-        bucket = self._buckets.get((rank, cost))
-        if bucket is None:
-            self._buckets[rank, cost] = deque([key])
-            self._queue(rank, cost)
-        else:
-            bucket.append(key)
 
     def candidates(self) -> Iterator[tuple[TopicPartition | None, Cost]]:
         """Steps that have room, in order; None in place of one for each bucket that was looked at in vain.
@@ -76,14 +86,14 @@ class Backlog:
         """
         while self._unpark() or self._ready:
             turn = heappop(self._ready)
-            place = self.usage.exhausted(turn.cost)
-            if place is not None:
-                heappush(self._parked.setdefault(place, []), turn)
-                self._freed.discard(place)
-                self._parked_at[turn.rank, turn.cost] = place
-                yield None, turn.cost
-                continue
-            yield self._pop(turn), turn.cost
+            bucket = turn.bucket
+            bucket.parked_at = self.usage.exhausted(bucket.cost)
+            if bucket.parked_at is not None:
+                heappush(self._parked.setdefault(bucket.parked_at, []), turn)
+                self._freed.discard(bucket.parked_at)
+                yield None, bucket.cost
+            else:
+                yield self._pop(bucket), bucket.cost
 
     @property
     def idle(self) -> bool:
@@ -117,7 +127,8 @@ class Backlog:
 
     def blocker(self, rank: Rank, cost: Cost) -> Place | None:
         """The exhausted place that holds up steps of this cost."""
-        return self._parked_at.get((rank, cost))
+        bucket = self._buckets.get((rank, cost))
+        return None if bucket is None else bucket.parked_at
 
     def in_flight(self) -> int:
         """How many steps are charged."""
@@ -135,6 +146,9 @@ class Backlog:
             key = self._arrivals.popleft()
             self._arriving.discard(key)
             yield key
+        if not self._arriving:
+            # A set that is emptied one by one keeps the room of its greatest size.
+            self._arriving.clear()
 
     def __len__(self) -> int:
         """What is remembered of steps that wait, void entries included."""
@@ -150,36 +164,31 @@ class Backlog:
         self.usage.take(own)
         return fits
 
-    def _pop(self, turn: _Turn) -> TopicPartition | None:
+    def _pop(self, bucket: _Bucket) -> TopicPartition | None:
         """The next step of the bucket; None for a void one. The bucket waits for its next turn."""
-        place = (turn.rank, turn.cost)
-        bucket = self._buckets.get(place)
-        if bucket is None:
-            return None
-        key = bucket.popleft()
-        self._size -= 1
-        if bucket:
-            self._queue(*place)
+        key = bucket.keys.popleft() if bucket.keys else None
+        if bucket.keys:
+            self._queue(bucket)
         else:
-            del self._buckets[place]
-        if self._entries.get(key) != place:
+            del self._buckets[bucket.rank, bucket.cost]
+        if key is None:
+            return None
+        self._size -= 1
+        if self._entries.get(key) is not bucket:
             return None
         del self._entries[key]
         return key
 
     def _compact(self) -> None:
-        """Drop what is void. Buckets that are empty then lose their turn when it comes."""
-        for place, bucket in list(self._buckets.items()):
-            kept = deque(dict.fromkeys(key for key in bucket if self._entries.get(key) == place))
-            if kept:
-                self._buckets[place] = kept
-            else:
-                del self._buckets[place]
-        self._size = sum(map(len, self._buckets.values()))
+        """Drop what is void. A bucket that is empty then goes when its turn comes."""
+        for bucket in self._buckets.values():
+            valid = (key for key in bucket.keys if self._entries.get(key) is bucket)
+            bucket.keys = deque(dict.fromkeys(valid))
+        self._size = sum(len(bucket.keys) for bucket in self._buckets.values())
 
-    def _queue(self, rank: Rank, cost: Cost) -> None:
+    def _queue(self, bucket: _Bucket) -> None:
         self._turns += 1
-        heappush(self._ready, _Turn(rank, self._turns, cost))
+        heappush(self._ready, _Turn(bucket.rank, self._turns, bucket))
 
     def _wakeable(self, place: Place) -> bool:
         return place in self._parked and self.usage.has_room(place)
@@ -195,7 +204,7 @@ class Backlog:
             turn = heappop(turns)
             if not turns:
                 del self._parked[place]
-            del self._parked_at[turn.rank, turn.cost]
+            turn.bucket.parked_at = None
             heappush(self._ready, turn)
             return True
         return False

@@ -26,12 +26,12 @@ class Reassignd:
         self._brokers = brokers
         self._process: subprocess.Popen[str] | None = None
 
-    def start(self) -> str:
-        """Returns the line that says it is ready; raises RuntimeError where it ends, or is silent, before."""
+    def start(self, within: float = READY_SECONDS) -> str:
+        """Returns the line that says it is ready; raises RuntimeError where it ends, or is silent for so long, before."""
         process = subprocess.Popen(self._command(), stdout=subprocess.PIPE, text=True)
         self._process = process
         assert process.stdout is not None
-        deadline = Timer(READY_SECONDS, process.kill)
+        deadline = Timer(within, process.kill)
         deadline.start()
         line = process.stdout.readline()
         deadline.cancel()
