@@ -18,6 +18,10 @@ SLACK = 1_000
 """Void entries that are let be; more than that and than the valid ones are cleared away."""
 
 
+CHOICES = 32
+"""Buckets that are looked at for one whose brokers are not busy: else some brokers idle while others have too much."""
+
+
 class Rank(NamedTuple):
     """What starts first: the smaller. Within a rank, buckets take turns, so that all brokers get work."""
 
@@ -79,21 +83,14 @@ class Backlog:
         if self._size > 2 * len(self._entries) + SLACK:
             self._compact()
 
-    def candidates(self) -> Iterator[tuple[TopicPartition | None, Cost]]:
-        """Steps that have room, in order; None in place of one for each bucket that was looked at in vain.
+    def candidates(self) -> Iterator[tuple[TopicPartition, Cost] | None]:
+        """Steps that have room, in order; None in place of one where a few buckets were looked at in vain.
 
         Each one yielded has left the backlog: the caller starts it (`charge`) or adds it again.
         """
         while self._unpark() or self._ready:
-            turn = heappop(self._ready)
-            bucket = turn.bucket
-            bucket.parked_at = self.usage.exhausted(bucket.cost)
-            if bucket.parked_at is not None:
-                heappush(self._parked.setdefault(bucket.parked_at, []), turn)
-                self._freed.discard(bucket.parked_at)
-                yield None, bucket.cost
-            else:
-                yield self._pop(bucket), bucket.cost
+            bucket = self._choose()
+            yield None if bucket is None else self._pop(bucket)
 
     @property
     def idle(self) -> bool:
@@ -164,7 +161,7 @@ class Backlog:
         self.usage.take(own)
         return fits
 
-    def _pop(self, bucket: _Bucket) -> TopicPartition | None:
+    def _pop(self, bucket: _Bucket) -> tuple[TopicPartition, Cost] | None:
         """The next step of the bucket; None for a void one. The bucket waits for its next turn."""
         key = bucket.keys.popleft() if bucket.keys else None
         if bucket.keys:
@@ -177,7 +174,7 @@ class Backlog:
         if self._entries.get(key) is not bucket:
             return None
         del self._entries[key]
-        return key
+        return key, bucket.cost
 
     def _compact(self) -> None:
         """Drop what is void. A bucket that is empty then goes when its turn comes."""
@@ -185,6 +182,33 @@ class Backlog:
             valid = (key for key in bucket.keys if self._entries.get(key) is bucket)
             bucket.keys = deque(dict.fromkeys(valid))
         self._size = sum(len(bucket.keys) for bucket in self._buckets.values())
+
+    def _choose(self) -> _Bucket | None:
+        """Of the next few turns of a rank, the first whose brokers have less to do than most, else the least busy."""
+        seen: list[tuple[int, _Turn]] = []
+        for _ in range(CHOICES):
+            if not (self._ready or self._unpark()) or (seen and self._ready[0].rank != seen[0][1].rank):
+                break
+            turn = heappop(self._ready)
+            if not self._park(turn):
+                seen.append((self.usage.busiest(turn.bucket.cost), turn))
+                if self.usage.below_average(seen[-1][0]):
+                    break
+        best = min(seen, default=None)
+        for each in seen:
+            if each is not best:
+                heappush(self._ready, each[1])
+        return None if best is None else best[1].bucket
+
+    def _park(self, turn: _Turn) -> bool:
+        """Set the bucket aside if there is no room for its steps; whether that was done."""
+        bucket = turn.bucket
+        place = bucket.parked_at = self.usage.exhausted(bucket.cost)
+        if place is None:
+            return False
+        heappush(self._parked.setdefault(place, []), turn)
+        self._freed.discard(place)
+        return True
 
     def _queue(self, bucket: _Bucket) -> None:
         self._turns += 1

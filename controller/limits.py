@@ -193,6 +193,16 @@ class Usage:
             self._bytes_to[broker] -= cost.size
         return freed
 
+    def busiest(self, cost: Cost) -> int:
+        """The most replicas that one of the brokers of such a step receives, or its source sends, already."""
+        taken = [self._taken.get(place, 0) for place, _ in places(cost) if place.broker >= 0]
+        return max(taken, default=0)
+
+    def below_average(self, load: int) -> bool:
+        """Whether a broker with this load has none, or could take one more and have no more than an average one that has any."""
+        clusterwide = sum(place in self._taken for place in (_PARTITIONS, _LEADERS, _REPLICAS))
+        return not load or (load + 1) * (len(self._taken) - clusterwide) <= 2 * self.taken(_REPLICAS)
+
     def brokers(self) -> set[int]:
         """The brokers that steps in flight move replicas to or from."""
         return {place.broker for place in self._taken if place.broker >= 0}

@@ -35,6 +35,9 @@ EFFECTS_PER_SLICE = 1000
 ROUNDS_BEFORE_BACKGROUND = 6
 """Rounds of the event loop before steps are started in the background: an answer that is ready takes some to leave."""
 
+PATIENCE = 100
+"""Events that go before steps are started in the background, though they came later."""
+
 SLICE_SECONDS = 0.002
 """How long the driver decides small events in a row before others are served."""
 
@@ -88,7 +91,9 @@ class Driver:
         self.note: Note = lambda _event, _decision: None
         """Called with each decision when it is durable and answered; to be replaced by who wants to know."""
         self._places = asyncio.Semaphore(capacity)
-        self._submitted: asyncio.Queue[_Submission | None] = asyncio.Queue()
+        self._submitted: asyncio.PriorityQueue[tuple[int, _Submission | None]] = asyncio.PriorityQueue()
+        """By turn, the smallest first; no two are equal."""
+        self._turn = 0
         self._decided: asyncio.Queue[_Decided | None] = asyncio.Queue()
         self._unfinished = 0
         """Decisions that wait in `_decided` or for their commit; while it is 0, replies need not wait."""
@@ -103,7 +108,7 @@ class Driver:
     async def stop(self) -> None:
         """Take no new events, finish those submitted, and end."""
         self._stopped = True
-        self._submitted.put_nowait(None)
+        self._line_up(None)
         if self._task is not None:
             await self._task
 
@@ -118,7 +123,7 @@ class Driver:
             reply = asyncio.get_running_loop().create_future()
             self._waiting.add(reply)
             reply.add_done_callback(self._waiting.discard)
-            self._submitted.put_nowait(_Submission(event, reply))
+            self._line_up(_Submission(event, reply))
             self._stats.queue(self._submitted.qsize())
             return await reply
 
@@ -133,11 +138,8 @@ class Driver:
 
     async def _decide_all(self) -> None:
         yielded = perf_counter()
-        while (submission := await self._submitted.get()) is not None:
+        while (submission := await self._next()) is not None:
             self._stats.queue(self._submitted.qsize())
-            if isinstance(submission.event, Continue):
-                for _ in range(ROUNDS_BEFORE_BACKGROUND):
-                    await asyncio.sleep(0)
             decision = Decision(self._state, self._now_ms())
             began = perf_counter()
             await self._run_slices(decision, submission)
@@ -148,6 +150,21 @@ class Driver:
                 await asyncio.sleep(0)
                 yielded = perf_counter()
         self._decided.put_nowait(None)
+
+    def _line_up(self, submission: _Submission | None, patience: int = 0) -> None:
+        """Its turn comes after those before it, and after so many that come later."""
+        self._turn += 2
+        self._submitted.put_nowait((self._turn + (2 * patience + 1 if patience else 0), submission))
+
+    async def _next(self) -> _Submission | None:
+        """The submission whose turn it is; one that comes in at the last moment still goes before background work."""
+        turn, submission = await self._submitted.get()
+        if submission is not None and isinstance(submission.event, Continue):
+            for _ in range(ROUNDS_BEFORE_BACKGROUND):
+                await asyncio.sleep(0)
+            self._submitted.put_nowait((turn, submission))
+            _, submission = self._submitted.get_nowait()
+        return submission
 
     async def _run_slices(self, decision: Decision, submission: _Submission) -> None:
         try:
@@ -194,7 +211,7 @@ class Driver:
         if effects:
             self._backend.perform([each for each in effects if not isinstance(each, Wake)])
             if any(isinstance(each, Wake) for each in effects) and not self._stopped:
-                self._submitted.put_nowait(_Submission(Continue(), None))
+                self._line_up(_Submission(Continue(), None), PATIENCE)
 
     async def _fail(self, failure: BaseException) -> None:
         self._stopped = True

@@ -21,10 +21,10 @@ def waiting(*steps: tuple[str, Cost], limits: Limits = UNLIMITED) -> Backlog:
 def started(backlog: Backlog) -> list[str]:
     """Start all that has room."""
     names = []
-    for step, cost in backlog.candidates():
+    for step in backlog.candidates():
         if step is not None:
-            backlog.charge(step, cost)
-            names.append(str(step))
+            backlog.charge(*step)
+            names.append(str(step[0]))
     return names
 
 
@@ -42,6 +42,26 @@ def test_a_smaller_rank_goes_first() -> None:
     backlog.add(key("urgent-0"), Rank(-5, True, True), INTO_4)
     backlog.add(key("broken-0"), Rank(0, False, True), INTO_4)
     assert started(backlog) == ["urgent-0", "broken-0", "a-0"]
+
+
+def test_of_the_next_few_the_least_busy_brokers_go_first() -> None:
+    backlog = waiting(("a-0", INTO_4), ("b-0", INTO_5), ("c-0", Cost((9,), 3, False)))
+    backlog.charge(key("d-0"), Cost((4, 5, 6), 7, False))
+    backlog.charge(key("d-1"), INTO_4)
+    assert started(backlog) == ["c-0", "b-0", "a-0"]
+
+
+def test_a_bucket_that_was_emptied_by_clearing_away_has_one_turn() -> None:
+    backlog = waiting(("a-0", INTO_4), limits=Limits(partitions=1))
+    backlog.charge(key("b-0"), INTO_4)
+    assert started(backlog) == []
+    for turn in range(2 * SLACK):
+        backlog.add(key("a-0"), NORMAL, (INTO_5, INTO_4)[turn % 2])
+    assert started(backlog) == []
+    backlog.release(key("b-0"))
+    assert started(backlog) == ["a-0"]
+    backlog.release(key("a-0"))
+    assert started(backlog) == []
 
 
 def test_an_exhausted_broker_holds_up_only_its_own_steps() -> None:
@@ -89,10 +109,10 @@ def test_looking_costs_the_same_however_many_wait() -> None:
     started(backlog)
     backlog.release(key("a-0"))
     looks = 0
-    for step, cost in backlog.candidates():
+    for step in backlog.candidates():
         looks += 1
         if step is not None:
-            backlog.charge(step, cost)
+            backlog.charge(*step)
     assert looks <= 3
 
 
