@@ -3,6 +3,7 @@
 The limits are cluster-wide dynamic configs; the names of the KIP's drafts are accepted as aliases.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
@@ -69,6 +70,7 @@ class Place(NamedTuple):
 
 _PARTITIONS, _LEADERS, _REPLICAS = Place(Kind.PARTITIONS), Place(Kind.LEADERS), Place(Kind.REPLICAS)
 _BYTES, _HEALTH = Place(Kind.BYTES), Place(Kind.HEALTH)
+_CLUSTERWIDE = (_PARTITIONS, _LEADERS, _REPLICAS, _BYTES, _HEALTH)
 
 
 class Cost(NamedTuple):
@@ -200,8 +202,8 @@ class Usage:
 
     def below_average(self, load: int) -> bool:
         """Whether a broker with this load has none, or could take one more and have no more than an average one that has any."""
-        clusterwide = sum(place in self._taken for place in (_PARTITIONS, _LEADERS, _REPLICAS))
-        return not load or (load + 1) * (len(self._taken) - clusterwide) <= 2 * self.taken(_REPLICAS)
+        ways = len(self._taken) - sum(place in self._taken for place in _CLUSTERWIDE)
+        return not load or (load + 1) * ways <= 2 * self.taken(_REPLICAS)
 
     def brokers(self) -> set[int]:
         """The brokers that steps in flight move replicas to or from."""
