@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from controller.decision import Decision
-from controller.effects import BrokerLeft, Wake
-from controller.events import BrokerStopped, Continue, Event
+from controller.effects import BrokerLeft
+from controller.events import BrokerStopped, Event
 from controller.model import ControllerEpoch
 from controller.state import State
-from server.driver import PATIENCE, Driver, DriverStoppedError, wall_clock
+from server.driver import Driver, DriverStoppedError, wall_clock
 from tests.server.rig import Rig, settle
 
 
@@ -116,45 +116,6 @@ async def test_no_event_is_decided_between_the_slices_of_another(rig: Rig) -> No
     rig.decide = sliced
     await asyncio.gather(rig.submit(1), rig.submit(2))
     assert order == [1, 1, 2, 2]
-
-
-async def test_wake_gives_the_controller_a_turn_and_stays_here(rig: Rig) -> None:
-    events: list[Event] = []
-
-    def waking(decision: Decision, event: Event) -> None:
-        events.append(event)
-        if isinstance(event, BrokerStopped):
-            decision.emit(Wake())
-
-    rig.decide = waking
-    await rig.submit(1)
-    await settle()
-    assert events == [BrokerStopped(1), Continue()]
-    assert rig.log == []
-
-
-async def taken_after_a_wake(rig: Rig, later: int) -> list[Event]:
-    """The events in the order in which they are taken, when so many come in right after one that asks for more."""
-    events: list[Event] = []
-
-    def waking(decision: Decision, event: Event) -> None:
-        events.append(event)
-        if event == BrokerStopped(0):
-            decision.emit(Wake())
-
-    rig.decide = waking
-    await asyncio.gather(*(rig.submit(number) for number in range(later + 1)))
-    await settle()
-    return events
-
-
-async def test_events_that_come_later_go_before_background_work(rig: Rig) -> None:
-    assert await taken_after_a_wake(rig, 3) == [*map(BrokerStopped, range(4)), Continue()]
-
-
-async def test_background_work_does_not_wait_for_ever(rig: Rig) -> None:
-    events = await taken_after_a_wake(rig, 3 * PATIENCE)
-    assert PATIENCE <= events.index(Continue()) <= 2 * PATIENCE
 
 
 async def test_a_failing_commit_stops_the_driver_and_fails_all_that_wait(rig: Rig) -> None:
