@@ -18,6 +18,9 @@ VERBS = ("execute", "limits", "options", "plans", "queue", "show", "snapshot", "
 TESTED_ELSEWHERE = {
     **{f"reassignd/commands/{verb}.py": "tests/reassignd/test_commands.py" for verb in VERBS},
     "planner/expressions.py": "tests/planner/test_spark.py",
+    "reassignd/embedded_world.py": "tests/reassignd/test_app.py",
+    "reassignd/gateway_world.py": "tests/upstream/test_gateway_serves.py",
+    "reassignd/worlds.py": "tests/reassignd/test_app.py",
     "server/api/schemas.py": "tests/server/api/test_openapi.py",
     "server/api/shown.py": "tests/server/api/test_jobs.py",
     "tools/certificates.py": "tests/upstream/test_connections.py",
