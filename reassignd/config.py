@@ -17,6 +17,8 @@ BYTES = integer(0, 2**53)
 RATE = integer(1, 2**53)
 """Bytes per second; a rate of 0 would mean that nothing ever ends."""
 
+EMBEDDED, UPSTREAM = "embedded", "upstream"
+
 FLAGS = {
     "--backend": "backend",
     "--brokers": "embedded.brokers",
@@ -65,8 +67,8 @@ class Settings:
         PATH, "./.reassignd", "Where all that was acknowledged is kept. One process at a time uses it."
     )
     backend = Key(
-        choice("embedded", "upstream"),
-        "embedded",
+        choice(EMBEDDED, UPSTREAM),
+        EMBEDDED,
         "What carries reassignments out. `embedded`: brokers of our own; `upstream`: a running Kafka.",
     )
     upstream_bootstrap_servers = Key(
@@ -144,6 +146,11 @@ class Settings:
     def __init__(self, values: dict[str, Any]) -> None:
         self.values = values
 
+    @property
+    def ports(self) -> int:
+        """How many ports there are from `listener` on."""
+        return self.embedded_brokers if self.backend == EMBEDDED else 1 + self.gateway_ports
+
 
 KEYS: dict[str, Key[Any]] = {each.name: each for each in vars(Settings).values() if isinstance(each, Key)}
 
@@ -187,11 +194,11 @@ def resolve(assignments: Iterable[Assignment]) -> Settings:
     Raises ConfigError, naming the source, for an unknown key or a value out of its range.
     """
     settings = Settings({each.key: _parse(each) for each in assignments})
-    if settings.backend == "upstream" and not settings.upstream_bootstrap_servers:
+    if settings.backend == UPSTREAM and not settings.upstream_bootstrap_servers:
         raise ConfigError(f"the upstream backend needs {in_words('upstream.bootstrap.servers')}")
-    first, brokers = settings.listener.port, settings.embedded_brokers
-    if first and first + brokers - 1 > 65535:
-        raise ConfigError(f"listener: the ports of {brokers} brokers from {first} on end beyond 65535")
+    first, ports = settings.listener.port, settings.ports
+    if first and first + ports - 1 > 65535:
+        raise ConfigError(f"listener: the ports of {ports} brokers from {first} on end beyond 65535")
     if settings.listener.host in WILDCARDS and not settings.advertised_host:
         raise ConfigError(
             f"listener: clients cannot connect to {settings.listener.host}; set advertised.host too"

@@ -15,14 +15,14 @@ from backends.store import SqliteStore
 from reassignd import logs
 from reassignd.access import Door, door
 from reassignd.app import Application
-from reassignd.config import Settings
+from reassignd.config import EMBEDDED, Settings
 from reassignd.demo import create_demo_topics
 from reassignd.identity import cluster_id
 from reassignd.kinds import Address, SocketPath
 from reassignd.records import load, open_store
 from reassignd.signals import until_signalled
 from reassignd.sockets import allow_files, bind, bind_path
-from reassignd.worlds import EMBEDDED, world
+from reassignd.worlds import world
 from server.api.routes import Api
 from server.collector import spare_the_old
 from server.driver import DriverStoppedError
@@ -40,7 +40,7 @@ def run(settings: Settings, *, demo_topics: bool) -> None:
     logs.configure(settings.log_format, settings.log_level)
     entrance = door(settings)
     spare_the_old()
-    allow_files(settings.max_connections + 3 * settings.embedded_brokers + SPARE_FILES)
+    allow_files(settings.max_connections + 3 * settings.ports + SPARE_FILES)
     with (
         closing(open_store(settings.data_dir)) as store,
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,

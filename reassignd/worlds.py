@@ -6,12 +6,10 @@ from backends.clock import Clock
 from backends.upstream.own_records import OwnRecords
 from controller.port import Store
 from controller.state import State
-from reassignd.config import Settings
+from reassignd.config import UPSTREAM, Settings
 from reassignd.embedded_world import EmbeddedWorld
 from reassignd.gateway_world import GatewayWorld
 from reassignd.world import Build, Hooks
-
-EMBEDDED, UPSTREAM = "embedded", "upstream"
 
 
 def world(settings: Settings, state: State, store: Store, clock: Clock | None = None) -> tuple[Build, Store]:

@@ -148,15 +148,15 @@ async def test_a_body_that_is_cut_short_has_no_answer() -> None:
 
 async def test_a_large_body_is_decoded_off_the_loop() -> None:
     rig = Rig(route(lambda request, _: ElectLeadersResponse(len(request.topic_partitions[0].partitions))))
-    frame = rig.frame(elections(20_000), 2)
+    frame = rig.frame(elections(40_000), 2)
     answer = rig.router.answer(frame, CALLER)
     assert inspect.isawaitable(answer)
-    assert rig.client.read(await answer)[0].throttle_time_ms == 20_000
+    assert rig.client.read(await answer)[0].throttle_time_ms == 40_000
 
 
 async def test_a_large_body_that_is_cut_short_has_no_answer_either() -> None:
     rig = Rig()
-    frame = rig.frame(elections(20_000), 2)
+    frame = rig.frame(elections(40_000), 2)
     answer = rig.router.answer(frame._replace(body=frame.body[:-3]), CALLER)
     assert inspect.isawaitable(answer)
     with pytest.raises(DecodeError):
