@@ -71,7 +71,8 @@ class KafkaCluster:
 
     def client_config(self, listener: str, principal: str, mechanism: str = "SCRAM-SHA-256") -> Path:
         """A `--command-config` file for one of PRINCIPALS on a listener of a secured cluster."""
-        path = self.folder / f"client-{listener}-{principal}-{mechanism}.properties"
+        how = f"{listener}-{mechanism}" if listener.startswith("SASL") else listener
+        path = self.folder / f"client-{how}-{principal}.properties"
         path.write_text(client_properties(listener, principal, mechanism, self.folder))
         return path
 

@@ -1,9 +1,11 @@
 """Real clusters, each started by the first test that wants it and kept for the others: what is killed is to be started again."""
 
-from collections.abc import AsyncIterator, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from backends.upstream.client import UpstreamClient
 from tools.kafka_cluster import KafkaCluster, running_kafka
@@ -14,6 +16,11 @@ BOOT_SECONDS = 180
 
 REAUTHENTICATION = {"listener.name.sasl_plaintext.scram-sha-512.connections.max.reauth.ms": "3000"}
 """Who comes by SCRAM-SHA-512 without TLS has to come again (KIP-368)."""
+
+
+def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """As the server."""
+    return {"uvloop": uvloop.new_event_loop}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
