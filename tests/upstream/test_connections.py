@@ -90,10 +90,10 @@ async def test_a_config_is_set_and_read(client: UpstreamClient) -> None:
     assert (await client.ask(change, 2)).responses[0].error_code == 0
     question = DescribeConfigsRequest([DescribeConfigsResource(4, "2", [rate.name])])
 
-    async def value() -> str:
-        return str((await client.ask(question, 2)).results[0].configs[0].value)
+    async def values() -> list[str]:
+        return [row.value for row in (await client.ask(question, 2)).results[0].configs]
 
-    await until(value, "1000")
+    await until(values, ["1000"])
 
 
 async def test_what_kafka_does_not_serve_any_more_is_named(client: UpstreamClient) -> None:
