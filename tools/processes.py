@@ -15,15 +15,22 @@ STOP_SECONDS = 5
 
 
 class Reassignd:
-    """`reassignd serve` as a process on a data directory, started and ended as often as a test likes."""
+    """`reassignd serve` as a process on a data directory, started and ended as often as a test likes.
 
-    def __init__(self, data_dir: Path, overrides: Mapping[str, str], brokers: int = 6) -> None:
+    Its ports are enough for so many brokers; with `upstream`, a gateway before that Kafka, for its own id and all others.
+    """
+
+    def __init__(
+        self, data_dir: Path, overrides: Mapping[str, str], brokers: int = 6, upstream: str = ""
+    ) -> None:
         first_port = free_ports(brokers)
         self.bootstrap = f"127.0.0.1:{first_port}"
         self.http = f"127.0.0.1:{free_ports(1)}"
         self.data_dir = data_dir
         self._overrides = overrides
-        self._brokers = brokers
+        self._world = ["--backend", "embedded", "--brokers", str(brokers)]
+        if upstream:
+            self._world = ["--backend", "upstream", "--bootstrap-server", upstream]
         self._process: subprocess.Popen[str] | None = None
 
     def start(self, within: float = READY_SECONDS) -> str:
@@ -61,10 +68,10 @@ class Reassignd:
         return self._process.returncode
 
     def _command(self) -> list[str]:
-        serve = [sys.executable, "-m", "reassignd", "serve", "--backend", "embedded"]
+        serve = [sys.executable, "-m", "reassignd", "serve", *self._world]
         places = ["--listener", self.bootstrap, "--http", self.http, "--data-dir", str(self.data_dir)]
         overrides = [part for pair in self._overrides.items() for part in ("--override", "=".join(pair))]
-        return [*serve, "--brokers", str(self._brokers), *places, *overrides]
+        return [*serve, *places, *overrides]
 
 
 def free_ports(count: int) -> int:
