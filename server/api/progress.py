@@ -21,7 +21,7 @@ from server.ports import Sizes
 LOOK_SECONDS = 1.0
 """Between two looks, at least."""
 
-SECONDS_PER_ROW = 50e-6
+SECONDS_PER_ROW = 100e-6
 """Between two looks, for each row that was looked at; that takes a few microseconds."""
 
 WINDOW_SECONDS = 10.0
