@@ -18,8 +18,11 @@ SLACK = 1_000
 """Void entries that are let be; more than that and than the valid ones are cleared away."""
 
 
-CHOICES = 32
-"""Buckets that are looked at for one whose brokers are not busy: else some brokers idle while others have too much."""
+CHOICES = 64
+"""Buckets that are looked at for one whose brokers are not busy: else some brokers idle while others have too much.
+
+The more all brokers have to do, the less one step more matters: fewer are looked at then.
+"""
 
 
 class Rank(NamedTuple):
@@ -186,13 +189,15 @@ class Backlog:
     def _choose(self) -> _Bucket | None:
         """Of the next few turns of a rank, the first whose brokers have less to do than most, else the least busy."""
         seen: list[tuple[int, _Turn]] = []
-        for _ in range(CHOICES):
+        average = self.usage.average()
+        for _ in range(max(2, int(CHOICES / average))):
             if not (self._ready or self._unpark()) or (seen and self._ready[0].rank != seen[0][1].rank):
                 break
             turn = heappop(self._ready)
             if not self._park(turn):
-                seen.append((self.usage.busiest(turn.bucket.cost), turn))
-                if self.usage.below_average(seen[-1][0]):
+                load = self.usage.busiest(turn.bucket.cost)
+                seen.append((load, turn))
+                if not load or load + 1 <= average:
                     break
         best = min(seen, default=None)
         for each in seen:

@@ -200,10 +200,10 @@ class Usage:
         taken = [self._taken.get(place, 0) for place, _ in places(cost) if place.broker >= 0]
         return max(taken, default=0)
 
-    def below_average(self, load: int) -> bool:
-        """Whether a broker with this load has none, or could take one more and have no more than an average one that has any."""
+    def average(self) -> float:
+        """Replicas that a broker receives, or sends, on the average of those that do; at least 1."""
         ways = len(self._taken) - sum(place in self._taken for place in _CLUSTERWIDE)
-        return not load or (load + 1) * ways <= 2 * self.taken(_REPLICAS)
+        return 2 * self.taken(_REPLICAS) / ways if ways else 1.0
 
     def brokers(self) -> set[int]:
         """The brokers that steps in flight move replicas to or from."""

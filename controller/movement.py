@@ -99,7 +99,7 @@ def _finish(
 ) -> None:
     """One record makes the next list the list; `before` is what brokers know now."""
     following = step.next
-    isr = tuple(r for r in step.isr if r in following)
+    isr = without(step.isr, step.removing)
     leader = keep_or_elect(step, following, isr, d.state.live)
     if preferred in following and preferred in isr and preferred in d.state.live:
         leader = preferred
