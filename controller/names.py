@@ -21,5 +21,5 @@ class TopicPartition(NamedTuple):
 
 @lru_cache(maxsize=65_536)
 def without(replicas: Replicas, others: Replicas) -> Replicas:
-    """Those of the first list that are not in the second, in order. Equal lists are one object: many partitions share few."""
+    """Those of the first list that are not in the second, in order. Partitions with the same two lists share the answer."""
     return tuple(r for r in replicas if r not in others)

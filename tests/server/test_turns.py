@@ -1,4 +1,4 @@
-"""The driver starts steps in the background, and lets requests go before."""
+"""Background work, as the driver gives it its turn."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,7 +8,7 @@ import pytest
 from controller.decision import Decision
 from controller.effects import Wake
 from controller.events import BrokerStopped, Continue, Event
-from server.driver import PATIENCE
+from server.turns import PATIENCE
 from tests.server.rig import Rig, settle
 
 
