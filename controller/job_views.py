@@ -22,17 +22,15 @@ from controller.model import (
 )
 from controller.next_step import plan_step
 from controller.state import State
+from planner.limits import LETTERS
 from planner.steps import UNLIMITED
 
-LETTERS = {"per_partition": "R", "partitions": "P", "leaders": "L", "replicas": "C", "per_broker": "B"}
-"""Field of `Limits` -> its short name in KIP-435 and docs/how-it-works.md."""
-
 _LETTER = {
-    Kind.PARTITIONS: "P",
-    Kind.LEADERS: "L",
-    Kind.REPLICAS: "C",
-    Kind.INCOMING: "B",
-    Kind.OUTGOING: "B",
+    Kind.PARTITIONS: LETTERS["partitions"],
+    Kind.LEADERS: LETTERS["leaders"],
+    Kind.REPLICAS: LETTERS["replicas"],
+    Kind.INCOMING: LETTERS["per_broker"],
+    Kind.OUTGOING: LETTERS["per_broker"],
 }
 
 
