@@ -7,10 +7,11 @@ a job too. What has ended is kept until it is pruned.
 from collections.abc import Iterator
 from itertools import chain
 
+from controller.buckets import Planned
 from controller.decision import Decision
 from controller.errors import DONE, Error, Outcome
 from controller.events import AlterReassignments
-from controller.job_events import Pause, Prioritize, Prune, Queue, RollBackJob, RollBackReply
+from controller.job_events import Pause, Prioritize, Prune, Queue, Reorder, RollBackJob, RollBackReply
 from controller.model import (
     Deleted,
     Ending,
@@ -120,6 +121,19 @@ def prioritize(d: Decision, event: Prioritize) -> Iterator[None]:
         if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
             yield
     d.reply = DONE
+
+
+def reorder(d: Decision, event: Reorder) -> None:
+    """Give the job's waiting partitions their waves."""
+    state, taken = d.state, 0
+    for key, replicas, waves in event.partitions:
+        wanted, partition = state.reassignments.get(key), state.partition(*key)
+        ours = wanted is not None and wanted.job == event.job
+        if ours and partition is not None and not partition.moving and partition.replicas == replicas:
+            state.backlog.planned[key] = tuple(waves)
+            state.backlog.plan(key, Planned(event.job, waves[0]))
+            taken += 1
+    d.reply = taken
 
 
 def prune(d: Decision, event: Prune) -> Iterator[None]:

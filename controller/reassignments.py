@@ -7,6 +7,7 @@ given the partition and its reassignment, and answer with an outcome; a refusal 
 from typing import NamedTuple
 
 from controller import movement
+from controller.buckets import Planned
 from controller.decision import Decision
 from controller.effects import Submit
 from controller.errors import DONE, Error, Outcome
@@ -20,7 +21,8 @@ from controller.model import (
     Replicas,
     TopicPartition,
 )
-from controller.next_step import charge, following_step, has_room, plan_step, preferred_leader
+from controller.next_step import Plan, charge, following_step, has_room, plan_step, preferred_leader
+from controller.state import State
 
 
 class Order(NamedTuple):
@@ -105,7 +107,7 @@ def start(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     if plan.waits_for:
         state.waiting[key] = plan.waits_for
     elif state.backlog.usage.exhausted(plan.cost) is not None:
-        state.backlog.add(key, plan.rank, plan.cost)
+        _await_turn(state, wanted, plan)
     else:
         _begin(d, partition, plan.following, wanted)
     return DONE
@@ -120,7 +122,7 @@ def plan(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     if step.waits_for:
         state.waiting[partition.key] = step.waits_for
     else:
-        state.backlog.add(partition.key, step.rank, step.cost)
+        _await_turn(state, wanted, step)
     return DONE
 
 
@@ -199,6 +201,7 @@ def close_job(d: Decision, job: int) -> None:
     if known is not None and known.total and not known.ended_ms and job not in state.open:
         d.put(known._replace(ended_ms=d.now_ms, paused=False))
         state.held.pop(job, None)
+        state.backlog.forget(job)
 
 
 def line_up(d: Decision, partition: Partition) -> None:
@@ -206,7 +209,16 @@ def line_up(d: Decision, partition: Partition) -> None:
     d.state.backlog.arrive(partition.key)
 
 
+def _await_turn(state: State, wanted: Reassignment, plan: Plan) -> None:
+    waves = state.backlog.planned.get(wanted.key)
+    planned = Planned(wanted.job, waves[0]) if waves else None
+    state.backlog.add(wanted.key, plan.rank, plan.cost, planned)
+
+
 def _begin(d: Decision, partition: Partition, following: Replicas, wanted: Reassignment) -> None:
+    waves = d.state.backlog.planned.pop(wanted.key, ())
+    if len(waves) > 1:
+        d.state.backlog.planned[wanted.key] = waves[1:]
     done = d.state.movement.begin(d, partition, following, wanted.target, preferred_leader(d.state, wanted))
     after = d.state.partitions[partition.topic][partition.partition]
     if done:

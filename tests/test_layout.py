@@ -17,6 +17,7 @@ VERBS = ("execute", "limits", "options", "plans", "queue", "show", "snapshot", "
 
 TESTED_ELSEWHERE = {
     **{f"reassignd/commands/{verb}.py": "tests/reassignd/test_commands.py" for verb in VERBS},
+    "controller/buckets.py": "tests/controller/test_backlog.py",
     "planner/expressions.py": "tests/planner/test_spark.py",
     "reassignd/embedded_world.py": "tests/reassignd/test_app.py",
     "reassignd/gateway_world.py": "tests/upstream/test_gateway_serves.py",
