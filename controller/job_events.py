@@ -70,7 +70,10 @@ class Prioritize(NamedTuple):
 
 
 class PlannedSteps(NamedTuple):
-    """The waves, from 0, in which a partition that has these replicas is to take its steps."""
+    """The waves, from 0, of the steps from these replicas on: those after the step in flight, if one is.
+
+    There is at least one.
+    """
 
     key: TopicPartition
     replicas: Replicas
@@ -78,10 +81,10 @@ class PlannedSteps(NamedTuple):
 
 
 class Reorder(NamedTuple):
-    """Let the job's waiting steps start in the order of their waves. Not durable: a restart forgets it.
+    """Let the job's steps start in the order of their waves. Not durable: a restart forgets it.
 
-    Partitions that have moved on since the order was planned are passed over, and so is what another job took. An
-    order of many partitions comes in parts, each small enough for one decision. Reply: how many were put in order.
+    Partitions that have other replicas by now are passed over, and so is what another job took. An order of many
+    partitions comes in parts, each small enough for one decision. Reply: how many were put in order.
     """
 
     job: int

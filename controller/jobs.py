@@ -124,15 +124,16 @@ def prioritize(d: Decision, event: Prioritize) -> Iterator[None]:
 
 
 def reorder(d: Decision, event: Reorder) -> None:
-    """Give the job's waiting partitions their waves."""
+    """Give the steps that the job's partitions have before them their waves."""
     state, taken = d.state, 0
     for key, replicas, waves in event.partitions:
         wanted, partition = state.reassignments.get(key), state.partition(*key)
         ours = wanted is not None and wanted.job == event.job
-        if ours and partition is not None and not partition.moving and partition.replicas == replicas:
+        if ours and partition is not None and partition.next == replicas:
             state.backlog.planned[key] = tuple(waves)
             state.backlog.plan(key, Planned(event.job, waves[0]))
             taken += 1
+    d.rows = len(event.partitions)
     d.reply = taken
 
 

@@ -5,7 +5,7 @@ everything else can be used without it.
 """
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,10 +41,12 @@ def moves_of(targets: Sequence[Target], snapshot: Snapshot) -> list[Move]:
     """What is to move, repairs first, else in the plan's order. Raises PlanError naming what is unknown."""
     topics = {topic for topic, _ in snapshot.partitions}
     moves = [_move(key, target, snapshot, topics) for key, target in targets]
-    live = {broker.id for broker in snapshot.brokers.values() if broker.live}
-    return sorted(
-        moves, key=lambda move: len(move.isr) == len(move.current) and live.issuperset(move.current)
-    )
+    return repairs_first(moves, {broker.id for broker in snapshot.brokers.values() if broker.live})
+
+
+def repairs_first(moves: Iterable[Move], live: Set[int]) -> list[Move]:
+    """The moves of partitions that lack a replica, then the others; each in their order."""
+    return sorted(moves, key=lambda move: len(move.isr) == len(move.current) and live >= {*move.current})
 
 
 def _move(key: TOPIC_PARTITION, target: Replicas, snapshot: Snapshot, topics: Collection[str]) -> Move:

@@ -12,11 +12,16 @@ from controller.events import Event
 from controller.machine import decide
 from controller.port import Store
 from controller.state import State
+from controller.throttle import throttle_rate
+from planner.spark import obstacle
 from reassignd import __version__
 from reassignd.config import Settings
+from reassignd.converse import converse
 from reassignd.errors import CommandError
 from reassignd.kinds import Address
 from reassignd.retention import Retention, prune_for_ever
+from reassignd.spark_planning import Facts, SparkPlanning
+from reassignd.spark_worker import worker
 from reassignd.world import Build, Hooks
 from server.api.call import Core
 from server.api.progress import Progress
@@ -31,6 +36,9 @@ from server.metrics import Metrics
 from server.offloop import OffLoop
 from server.router import Router
 from server.stats import Counters
+
+SPARK_SECONDS = 900.0
+"""How long a plan on Spark may take; a million partitions take a minute."""
 
 
 class Application:
@@ -66,12 +74,10 @@ class Application:
         latency = Latency(router.answer)
         self.world.serve(router, latency.answer, stats)
         self._retention = Retention(settings.jobs_retention_ms, settings.jobs_retention_count)
+        self._spark = self._spark_planning(settings)
         self._chores: list[asyncio.Task[None]] = []
-        sizes, brokers = self.world.sizes, self.world.brokers
-        self._progress = Progress(state, sizes)
-        self.core = Core(
-            __version__, cluster_id, state, self, self._off_loop, sizes, self._progress, brokers=brokers
-        )
+        self._progress = Progress(state, self.world.sizes)
+        self.core = self._core(cluster_id)
         """What the API serves from."""
         self.metrics = Metrics(
             Sources(__version__, state, stats, latency, self.world.traffic, lambda: self.serves)
@@ -101,6 +107,7 @@ class Application:
             spawn(prune_for_ever(self, self._retention, wall_clock), "pruning"),
             spawn(report_for_ever(self.state), "progress"),
             spawn(self._progress.run(), "bytes"),
+            spawn(self._spark.run(), "planning on Spark"),
         ]
         self.serves = True
         return self
@@ -115,6 +122,31 @@ class Application:
         await self.world.stop()
         await self._driver.stop()
         self._off_loop.close()
+
+    def _core(self, cluster_id: str) -> Core:
+        return Core(
+            __version__,
+            cluster_id,
+            self.state,
+            self,
+            self._off_loop,
+            self.world.sizes,
+            self._progress,
+            self._spark.view,
+            self.world.brokers,
+        )
+
+    def _spark_planning(self, settings: Settings) -> SparkPlanning:
+        master = settings.planner_spark_master
+        return SparkPlanning(
+            self.state,
+            self,
+            self._off_loop,
+            Facts(self.world.sizes.size, lambda: throttle_rate(self.state) or self.world.bandwidth()),
+            lambda request: converse(worker(master), request, SPARK_SECONDS),
+            lambda: obstacle(master),
+            settings.planner_spark_min_partitions,
+        )
 
     def _failed(self, who: str, error: BaseException) -> None:
         self.serves = False

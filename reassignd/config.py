@@ -103,6 +103,14 @@ class Settings:
     jobs_retention_count = Key(
         integer(1, 1_000_000), "1000", "How many ended jobs are kept at most, besides the newest."
     )
+    planner_spark_min_partitions = Key(
+        integer(0, 2**31 - 1),
+        "50000",
+        "A job of so many partitions is handed to Spark, where it is installed, for its order and a forecast; 0: none.",
+    )
+    planner_spark_master = Key(
+        TEXT, "local[*]", "The Spark master that plans them, or a Spark Connect server: `sc://HOST:PORT`."
+    )
     log_format = Key(
         choice("plain", "json"), "plain", "Lines as log4j writes them, or one JSON object a line."
     )

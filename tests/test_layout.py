@@ -13,7 +13,7 @@ GENERATED = ROOT / "protocol" / "messages"
 LONGEST_FILE = 300
 LONGEST_FUNCTION = 40
 
-VERBS = ("execute", "limits", "options", "plans", "queue", "show", "snapshot", "status", "steer", "take_back")
+VERBS = ("execute", "limits", "options", "plans", "queue", "show", "snapshot", "steer", "take_back")
 
 TESTED_ELSEWHERE = {
     **{f"reassignd/commands/{verb}.py": "tests/reassignd/test_commands.py" for verb in VERBS},

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from planner.units import in_bytes, in_time
 from reassignd.commands.options import FORMAT, JSON, asks_server
-from reassignd.commands.text import as_json, broker_lines, counted, job_lines, reason_lines
+from reassignd.commands.text import as_json, broker_lines, counted, job_lines, reason_lines, when
 from reassignd.errors import UnreachableError
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def lines(status: dict[str, Any]) -> list[str]:
         "",
         _limits(status["limits"]),
         _throttle(status["throttle"]),
-        f"Spark     {status['spark']}",
+        f"Spark     {spark_line(status['spark'])}",
     ]
 
 
@@ -123,3 +124,24 @@ def _limits(limits: list[dict[str, Any]]) -> str:
 def _throttle(throttle: dict[str, Any]) -> str:
     rate = throttle["bytes_per_second"]
     return "Throttle  " + ("none" if rate is None else f"{rate:,} bytes/s")
+
+
+def spark_line(spark: dict[str, Any]) -> str:
+    """What Spark does for plans."""
+    match spark["state"]:
+        case "off":
+            return "off: planner.spark.min.partitions is 0"
+        case "missing":
+            return f"not found: {spark['reason']}"
+        case "ready":
+            return f"ready for jobs of {counted(spark['min_partitions'], 'partition')} or more"
+    job, partitions = f"job {spark['job']}", counted(spark["partitions"], "partition")
+    if spark["state"] == "working":
+        return f"working since {when(spark['since_ms'])} on {job}: {partitions}"
+    if spark["state"] == "failed":
+        return f"failed on {job}: {spark['reason']}"
+    told = spark["forecast"]
+    return (
+        f"ordered {partitions} of {job} in {counted(told['waves'], 'wave')},"
+        f" forecast {in_time(told['seconds'])} for {in_bytes(told['bytes'])}"
+    )

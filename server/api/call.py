@@ -12,6 +12,7 @@ from planner.errors import PlanError
 from planner.json_text import parse, shown
 from server.api.errors import ApiError
 from server.api.progress import Progress
+from server.api.spark import SparkView
 from server.api.streams import breathing
 from server.context import LARGE_ROWS, Submitter
 from server.offloop import OffLoop
@@ -42,8 +43,8 @@ class Core:
     off_loop: OffLoop
     sizes: Sizes
     progress: Progress
-    spark: Callable[[], str] = lambda: "not looked for"
-    """Whether plans can be handed to Spark, in words."""
+    spark: Callable[[], SparkView] = SparkView
+    """What Spark does for plans."""
     brokers: "Brokers | None" = None
     """Brokers that can be stopped and started here, where reassignd owns any."""
 

@@ -7,6 +7,7 @@ Schema = Mapping[str, Any]
 
 TEXT: Schema = {"type": "string"}
 INTEGER: Schema = {"type": "integer"}
+NUMBER: Schema = {"type": "number"}
 BOOLEAN: Schema = {"type": "boolean"}
 NULLABLE_INTEGER: Schema = {"type": ["integer", "null"]}
 NULLABLE_TEXT: Schema = {"type": ["string", "null"]}
@@ -163,7 +164,35 @@ COMPONENTS: Mapping[str, Schema] = {
         sampled=INTEGER,
         limits=array(ref("Limit")),
         throttle=record(bytes_per_second=NULLABLE_INTEGER, leases=INTEGER),
-        spark=TEXT,
+        spark=ref("Spark"),
+    ),
+    "Spark": record(
+        state={"enum": ["off", "missing", "ready", "working", "ordered", "failed"]},
+        reason={**TEXT, "description": "Why it is missing, or failed; empty otherwise."},
+        min_partitions={**INTEGER, "description": "Plans of so many partitions are handed to it."},
+        job={**NULLABLE_INTEGER, "description": "The last job that was."},
+        partitions={**NULLABLE_INTEGER, "description": "Those handed over, or put in order."},
+        since_ms=NULLABLE_INTEGER,
+        forecast={
+            "anyOf": [
+                {"type": "null"},
+                record(
+                    partitions=INTEGER,
+                    steps=INTEGER,
+                    waves=INTEGER,
+                    replica_movements=INTEGER,
+                    leader_movements=INTEGER,
+                    bytes=INTEGER,
+                    bandwidth={**INTEGER, "description": "Bytes a second into, and out of, each broker."},
+                    seconds=NUMBER,
+                    least_seconds=NUMBER,
+                    waiting_partitions={
+                        **INTEGER,
+                        "description": "Those that cannot reach their target now.",
+                    },
+                ),
+            ]
+        },
     ),
     "SnapshotRow": {
         "description": "One line each: the brokers, then the partitions.",

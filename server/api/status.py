@@ -49,7 +49,7 @@ async def status(call: Call) -> dict[str, Any]:
         "sampled": len(texts),
         "limits": limit_rows(state),
         "throttle": {"bytes_per_second": throttle_rate(state), "leases": len(state.leases)},
-        "spark": call.core.spark(),
+        "spark": call.core.spark().row(),
     }
 
 

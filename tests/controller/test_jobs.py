@@ -227,7 +227,7 @@ def ordered(world: World, **waves: list[int]) -> int:
     rows = []
     for name, its in waves.items():
         at = key(name.replace("_", "-"))
-        rows.append(PlannedSteps(at, world.state.partitions[at.topic][at.partition].replicas, its))
+        rows.append(PlannedSteps(at, world.state.partitions[at.topic][at.partition].next, its))
     taken: int = world.do(Reorder(1, rows)).reply
     return taken
 
@@ -265,8 +265,15 @@ def test_an_order_passes_over_what_has_moved_on() -> None:
     stale = PlannedSteps(key("foo-1"), (1, 2), [0])
     gone = PlannedSteps(key("nope-0"), (1, 2, 3), [0])
     assert world.do(Reorder(1, [stale, gone])).reply == 0
-    assert ordered(world, foo_0=[0], foo_2=[0]) == 0
+    assert ordered(world, foo_2=[0]) == 0
     assert world.state.backlog.planned == {}
+
+
+def test_an_order_is_for_what_follows_the_step_in_flight() -> None:
+    world = three(partitions=1, per_partition=1)
+    world.alter({name: [1, 4, 5] for name in ("foo-0", "foo-1")})
+    assert ordered(world, foo_0=[2], foo_1=[0, 1]) == 2
+    assert started_in_turn(world) == ["foo-0", "foo-1", "foo-1", "foo-0"]
 
 
 def test_a_new_target_ends_the_order_of_a_partition() -> None:

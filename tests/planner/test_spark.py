@@ -12,7 +12,7 @@ import pytest
 
 from planner.errors import PlanError
 from planner.schedule import Move, Schedule, schedule
-from planner.spark import MOVES, moves_frame, next_steps, running, schedule_of, session
+from planner.spark import MOVES, moves_frame, next_steps, obstacle, running, schedule_of, session
 from planner.steps import UNLIMITED, next_step
 from tests.planner.builders import random_move
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BROKERS = range(1, 13)
+NEEDS = "install reassignd[spark] and Java 17 or later"
 LIMITS = (1, 2, 3, UNLIMITED)
 
 pytestmark = [
@@ -118,3 +119,12 @@ def test_without_pyspark_there_is_one_line_that_says_what_to_install(monkeypatch
     monkeypatch.setitem(sys.modules, "pyspark.errors", None)
     with pytest.raises(PlanError, match="PySpark is not installed: pip install"):
         session()
+
+
+def test_what_is_missing_is_told_without_starting_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert obstacle("local") is None
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    monkeypatch.setattr("planner.java._wheel", lambda: None)
+    assert (obstacle("local"), obstacle("sc://there")) == (NEEDS, None)
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    assert obstacle("sc://there") == NEEDS

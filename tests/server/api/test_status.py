@@ -7,7 +7,7 @@ async def test_a_cluster_at_rest() -> None:
     answer = await Desk().get("/v1/status")
     assert answer["brokers"] == {"registered": 6, "live": 6, "offline": []}
     assert answer["partitions"] == {"total": 3, "offline": 0, "under_replicated": 0, "under_min_isr": 0}
-    assert (answer["jobs"], answer["paused"], answer["spark"]) == ([], False, "not looked for")
+    assert (answer["jobs"], answer["paused"], answer["spark"]["state"]) == ([], False, "off")
 
 
 async def test_what_moves_what_does_not_and_why() -> None:
