@@ -1,6 +1,13 @@
 import pytest
 
-from controller.configs import ROWS_PER_SLICE, ConfigSource, ConfigValue, check_resource, describe_configs
+from controller.configs import (
+    ROWS_PER_SLICE,
+    ConfigSource,
+    ConfigValue,
+    check_changes,
+    check_resource,
+    describe_configs,
+)
 from controller.decision import Decision
 from controller.effects import ConfigsChanged
 from controller.errors import DONE, Error, Outcome
@@ -251,3 +258,10 @@ def test_a_change_that_matters_to_many_steps_is_taken_in_slices() -> None:
     change = ConfigChange("min.insync.replicas", ConfigOp.SET, "2")
     event = AlterConfigs([ResourceChanges(ResourceType.TOPIC, "foo", [change])])
     assert len(list(decide(Decision(world.state), event))) == 1
+
+
+def test_changes_can_be_checked_without_being_made(world: World) -> None:
+    good, bad = (ResourceChanges(BROKER, "", [ConfigChange(PARTITIONS, SET, each)]) for each in ("7", "x"))
+    assert check_changes(world.state, good) == DONE
+    assert check_changes(world.state, bad).error is Error.INVALID_CONFIG
+    assert world.state.configs == {}

@@ -257,3 +257,14 @@ async def test_requests_and_errors_are_counted() -> None:
 )
 def test_large_is_what_has_many_rows(response: Any, large: bool) -> None:
     assert is_large(response) is large
+
+
+@pytest.mark.parametrize("partitions", [1, 30_000], ids=["small", "large"])
+async def test_a_request_can_be_refused_for_another_reason(partitions: int) -> None:
+    rig = Rig()
+    refused = rig.router.refuse(rig.frame(elections(partitions), 2), 31, "not you")
+    answer = rig.client.read(refused if isinstance(refused, bytes) else await refused)[0]
+    rows = answer.replica_election_results[0].partition_result
+    assert len(rows) == partitions
+    assert answer.error_code == 31
+    assert rig.stats.errors == {(43, 31): 1}
