@@ -94,7 +94,7 @@ def site() -> Iterator[Site]:
         gateway = Reassignd(
             Path(folder),
             {"gateway.ports": "4"},
-            brokers=5,
+            brokers=4,
             upstream=kafka.bootstrap,
         )
         gateway.start()

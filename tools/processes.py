@@ -17,20 +17,19 @@ STOP_SECONDS = 5
 class Reassignd:
     """`reassignd serve` as a process on a data directory, started and ended as often as a test likes.
 
-    Its ports are enough for so many brokers; with `upstream`, a gateway before that Kafka, for its own id and all others.
+    Before the running Kafka at `upstream` if that is given, else with an embedded cluster.
     """
 
     def __init__(
-        self, data_dir: Path, overrides: Mapping[str, str], brokers: int = 6, upstream: str = ""
+        self, data_dir: Path, overrides: Mapping[str, str], brokers: int = 6, upstream: str | None = None
     ) -> None:
-        first_port = free_ports(brokers)
+        first_port = free_ports(brokers + (upstream is not None))
         self.bootstrap = f"127.0.0.1:{first_port}"
         self.http = f"127.0.0.1:{free_ports(1)}"
         self.data_dir = data_dir
         self._overrides = overrides
-        self._world = ["--backend", "embedded", "--brokers", str(brokers)]
-        if upstream:
-            self._world = ["--backend", "upstream", "--bootstrap-server", upstream]
+        self._brokers = brokers
+        self._upstream = upstream
         self._process: subprocess.Popen[str] | None = None
 
     def start(self, within: float = READY_SECONDS) -> str:
@@ -68,10 +67,14 @@ class Reassignd:
         return self._process.returncode
 
     def _command(self) -> list[str]:
-        serve = [sys.executable, "-m", "reassignd", "serve", *self._world]
+        serve = [sys.executable, "-m", "reassignd", "serve"]
+        if self._upstream is None:
+            world = ["--backend", "embedded", "--brokers", str(self._brokers)]
+        else:
+            world = ["--backend", "upstream", "--bootstrap-server", self._upstream]
         places = ["--listener", self.bootstrap, "--http", self.http, "--data-dir", str(self.data_dir)]
         overrides = [part for pair in self._overrides.items() for part in ("--override", "=".join(pair))]
-        return [*serve, *places, *overrides]
+        return [*serve, *world, *places, *overrides]
 
 
 def free_ports(count: int) -> int:

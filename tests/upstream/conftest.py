@@ -10,6 +10,7 @@ import uvloop
 from backends.upstream.client import UpstreamClient
 from tools.kafka_cluster import KafkaCluster, running_kafka
 from tools.kafka_settings import SOON_FENCED, Spec
+from tools.processes import Reassignd
 
 BOOT_SECONDS = 180
 """What a test may take that finds no cluster yet, on a busy machine."""
@@ -44,6 +45,28 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
     spec = Spec(2, "4.3", apart=True, secured=True, settings=SOON_FENCED | REAUTHENTICATION)
     with running_kafka(spec, folder=tmp_path_factory.mktemp("secured")) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def gateway(kafka: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reassignd]:
+    """Reassignd before the cluster without security."""
+    folder = tmp_path_factory.mktemp("reassignd")
+    yield from served(Reassignd(folder, {}, len(kafka.brokers), kafka.bootstrap))
+
+
+@pytest.fixture(scope="session")
+def secured_gateway(secured: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reassignd]:
+    """Reassignd before the secured cluster, at its SASL_PLAINTEXT listener, as its super user."""
+    config = {"upstream.command.config": str(secured.client_config("SASL_PLAINTEXT", "admin"))}
+    bootstrap = secured.address(1, "SASL_PLAINTEXT")
+    yield from served(Reassignd(tmp_path_factory.mktemp("before"), config, len(secured.brokers), bootstrap))
+
+
+def served(reassignd: Reassignd) -> Iterator[Reassignd]:
+    """While it runs."""
+    reassignd.start()
+    yield reassignd
+    assert reassignd.stop() == 0
 
 
 @pytest.fixture

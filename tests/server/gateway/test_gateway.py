@@ -240,7 +240,7 @@ def client_side() -> ssl.SSLContext:
 
 
 async def test_both_sides_may_be_over_tls(tmp_path: Path) -> None:
-    tls = {"tls": server_side(), "upstream_tls": client_side()}
+    tls: dict[str, Any] = {"tls": server_side(), "upstream_tls": client_side()}
     async with FakeKafka(tls=server_side()) as kafka, gateway(tmp_path, {1: kafka.address}, **tls) as running:
         talk = await connect(running.addresses[1], client_side())
         answer = await talk.ask(DescribeClusterRequest(), 1)
