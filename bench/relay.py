@@ -14,9 +14,7 @@ from time import perf_counter
 
 from kafka import KafkaProducer
 
-from bench.peer import running_kafka
 from bench.raw import CORRELATION_ID, RawConnection, encode
-from bench.standing import gateway_process
 from protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -25,8 +23,9 @@ from protocol.messages.create_topics_request import (
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.list_groups_request import ListGroupsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
-from server.gateway.addresses import Address
-from tools.processes import free_ports
+from tools.kafka_cluster import running_kafka
+from tools.kafka_settings import Spec
+from tools.processes import Reassignd
 
 TOPIC = "relayed"
 MESSAGE = 500_000
@@ -106,14 +105,15 @@ def main() -> None:
     options = argparse.ArgumentParser(prog="python -m bench.relay")
     options.add_argument("--rounds", type=int, default=1000)
     rounds = options.parse_args().rounds
-    first = free_ports(8)
-    with tempfile.TemporaryDirectory() as folder, running_kafka(1, first, measured=True) as kafka:
+    with tempfile.TemporaryDirectory() as folder, running_kafka(Spec(1, measured=True)) as kafka:
         fill(kafka.bootstrap)
-        broker = {1: Address("127.0.0.1", first)}
-        with gateway_process(first + 4, Path(folder), broker) as pid:
-            places = {"direct": kafka.bootstrap, "gateway": f"127.0.0.1:{first + 5}"}
-            small(places, rounds)
-            large(places, pid, max(rounds // 25, 4))
+        gateway = Reassignd(Path(folder), {}, 1, kafka.bootstrap)
+        gateway.start()
+        host, _, own = gateway.bootstrap.rpartition(":")
+        places = {"direct": kafka.bootstrap, "gateway": f"{host}:{int(own) + 1}"}
+        small(places, rounds)
+        large(places, gateway.pid, max(rounds // 25, 4))
+        gateway.stop()
 
 
 if __name__ == "__main__":

@@ -69,6 +69,7 @@ def test_every_broker_has_log_dirs(shell: Shell) -> None:
         assert f'"broker":{broker},' in shown
 
 
+@pytest.mark.parametrize("shell", ["4.3"], indirect=True)
 def test_every_broker_says_its_versions(shell: Shell) -> None:
     shown = shell("broker-api-versions")
     assert shown.count("AlterPartitionReassignments(45): 0 to 1") == 5

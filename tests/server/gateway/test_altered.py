@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from controller.model import Config, ResourceType
-from protocol.frames import decode_request
+from protocol.frames import decode_request, encode_response
 from protocol.messages.alter_configs_request import AlterableConfig as ReplacedConfig
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_configs_request import AlterConfigsResource as ReplacedResource
@@ -21,7 +21,7 @@ from protocol.messages.incremental_alter_configs_response import (
 )
 from server.gateway.altered import alter, incremental_alter
 from server.gateway.exchange import PASSED
-from tests.server.gateway.doubles import OWN_ID, FakeCore, Talk, asked, client
+from tests.server.gateway.doubles import CORRELATION_ID, OWN_ID, FakeCore, Talk, asked, client, finished
 
 OWN = str(OWN_ID)
 MOVEMENTS = "reassignment.max.concurrent.partition.movements"
@@ -176,5 +176,19 @@ async def test_nothing_is_replaced_when_ours_is_wrong(core: FakeCore) -> None:
     assert await replaced(talk) == [40]
 
 
-def test_our_own_id_has_nothing_to_replace(core: FakeCore) -> None:
-    assert replace(core, (MOVEMENTS, "7"), name=OWN).exchange is PASSED
+async def test_on_our_own_id_the_upstream_is_asked_about_nothing(core: FakeCore) -> None:
+    core.world.put(Config(BROKER, "", LEADERS, "3"))
+    talk = replace(core, (MOVEMENTS, "7"), name=OWN)
+    assert talk.upstream.api_key == 44
+    (asking,) = decode_request(talk.upstream).resources
+    assert tuple(asking) == (BROKER, "", ())
+    header = talk.upstream._replace(correlation_id=CORRELATION_ID)
+    theirs = encode_response(header, IncrementalAlterConfigsResponse(responses=[row(BROKER, "")]))
+    answer = talk.read(await finished(talk.exchange, theirs))
+    assert [(each.error_code, each.resource_name) for each in answer.responses] == [(0, OWN)]
+    assert values(core) == {MOVEMENTS: "7"}
+
+
+def test_our_own_id_among_others_passes(core: FakeCore) -> None:
+    resources = [ReplacedResource(BROKER, OWN), ReplacedResource(TOPIC, "foo")]
+    assert alter(core.core)(asked(AlterConfigsRequest(resources), 2), client()) is PASSED

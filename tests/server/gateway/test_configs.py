@@ -2,6 +2,7 @@
 
 import pytest
 
+from controller.configs import ConfigSource
 from controller.model import Config, ResourceType
 from protocol.errors import DecodeError, ErrorCode
 from protocol.frames import decode_request
@@ -61,6 +62,16 @@ async def test_all_our_keys_are_those_of_our_own_id(core: FakeCore) -> None:
     assert code == 0
     assert (values[MOVEMENTS], values["reassignment.cancel.mode"]) == ("7", "rollback")
     assert all(name.startswith("reassignment.") for name in values)
+
+
+async def test_what_is_set_is_shown_as_set_on_our_own_id(core: FakeCore) -> None:
+    request = DescribeConfigsRequest([resource(BROKER, OWN, MOVEMENTS, "reassignment.cancel.mode")])
+    theirs = DescribeConfigsResponse(results=[row(BROKER, OWN, code=42)])
+    (result,) = (await Talk(describe(core.core), request, 4).answer(theirs)).results
+    assert {each.name: each.config_source for each in result.configs} == {
+        MOVEMENTS: ConfigSource.DYNAMIC_BROKER,
+        "reassignment.cancel.mode": ConfigSource.DEFAULT,
+    }
 
 
 async def test_only_the_keys_that_were_asked_for_are_shown(core: FakeCore) -> None:
