@@ -152,7 +152,9 @@ class Application:
         self.serves = False
         text = f"{who} failed ({error!r}); start again: nothing acknowledged is lost"
         if not self.failure.done():
-            self.failure.set_exception(CommandError(str(error) if isinstance(error, StoreError) else text))
+            self.failure.set_exception(
+                CommandError(str(error) if isinstance(error, StoreError | CommandError) else text)
+            )
 
 
 def _new_id() -> bytes:

@@ -18,6 +18,7 @@ from controller.throttle import throttle_rate
 from reassignd import __version__, command_config
 from reassignd.config import Settings
 from reassignd.errors import CommandError
+from reassignd.identity import claim
 from reassignd.kinds import Address
 from reassignd.parts import limits
 from reassignd.world import GRACE_SECONDS, Hooks
@@ -107,6 +108,8 @@ class GatewayWorld:
         await self.backend.stop()
 
     async def _brokers_seen(self, brokers: Mapping[int, tuple[str, int]]) -> None:
+        """Raises CommandError when they are another cluster's: its partitions may have the same names."""
+        claim(self._settings.data_dir, "upstream.cluster.id", self._client.cluster_id)
         await self._gateway.update({broker: addresses.Address(*at) for broker, at in brokers.items()})
 
 

@@ -17,7 +17,7 @@ from reassignd.access import Door, door
 from reassignd.app import Application
 from reassignd.config import EMBEDDED, Settings
 from reassignd.demo import create_demo_topics
-from reassignd.identity import cluster_id
+from reassignd.identity import claim, cluster_id
 from reassignd.kinds import Address, SocketPath
 from reassignd.records import load, open_store
 from reassignd.signals import until_signalled
@@ -51,6 +51,7 @@ def run(settings: Settings, *, demo_topics: bool) -> None:
 async def _serve(settings: Settings, store: SqliteStore, entrance: Door, demo_topics: bool) -> None:
     health = Health("records are being loaded")
     identity = cluster_id(settings.data_dir)
+    claim(settings.data_dir, "backend", settings.backend)
     api = Api(health, entrance.access)
     routes = [*operations(health), *api.routes()]
     async with _http(settings, [index(routes), *routes], entrance.tls) as http:
