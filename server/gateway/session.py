@@ -106,21 +106,27 @@ class Relay(Guest):
         caller = Caller(cast(BrokerPort, self._broker), ANONYMOUS, f"{host}:{port}")
         self._client = Client(caller, authenticated=not self._shared.authenticates)
         self._flow = Flow(self._transport)
-        self._flow.hold("connecting")
         self._connecting = asyncio.create_task(self._connect())
 
     async def _connect(self) -> None:
+        # Not where the connection is made: uvloop begins to read after that, whatever was said there.
+        self._flow.hold("connecting")
         try:
             self._upstream = await self._shared.upstreams.connect(self._broker.id, self)
         except UnreachableError:
             self.close()
             return
         self._carefully(self._requests.resume)
+        self._look_at_requests()
         self._flow.release("connecting")
 
     def data_received(self, data: bytes) -> None:
         self._heard = self._loop.time()
         self._carefully(self._requests.feed, data)
+        self._look_at_requests()
+
+    def _look_at_requests(self) -> None:
+        """Begin to wait for the rest of one, or for answers to so many."""
         if self._requests.incomplete and self._requests.frames != self._incomplete[0]:
             self._incomplete = (self._requests.frames, self._heard)
         if len(self._expected) > self._shared.limits.pipelined:
