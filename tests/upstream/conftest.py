@@ -89,7 +89,7 @@ def java_admin(gateway: Reassignd) -> Iterator[JavaAdmin]:
 
 @pytest.fixture
 def shell(gateway: Reassignd, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
-    """reassignd's own verbs."""
+    """Verbs, against the gateway."""
     return Shell(gateway, tmp_path, capsys)
 
 

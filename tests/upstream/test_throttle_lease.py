@@ -10,9 +10,9 @@ RATE = 1_000
 """Bytes a second: no move ends under it."""
 
 
-def rates(direct: Cluster, broker: int) -> list[str | None]:
-    """The leader's and the follower's, where they are set on the broker itself."""
-    return [direct.config("BROKER", str(broker), rate) for rate in RATES]
+def rates(direct: Cluster, *brokers: int) -> list[str | None]:
+    """The leader's and the follower's, where they are set on the brokers themselves."""
+    return [direct.config("BROKER", str(broker), rate) for broker in brokers for rate in RATES]
 
 
 def slow_move(cluster: Cluster, shell: Shell) -> str:
@@ -27,8 +27,7 @@ def test_it_is_set_for_the_move_changed_and_given_back(
     cluster: Cluster, direct: Cluster, shell: Shell
 ) -> None:
     topic = slow_move(cluster, shell)
-    for broker in (1, 2, 3):
-        wait_for(lambda b=broker: rates(direct, b), [str(RATE)] * 2)
+    wait_for(lambda: rates(direct, 1, 2, 3), [str(RATE)] * 6)
     wait_for(lambda: direct.config("TOPIC", topic, REPLICAS[1]), "0:3")
     assert direct.config("TOPIC", topic, REPLICAS[0]) == "0:1,0:2"
     assert rates(direct, 4) == [None, None]
