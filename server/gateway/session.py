@@ -19,6 +19,7 @@ from server.driver import DriverStoppedError
 from server.gateway.counts import Counts
 from server.gateway.exchange import PASSED, Asked, Client, Finish
 from server.gateway.rules import RuleBook
+from server.gateway.sasl import LARGEST as LARGEST_TOKEN
 from server.gateway.splitter import PASS, Splitter, Verdict
 from server.gateway.upstream import HIGH_WATER, Flow, Upstream
 from server.gateway.upstreams import UnreachableError, Upstreams
@@ -28,9 +29,6 @@ from server.ports import BrokerPort
 from server.router import Caller
 
 log = logging.getLogger(__name__)
-
-UNAUTHENTICATED_FRAME = 512 * 1024
-"""The largest request before authentication (Kafka: sasl.server.max.receive.size)."""
 
 LARGEST_ANSWER = 2**31 - 1
 """Of those that pass."""
@@ -195,9 +193,9 @@ class Relay(Guest):
             raise DecodeError(f"a request of {size} bytes")
         if len(frame) < 8:
             return 8
-        if size > UNAUTHENTICATED_FRAME and not self._client.authenticated:
+        if size > LARGEST_TOKEN and not self._client.authenticated:
             raise DecodeError(
-                f"a request of {size} bytes, where {UNAUTHENTICATED_FRAME} are allowed before authentication"
+                f"a request of {size} bytes, where {LARGEST_TOKEN} are allowed before authentication"
             )
         key, version, correlation_id = unpack_from(">hhi", frame)
         rule = self._rules.get(key)

@@ -9,7 +9,7 @@ import pytest
 from protocol.errors import DecodeError
 from server.driver import DriverStoppedError
 from server.gateway.exchange import Asked, Client, Exchange
-from server.gateway.session import UNAUTHENTICATED_FRAME
+from server.gateway.session import LARGEST_TOKEN
 from server.limits import Limits
 from tests.server.gateway.pair import (
     CHANGED,
@@ -138,13 +138,13 @@ async def test_what_is_no_request_closes_the_connection_with_one_line(
 
 async def test_requests_are_small_before_authentication(caplog: pytest.LogCaptureFixture) -> None:
     rig = await Rig(authenticates=True).connected()
-    rig.ask(request(PASSES, 1, bytes(UNAUTHENTICATED_FRAME))[:100])
+    rig.ask(request(PASSES, 1, bytes(LARGEST_TOKEN))[:100])
     assert rig.client.closed
     assert "are allowed before authentication" in closings(caplog)[0]
 
 
 async def test_they_need_not_be_where_nobody_authenticates(rig: Rig) -> None:
-    rig.ask(request(PASSES, 1, bytes(UNAUTHENTICATED_FRAME))[:100])
+    rig.ask(request(PASSES, 1, bytes(LARGEST_TOKEN))[:100])
     assert not rig.client.closed
 
 
