@@ -9,7 +9,7 @@ import pytest
 from protocol.errors import DecodeError
 from server.driver import DriverStoppedError
 from server.gateway.exchange import Asked, Client, Exchange
-from server.gateway.session import LARGEST_TOKEN
+from server.gateway.sasl import LARGEST as LARGEST_TOKEN
 from server.limits import Limits
 from tests.server.gateway.pair import (
     CHANGED,
