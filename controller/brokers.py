@@ -114,7 +114,9 @@ def update(d: Decision, before: Partition, after: Partition) -> None:
 
 def _register(d: Decision, broker: BrokerRegistration) -> int:
     state = d.state
-    epoch = 1 + max((known.epoch for known in state.brokers.values()), default=0)
+    epoch = broker.epoch
+    if epoch is None:
+        epoch = 1 + max((known.epoch for known in state.brokers.values()), default=0)
     d.put(Broker(broker.id, broker.host, broker.port, broker.rack, epoch))
     state.live.add(broker.id)
     state.shutting_down.discard(broker.id)

@@ -22,7 +22,7 @@ KEYS: dict[ResourceType, dict[str, ConfigKey]] = {
     ResourceType.TOPIC: TOPIC_KEYS,
     ResourceType.BROKER: BROKER_KEYS,
 }
-_DECIDES_STEPS = {"min.insync.replicas", "unclean.leader.election.enable"}
+DECIDES_STEPS = {"min.insync.replicas", "unclean.leader.election.enable"}
 ROWS_PER_SLICE = 2_000
 
 
@@ -86,8 +86,8 @@ def alter_configs(d: Decision, event: AlterConfigs) -> Iterator[None]:
             _write(d, resource, values)
             if d.state.guarded and GUARD in values:
                 judge(d)
-            if _DECIDES_STEPS & values.keys():
-                for _ in _retry(d):
+            if DECIDES_STEPS & values.keys():
+                for _ in retry(d):
                     yield
     d.reply = outcomes
 
@@ -215,7 +215,7 @@ def _write(d: Decision, wanted: ResourceChanges, values: Mapping[str, str | None
     d.emit(ConfigsChanged(wanted.resource, wanted.name))
 
 
-def _retry(d: Decision) -> Iterator[None]:
+def retry(d: Decision) -> Iterator[None]:
     """What min ISR or a clean election held up may go on now."""
     state = d.state
     for _ in recover(d, state.all_partitions() if state.offline else ()):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from controller.errors import Outcome
 from controller.job_events import AlterTopic, Pause, Prioritize, Prune, Queue, Reorder, RollBackJob
 from controller.model import Replicas, ResourceType, TopicPartition
+from controller.stored_events import ConfigsStored, PartitionsStored, TopicStored
 from controller.upstream_events import Measured, Observed, Submitted, TopicConfigsSeen, Unreachable
 
 # ---- reassignments (KIP-455) ------------------------------------------------------------------------------
@@ -164,6 +165,14 @@ class BrokerRegistration(NamedTuple):
     host: str
     port: int
     rack: str | None = None
+    epoch: int | None = None
+    """Its broker epoch where someone else counts these (ZooKeeper's czxid); else we do."""
+
+
+class BrokerChanged(NamedTuple):
+    """A live broker says something new of itself, such as another port."""
+
+    broker: BrokerRegistration
 
 
 class ControllerStarted(NamedTuple):
@@ -266,4 +275,8 @@ Event = (
     | Submitted
     | Measured
     | TopicConfigsSeen
+    | PartitionsStored
+    | TopicStored
+    | ConfigsStored
+    | BrokerChanged
 )

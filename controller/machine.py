@@ -8,7 +8,7 @@ no other event is decided.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from controller import events, job_events, upstream_events
+from controller import events, job_events, stored_events, upstream_events
 from controller.alter import alter_reassignments
 from controller.brokers import (
     broker_started,
@@ -26,6 +26,7 @@ from controller.observed import measured, observed, topic_configs_seen, unreacha
 from controller.phases import Trigger, fire
 from controller.queue import queue_plan
 from controller.reconciliation import submitted
+from controller.stored import broker_changed, configs_stored, partitions_stored, topic_stored
 from controller.throttle import adjust
 from controller.topics import create_partitions, create_topics, delete_doomed, delete_topics
 from controller.window import fill
@@ -80,4 +81,8 @@ _HANDLERS: dict[type, Handler] = {
     upstream_events.Submitted: submitted,
     upstream_events.Measured: measured,
     upstream_events.TopicConfigsSeen: topic_configs_seen,
+    stored_events.PartitionsStored: partitions_stored,
+    stored_events.TopicStored: topic_stored,
+    stored_events.ConfigsStored: configs_stored,
+    events.BrokerChanged: broker_changed,
 }

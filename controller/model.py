@@ -11,10 +11,11 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from controller.job_records import Ending, Finished, Job, JobKind, Pending
-from controller.names import NO_LEADER, Replicas, TopicPartition, key_of, without
+from controller.names import NO_ID, NO_LEADER, Replicas, TopicPartition, key_of, without
 from controller.submission import Submission
 
 __all__ = [
+    "NO_ID",
     "NO_LEADER",
     "Broker",
     "Change",
@@ -95,7 +96,7 @@ class Partition(NamedTuple):
     leader: int
     leader_epoch: int = 0
     partition_epoch: int = 0
-    """Version of this record; grows with every change, the ISR's included (ZooKeeper's version)."""
+    """Version of leader and ISR, which leaders must know to change the ISR (ZooKeeper's version of the state znode)."""
     adding: Replicas = ()
     removing: Replicas = ()
 
@@ -134,7 +135,7 @@ class Reassignment(NamedTuple):
     """The replicas when the first of an unbroken chain of orders was accepted; what a rollback restores."""
     target: Replicas
     job: int = 0
-    """The newest job that ordered this."""
+    """The newest job that ordered this; 0 when another controller began it."""
     blocked: str = ""
     """Why nothing is done about it until people say what is to be done; empty when nothing is in the way."""
 

@@ -112,7 +112,7 @@ def _finish(
         isr=isr,
         leader=leader,
         leader_epoch=before.leader_epoch + (not reordered_only),
-        partition_epoch=before.partition_epoch + 1,
+        partition_epoch=before.partition_epoch + (not reordered_only),
     )
     d.put(final)
     d.emit(Publish(final, target=() if final.replicas == target else target, lead=not reordered_only))

@@ -5,6 +5,9 @@ from typing import Any, NamedTuple
 
 NO_LEADER = -1
 
+NO_ID = bytes(16)
+"""Of a topic that was made before topics had ids (KIP-516)."""
+
 Replicas = tuple[int, ...]
 """Broker ids in preference order: the first is the preferred leader."""
 

@@ -272,5 +272,6 @@ def _take_over(d: Decision, wanted: Reassignment, order: Order) -> Reassignment:
 
 def _finish(d: Decision, wanted: Reassignment, ending: Ending, taken_by: int) -> None:
     topic, partition, original, target, job, _ = wanted
-    d.put(Finished(job, topic, partition, original, target, ending, taken_by))
-    close_job(d, job)
+    if job:
+        d.put(Finished(job, topic, partition, original, target, ending, taken_by))
+        close_job(d, job)

@@ -15,6 +15,7 @@ from controller.config_values import CLUSTER_DEFAULT
 from controller.flight import Flight
 from controller.limits import BYTES_CONFIG, UNLIMITED_BYTES, limits_of
 from controller.model import (
+    NO_ID,
     NO_LEADER,
     Broker,
     Change,
@@ -146,10 +147,8 @@ class State(UpstreamState):
 
     def partition(self, topic: str, index: int) -> Partition | None:
         """The partition, or None when the topic or the index is unknown."""
-        partitions = self.partitions.get(topic)
-        if partitions is None or not 0 <= index < len(partitions):
-            return None
-        return partitions[index]
+        partitions = self.partitions.get(topic, ())
+        return partitions[index] if 0 <= index < len(partitions) else None
 
     def in_step(self, partition: Partition) -> bool:
         """A step of the partition is in flight; a change of order alone shows in no list."""
@@ -170,7 +169,8 @@ class State(UpstreamState):
 
     def _put_topic(self, record: Topic) -> None:
         self.topics[record.name] = record
-        self.topic_names[record.id] = record.name
+        if record.id != NO_ID:
+            self.topic_names[record.id] = record.name
         self.partitions.setdefault(record.name, [])
         self.metadata_revision += 1
 
@@ -235,7 +235,7 @@ class State(UpstreamState):
 
     def _delete_topic(self, key: str) -> None:
         topic = self.topics.pop(key)
-        del self.topic_names[topic.id]
+        self.topic_names.pop(topic.id, None)
         self.partitions.pop(key, None)
         self.metadata_revision += 1
 

@@ -98,7 +98,7 @@ class World:
         self._seen = 0
         ids = list(brokers)
         for epoch, broker in enumerate(ids, 1):
-            self.put(Broker(*registration(broker), epoch))
+            self.put(Broker(*registration(broker)[:4], epoch))
         self.state.live.update(ids if live is None else live)
 
     def put(self, *given: Record) -> None:

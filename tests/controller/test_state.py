@@ -14,7 +14,7 @@ from controller.model import (
 from controller.state import State
 from tests.builders import key, partition
 
-TOPIC = Topic("foo", bytes(16))
+TOPIC = Topic("foo", bytes(range(16)))
 MOVE = Reassignment("foo", 0, (1, 2), (3, 4))
 
 
