@@ -20,6 +20,7 @@ test: setup check
 	$(BIN)/python -m pytest -m spark
 	$(BIN)/python -m pytest tests/clients
 	$(BIN)/python -m pytest tests/upstream
+	$(BIN)/python -m pytest tests/zookeeper
 
 check: .venv/test.done
 	$(BIN)/ruff check .
@@ -29,7 +30,7 @@ check: .venv/test.done
 	$(BIN)/python -m protocol.generate --check
 	$(BIN)/python -m tools.reference --check
 	$(BIN)/python -m tools.draw_states --check
-	$(BIN)/python -m pytest --ignore tests/clients --ignore tests/upstream -m 'not spark'
+	$(BIN)/python -m pytest --ignore tests/clients --ignore tests/upstream --ignore tests/zookeeper -m 'not spark'
 
 bench: setup
 	$(BIN)/python -m bench

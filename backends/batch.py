@@ -8,7 +8,7 @@ Why nothing is reordered wrongly: within a batch a later `Publish` of a partitio
 again: that begins a new batch, so a topic that is deleted and made anew is stopped before it is led.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -92,20 +92,32 @@ class Batch:
                 yield metadata_row(state, gone, ())
 
 
+def all_partitions(state: State) -> Iterator[Partition]:
+    """Every partition, while topics and partitions may come and go between two of them."""
+    for topic in list(state.topics):
+        index = 0
+        while (partition := state.partition(topic, index)) is not None:
+            yield partition
+            index += 1
+
+
 class Snapshot:
-    """All that a broker which has just joined must know, read from the state while it is sent.
+    """All that a broker which has just joined must know, read from `partitions` while it is sent.
 
     What changes meanwhile is sent again by the batches behind. Since LeaderAndIsr v3 cannot say that it is complete,
     the UpdateMetadata without partitions at the end says so: the broker then drops what it was not told of.
     """
 
+    def __init__(self, partitions: Callable[[State], Iterator[Partition]] = all_partitions) -> None:
+        self._partitions = partitions
+
     def requests(self, header: Header, state: State) -> Iterator[tuple[Any, ...]]:
         """UpdateMetadata of all partitions, LeaderAndIsr of the broker's own, and the end."""
-        for chunk in _chunks(state):
+        for chunk in _chunks(self._partitions(state)):
             wanted = ((p, state.reassignments.get(p.key)) for p in chunk)
             rows = [metadata_row(state, p, () if r is None else r.target) for p, r in wanted]
             yield update_metadata(header, state, metadata_topics(state, rows))
-        for chunk in _chunks(state):
+        for chunk in _chunks(self._partitions(state)):
             own = [p for p in chunk if header.broker in p.replicas]
             if own:
                 yield leader_and_isr(
@@ -119,16 +131,6 @@ def _is_new(partition: Partition, broker: int) -> bool:
     return broker in partition.adding and broker not in partition.isr
 
 
-def _chunks(state: State) -> Iterator[list[Partition]]:
-    partitions = _partitions(state)
+def _chunks(partitions: Iterator[Partition]) -> Iterator[list[Partition]]:
     while chunk := list(islice(partitions, LIMIT)):
         yield chunk
-
-
-def _partitions(state: State) -> Iterator[Partition]:
-    """Every partition, while topics and partitions may come and go between two of them."""
-    for topic in list(state.topics):
-        index = 0
-        while (partition := state.partition(topic, index)) is not None:
-            yield partition
-            index += 1

@@ -7,22 +7,22 @@ requests hold, and in which order, is in `backends.batch`.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
-from backends.batch import Batch, Snapshot
+from backends.batch import Batch, Snapshot, all_partitions
 from backends.channel import Channel, Connect, connect
 from backends.clock import Clock, RealClock
-from backends.requests import Header, Versions
+from backends.requests import Header, Versions, live_brokers
 from backends.tasks import cancel, spawn
 from controller.effects import BrokerJoined, BrokerLeft, DropReplica, Effect, Publish
 from controller.events import Event, LogDirFailed
-from controller.model import Broker, TopicPartition
+from controller.model import Broker, Partition, TopicPartition
 from controller.state import State
 from protocol.errors import ErrorCode
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
 from protocol.messages.leader_and_isr_response import LeaderAndIsrResponse
-from protocol.messages.update_metadata_request import UpdateMetadataRequest
+from protocol.messages.update_metadata_request import UpdateMetadataBroker, UpdateMetadataRequest
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,8 @@ class BrokerLinks:
     """Implements `controller.port.Backend` for clusters whose controller we are.
 
     `controller_id` tells which broker to name as controller; `state` is read, never changed. Nothing is sent to a
-    broker before `BrokerJoined` or after `BrokerLeft`; that one cannot be reached is not judged here.
+    broker before `BrokerJoined` or after `BrokerLeft`; that one cannot be reached is not judged here. `partitions` are
+    what a broker that joins is told, `brokers` those that it may name to clients.
     """
 
     def __init__(
@@ -48,6 +49,8 @@ class BrokerLinks:
         connect: Connect = connect,
         clock: Clock | None = None,
         versions: Versions | None = None,
+        partitions: Callable[[State], Iterator[Partition]] = all_partitions,
+        brokers: Callable[[State], Sequence[UpdateMetadataBroker]] = live_brokers,
     ) -> None:
         self.state = state
         self.submit = submit
@@ -55,6 +58,7 @@ class BrokerLinks:
         self.connect = connect
         self.clock = clock or RealClock()
         self.versions = versions or Versions()
+        self.partitions, self.brokers = partitions, brokers
         self._open = Batch()
         self._links: dict[int, _Link] = {}
 
@@ -100,7 +104,7 @@ class BrokerLinks:
     def _joined(self, broker: int) -> None:
         self._left(broker)
         link = _Link(self, self.state.brokers[broker])
-        link.queue.append(Snapshot())
+        link.queue.append(Snapshot(self.partitions))
         self._links[broker] = link
 
     def _left(self, broker: int) -> None:
@@ -143,7 +147,14 @@ class _Link:
             self.idle = False
 
     def _header(self) -> Header:
-        return Header(self._broker.id, self._broker.epoch, self._links.controller_id(), self._links.versions)
+        links = self._links
+        return Header(
+            self._broker.id,
+            self._broker.epoch,
+            links.controller_id(),
+            links.versions,
+            links.brokers(links.state),
+        )
 
     async def _send(self, request: tuple[Any, ...]) -> Any:
         version = self._version(request)
@@ -179,17 +190,21 @@ class _Link:
 
     async def _handle_leader_and_isr(self, response: LeaderAndIsrResponse) -> None:
         failed = []
-        for row in response.partition_errors:
-            if row.error_code == ErrorCode.KAFKA_STORAGE_ERROR:
-                failed.append(TopicPartition(row.topic_name, row.partition_index))
-            elif row.error_code == ErrorCode.STALE_CONTROLLER_EPOCH:
-                log.debug(
-                    "broker %d knew %s-%d already", self._broker.id, row.topic_name, row.partition_index
-                )
-            elif row.error_code != ErrorCode.NONE:
-                log.warning(
-                    "broker %d refused %s-%d: error %d",
-                    self._broker.id, row.topic_name, row.partition_index, row.error_code,
-                )  # fmt: skip
+        for key, error in self._rows(response):
+            if error == ErrorCode.KAFKA_STORAGE_ERROR:
+                failed.append(key)
+            elif error == ErrorCode.STALE_CONTROLLER_EPOCH:
+                log.debug("broker %d knew %s already", self._broker.id, key)
+            elif error != ErrorCode.NONE:
+                log.warning("broker %d refused %s: error %d", self._broker.id, key, error)
         if failed:
             await self._links.submit(LogDirFailed(self._broker.id, failed))
+
+    def _rows(self, response: LeaderAndIsrResponse) -> Iterator[tuple[TopicPartition, int]]:
+        """The errors by partition; from version 5 on topics are named by id."""
+        for row in response.partition_errors:
+            yield TopicPartition(row.topic_name, row.partition_index), row.error_code
+        for topic in response.topics:
+            name = self._links.state.topic_names.get(topic.topic_id, "a topic that is gone")
+            for row in topic.partition_errors:
+                yield TopicPartition(name, row.partition_index), row.error_code

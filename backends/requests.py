@@ -55,6 +55,8 @@ class Header(NamedTuple):
     broker_epoch: int
     controller: int
     versions: Versions = Versions()
+    brokers: Sequence[UpdateMetadataBroker] | None = None
+    """All that clients are told of; None for the live ones."""
 
 
 class LeaderAndIsrRow(NamedTuple):
@@ -135,22 +137,27 @@ def metadata_topics(state: State, rows: Iterable[MetadataRow]) -> list[UpdateMet
 def update_metadata(
     header: Header, state: State, topics: Sequence[UpdateMetadataTopicState]
 ) -> UpdateMetadataRequest:
-    """The request for these topics, with all live brokers."""
+    """The request for these topics, with all brokers."""
     return UpdateMetadataRequest(
         controller_id=header.controller,
         controller_epoch=state.controller_epoch,
         broker_epoch=header.broker_epoch,
         topic_states=topics,
-        live_brokers=[
-            UpdateMetadataBroker(
-                id=broker.id,
-                endpoints=[UpdateMetadataEndpoint(broker.port, broker.host, LISTENER)],
-                rack=broker.rack,
-            )
-            for broker in state.brokers.values()
-            if broker.id in state.live
-        ],
+        live_brokers=live_brokers(state) if header.brokers is None else header.brokers,
     )
+
+
+def live_brokers(state: State) -> list[UpdateMetadataBroker]:
+    """Each with the one listener that its record names."""
+    return [
+        UpdateMetadataBroker(
+            id=broker.id,
+            endpoints=[UpdateMetadataEndpoint(broker.port, broker.host, LISTENER)],
+            rack=broker.rack,
+        )
+        for broker in state.brokers.values()
+        if broker.id in state.live
+    ]
 
 
 def stop_replica(header: Header, state: State, drops: Sequence[DropReplica]) -> StopReplicaRequest:

@@ -27,6 +27,8 @@ class RequestFrame(NamedTuple):
     client_id: str | None
     body: memoryview
     known: bool
+    payload: bytes = b""
+    """The whole frame without its size, to be handed on unread."""
 
 
 class ResponseFrame(NamedTuple):
@@ -82,9 +84,10 @@ def parse_request(payload: bytes) -> RequestFrame:
     key, version, correlation_id = unpack_from(">hhi", payload)
     shape = _shape(key, version)
     if shape is None:
-        return RequestFrame(key, version, correlation_id, None, memoryview(b""), known=False)
+        return RequestFrame(key, version, correlation_id, None, memoryview(b""), False, payload)
     header, end = shape.request_header.decode_prefix(payload)
-    return RequestFrame(key, version, correlation_id, header.client_id, memoryview(payload)[end:], known=True)
+    body = memoryview(payload)[end:]
+    return RequestFrame(key, version, correlation_id, header.client_id, body, True, payload)
 
 
 def parse_response(payload: bytes, api_key: int, api_version: int) -> ResponseFrame:

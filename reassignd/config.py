@@ -17,10 +17,12 @@ BYTES = integer(0, 2**53)
 RATE = integer(1, 2**53)
 """Bytes per second; a rate of 0 would mean that nothing ever ends."""
 
-EMBEDDED, UPSTREAM = "embedded", "upstream"
+EMBEDDED, UPSTREAM, ZOOKEEPER = "embedded", "upstream", "zookeeper"
 
 FLAGS = {
     "--backend": "backend",
+    "--zookeeper": "zookeeper.connect",
+    "--node-id": "node.id",
     "--brokers": "embedded.brokers",
     "--listener": "listener",
     "--data-dir": "data.dir",
@@ -67,9 +69,37 @@ class Settings:
         PATH, "./.reassignd", "Where all that was acknowledged is kept. One process at a time uses it."
     )
     backend = Key(
-        choice(EMBEDDED, UPSTREAM),
+        choice(EMBEDDED, UPSTREAM, ZOOKEEPER),
         EMBEDDED,
-        "What carries reassignments out. `embedded`: brokers of our own; `upstream`: a running Kafka.",
+        "What carries reassignments out. `embedded`: brokers of our own; `upstream`: a running Kafka; `zookeeper`: the "
+        "brokers of a cluster in ZooKeeper mode, whose controller we are.",
+    )
+    node_id = Key(
+        integer(0, 2**31 - 1),
+        "1000000",
+        "Our broker id in a ZooKeeper-mode cluster; no broker and no other reassignd has it.",
+    )
+    zookeeper_connect = Key(
+        TEXT,
+        "127.0.0.1:2181",
+        "The cluster's ZooKeeper, as its brokers have it: `HOST:PORT,HOST:PORT/CHROOT`.",
+    )
+    zookeeper_session_timeout_ms = Key(
+        integer(1000, 600_000), "6000", "How long ZooKeeper waits for us before somebody else is elected."
+    )
+    zookeeper_relieve_brokers = Key(
+        choice("true", "false"),
+        "true",
+        "Take the controller's office from a broker that holds it; else we wait until it is free.",
+    )
+    zookeeper_listener_name = Key(
+        TEXT, "PLAINTEXT", "The name of the listener between brokers, under which we are registered."
+    )
+    zookeeper_broker_listener_name = Key(
+        TEXT, "", "The listener at which brokers are reached; when not set, their first in plaintext."
+    )
+    zookeeper_inter_broker_protocol_version = Key(
+        TEXT, "", "The brokers' `inter.broker.protocol.version`; when not set, they are asked."
     )
     upstream_bootstrap_servers = Key(
         SERVERS, "", "Brokers of the running Kafka, some of which answer at the start; the others are learnt."

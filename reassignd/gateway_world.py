@@ -117,7 +117,9 @@ class GatewayWorld:
         claim(self._settings.data_dir, "upstream.cluster.id", self._client.cluster_id)
         own, listener = self._settings.gateway_node_id, self._settings.listener
         if own in brokers:
-            raise CommandError(f"gateway.node.id: the upstream has a broker {own}; choose an id that it has not")
+            raise CommandError(
+                f"gateway.node.id: the upstream has a broker {own}; choose an id that it has not"
+            )
         try:
             await self._gateway.update({broker: addresses.Address(*at) for broker, at in brokers.items()})
         except OSError as error:

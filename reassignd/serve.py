@@ -15,7 +15,7 @@ from backends.store import SqliteStore
 from reassignd import logs
 from reassignd.access import Door, door
 from reassignd.app import Application
-from reassignd.config import EMBEDDED, Settings
+from reassignd.config import EMBEDDED, ZOOKEEPER, Settings
 from reassignd.demo import create_demo_topics
 from reassignd.identity import claim, cluster_id
 from reassignd.kinds import Address, SocketPath
@@ -23,10 +23,12 @@ from reassignd.records import load, open_store
 from reassignd.signals import until_signalled
 from reassignd.sockets import allow_files, bind, bind_path
 from reassignd.worlds import world
+from server.api.call import Core
 from server.api.routes import Api
 from server.collector import spare_the_old
 from server.driver import DriverStoppedError
 from server.http import Health, HttpServer, index, operations
+from server.metrics import Metrics
 
 SPARE_FILES = 100
 """Open files beside connections: the store, HTTP, the libraries."""
@@ -40,6 +42,11 @@ def run(settings: Settings, *, demo_topics: bool) -> None:
     logs.configure(settings.log_format, settings.log_level)
     entrance = door(settings)
     spare_the_old()
+    if settings.backend == ZOOKEEPER:
+        allow_files(settings.max_connections + SPARE_FILES)
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(until_signalled(_control(settings, entrance), STOP_SECONDS))
+        return
     allow_files(settings.max_connections + 3 * settings.ports + SPARE_FILES)
     with (
         closing(open_store(settings.data_dir)) as store,
@@ -74,6 +81,27 @@ async def _serve(settings: Settings, store: SqliteStore, entrance: Door, demo_to
                 await app.failure
             finally:
                 health.obstacle = "the server is stopping"
+
+
+async def _control(settings: Settings, entrance: Door) -> None:
+    """Serve as the controller of a ZooKeeper-mode cluster, whenever we are it."""
+    from reassignd.zookeeper import STAND_BY, Controller
+
+    health = Health("ZooKeeper is asked")
+    api = Api(health, entrance.access)
+    routes = [*operations(health), *api.routes()]
+
+    def rules(core: Core | None, metrics: Metrics | None) -> None:
+        api.core, health.obstacle = core, None if core is not None else STAND_BY
+        health.metrics = bytes if metrics is None else metrics.page
+
+    async with (
+        _http(settings, [index(routes), *routes], entrance.tls) as http,
+        Controller(settings, rules) as controller,
+    ):
+        where = f"{settings.zookeeper_connect}, id {settings.node_id}"
+        print(f"ready: controller {controller.address}, http {http}, ZooKeeper {where}", flush=True)
+        await asyncio.Event().wait()
 
 
 async def _create_topics(app: Application, settings: Settings) -> None:

@@ -16,6 +16,11 @@ LONGEST_FUNCTION = 40
 VERBS = ("execute", "limits", "options", "plans", "queue", "show", "snapshot", "steer", "take_back")
 
 TESTED_ELSEWHERE = {
+    "backends/zookeeper/client.py": "tests/zookeeper/test_client.py",
+    "backends/zookeeper/draft.py": "tests/backends/zookeeper/test_store.py",
+    "backends/zookeeper/paths.py": "tests/backends/zookeeper/test_store.py",
+    "backends/zookeeper/tree.py": "tests/backends/zookeeper/behaviour.py",
+    "reassignd/zookeeper.py": "tests/zookeeper/test_moves.py",
     **{f"reassignd/commands/{verb}.py": "tests/reassignd/test_commands.py" for verb in VERBS},
     "controller/buckets.py": "tests/controller/test_backlog.py",
     "planner/expressions.py": "tests/planner/test_spark.py",
@@ -28,6 +33,7 @@ TESTED_ELSEWHERE = {
     "tools/java.py": "tests/clients/java_programs.py",
     "tools/kafka_cluster.py": "tests/upstream/conftest.py",
     "tools/processes.py": "tests/clients/servers.py",
+    "tools/zookeeper_cluster.py": "tests/zookeeper/conftest.py",
 }
 """What shows itself only in a whole: verbs against a running server, SQL in Spark, rows in answers, processes."""
 
@@ -46,7 +52,7 @@ OF_MANY_MODULES = {
 }
 """Test files that are about no single module; those in WHOLE are about the whole server, or a whole backend."""
 
-WHOLE = [ROOT / "tests" / "clients", ROOT / "tests" / "upstream"]
+WHOLE = [ROOT / "tests" / "clients", ROOT / "tests" / "upstream", ROOT / "tests" / "zookeeper"]
 
 
 def written(folder: Path) -> Iterator[Path]:

@@ -83,6 +83,15 @@ class Embedded:
         kept = len(self.store.commits) if commits is None else commits
         return await Embedded(self.store.survived(kept), self.settings).start()
 
+    @property
+    def commits(self) -> int:
+        """How many are durable."""
+        return len(self.store.commits)
+
+    async def survivor(self, commits: int) -> "Embedded":
+        """The next life, had this one been killed after so many commits."""
+        return await Embedded(self.store.survived(commits), self.settings).start()
+
     async def do(self, event: Event) -> Any:
         reply = await self.driver.submit(event)
         await settle()

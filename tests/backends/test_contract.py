@@ -11,9 +11,10 @@ import pytest
 from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
 from controller.model import NO_LEADER, ResourceType
 from tests.backends.harness import Embedded
+from tests.backends.zookeeper.world import OLD, Zookeeper
 
 World = Embedded
-"""A union, when there is a second backend."""
+"""The ZooKeeper world is one too: its brokers are embedded ones."""
 
 
 async def one_by_one(world: World) -> World:
@@ -31,9 +32,24 @@ async def embedded_one_by_one() -> World:
     return await one_by_one(await embedded())
 
 
+async def zookeeper() -> World:
+    return await Zookeeper().start()
+
+
+async def zookeeper_one_by_one() -> World:
+    return await one_by_one(await zookeeper())
+
+
+async def old_zookeeper() -> World:
+    return await Zookeeper(version=OLD).start()
+
+
 BACKENDS: dict[str, Callable[[], Coroutine[None, None, World]]] = {
     "embedded": embedded,
     "embedded, R=1": embedded_one_by_one,
+    "zookeeper": zookeeper,
+    "zookeeper, R=1": zookeeper_one_by_one,
+    "zookeeper, brokers store ISRs": old_zookeeper,
 }
 """KIP-435's test plan: everything with and without batches."""
 
@@ -210,11 +226,11 @@ async def test_a_topic_made_anew_under_an_old_name_keeps_its_replicas(world: Wor
 async def test_a_controller_killed_after_any_commit_goes_on_where_it_was(backend: str) -> None:
     world = await BACKENDS[backend]()
     await world.having({"foo-0": [1, 2, 3], "foo-1": [2, 3, 4]})
-    accepted = len(world.store.commits) + 1
+    accepted = world.commits + 1
     await world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
     await world.until_idle()
-    for commits in range(accepted, len(world.store.commits) + 1):
-        again = await Embedded(world.store.survived(commits)).start()
+    for commits in range(accepted, world.commits + 1):
+        again = await world.survivor(commits)
         await again.until_idle()
         await again.advance(1)
         for name in ("foo-0", "foo-1"):

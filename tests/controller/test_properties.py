@@ -184,7 +184,8 @@ class Cluster(RuleBasedStateMachine):
             if isinstance(effect, Publish):
                 told = effect.partition
                 before = self.told.get(told.key)
-                assert before is None or told.partition_epoch > before.partition_epoch
+                # Leaders hear nothing of a new order alone, and must know the epoch.
+                assert before is None or told.partition_epoch >= before.partition_epoch + effect.lead
                 assert before is None or told.leader_epoch >= before.leader_epoch + effect.lead
                 self.told[told.key] = told
             elif isinstance(effect, DropReplica):

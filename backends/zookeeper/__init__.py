@@ -1,0 +1,1 @@
+"""A ZooKeeper-mode Kafka cluster whose controller is reassignd."""

@@ -1,0 +1,68 @@
+"""The brokers as they are registered, and how the others are told of them."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from backends.zookeeper.fields import ZnodeError
+from backends.zookeeper.znodes import Endpoint, Registration
+from controller.events import BrokerRegistration
+from protocol.messages.update_metadata_request import UpdateMetadataBroker, UpdateMetadataEndpoint
+
+PROTOCOLS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
+"""Kafka: SecurityProtocol."""
+
+
+class Registered(NamedTuple):
+    """A registration; its czxid is the broker's epoch."""
+
+    id: int
+    epoch: int
+    registration: Registration
+
+
+class Directory:
+    """Who is registered. `listener` names the listener at which we reach brokers; "" for the first in plaintext."""
+
+    def __init__(self, listener: str = "") -> None:
+        self._listener = listener
+        self._known: dict[int, Registered] = {}
+
+    def changes(self, now: Sequence[Registered]) -> tuple[list[int], list[Registered], list[Registered]]:
+        """Take what is registered now; who is gone, who is new (again), and who says something new."""
+        before, self._known = self._known, {each.id: each for each in now}
+        gone = [number for number in before if number not in self._known]
+        new, changed = [], []
+        for each in now:
+            known = before.get(each.id)
+            if known is None or known.epoch != each.epoch:
+                new.append(each)
+            elif known != each:
+                changed.append(each)
+        return gone, new, changed
+
+    def reached(self, broker: Registered) -> BrokerRegistration:
+        """As the core knows it: at the listener where we reach it. Raises ZnodeError when it has none."""
+        endpoint = self._endpoint(broker.registration)
+        return BrokerRegistration(
+            broker.id, endpoint.host, endpoint.port, broker.registration.rack, broker.epoch
+        )
+
+    def told(self) -> Iterator[UpdateMetadataBroker]:
+        """As brokers tell their clients: all listeners."""
+        return (told(each.id, each.registration) for each in self._known.values())
+
+    def _endpoint(self, registration: Registration) -> Endpoint:
+        for each in registration.endpoints:
+            if each.listener == self._listener or (not self._listener and each.protocol == "PLAINTEXT"):
+                return each
+        wanted = f"named {self._listener}" if self._listener else "in plaintext"
+        raise ZnodeError(f"it has no listener {wanted}; set zookeeper.broker.listener.name")
+
+
+def told(broker: int, registration: Registration) -> UpdateMetadataBroker:
+    """One broker for UpdateMetadata."""
+    endpoints = [
+        UpdateMetadataEndpoint(each.port, each.host, each.listener, PROTOCOLS.get(each.protocol, 0))
+        for each in registration.endpoints
+    ]
+    return UpdateMetadataBroker(id=broker, endpoints=endpoints, rack=registration.rack)

@@ -1,0 +1,145 @@
+"""One term as controller of real brokers: effects to requests, ZooKeeper to events.
+
+Brokers are told what is stored, never what was only decided: the ISR and the version of a partition are those of its state
+znode, and a broker that joins is told the mirror.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from backends.broker_link import BrokerLinks, Submit
+from backends.channel import Connect, connect
+from backends.clock import Clock
+from backends.tasks import cancel
+from backends.zookeeper import paths
+from backends.zookeeper.brokers import Directory, told
+from backends.zookeeper.election import Candidate, in_office
+from backends.zookeeper.observer import Observer
+from backends.zookeeper.releases import Protocol
+from backends.zookeeper.store import DeposedError, ZkStore
+from backends.zookeeper.tree import Tree, Watch, ZookeeperError
+from controller.effects import TOPIC_DELETED, BrokerJoined, DropReplica, Effect, Publish, TopicGone
+from controller.events import ControllerStarted
+from controller.model import Partition
+from controller.state import State
+from protocol.messages.update_metadata_request import UpdateMetadataBroker
+
+log = logging.getLogger(__name__)
+
+UNFENCED = -1
+"""Leader epoch of StopReplica: brokers 2.6 to 3.1 refuse one that is equal to their own (KAFKA-13972)."""
+
+
+class Office(NamedTuple):
+    """What a term is run with. `listener` names the listener at which brokers are reached; "" for the first in plaintext."""
+
+    tree: Tree
+    store: ZkStore
+    candidate: Candidate
+    protocol: Protocol
+    listener: str = ""
+
+
+class ZookeeperCluster:
+    """Implements `controller.port.Backend`. `on_end` is told once why the term is over, when it is not stopped."""
+
+    def __init__(
+        self,
+        office: Office,
+        state: State,
+        submit: Submit,
+        on_end: Callable[[BaseException], None],
+        *,
+        connect: Connect = connect,
+        clock: Clock | None = None,
+    ) -> None:
+        self._office, self._on_end = office, on_end
+        self._state, self._submit = state, submit
+        self._store = office.store
+        self._directory = Directory(office.listener)
+        self._links = BrokerLinks(
+            state,
+            submit,
+            lambda: office.candidate.id,
+            connect=connect,
+            clock=clock,
+            versions=office.protocol.versions,
+            partitions=self._stored_partitions,
+            brokers=self._told_brokers,
+        )
+        self._observer = Observer(
+            office.tree, office.store, self._directory, office.candidate.id, submit, self._log_dir_failed
+        )
+        self._watching: asyncio.Task[None] | None = None
+
+    def perform(self, effects: Sequence[Effect]) -> None:
+        """See `Backend.perform`."""
+        told = []
+        for effect in effects:
+            match effect:
+                case Publish():
+                    effect = effect._replace(partition=self._store.stored(effect.partition))  # noqa: PLW2901
+                    self._follow(effect.partition)
+                case DropReplica() if effect.leader_epoch != TOPIC_DELETED:
+                    effect = effect._replace(leader_epoch=UNFENCED)  # noqa: PLW2901
+                case TopicGone():
+                    self._observer.forget(effect.topic)
+            told.append(effect)
+        self._links.perform(told)
+
+    async def start(self) -> None:
+        """Take over: the brokers that are registered are alive, and what is under way goes on."""
+        brokers = await self._observer.read_brokers()
+        self._directory.changes(brokers)
+        await self._submit(ControllerStarted([self._directory.reached(each) for each in brokers]))
+        self._store.on_merged = self._observer.report
+        for topic, numbers in self._state.in_flight.items():
+            for number in numbers:
+                self._follow(self._state.partitions[topic][number])
+        self._observer.start()
+        self._observer.lookout.set(paths.CONTROLLER, self._look_at_office)
+        self._watching = asyncio.create_task(self._watch(), name="zookeeper-watching")
+
+    async def stop(self) -> None:
+        """Send and look no more."""
+        if self._watching is not None:
+            await cancel(self._watching)
+        await self._links.close()
+
+    async def _watch(self) -> None:
+        try:
+            await self._observer.lookout.run()
+        except ZookeeperError as error:
+            self._on_end(error)
+
+    async def _look_at_office(self, watch: Watch) -> None:
+        if not await in_office(self._office.tree, watch):
+            raise DeposedError("another controller was elected")
+
+    def _follow(self, partition: Partition) -> None:
+        if not self._office.protocol.isr_by_request:
+            self._observer.follow(partition)
+
+    def _log_dir_failed(self, broker: int) -> None:
+        """Have the broker say which of its replicas are offline: it answers so to LeaderAndIsr."""
+        log.warning("broker %d has lost a log directory", broker)
+        if broker in self._state.live:
+            self._links.perform([BrokerJoined(broker)])
+
+    def _stored_partitions(self, _: State) -> Iterator[Partition]:
+        topics = self._store.mirror.topics
+        for name in list(topics):
+            index = 0
+            while (topic := topics.get(name)) is not None and index < len(topic.partitions):
+                partition = topic.partitions[index]
+                if partition.leader_epoch >= 0:
+                    yield partition
+                index += 1
+
+    def _told_brokers(self, state: State) -> Sequence[UpdateMetadataBroker]:
+        """Live ones, and ourselves: clients are to find the controller among the brokers."""
+        live = [each for each in self._directory.told() if each.id in state.live]
+        us = self._office.candidate
+        return [*live, told(us.id, us.registration)]

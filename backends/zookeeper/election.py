@@ -1,0 +1,116 @@
+"""Becoming the controller: one multi that makes `/controller` ours and counts `/controller_epoch` up.
+
+A broker of Kafka's that holds `/controller` is relieved in the same multi, so that none of the others can step in between;
+another reassignd is not: we stand by until its session ends.
+"""
+
+import logging
+from typing import NamedTuple
+
+from backends.zookeeper import paths
+from backends.zookeeper.fields import ZnodeError
+from backends.zookeeper.store import Term
+from backends.zookeeper.tree import (
+    ConflictError,
+    Create,
+    Delete,
+    Operation,
+    Set,
+    Tree,
+    Watch,
+    Znode,
+    ZookeeperError,
+    ensure,
+)
+from backends.zookeeper.znodes import (
+    ControllerZnode,
+    Registration,
+    decode_controller,
+    decode_epoch,
+    encode_broker,
+    encode_controller,
+)
+
+log = logging.getLogger(__name__)
+
+
+class Candidate(NamedTuple):
+    """Who stands, and how clients reach it: the controller is a broker to them."""
+
+    id: int
+    registration: Registration
+    relieve_brokers: bool = True
+    """Take the office from a broker of Kafka's."""
+
+
+async def stand(tree: Tree, candidate: Candidate, now_ms: int, watch: Watch) -> Term | None:
+    """The term that was won, or None when someone else is in office; `watch` is told when that may have changed."""
+    await ensure(tree, "/brokers/ids")
+    holder = await tree.get(paths.CONTROLLER, watch)
+    if holder is not None and not _yields(tree, candidate, holder):
+        return None
+    epoch, version = await _epoch(tree)
+    made: list[Operation] = [] if holder is None else [Delete(paths.CONTROLLER, holder.version)]
+    controller = encode_controller(ControllerZnode(candidate.id, now_ms, ours=True))
+    made += [
+        Create(paths.CONTROLLER, controller, ephemeral=True),
+        Set(paths.CONTROLLER_EPOCH, str(epoch + 1).encode(), version),
+    ]
+    made += await _registration(tree, candidate, now_ms)
+    try:
+        await tree.multi(made)
+    except ConflictError as conflict:
+        log.debug("not elected: %s", conflict)
+        return None
+    return Term(epoch + 1, version + 1)
+
+
+async def resign(tree: Tree, candidate: Candidate, term: Term) -> None:
+    """Leave the office and the list of brokers, if we still are in it."""
+    for path in (paths.CONTROLLER, paths.broker(candidate.id)):
+        held = await tree.get(path)
+        if held is not None and held.session == tree.session:
+            try:
+                await tree.multi([term.check, Delete(path)])
+            except ConflictError:
+                log.debug("%s is not ours any more", path)
+
+
+async def in_office(tree: Tree, watch: Watch) -> bool:
+    """Whether `/controller` is ours; `watch` is told when that may have changed."""
+    held = await tree.get(paths.CONTROLLER, watch)
+    return held is not None and held.session == tree.session
+
+
+def _yields(tree: Tree, candidate: Candidate, holder: Znode) -> bool:
+    """Whether we take the office from who holds it: a session of ours that was, or a broker."""
+    if holder.session == tree.session:
+        return True
+    try:
+        controller = decode_controller(holder.data)
+    except ZnodeError as error:
+        log.error("%s is left alone: %s", paths.CONTROLLER, error)
+        return False
+    return candidate.relieve_brokers and not controller.ours
+
+
+async def _epoch(tree: Tree) -> tuple[int, int]:
+    """The last controller's epoch, and the version of its znode, which is made if need be."""
+    znode = await tree.get(paths.CONTROLLER_EPOCH)
+    if znode is None:
+        await tree.multi([Create(paths.CONTROLLER_EPOCH, b"0")])
+        znode = await tree.get(paths.CONTROLLER_EPOCH)
+    if znode is None:
+        raise ZookeeperError(f"{paths.CONTROLLER_EPOCH} is gone")
+    try:
+        return decode_epoch(znode.data), znode.version
+    except ZnodeError as error:
+        raise ZookeeperError(f"{paths.CONTROLLER_EPOCH}: {error}; mend it by hand") from error
+
+
+async def _registration(tree: Tree, candidate: Candidate, now_ms: int) -> list[Operation]:
+    """Our entry in the list of brokers, in the place of one from an earlier session."""
+    path = paths.broker(candidate.id)
+    before = await tree.get(path)
+    made: list[Operation] = [] if before is None else [Delete(path, before.version)]
+    return [*made, Create(path, encode_broker(candidate.registration, now_ms), ephemeral=True)]

@@ -1,0 +1,228 @@
+"""Everything read at take-over, many znodes at a time; and single znodes read again later.
+
+A topic whose znodes make no sense is left alone, with a line in the log: nothing of it is led, moved or written by us.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from backends.zookeeper import paths
+from backends.zookeeper.draft import resource_of
+from backends.zookeeper.fields import ZnodeError
+from backends.zookeeper.ledger import Ledger, decode_image, folders
+from backends.zookeeper.mirror import NO_FOLDERS, NO_STATE, Mirror, StoredConfig, StoredTopic, bare
+from backends.zookeeper.tree import Create, Delete, Operation, Set, Tree, Znode
+from backends.zookeeper.znodes import decode_config, decode_state, decode_topic
+from controller.model import (
+    Change,
+    Config,
+    ControllerEpoch,
+    Deleted,
+    Partition,
+    Pending,
+    Reassignment,
+    Record,
+    Topic,
+    TopicPartition,
+)
+from controller.stored import understood
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 500
+"""Reads under way."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Loaded:
+    """What a term begins with."""
+
+    def __init__(self) -> None:
+        self.mirror = Mirror()
+        self.ledger = Ledger()
+
+    def records(self, epoch: int) -> Iterator[Record]:
+        """In the order that `Store.load` promises. The core counts the epoch up when it starts."""
+        yield ControllerEpoch(epoch - 1)
+        topics = self.mirror.topics
+        for name, topic in topics.items():
+            yield Topic(name, topic.id, topic.doomed)
+            yield from topic.partitions
+        for entity, config in self.mirror.configs.items():
+            resource = resource_of(entity)
+            if resource is not None:
+                values = understood(resource[0], config.values)
+                yield from (Config(*resource, key, value) for key, value in values.items())
+        for record in self.ledger.records():
+            if (
+                not isinstance(record, Reassignment | Pending)
+                or self.mirror.partition(record.key) is not None
+            ):
+                yield record
+        yield from self._adopted()
+
+    def orphans(self) -> list[Change]:
+        """Records about partitions that are gone: another controller deleted their topics."""
+        return [
+            Deleted(type(record), record.key)
+            for record in self.ledger.records()
+            if isinstance(record, Reassignment | Pending) and self.mirror.partition(record.key) is None
+        ]
+
+    def _adopted(self) -> Iterator[Reassignment]:
+        """What another controller began: the step in flight is all that is known of it."""
+        known = {record.key for record in self.ledger.records() if isinstance(record, Reassignment)}
+        for name, topic in self.mirror.topics.items():
+            for partition in topic.partitions:
+                if partition.moving and partition.key not in known:
+                    yield Reassignment(name, partition.partition, partition.current, partition.next)
+
+    async def read_config(self, tree: Tree, path: str) -> None:
+        """Read one entity's values again."""
+        entity = path.removeprefix("/config/")
+        znode = await tree.get(path)
+        if znode is None:
+            self.mirror.configs.pop(entity, None)
+        else:
+            self.mirror.configs[entity] = StoredConfig(znode.version, decode_config(znode.data))
+
+
+async def load(tree: Tree) -> Loaded:
+    """Read all there is. Raises ZookeeperError; ZnodeError when it is our own records that make no sense."""
+    loaded = Loaded()
+    await _finish_redo(tree)
+    names = await tree.children(paths.TOPICS) or []
+    await _all(names, lambda name: _load_topic(tree, loaded.mirror, name))
+    for name in await tree.children(paths.DELETE_TOPICS) or []:
+        if name in loaded.mirror.topics:
+            loaded.mirror.topics[name].doomed = True
+    for kind in ("topics", "brokers"):
+        entities = await tree.children(f"/config/{kind}") or []
+        await _all(entities, lambda name, kind=kind: _load_config(tree, loaded, f"/config/{kind}/{name}"))  # type: ignore[misc]
+    for folder in folders():
+        chunks = sorted(await tree.children(folder) or [])
+        for path, znode in zip(
+            [f"{folder}/{name}" for name in chunks],
+            await _all(chunks, lambda name, folder=folder: tree.get(f"{folder}/{name}")),  # type: ignore[misc]
+            strict=True,
+        ):
+            if znode is not None:
+                _read_chunk(loaded.ledger, path, znode)
+    return loaded
+
+
+async def read_topic(tree: Tree, mirror: Mirror, name: str) -> bool:
+    """Read a topic's znode again, and which of its partitions have folders; False when it is gone."""
+    znode = await tree.get(paths.topic(name))
+    if znode is None:
+        return False
+    mirror.observe_topic(name, decode_topic(znode.data), znode.version)
+    numbers = await tree.children(paths.partitions(name))
+    mirror.topics[name].folders = NO_FOLDERS if numbers is None else _run(numbers)
+    return True
+
+
+async def read_partition(tree: Tree, mirror: Mirror, key: TopicPartition) -> Partition | None:
+    """Read a partition's state again; the partition when that is news."""
+    znode = await tree.get(paths.state(*key))
+    return None if znode is None else mirror.observe_state(key, decode_state(znode.data), znode.version)
+
+
+def _read_chunk(ledger: Ledger, path: str, znode: Znode) -> None:
+    try:
+        ledger.read(path, znode.data)
+    except ZnodeError as error:
+        raise ZnodeError(f"{path}: {error}; restore it, or remove it to forget what it held") from error
+
+
+async def _load_topic(tree: Tree, mirror: Mirror, name: str) -> None:
+    znode = await tree.get(paths.topic(name))
+    if znode is None:
+        return
+    try:
+        topic = decode_topic(znode.data)
+        if sorted(topic.partitions) != list(range(len(topic.partitions))):
+            raise ZnodeError("its partitions are not numbered from 0 without gaps")
+        if not all(each.replicas for each in topic.partitions.values()):
+            raise ZnodeError("it has a partition without replicas")
+        stored = StoredTopic(znode.version, topic.id, [bare(name, n, a) for n, a in topic.partitions.items()])
+        states = await _all(topic.partitions, lambda number: tree.get(paths.state(name, number)))
+        for number, state in enumerate(states):
+            if state is not None:
+                stored.partitions[number] = _with_state(stored.partitions[number], state)
+        if any(each.partition_epoch == NO_STATE for each in stored.partitions):
+            numbers = await tree.children(paths.partitions(name))
+            stored.folders = NO_FOLDERS if numbers is None else _run(numbers)
+        else:
+            stored.folders = len(stored.partitions)
+    except ZnodeError as error:
+        log.error("topic %s is left alone: a znode of it makes no sense: %s", name, error)
+        return
+    mirror.topics[name] = stored
+
+
+def _with_state(partition: Partition, znode: Znode) -> Partition:
+    state = decode_state(znode.data)
+    if state.target and not partition.moving:
+        # A draft of KIP-455 kept the target in the state znode.
+        adding = tuple(r for r in state.target if r not in partition.replicas)
+        removing = tuple(r for r in partition.replicas if r not in state.target)
+        partition = partition._replace(replicas=(*state.target, *removing), adding=adding, removing=removing)
+    return partition._replace(
+        isr=state.isr,
+        leader=state.leader,
+        leader_epoch=state.leader_epoch,
+        partition_epoch=znode.version,
+    )
+
+
+async def _load_config(tree: Tree, loaded: Loaded, path: str) -> None:
+    try:
+        await loaded.read_config(tree, path)
+    except ZnodeError as error:
+        log.error("%s is taken for empty: %s", path, error)
+
+
+async def _finish_redo(tree: Tree) -> None:
+    """Write again what was complete, and forget what was not. The caller has won the election."""
+    redo = f"{paths.OURS}/redo"
+    names = sorted(await tree.children(redo) or [])
+    if "complete" in names:
+        for name in names:
+            znode = await tree.get(f"{redo}/{name}")
+            if name != "complete" and znode is not None:
+                for path, data in decode_image(znode.data).items():
+                    await _rewrite(tree, path, data)
+    if names:
+        await tree.multi([Delete(f"{redo}/{name}") for name in reversed(names)])
+
+
+async def _rewrite(tree: Tree, path: str, data: bytes | None) -> None:
+    there = await tree.get(path)
+    operations: list[Operation] = []
+    if data is None:
+        operations = [] if there is None else [Delete(path, there.version)]
+    else:
+        operations = [Create(path, data) if there is None else Set(path, data, there.version)]
+    await tree.multi(operations)
+
+
+async def _all(items: Iterable[T], read: Callable[[T], Awaitable[R]]) -> list[R]:
+    """Read them, AT_ONCE at a time; the results in order."""
+    places = asyncio.Semaphore(AT_ONCE)
+
+    async def one(item: T) -> R:
+        async with places:
+            return await read(item)
+
+    return await asyncio.gather(*(one(item) for item in items))
+
+
+def _run(numbers: Sequence[str]) -> int:
+    """How many of 0, 1, 2, … are there."""
+    there = set(numbers)
+    return next(n for n in range(len(there) + 1) if str(n) not in there)

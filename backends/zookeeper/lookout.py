@@ -1,0 +1,65 @@
+"""Watches: what changed is read again, and read anew each time that its watch is told.
+
+Things that change in one go are read side by side, and bursts are one reading.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Hashable
+
+from backends.zookeeper.fields import ZnodeError
+from backends.zookeeper.tree import Watch
+
+log = logging.getLogger(__name__)
+
+Look = Callable[[Watch], Awaitable[None]]
+"""Reads something with this watch on it, and acts on what it sees."""
+
+
+class Lookout:
+    """Runs looks: once when they are set, and whenever their watches are told. `after` ends each round."""
+
+    def __init__(self, after: Callable[[], Awaitable[None]]) -> None:
+        self._after = after
+        self._looks: dict[Hashable, Look] = {}
+        self._due: dict[Hashable, None] = {}
+        self._wake = asyncio.Event()
+
+    def set(self, name: Hashable, look: Look) -> None:
+        """Look at this from now on; one that is looked at already goes on as it is."""
+        if name not in self._looks:
+            self._looks[name] = look
+            self.again(name)
+
+    def drop(self, name: Hashable) -> None:
+        """Look no more."""
+        self._looks.pop(name, None)
+
+    def again(self, name: Hashable) -> None:
+        """Look soon."""
+        if name in self._looks:
+            self._due[name] = None
+            self._wake.set()
+
+    def wake(self) -> None:
+        """Begin a round, though nothing may be due."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Look for ever. Raises ZookeeperError when ZooKeeper cannot be asked."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            due = list(self._due)
+            self._due.clear()
+            await asyncio.gather(*(self._look(name) for name in due))
+            await self._after()
+
+    async def _look(self, name: Hashable) -> None:
+        look = self._looks.get(name)
+        if look is None:
+            return
+        try:
+            await look(lambda: self.again(name))
+        except ZnodeError as error:
+            log.error("%s is passed over: %s", name, error)

@@ -1,0 +1,65 @@
+"""Which inter.broker.protocol.version the brokers speak: they are asked, since ZooKeeper does not tell."""
+
+import asyncio
+import logging
+
+from backends.channel import Connect, connect
+from backends.zookeeper import paths
+from backends.zookeeper.fields import ZnodeError
+from backends.zookeeper.releases import Protocol, protocol
+from backends.zookeeper.tree import Tree
+from backends.zookeeper.znodes import Registration, decode_broker
+from controller.model import ResourceType
+from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from protocol.messages.describe_configs_response import DescribeConfigsResponse
+
+log = logging.getLogger(__name__)
+
+KEY = "inter.broker.protocol.version"
+VERSION = 1
+RETRY_SECONDS = 0.5
+
+
+async def find_protocol(tree: Tree, own_id: int, configured: str, connect: Connect = connect) -> Protocol:
+    """The oldest that a broker speaks, or what is configured; waits until a broker answers. Raises ZookeeperError."""
+    if configured:
+        return protocol(configured)
+    while True:
+        brokers = await _brokers(tree, own_id)
+        told = await asyncio.gather(*(_ask(number, brokers[number], connect) for number in brokers))
+        found = [protocol(version) for version in told if version]
+        if found:
+            log.info("the brokers speak %s %s", KEY, ", ".join(sorted({each for each in told if each})))
+            return min(found)
+        await asyncio.sleep(RETRY_SECONDS)
+
+
+async def _brokers(tree: Tree, own_id: int) -> dict[int, Registration]:
+    found = {}
+    for number in map(int, await tree.children(paths.BROKERS) or []):
+        znode = await tree.get(paths.broker(number))
+        if znode is not None and number != own_id:
+            try:
+                found[number] = decode_broker(znode.data)
+            except ZnodeError as error:
+                log.error("broker %d is passed over: %s", number, error)
+    return found
+
+
+async def _ask(broker: int, registration: Registration, connect: Connect) -> str | None:
+    """What the broker says, or None when it does not answer."""
+    endpoint = registration.endpoints[0]
+    try:
+        channel = await connect(endpoint.host, endpoint.port)
+    except OSError as error:
+        log.debug("broker %d does not answer: %s", broker, error)
+        return None
+    try:
+        wanted = DescribeConfigsResource(ResourceType.BROKER, str(broker), [KEY])
+        response: DescribeConfigsResponse = await channel.request(DescribeConfigsRequest([wanted]), VERSION)
+    except OSError as error:
+        log.debug("broker %d does not answer: %s", broker, error)
+        return None
+    finally:
+        channel.close()
+    return next((row.value for result in response.results for row in result.configs if row.name == KEY), None)

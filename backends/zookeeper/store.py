@@ -1,0 +1,260 @@
+"""Records as znodes: Kafka's own are the truth about partitions, ours are beside them in chunks.
+
+Everything is written in multis that check the version of `/controller_epoch`: a deposed controller changes nothing. A
+commit that fits in one multi is made by it alone. Of a larger one, our records come first: their new chunks are laid down
+under `/reassignd/redo`, a marker says that they are complete, and only then do they replace what was there; whoever takes
+over finishes that, or drops what has no marker. Kafka's znodes follow in multis of their own, each leaving every partition
+in an order that the next controller can go on from.
+
+When a write does not fit what is there (brokers before inter-broker protocol 2.7 store ISRs themselves), the znodes
+concerned are read again and the write is made anew; see `backends.zookeeper.mirror.merge`.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from backends.tasks import cancel, spawn
+from backends.zookeeper import paths
+from backends.zookeeper.draft import Draft
+from backends.zookeeper.ledger import Image, Ledger, encode_image
+from backends.zookeeper.loading import Loaded, read_partition, read_topic
+from backends.zookeeper.mirror import Mirror, StaleError
+from backends.zookeeper.tree import (
+    Check,
+    ConflictError,
+    Create,
+    Delete,
+    Operation,
+    Tree,
+    ZookeeperError,
+)
+from controller.model import Change, Deleted, Partition, Record, Topic
+
+log = logging.getLogger(__name__)
+
+MULTI_BYTES = 500_000
+"""ZooKeeper takes requests of 1 MB."""
+
+MULTI_CHANGES = 250
+TRIES = 20
+
+REDO = f"{paths.OURS}/redo"
+MARKER = f"{REDO}/complete"
+
+
+class DeposedError(ZookeeperError):
+    """Another controller was elected; nothing more can be written."""
+
+
+class Term(NamedTuple):
+    """A controller's time: the epoch that it won, and the version of `/controller_epoch` that goes with it."""
+
+    epoch: int
+    version: int
+
+    @property
+    def check(self) -> Operation:
+        """Fails in a multi once the time is over."""
+        return Check(paths.CONTROLLER_EPOCH, self.version)
+
+
+class _Waiting(NamedTuple):
+    changes: Sequence[Change]
+    done: asyncio.Future[None]
+
+
+class ZkStore:
+    """Implements `controller.port.Store` for one term. `on_merged` is told what was stored otherwise than decided."""
+
+    def __init__(self, tree: Tree, term: Term, loaded: Loaded, *, with_topic_ids: bool) -> None:
+        self.mirror: Mirror = loaded.mirror
+        self.on_merged: Callable[[Sequence[Partition]], None] = lambda _partitions: None
+        self._tree, self._term, self._with_ids = tree, term, with_topic_ids
+        self._loaded = loaded
+        self._ledger: Ledger = loaded.ledger
+        self._waiting: deque[_Waiting] = deque()
+        self._wake = asyncio.Event()
+        self._failure: Exception | None = None
+        self._task = spawn(self._run(), "zookeeper-store")
+
+    def load(self) -> Iterator[Record]:
+        """See `Store.load`."""
+        return self._loaded.records(self._term.epoch)
+
+    def commit(self, changes: Sequence[Change]) -> asyncio.Future[None]:
+        """See `Store.commit`. Fails with ZookeeperError or StaleError, and so do all commits after that."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self._failure is not None:
+            done.set_exception(self._failure)
+        else:
+            self._waiting.append(_Waiting(changes, done))
+            self._wake.set()
+        return done
+
+    async def write(self, operations: Sequence[Operation]) -> None:
+        """Znodes that are no records, for as long as this controller rules. Raises ConflictError or DeposedError."""
+        await self._multi(operations)
+
+    async def read_config(self, entity: str) -> dict[str, str] | None:
+        """An entity's values when someone else has changed them since they were last read or written."""
+        before = self.mirror.configs.get(entity)
+        await self._loaded.read_config(self._tree, paths.config(entity))
+        after = self.mirror.configs.get(entity)
+        if before is not None and after is not None and after.version <= before.version:
+            self.mirror.configs[entity] = before
+            return None
+        return {} if after is None else after.values
+
+    async def close(self) -> None:
+        """Write no more."""
+        await cancel(self._task)
+        self._fail(ZookeeperError("the store is closed"))
+
+    def stored(self, decided: Partition) -> Partition:
+        """The partition as brokers should be told of it: with the ISR and the version that were stored."""
+        known = self.mirror.partition(decided.key)
+        if known is None or known.leader_epoch != decided.leader_epoch:
+            return decided
+        return decided._replace(isr=known.isr, partition_epoch=known.partition_epoch)
+
+    async def _run(self) -> None:
+        try:
+            while True:
+                await self._wake.wait()
+                self._wake.clear()
+                while self._waiting:
+                    group = self._next_group()
+                    await self._write([change for each in group for change in each.changes])
+                    for each in group:
+                        if not each.done.done():
+                            each.done.set_result(None)
+                        self._waiting.popleft()
+        except (ZookeeperError, StaleError) as error:
+            self._fail(error)
+
+    def _next_group(self) -> list[_Waiting]:
+        """As many as fit in one multi, at least one; they stay in the queue until they are written."""
+        group: list[_Waiting] = []
+        size = 0
+        for waiting in self._waiting:
+            size += len(waiting.changes)
+            if group and size > MULTI_CHANGES:
+                break
+            group.append(waiting)
+        return group
+
+    def _fail(self, error: Exception) -> None:
+        self._failure = error
+        for each in self._waiting:
+            if not each.done.done():
+                each.done.set_exception(error)
+        self._waiting.clear()
+
+    async def _write(self, changes: Sequence[Change]) -> None:
+        kafkas = [change for change in changes if not self._ledger.keeps(change)]
+        for change in changes:
+            if self._ledger.keeps(change):
+                self._ledger.apply(change)
+        image = self._ledger.changed()
+        batches = list(batched(kafkas))
+        if len(batches) <= 1 and _size(image) <= MULTI_BYTES:
+            await self._write_batch(batches[0] if batches else [], image)
+        else:
+            await self._write_large(image)
+            for batch in batches:
+                await self._write_batch(batch, Image())
+
+    async def _write_batch(self, changes: Sequence[Change], image: Image) -> None:
+        """One multi."""
+        for _ in range(TRIES):
+            draft = Draft(self.mirror, self._term.epoch, with_topic_ids=self._with_ids)
+            draft.apply(changes)
+            operations = [*self._ledger.operations(image), *draft.operations()]
+            if not operations:
+                return
+            try:
+                await self._multi(operations)
+            except ConflictError as conflict:
+                log.debug("written anew: %s", conflict)
+                await self._refresh(draft, conflict)
+                continue
+            draft.adopt()
+            self._ledger.written(image)
+            if draft.merged:
+                self.on_merged(draft.merged)
+            return
+        raise ZookeeperError("znodes change faster than they can be written")
+
+    async def _write_large(self, image: Image) -> None:
+        """Our records, all or none."""
+        pieces = list(pieces_of(image))
+        if len(pieces) <= 1:
+            await self._multi_of_ours(image)
+            return
+        made: list[Operation] = []
+        for number, piece in enumerate(pieces):
+            made.append(Create(f"{REDO}/{number:010d}", encode_image(piece)))
+            await self._multi(made[-1:])
+        await self._multi([Create(MARKER)])
+        for piece in pieces:
+            await self._multi_of_ours(piece)
+        await self._multi([Delete(each.path) for each in (Create(MARKER), *made)])
+
+    async def _multi_of_ours(self, image: Image) -> None:
+        await self._multi(self._ledger.operations(image))
+        self._ledger.written(image)
+
+    async def _multi(self, operations: Sequence[Operation]) -> None:
+        try:
+            await self._tree.multi([self._term.check, *operations])
+        except ConflictError as conflict:
+            if conflict.operation == self._term.check:
+                raise DeposedError("another controller was elected") from conflict
+            raise
+
+    async def _refresh(self, draft: Draft, conflict: ConflictError) -> None:
+        """Read again what the draft was built on. Raises the conflict when that shows nothing that could help."""
+        topic = conflict.operation.path.removeprefix(f"{paths.TOPICS}/").partition("/")[0]
+        if topic in self.mirror.topics and await read_topic(self._tree, self.mirror, topic):
+            await asyncio.gather(*(read_partition(self._tree, self.mirror, key) for key in draft.partitions))
+        elif conflict.operation.path.startswith("/config/"):
+            await self._loaded.read_config(self._tree, conflict.operation.path)
+        else:
+            raise conflict
+
+
+def batched(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
+    """In order, so many that a multi takes them; a topic that is made anew is not in one with its deletion."""
+    batch: list[Change] = []
+    deleted: set[object] = set()
+    for change in changes:
+        remade = type(change) is Topic and change.name in deleted
+        if len(batch) >= MULTI_CHANGES or remade:
+            yield batch
+            batch, deleted = [], set()
+        if isinstance(change, Deleted) and change.kind is Topic:
+            deleted.add(change.key)
+        batch.append(change)
+    if batch:
+        yield batch
+
+
+def pieces_of(image: Image) -> Iterator[Image]:
+    """Parts that a multi takes."""
+    piece, size = Image(), 0
+    for path, data in image.items():
+        added = len(path) + len(data or b"")
+        if piece and size + added > MULTI_BYTES:
+            yield piece
+            piece, size = Image(), 0
+        piece[path] = data
+        size += added
+    if piece:
+        yield piece
+
+
+def _size(image: Image) -> int:
+    return sum(len(path) + len(data or b"") for path, data in image.items())

@@ -1,0 +1,248 @@
+"""The wiring for a ZooKeeper-mode cluster: candidate for controller, controller for a term, candidate again.
+
+A term has its own state, store and driver, made of what is in ZooKeeper, and ends with the first thing that goes wrong: what
+is in ZooKeeper is then taken up anew, by us or by whoever is elected.
+"""
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import Any, Self
+
+from backends.relay import Relay
+from backends.tasks import cancel, spawn
+from backends.zookeeper import paths
+from backends.zookeeper.client import ZookeeperClient
+from backends.zookeeper.cluster import Office, ZookeeperCluster
+from backends.zookeeper.election import Candidate, resign, stand
+from backends.zookeeper.fields import ZnodeError
+from backends.zookeeper.ledger import folders
+from backends.zookeeper.live import LiveBrokers
+from backends.zookeeper.loading import load
+from backends.zookeeper.protocol import find_protocol
+from backends.zookeeper.store import REDO, Term, ZkStore
+from backends.zookeeper.tree import Tree, ZookeeperError, ensure
+from backends.zookeeper.znodes import Endpoint, Registration, decode_cluster_id
+from controller.events import Event
+from controller.machine import decide
+from controller.model import NO_ID, TopicPartition
+from controller.state import State
+from reassignd import __version__
+from reassignd.config import Settings
+from reassignd.errors import CommandError
+from reassignd.kinds import Address
+from reassignd.parts import limits
+from reassignd.retention import Retention, prune_for_ever
+from reassignd.sockets import refused
+from server.api.call import Core
+from server.api.progress import Progress
+from server.authorizer import AllowAll
+from server.cache import BodyCache
+from server.context import Services
+from server.deputy import Deputy
+from server.driver import Driver, DriverStoppedError, wall_clock
+from server.journal import Journal, report_for_ever
+from server.latency import Latency
+from server.listener import Listeners
+from server.metric_table import Sources
+from server.metrics import Metrics
+from server.offloop import OffLoop
+from server.router import Router
+from server.session import Session
+from server.stats import Counters
+
+log = logging.getLogger(__name__)
+
+GRACE_SECONDS = 1.0
+AGAIN_SECONDS = 0.5
+"""After a term that ended by an error, or an election that could not be held."""
+
+STAND_BY = "another controller is in office"
+
+
+class Controller:
+    """Stands, rules and stands again inside `async with`. `on_core` is told who rules: None while it is not us."""
+
+    def __init__(self, settings: Settings, on_core: Callable[[Core | None, Metrics | None], None]) -> None:
+        self._settings, self._on_core = settings, on_core
+        self._tree = ZookeeperClient(
+            settings.zookeeper_connect, settings.zookeeper_session_timeout_ms / 1000, self._session_lost
+        )
+        self._off_loop = OffLoop()
+        self._stats = Counters()
+        self._brokers = LiveBrokers(self._tree, settings.node_id)
+        self._relay = Relay(self._brokers.choose)
+        self._deputy = Deputy(self._relay.forward)
+        self._latency = Latency(self._deputy.answer)
+        bounds = limits(settings)
+        self._listeners = Listeners(partial(Session, self._latency.answer, bounds), bounds, self._stats)
+        self._turned = asyncio.Event()
+        """Something about the office may have changed."""
+        self._ending: asyncio.Future[BaseException] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._candidate: Candidate
+        self.address: Address
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._tree.start()
+            await self._listen()
+        except ZookeeperError as error:
+            raise CommandError(f"{error}; is --zookeeper right?") from error
+        self._tasks = [spawn(self._serve(), "candidate"), spawn(self._brokers.follow(), "brokers")]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._listeners.close_all(GRACE_SECONDS)
+        await cancel(*self._tasks)
+        self._relay.close()
+        await self._tree.stop()
+        self._off_loop.close()
+
+    async def _listen(self) -> None:
+        wanted = self._settings.listener
+        try:
+            _, port = await self._listeners.open(_Self(self._settings.node_id), wanted.host, wanted.port)
+        except OSError as error:
+            raise refused(error, wanted, "listener") from error
+        self.address = Address(self._settings.advertised_host or wanted.host, port)
+        endpoint = Endpoint(self._settings.zookeeper_listener_name, "PLAINTEXT", *self.address)
+        self._candidate = Candidate(
+            self._settings.node_id,
+            Registration((endpoint,)),
+            self._settings.zookeeper_relieve_brokers == "true",
+        )
+
+    # ---- terms ------------------------------------------------------------------------------------------------
+
+    async def _serve(self) -> None:
+        while True:
+            self._turned.clear()
+            try:
+                term = await stand(self._tree, self._candidate, wall_clock(), self._turned.set)
+                if term is None:
+                    await self._turned.wait()
+                    continue
+                await self._rule(term)
+            except (ZookeeperError, ZnodeError, DriverStoppedError) as error:
+                log.warning("out of office: %s", error)
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _rule(self, term: Term) -> None:
+        """Be the controller until something ends that."""
+        log.info("elected controller, epoch %d", term.epoch)
+        self._ending = asyncio.get_running_loop().create_future()
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self._resign, term)
+            protocol = await find_protocol(
+                self._tree, self._settings.node_id, self._settings.zookeeper_inter_broker_protocol_version
+            )
+            await ensure(self._tree, *folders(), REDO, "/config/changes", "/config/topics", "/config/brokers",
+                         "/admin/delete_topics")  # fmt: skip
+            loaded = await load(self._tree)
+            store = ZkStore(self._tree, term, loaded, with_topic_ids=protocol.topic_ids)
+            stack.push_async_callback(store.close)
+            state = State()
+            state.apply(store.load())
+            if orphans := loaded.orphans():
+                await store.commit(orphans)
+            office = Office(
+                self._tree, store, self._candidate, protocol, self._settings.zookeeper_broker_listener_name
+            )
+            rule = _Rule(office, state, self._stats, self._end)
+            rule.driver.start()
+            stack.push_async_callback(rule.stop)
+            await rule.cluster.start()
+            identity = await _cluster_id(self._tree)
+            await self._open_doors(stack, rule, identity, state)
+            raise await self._ending
+
+    async def _open_doors(self, stack: AsyncExitStack, rule: "_Rule", identity: str, state: State) -> None:
+        """Serve, until the stack is left."""
+        bodies = BodyCache(self._off_loop)
+        with_ids = rule.with_topic_ids
+        services = Services(
+            identity, state, rule.driver, AllowAll(), self._off_loop, bodies, lambda: uuid.uuid4().bytes if with_ids else NO_ID
+        )  # fmt: skip
+        retention = Retention(self._settings.jobs_retention_ms, self._settings.jobs_retention_count)
+        chores = [
+            spawn(prune_for_ever(rule.driver, retention, wall_clock), "pruning"),
+            spawn(report_for_ever(state), "progress"),
+        ]
+        stack.push_async_callback(cancel, *chores)
+        progress = Progress(state, _Unknown())
+        stack.push_async_callback(cancel, spawn(progress.run(), "bytes"))
+        core = Core(__version__, identity, state, rule.driver, self._off_loop, _Unknown(), progress)
+        sources = Sources(__version__, state, self._stats, self._latency, dict, lambda: True)
+        self._deputy.router = Router(services, self._stats)
+        self._on_core(core, Metrics(sources))
+        stack.callback(self._close_doors)
+
+    def _close_doors(self) -> None:
+        self._deputy.router = None
+        self._on_core(None, None)
+
+    async def _resign(self, term: Term) -> None:
+        try:
+            await resign(self._tree, self._candidate, term)
+        except ZookeeperError as error:
+            log.debug("could not resign: %s", error)
+
+    def _end(self, reason: BaseException) -> None:
+        if self._ending is not None and not self._ending.done():
+            self._ending.set_result(reason)
+
+    def _session_lost(self) -> None:
+        self._end(ZookeeperError("the ZooKeeper session is lost"))
+        self._turned.set()
+
+
+class _Rule:
+    """Driver and cluster of one term."""
+
+    def __init__(
+        self, office: Office, state: State, stats: Counters, on_end: Callable[[BaseException], None]
+    ) -> None:
+        self.cluster = ZookeeperCluster(office, state, self.submit, on_end)
+        self.driver = Driver(state, office.store, self.cluster, decide, stats=stats, on_failure=on_end)
+        self.driver.note = Journal(state).note
+        self.with_topic_ids = office.protocol.topic_ids
+
+    async def submit(self, event: Event) -> Any:
+        """Have the controller decide; return its reply once that is durable."""
+        return await self.driver.submit(event)
+
+    async def stop(self) -> None:
+        """Say no more to brokers, then finish what was submitted."""
+        await self.cluster.stop()
+        await self.driver.stop()
+
+
+class _Self:
+    """What requests are made to: the controller's own listener (implements `server.ports.BrokerPort` as far as asked)."""
+
+    def __init__(self, number: int) -> None:
+        self.id = number
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"the controller hosts no replicas: {name}")
+
+
+class _Unknown:
+    """What data there is, as far as ZooKeeper tells (implements `server.ports.Sizes`)."""
+
+    def size(self, key: TopicPartition) -> int | None:
+        """Not known."""
+        return None
+
+    def arrived(self, key: TopicPartition, broker: int) -> int | None:
+        """Not known."""
+        return None
+
+
+async def _cluster_id(tree: Tree) -> str:
+    znode = await tree.get(paths.CLUSTER_ID)
+    return "" if znode is None else decode_cluster_id(znode.data)

@@ -1,0 +1,40 @@
+import pytest
+
+from backends.zookeeper.brokers import Directory, Registered
+from backends.zookeeper.fields import ZnodeError
+from backends.zookeeper.znodes import Endpoint, Registration
+from controller.events import BrokerRegistration
+
+TLS = Endpoint("OUTSIDE", "SSL", "example.org", 9093)
+PLAIN = Endpoint("INSIDE", "PLAINTEXT", "10.0.0.1", 9092)
+ONE = Registered(1, 70, Registration((TLS, PLAIN), "rack-a"))
+
+
+def test_brokers_come_go_return_and_change() -> None:
+    directory = Directory()
+    two = ONE._replace(id=2)
+    assert directory.changes([ONE, two]) == ([], [ONE, two], [])
+    back, moved = ONE._replace(epoch=71), two._replace(registration=Registration((PLAIN,)))
+    assert directory.changes([back, moved]) == ([], [back], [moved])
+    assert directory.changes([back]) == ([2], [], [])
+
+
+def test_a_broker_is_reached_at_its_first_listener_in_plaintext_or_at_the_one_named() -> None:
+    assert Directory().reached(ONE) == BrokerRegistration(1, "10.0.0.1", 9092, "rack-a", 70)
+    assert Directory("OUTSIDE").reached(ONE).port == 9093
+
+
+def test_a_broker_that_cannot_be_reached_is_refused() -> None:
+    with pytest.raises(ZnodeError, match="no listener named INTERNAL; set "):
+        Directory("INTERNAL").reached(ONE)
+
+
+def test_all_listeners_are_told_to_clients() -> None:
+    directory = Directory()
+    directory.changes([ONE])
+    [told] = directory.told()
+    assert [(each.listener, each.security_protocol) for each in told.endpoints] == [
+        ("OUTSIDE", 1),
+        ("INSIDE", 0),
+    ]
+    assert (told.id, told.rack) == (1, "rack-a")

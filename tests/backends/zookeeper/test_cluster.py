@@ -1,0 +1,73 @@
+"""One term: what brokers are told, and what ends it. That moves end where they should is in `tests.backends.test_contract`."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from backends.clock import settle
+from backends.zookeeper import paths
+from backends.zookeeper.tree import Create, Delete
+from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
+from protocol.messages.stop_replica_request import StopReplicaRequest
+from protocol.messages.update_metadata_request import UpdateMetadataRequest
+from tests.backends.zookeeper.trees import put_state
+from tests.backends.zookeeper.world import OLD, OWN_ID, Zookeeper
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[Zookeeper]:
+    world = await Zookeeper(version=OLD).start()
+    await world.having({"foo-0": [1, 2]})
+    yield world
+    await world.stop()
+
+
+async def test_clients_find_the_controller_among_the_brokers(world: Zookeeper) -> None:
+    told = world.sent(UpdateMetadataRequest)[-1]
+    assert told.controller_id == OWN_ID
+    assert {broker.id for broker in told.live_brokers} == {1, 2, 3, 4, 5, 6, OWN_ID}
+
+
+async def test_nothing_is_placed_on_the_controller(world: Zookeeper) -> None:
+    assert OWN_ID not in world.state.live
+
+
+async def test_brokers_are_told_the_isr_that_is_stored(world: Zookeeper) -> None:
+    await put_state(world.tree, "foo", 0, leader=1, isr=[1])
+    await world.alter({"foo-0": [1, 2, 3]})
+    led = world.sent(LeaderAndIsrRequest, [1])[-1].topic_states[0].partition_states[0]
+    assert (led.isr, led.partition_epoch) == ((1,), world.tree.nodes[paths.state("foo", 0)].version)
+
+
+async def test_replicas_are_dropped_without_a_fence_that_brokers_trip_over(world: Zookeeper) -> None:
+    await world.alter({"foo-0": [2]})
+    [dropped] = world.sent(StopReplicaRequest)
+    assert dropped.topic_states[0].partition_states[0].leader_epoch == -1
+
+
+async def test_a_broker_that_joins_is_told_what_is_stored_and_not_what_was_only_decided(
+    world: Zookeeper,
+) -> None:
+    await world.stop_broker(1, controlled=False)
+    await put_state(world.tree, "foo", 0, leader=2, isr=[2], leader_epoch=1)
+    await world.cluster.start_broker(1)
+    await world.advance(0.1)
+    led = [r for r in world.sent(LeaderAndIsrRequest, [1]) if r.topic_states][-1]
+    assert led.topic_states[0].partition_states[0].leader_epoch == world["foo-0"].leader_epoch
+
+
+async def test_who_is_elected_elsewhere_ends_the_term(world: Zookeeper) -> None:
+    taken = Create(paths.CONTROLLER, b'{"brokerid":2}', ephemeral=True)
+    world.tree.write([Delete(paths.CONTROLLER), taken], session=9)
+    await settle()
+    assert [str(each) for each in world.failures] == ["another controller was elected"]
+    world.failures.clear()
+
+
+async def test_moves_are_watched_only_while_brokers_store_isrs() -> None:
+    for version, watched in ((OLD, True), ("2.7", False)):
+        world = await Zookeeper(version=version).start()
+        await world.having({"foo-0": [1, 2]})
+        await world.alter({"foo-0": [1, 3]})
+        assert bool(world.tree._watches.get((paths.state("foo", 0), False))) is watched
+        await world.stop()

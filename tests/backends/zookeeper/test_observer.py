@@ -1,0 +1,139 @@
+"""What people, tools and brokers leave in ZooKeeper reaches the core, and is cleared away where Kafka does so."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from backends.clock import settle
+from backends.zookeeper import paths
+from backends.zookeeper.tree import Delete
+from backends.zookeeper.znodes import Endpoint, Registration, encode_broker, encode_config_change
+from controller.model import ResourceType
+from tests.backends.zookeeper.trees import put, put_state
+from tests.backends.zookeeper.world import OLD, Zookeeper
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[Zookeeper]:
+    world = await Zookeeper(version=OLD).start()
+    await world.having({"foo-0": [1, 2, 3], "foo-1": [2, 3, 1]})
+    yield world
+    await world.stop()
+
+
+async def put_and_settle(world: Zookeeper, path: str, value: object) -> None:
+    await put(world.tree, path, value)
+    await settle(200)
+
+
+async def test_a_topic_made_by_a_tool_is_led(world: Zookeeper) -> None:
+    await put_and_settle(world, paths.topic("bar"), {"version": 1, "partitions": {"0": [3, 4]}})
+    assert (world["bar-0"].leader, world["bar-0"].isr, world["bar-0"].partition_epoch) == (3, (3, 4), 0)
+    assert world.leaders("bar-0") == {3}
+
+
+async def test_partitions_added_by_a_tool_are_led(world: Zookeeper) -> None:
+    rows = {"0": [1, 2, 3], "1": [2, 3, 1], "2": [6, 5]}
+    await put_and_settle(world, paths.topic("foo"), {"version": 1, "partitions": rows})
+    assert world["foo-2"].leader == 6
+    assert world.leaders("foo-2") == {6}
+
+
+async def test_a_topic_that_a_tool_wants_deleted_is_deleted(world: Zookeeper) -> None:
+    await put_and_settle(world, paths.delete_topic("foo"), b"")
+    assert "foo" not in world.state.topics
+    assert not any("foo" in path for path in world.tree.nodes)
+    assert world.hosts("foo-0") == set()
+
+
+async def test_an_order_to_delete_what_is_not_there_is_cleared_away(world: Zookeeper) -> None:
+    await put_and_settle(world, paths.delete_topic("nothing"), b"")
+    assert paths.delete_topic("nothing") not in world.tree.nodes
+
+
+async def test_an_isr_is_read_when_a_notification_names_it(world: Zookeeper) -> None:
+    await put_state(world.tree, "foo", 0, leader=1, isr=[1, 2])
+    notice = {"version": 1, "partitions": [{"topic": "foo", "partition": 0}]}
+    await put_and_settle(world, f"{paths.ISR_CHANGES}/isr_change_0000000000", notice)
+    assert world["foo-0"].isr == (1, 2)
+    assert await world.tree.children(paths.ISR_CHANGES) == []
+
+
+async def test_configs_are_read_when_a_notification_names_them(world: Zookeeper) -> None:
+    limit = "reassignment.max.concurrent.partition.movements"
+    await put(world.tree, paths.config("brokers/<default>"), {"version": 1, "config": {limit: "3"}})
+    await put_and_settle(
+        world, f"{paths.CONFIG_CHANGES}/config_change_0000000007", encode_config_change("brokers/<default>")
+    )
+    assert world.state.config(ResourceType.BROKER, "", limit) == "3"
+    assert world.state.backlog.usage.limits.partitions == 3
+
+
+async def test_a_preferred_election_is_held_and_cleared_away(world: Zookeeper) -> None:
+    await world.stop_broker(1)
+    await world.cluster.start_broker(1)
+    await world.until(lambda: 1 in world["foo-0"].isr)
+    assert world["foo-0"].leader != 1
+    await put_and_settle(
+        world, paths.PREFERRED_ELECTION, {"version": 1, "partitions": [{"topic": "foo", "partition": 0}]}
+    )
+    assert world["foo-0"].leader == 1
+    assert paths.PREFERRED_ELECTION not in world.tree.nodes
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{paths.ISR_CHANGES}/isr_change_0000000000",
+        f"{paths.LOG_DIR_EVENTS}/log_dir_event_0000000000",
+        paths.PREFERRED_ELECTION,
+    ],
+)
+async def test_garbage_is_cleared_away_with_a_line_in_the_log(
+    world: Zookeeper, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    await put_and_settle(world, path, b"{garbage")
+    assert path not in world.tree.nodes
+    assert f"{path} is passed over: it is not JSON" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "path", [paths.topic("bar"), paths.broker(7), f"{paths.CONFIG_CHANGES}/config_change_1"]
+)
+async def test_garbage_that_is_not_ours_to_clear_away_is_left(
+    world: Zookeeper, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    await put_and_settle(world, path, b"{garbage")
+    await world.alter({"foo-0": [4, 2, 3]})
+    await world.until_idle()
+    assert world.hosts("foo-0") == {2, 3, 4}
+    assert path in world.tree.nodes
+    assert "is passed over" in caplog.text
+
+
+async def test_a_broker_that_says_something_new_is_reached_there(world: Zookeeper) -> None:
+    endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 9097)
+    world.network.listening[9097] = world.network.listening.pop(9092)
+    await put_and_settle(world, paths.broker(1), encode_broker(Registration((endpoint,)), 0))
+    assert world.state.brokers[1].port == 9097
+    await world.alter({"foo-0": [1, 2, 4]})
+    await world.until_idle()
+    assert world.hosts("foo-0") == {1, 2, 4}
+
+
+async def test_a_lost_log_directory_is_asked_about(world: Zookeeper) -> None:
+    path = next(path for path, works in world.cluster.log_dirs(1).items() if works)
+    failed = [str(key) for key in world.cluster.brokers[1].fail_log_dir(path)]
+    await put_and_settle(
+        world, f"{paths.LOG_DIR_EVENTS}/log_dir_event_0000000000", {"version": 1, "broker": 1, "event": 1}
+    )
+    assert failed
+    assert all(1 not in world[name].isr for name in failed)
+
+
+async def test_a_topic_removed_behind_our_back_ends_the_term(world: Zookeeper) -> None:
+    gone = sorted((path for path in world.tree.nodes if path.startswith(paths.topic("foo"))), reverse=True)
+    await world.tree.multi([Delete(path) for path in gone])
+    await settle(200)
+    assert [str(each) for each in world.failures] == ["someone else has removed topic foo from ZooKeeper"]
+    world.failures.clear()

@@ -1,0 +1,185 @@
+"""Commits on znodes in memory: what is written, what happens when it does not fit, and what a crash leaves."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from backends.zookeeper import paths, store
+from backends.zookeeper.loading import load
+from backends.zookeeper.memory import MemoryTree
+from backends.zookeeper.mirror import StaleError
+from backends.zookeeper.store import DeposedError, ZkStore, batched
+from backends.zookeeper.tree import ZookeeperError
+from controller.model import (
+    NO_ID,
+    Change,
+    Config,
+    Deleted,
+    Job,
+    JobKind,
+    Partition,
+    Reassignment,
+    ResourceType,
+    Topic,
+    TopicPartition,
+)
+from tests.backends.zookeeper.trees import elected, made, put, put_state, read, store_on
+
+FOO = Partition("foo", 0, (1, 2), (1, 2), 1, 0, 0)
+NEXT = FOO._replace(leader=2, leader_epoch=1, partition_epoch=1)
+
+
+@pytest.fixture
+async def tree() -> MemoryTree:
+    return await made(foo=[[1, 2], [2, 3]])
+
+
+@pytest.fixture
+async def written(tree: MemoryTree) -> AsyncIterator[ZkStore]:
+    opened = await store_on(tree)
+    yield opened
+    await opened.close()
+
+
+def jobs(count: int) -> list[Change]:
+    return [Job(number, JobKind.PLAN, 0, "x" * 50, None) for number in range(count)]
+
+
+async def test_a_new_leader_is_written_to_the_state_alone(tree: MemoryTree, written: ZkStore) -> None:
+    await written.commit([NEXT])
+    assert read(tree, paths.state("foo", 0)) == {
+        "controller_epoch": 1, "leader": 2, "version": 1, "leader_epoch": 1, "isr": [1, 2],
+    }  # fmt: skip
+    assert tree.nodes[paths.topic("foo")].version == 0
+    assert written.stored(NEXT) == NEXT
+
+
+async def test_a_step_is_written_to_the_topic_and_the_state_at_once(
+    tree: MemoryTree, written: ZkStore
+) -> None:
+    multis = len(tree.log)
+    step = FOO._replace(replicas=(3, 1, 2), adding=(3,), removing=(1,), leader_epoch=1, partition_epoch=1)
+    await written.commit([step, Reassignment("foo", 0, (1, 2), (3, 2), 1)])
+    assert len(tree.log) == multis + 1
+    topic = read(tree, paths.topic("foo"))
+    assert (topic["partitions"], topic["adding_replicas"]) == ({"0": [3, 1, 2], "1": [2, 3]}, {"0": [3]})
+    assert read(tree, "/reassignd/reassignments/0000000000")["records"] == [["foo", 0, [1, 2], [3, 2], 1, ""]]
+
+
+async def test_two_decisions_in_one_multi_leave_the_version_that_the_core_counted(
+    tree: MemoryTree, written: ZkStore
+) -> None:
+    again = NEXT._replace(leader=1, leader_epoch=2, partition_epoch=2)
+    first, second = written.commit([NEXT]), written.commit([again])
+    await first
+    await second
+    assert tree.nodes[paths.state("foo", 0)].version == 2
+    assert written.stored(again) == again
+
+
+async def test_an_isr_that_a_leader_stored_meanwhile_is_heeded_and_reported(
+    tree: MemoryTree, written: ZkStore
+) -> None:
+    merged: list[Partition] = []
+    written.on_merged = merged.extend
+    await put_state(tree, "foo", 0, leader=1, isr=[2])
+    await written.commit([NEXT])
+    stored = NEXT._replace(isr=(2,), partition_epoch=2)
+    assert merged == [stored]
+    assert read(tree, paths.state("foo", 0))["isr"] == [2]
+    assert written.stored(NEXT) == stored
+
+
+async def test_a_leader_out_of_sync_is_not_stored_and_ends_the_term(
+    tree: MemoryTree, written: ZkStore
+) -> None:
+    await put_state(tree, "foo", 0, leader=1, isr=[1])
+    with pytest.raises(StaleError):
+        await written.commit([NEXT])
+    with pytest.raises(StaleError):
+        await written.commit([])
+
+
+async def test_a_deposed_controller_changes_nothing(tree: MemoryTree, written: ZkStore) -> None:
+    await elected(tree)
+    before = dict(tree.nodes)
+    for changes in ([NEXT], jobs(1)):
+        with pytest.raises(DeposedError):
+            await written.commit(changes)
+    assert tree.nodes == before
+
+
+async def test_without_a_connection_commits_fail(tree: MemoryTree, written: ZkStore) -> None:
+    tree.lost = True
+    with pytest.raises(ZookeeperError):
+        await written.commit([NEXT])
+
+
+async def test_partitions_that_somebody_added_meanwhile_are_kept(tree: MemoryTree, written: ZkStore) -> None:
+    await put(tree, paths.topic("foo"), {"version": 3, "partitions": {"0": [1, 2], "1": [2, 3], "2": [3, 1]}})
+    await written.commit([FOO._replace(replicas=(2, 1))])
+    assert read(tree, paths.topic("foo"))["partitions"] == {"0": [2, 1], "1": [2, 3], "2": [3, 1]}
+
+
+async def test_a_topic_is_made_grown_and_deleted_with_all_its_znodes(
+    tree: MemoryTree, written: ZkStore
+) -> None:
+    before = set(tree.nodes)
+    bar = [Partition("bar", number, (1,), (1,), 1) for number in range(3)]
+    await written.commit(
+        [Topic("bar", NO_ID), Config(ResourceType.TOPIC, "bar", "retention.ms", "5"), *bar[:2]]
+    )
+    await written.commit([bar[2]])
+    assert read(tree, paths.topic("bar"))["partitions"] == {"0": [1], "1": [1], "2": [1]}
+    assert read(tree, paths.config("topics/bar"))["config"] == {"retention.ms": "5"}
+    gone = [Deleted(Partition, each.key) for each in reversed(bar)]
+    await written.commit([Topic("bar", NO_ID, deleting=True)])
+    assert paths.delete_topic("bar") in tree.nodes
+    config = Deleted(Config, (ResourceType.TOPIC, "bar", "retention.ms"))
+    await written.commit([*gone, config, Deleted(Topic, "bar")])
+    assert {path for path in tree.nodes if "config_change_" not in path} == before
+    assert "bar" not in written.mirror.topics
+
+
+async def test_a_topic_made_anew_is_not_in_one_multi_with_its_deletion() -> None:
+    changes: list[Change] = [Deleted(Topic, "foo"), Topic("bar", NO_ID), Topic("foo", NO_ID)]
+    assert list(batched(changes)) == [changes[:2], changes[2:]]
+
+
+async def test_a_config_is_merged_with_what_somebody_set_meanwhile(
+    tree: MemoryTree, written: ZkStore
+) -> None:
+    await put(tree, paths.config("brokers/<default>"), {"version": 1, "config": {"log.cleaner.threads": "2"}})
+    await written.commit([Config(ResourceType.BROKER, "", "num.partitions", "3")])
+    values = {"log.cleaner.threads": "2", "num.partitions": "3"}
+    assert read(tree, paths.config("brokers/<default>"))["config"] == values
+    assert read(tree, "/config/changes/config_change_0000000000")["entity_path"] == "brokers/<default>"
+    assert await written.read_config("brokers/<default>") is None
+
+
+async def test_what_somebody_else_set_is_told_once(tree: MemoryTree, written: ZkStore) -> None:
+    await put(tree, paths.config("topics/foo"), {"version": 1, "config": {"retention.ms": "5"}})
+    assert await written.read_config("topics/foo") == {"retention.ms": "5"}
+    assert await written.read_config("topics/foo") is None
+
+
+async def test_a_large_commit_is_there_wholly_or_not_at_all(
+    tree: MemoryTree, written: ZkStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "MULTI_BYTES", 20_000)
+    first = len(tree.log)
+    await written.commit(jobs(2_000))
+    for multis in range(first, len(tree.log) + 1):
+        left = tree.survived(multis)
+        there = len(list((await load(left)).ledger.records()))
+        complete = any("complete" in path for nodes in tree.log[:multis] for path in nodes)
+        assert there == (2_000 if complete else 0)
+        assert await left.children(store.REDO) == []
+
+
+async def test_what_was_adopted_from_another_controller_can_be_forgotten(
+    tree: MemoryTree, written: ZkStore
+) -> None:
+    before = dict(tree.nodes)
+    await written.commit([Deleted(Reassignment, TopicPartition("foo", 0))])
+    assert tree.nodes == before

@@ -1,0 +1,195 @@
+"""The contract's world in ZooKeeper: the real core, store and backend on znodes in memory, before embedded brokers.
+
+The brokers report ISRs by AlterPartition, or store them by themselves as Kafka's did before inter-broker protocol 2.7.
+"""
+
+import asyncio
+from typing import Any
+
+from backends.clock import settle
+from backends.embedded.cluster import EmbeddedCluster
+from backends.embedded.settings import Settings
+from backends.zookeeper import paths
+from backends.zookeeper.cluster import Office, ZookeeperCluster
+from backends.zookeeper.election import Candidate, stand
+from backends.zookeeper.fields import encode
+from backends.zookeeper.ledger import folders
+from backends.zookeeper.loading import load
+from backends.zookeeper.memory import MemoryTree
+from backends.zookeeper.releases import protocol
+from backends.zookeeper.store import REDO, ZkStore
+from backends.zookeeper.tree import ConflictError, Create, Delete, Set, ensure
+from backends.zookeeper.znodes import Endpoint, Registration, decode_state, encode_broker, encode_state
+from controller.effects import ConfigsChanged, TopicGone
+from controller.events import BrokerRegistration, BrokerStarted, BrokerStopped, ControllerStarted, Event
+from controller.machine import decide
+from controller.model import Partition
+from controller.state import State
+from protocol.errors import ErrorCode
+from protocol.messages.alter_partition_request import AlterPartitionRequest
+from protocol.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
+from server.driver import Driver
+from tests.backends.harness import SETTINGS, Embedded, _Relay
+from tests.backends.local import LocalNetwork, NoStats
+
+OWN_ID = 1000
+PORT = 9000
+CANDIDATE = Candidate(OWN_ID, Registration((Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", PORT),)))
+NEW = "2.7"
+OLD = "2.6"
+BASE = ("/brokers/ids", "/brokers/topics", "/config/changes", "/config/topics", "/config/brokers",
+        "/admin/delete_topics", "/isr_change_notification", "/log_dir_event_notification")  # fmt: skip
+
+
+class Zookeeper(Embedded):
+    """One life of a controller on a tree of znodes."""
+
+    def __init__(
+        self, tree: MemoryTree | None = None, settings: Settings = SETTINGS, version: str = NEW
+    ) -> None:
+        super().__init__(None, settings)
+        self.tree = tree or MemoryTree()
+        self.version = version
+        self.office: ZookeeperCluster
+
+    async def start(self) -> "Zookeeper":
+        await ensure(self.tree, *BASE, *folders(), REDO)
+        for path in (paths.CONTROLLER, *(paths.broker(n) for n in range(1, 10))):
+            if await self.tree.get(path) is not None:
+                await self.tree.multi([Delete(path)])
+        term = await stand(self.tree, CANDIDATE, 0, lambda: None)
+        assert term is not None
+        spoken = protocol(self.version)
+        loaded = await load(self.tree)
+        self.znodes = ZkStore(self.tree, term, loaded, with_topic_ids=spoken.topic_ids)
+        self.state = State()
+        self.state.apply(self.znodes.load())
+        self._wire(Office(self.tree, self.znodes, CANDIDATE, spoken))
+        self.driver.start()
+        await self.cluster.start()
+        await settle()
+        return self
+
+    def _wire(self, office: Office) -> None:
+        state, clock = self.state, self.clock
+        relay = _Relay()
+        relay.backend = self
+        failed = self.failures.append
+        self.driver = Driver(state, self.znodes, relay, decide, stats=NoStats(), on_failure=failed)
+        if office.protocol.isr_by_request:
+            self.network = LocalNetwork(state, self.driver)
+        else:
+            self.network = _OldNetwork(state, self.driver, self.tree)
+        self.network.listening[PORT] = _Port(OWN_ID)  # type: ignore[assignment]
+        listen, connect = self.network.listen, self.network.connect
+        self.cluster = EmbeddedCluster(
+            self.settings, state, self._submit, listen, connect=connect, clock=clock
+        )
+        self.office = ZookeeperCluster(
+            office, state, self.driver.submit, failed, connect=connect, clock=clock
+        )
+
+    async def stop(self) -> None:
+        await self.office.stop()
+        await super().stop()
+        await self.znodes.close()
+
+    def perform(self, effects: Any) -> None:
+        """The backend under test, and what else the embedded brokers must hear of."""
+        self.office.perform(effects)
+        self.cluster.perform([each for each in effects if isinstance(each, ConfigsChanged | TopicGone)])
+
+    @property
+    def commits(self) -> int:
+        return len(self.tree.log)
+
+    async def survivor(self, commits: int) -> "Zookeeper":
+        return await Zookeeper(self.tree.survived(commits), self.settings, self.version).start()
+
+    async def _submit(self, event: Event) -> Any:
+        """What embedded brokers tell their controller is told by their znodes here."""
+        match event:
+            case ControllerStarted(brokers):
+                epochs = {each.id: await self._register(each) for each in brokers}
+                await self.office.start()
+                return epochs
+            case BrokerStarted(broker):
+                epoch = await self._register(broker)
+                await self._until(lambda: broker.id in self.state.live)
+                return epoch
+            case BrokerStopped(number):
+                await self.tree.multi([Delete(paths.broker(number))])
+                await self._until(lambda: number not in self.state.live)
+                return None
+        return await self.driver.submit(event)
+
+    async def _register(self, broker: BrokerRegistration) -> int:
+        endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", broker.host, broker.port)
+        data = encode_broker(Registration((endpoint,), broker.rack), 0)
+        await self.tree.multi([Create(paths.broker(broker.id), data, ephemeral=True)])
+        return self.tree.nodes[paths.broker(broker.id)].czxid
+
+    async def _until(self, holds: Any) -> None:
+        while not holds():
+            assert self.failures == []
+            await asyncio.sleep(0)
+
+
+class _Port:
+    """The controller's own listener."""
+
+    def __init__(self, number: int) -> None:
+        self.id = number
+
+
+class _OldNetwork(LocalNetwork):
+    """Leaders store their ISRs: AlterPartition is what the znode makes of it, by the version that the leader knows."""
+
+    def __init__(self, state: State, driver: Driver, tree: MemoryTree) -> None:
+        super().__init__(state, driver)
+        self.tree = tree
+
+    async def answer(self, port: int, message: tuple[Any, ...], version: int) -> Any:
+        if port != PORT or not isinstance(message, AlterPartitionRequest):
+            return await super().answer(port, message, version)
+        await asyncio.sleep(0)
+        topics = [
+            TopicData(
+                topic.topic_name, partitions=[self._store(topic.topic_name, row) for row in topic.partitions]
+            )
+            for topic in message.topics
+        ]
+        return AlterPartitionResponse(topics=topics)
+
+    def _store(self, topic: str, row: Any) -> PartitionData:
+        path = paths.state(topic, row.partition_index)
+        znode = self.tree.nodes.get(path)
+        if znode is None:
+            return PartitionData(row.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        state = decode_state(znode.data)
+        if state.leader_epoch != row.leader_epoch:
+            return PartitionData(row.partition_index, ErrorCode.FENCED_LEADER_EPOCH)
+        stored = Partition(
+            topic, row.partition_index, (), tuple(row.new_isr), state.leader, state.leader_epoch
+        )
+        try:
+            data = encode_state(stored, state.controller_epoch)
+            self.tree.write(
+                [Set(path, data, row.partition_epoch), _notice(topic, row.partition_index)], session=2
+            )
+        except ConflictError:
+            return PartitionData(row.partition_index, ErrorCode.INVALID_UPDATE_VERSION)
+        return PartitionData(
+            row.partition_index,
+            0,
+            state.leader,
+            state.leader_epoch,
+            stored.isr,
+            partition_epoch=znode.version + 1,
+        )
+
+
+def _notice(topic: str, partition: int) -> Create:
+    """What brokers leave for the controller when they have stored an ISR; at once, where Kafka's wait some seconds."""
+    data = encode({"version": 1, "partitions": [{"topic": topic, "partition": partition}]})
+    return Create(f"{paths.ISR_CHANGES}/isr_change_", data, sequence=True)

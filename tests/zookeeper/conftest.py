@@ -1,0 +1,15 @@
+"""One ZooKeeper and one set of real brokers a release for all scenarios, with a reassignd that commands them."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.zookeeper.site import Site
+from tools.zookeeper_cluster import running_cluster
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Four brokers 3.9 that speak inter-broker protocol 2.4-IV0."""
+    with running_cluster(4, tmp_path_factory.mktemp("cluster")) as cluster, Site(cluster) as site:
+        yield site

@@ -1,0 +1,71 @@
+"""Load that runs through a scenario: a real producer, and a consumer that reads every record back in order."""
+
+import threading
+from collections import defaultdict
+from typing import Self
+
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+
+READ_SECONDS = 60
+PAUSE_SECONDS = 0.002
+
+
+class Load:
+    """An idempotent producer with acks=all that numbers its records by partition, from `with` to its end."""
+
+    def __init__(self, bootstrap: str, topic: str, partitions: int) -> None:
+        self._bootstrap, self._topic, self._partitions = bootstrap, topic, partitions
+        self._producer = KafkaProducer(
+            bootstrap_servers=bootstrap, acks="all", enable_idempotence=True, delivery_timeout_ms=120_000
+        )
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._produce, name="load")
+        self._failures: list[BaseException] = []
+        self.sent = 0
+        """Records that each partition was sent."""
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        self._producer.flush()
+        self._producer.close()
+
+    def check(self) -> None:
+        """Fails unless every record was acknowledged, and is there once, in order."""
+        assert self._failures == []
+        read = self._read()
+        expected = list(range(self.sent))
+        assert {partition: len(numbers) for partition, numbers in read.items()} == dict.fromkeys(
+            range(self._partitions), self.sent
+        )
+        assert all(numbers == expected for numbers in read.values())
+
+    def _produce(self) -> None:
+        while not self._stop.wait(PAUSE_SECONDS):
+            for partition in range(self._partitions):
+                value = str(self.sent).encode().ljust(200, b".")
+                self._producer.send(self._topic, value, partition=partition).add_errback(
+                    self._failures.append
+                )
+            self.sent += 1
+
+    def _read(self) -> dict[int, list[int]]:
+        places = [TopicPartition(self._topic, number) for number in range(self._partitions)]
+        consumer = KafkaConsumer(
+            bootstrap_servers=self._bootstrap, auto_offset_reset="earliest", group_id=None
+        )
+        consumer.assign(places)
+        ends = consumer.end_offsets(places)
+        consumer.seek_to_beginning(*places)
+        read: dict[int, list[int]] = defaultdict(list)
+        while any(consumer.position(place) < ends[place] for place in places):
+            polled = consumer.poll(timeout_ms=READ_SECONDS * 1000)
+            assert polled, "nothing more to read"
+            for place, records in polled.items():
+                read[place.partition] += [int(record.value.rstrip(b".")) for record in records]
+        consumer.close()
+        return read

@@ -1,0 +1,173 @@
+"""A cluster of real brokers under reassignd, as its users see it: topics, moves, and data that is counted."""
+
+import itertools
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from threading import Timer
+from typing import Any, Self
+
+from kafka import KafkaAdminClient, TopicPartition
+from kafka.admin import NewTopic
+
+from tools.processes import free_ports
+from tools.zookeeper_cluster import ZookeeperCluster
+
+PATIENCE_SECONDS = 60
+READY_SECONDS = 30
+STOP_SECONDS = 10
+
+_numbers = itertools.count(1)
+
+
+def wait_for(look: Callable[[], object], expected: object, seconds: float = PATIENCE_SECONDS) -> None:
+    """Looks until what is expected is seen; fails after a minute with what is seen then."""
+    deadline = time.monotonic() + seconds
+    while (seen := look()) != expected and time.monotonic() < deadline:
+        time.sleep(0.1)  # The others are processes: there is nothing to wait on but their answers.
+    assert seen == expected
+
+
+class Commander:
+    """One `reassignd serve --backend zookeeper` as a process."""
+
+    def __init__(self, cluster: ZookeeperCluster, node_id: int, **overrides: str) -> None:
+        self.node_id = node_id
+        port = free_ports(2)
+        self.address, self.http = f"127.0.0.1:{port}", f"127.0.0.1:{port + 1}"
+        self._cluster, self._overrides = cluster, overrides
+        self.log_path = cluster.folder / f"reassignd-{node_id}.log"
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        """Returns when it stands; it need not be elected by then."""
+        with self.log_path.open("a") as log:
+            process = subprocess.Popen(self._command(), stdout=subprocess.PIPE, stderr=log, text=True)
+        self._process = process
+        assert process.stdout is not None
+        deadline = Timer(READY_SECONDS, process.kill)
+        deadline.start()
+        line = process.stdout.readline()
+        deadline.cancel()
+        assert line.startswith("ready: "), self.log
+
+    def kill(self) -> None:
+        """Ends it as kill -9 does."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.communicate(timeout=STOP_SECONDS)
+
+    def stop(self) -> int:
+        """Ends it in order; the exit code."""
+        assert self._process is not None
+        self._process.terminate()
+        self._process.communicate(timeout=STOP_SECONDS)
+        return self._process.returncode
+
+    @property
+    def runs(self) -> bool:
+        """It was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def log(self) -> str:
+        """What it has logged."""
+        return self.log_path.read_text(errors="replace")
+
+    def _command(self) -> list[str]:
+        serve = [sys.executable, "-m", "reassignd", "serve", "--backend", "zookeeper"]
+        where = ["--zookeeper", self._cluster.zookeeper, "--node-id", str(self.node_id)]
+        doors = ["--listener", self.address, "--http", self.http]
+        return [
+            *serve,
+            *where,
+            *doors,
+            *(f"--override={key}={value}" for key, value in self._overrides.items()),
+        ]
+
+
+class Site:
+    """The cluster, the commander, and an admin client that we did not write."""
+
+    def __init__(self, cluster: ZookeeperCluster) -> None:
+        self.cluster = cluster
+        self.commander = Commander(cluster, 1000)
+        self.admin: KafkaAdminClient
+
+    def __enter__(self) -> Self:
+        self.commander.start()
+        self.wait_for_controller(self.commander.node_id)
+        self.admin = KafkaAdminClient(bootstrap_servers=self.cluster.bootstrap)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.admin.close()
+        if self.commander.runs:
+            assert self.commander.stop() == 0
+
+    def wait_for_controller(self, expected: int) -> None:
+        """Returns when every broker names this controller, and lists it."""
+        for broker in self.cluster.brokers:
+            wait_for(partial(_controller, f"127.0.0.1:{self.cluster.port(broker)}"), (expected, True))
+
+    @property
+    def folder(self) -> Path:
+        """Where the cluster keeps its files."""
+        return self.cluster.folder
+
+    def topic(self, assignment: Sequence[Sequence[int]]) -> str:
+        """A new topic whose partitions have these replicas; its name."""
+        name = f"topic-{next(_numbers)}"
+        rows = {number: list(replicas) for number, replicas in enumerate(assignment)}
+        self.admin.create_topics([NewTopic(name, replica_assignments=rows)])
+        self.wait_for_replicas(name, assignment)
+        return name
+
+    def partitions(self, topic: str) -> list[dict[str, Any]]:
+        """leader_id, replica_nodes and isr_nodes of each partition, as a broker tells them."""
+        described = self.admin.describe_topics([topic])[0]
+        rows: list[dict[str, Any]] = sorted(described["partitions"], key=lambda row: row["partition_index"])
+        return rows
+
+    def wait_for_replicas(self, topic: str, expected: Sequence[Sequence[int]]) -> None:
+        """Returns when each partition has these replicas, all of them in sync, and a leader among them."""
+        rows = [(list(replicas), sorted(replicas), True) for replicas in expected]
+        wait_for(
+            lambda: [
+                (row["replica_nodes"], sorted(row["isr_nodes"]), row["leader_id"] in row["replica_nodes"])
+                for row in self.partitions(topic)
+            ],
+            rows,
+        )
+
+    def alter(self, topic: str, targets: Mapping[int, Sequence[int] | None]) -> None:
+        """Orders targets, None to cancel; none is refused."""
+        rows = {TopicPartition(topic, number): to and list(to) for number, to in targets.items()}
+        answer = self.admin.alter_partition_reassignments(rows)
+        assert all(error is None for error in answer.values()), answer
+
+    def moving(self) -> dict[str, Any]:
+        """What ListPartitionReassignments says, by `TOPIC-PARTITION`."""
+        listed = self.admin.list_partition_reassignments() or {}
+        return {f"{key.topic}-{key.partition}": row for key, row in listed.items()}
+
+    def wait_until_idle(self, seconds: float = PATIENCE_SECONDS) -> None:
+        """Returns when nothing moves any more."""
+        wait_for(self.moving, {}, seconds)
+
+    def wait_for_hosts(self, topic: str, partition: int, brokers: set[int]) -> None:
+        """Returns when just these brokers have a log of the partition on their disks."""
+        wait_for(lambda: self.cluster.hosts(topic, partition), brokers)
+
+
+def _controller(bootstrap: str) -> tuple[int, bool]:
+    """Whom the broker names, and whether it lists that one."""
+    admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+    try:
+        told = admin.describe_cluster()
+    finally:
+        admin.close()
+    return told["controller_id"], told["controller_id"] in [each["broker_id"] for each in told["brokers"]]

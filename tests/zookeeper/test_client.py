@@ -1,0 +1,36 @@
+"""ZooKeeper through kazoo does what the tree in memory does in other tests."""
+
+import uuid
+from collections.abc import AsyncIterator
+
+import pytest
+
+from backends.zookeeper.client import ZookeeperClient
+from backends.zookeeper.tree import Create, ZookeeperError
+from tests.backends.zookeeper.behaviour import BEHAVIOUR, Behaviour
+from tests.zookeeper.site import Site
+
+
+@pytest.fixture
+async def client(site: Site) -> AsyncIterator[ZookeeperClient]:
+    """A client in a part of the tree where nobody else is."""
+    base = ZookeeperClient(site.cluster.zookeeper, 6.0, lambda: None)
+    await base.start()
+    place = f"/test-{uuid.uuid4().hex}"
+    await base.multi([Create(place)])
+    await base.stop()
+    client = ZookeeperClient(f"{site.cluster.zookeeper}{place}", 6.0, lambda: None)
+    await client.start()
+    yield client
+    await client.stop()
+
+
+@pytest.mark.parametrize("behaves", BEHAVIOUR, ids=lambda each: each.__name__)
+async def test_it_behaves_like_a_tree(behaves: Behaviour, client: ZookeeperClient) -> None:
+    await behaves(client)
+
+
+async def test_nobody_there_is_one_line() -> None:
+    client = ZookeeperClient("127.0.0.1:1", 1.0, lambda: None)
+    with pytest.raises(ZookeeperError, match="no ZooKeeper answers"):
+        await client.start()

@@ -1,0 +1,229 @@
+"""ZooKeeper and real brokers on this machine, with data in a folder: what the ZooKeeper controller commands in its tests.
+
+ZooKeeper runs from the jars that PySpark ships. `python -m tools.zookeeper_cluster --brokers 4` runs a cluster until it is
+interrupted; without reassignd the brokers have a controller of their own.
+"""
+
+import argparse
+import contextlib
+import importlib.util
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tools.java import QUICK_START, find_java, java_command
+from tools.processes import free_ports
+
+BOOT_SECONDS = 120
+STOP_SECONDS = 30
+QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=info"
+
+ZOOKEEPER_JARS = (
+    "zookeeper", "zookeeper-jute", "slf4j-api", "netty-handler", "netty-common", "netty-transport", "netty-buffer",
+    "metrics-core", "snappy-java",
+)  # fmt: skip
+
+SETTINGS = {
+    "auto.create.topics.enable": "false",
+    "auto.leader.rebalance.enable": "false",
+    "group.initial.rebalance.delay.ms": "0",
+    "log.cleaner.enable": "false",
+    "num.io.threads": "2",
+    "num.network.threads": "1",
+    "num.recovery.threads.per.data.dir": "1",
+    "offsets.topic.num.partitions": "2",
+    "offsets.topic.replication.factor": "2",
+    "replica.fetch.wait.max.ms": "200",
+    "replica.lag.time.max.ms": "5000",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "2",
+    "transaction.state.log.replication.factor": "2",
+    "zookeeper.connection.timeout.ms": "60000",
+    "zookeeper.session.timeout.ms": "6000",
+}
+
+
+class ZookeeperCluster:
+    """One ZooKeeper server, and brokers 1 to N of one release of Kafka; `protocol` is inter.broker.protocol.version."""
+
+    def __init__(
+        self, folder: Path, brokers: int, *, release: str = "3.9", protocol: str = "2.4-IV0", **settings: str
+    ) -> None:
+        self.brokers = tuple(range(1, brokers + 1))
+        self.folder = folder
+        first = free_ports(brokers + 1)
+        self._zookeeper_port, self._first_port = first, first + 1
+        self.zookeeper = f"127.0.0.1:{first}/kafka"
+        self.bootstrap = f"127.0.0.1:{self._first_port}"
+        self._release = release
+        self._settings: Mapping[str, str] = {
+            **SETTINGS,
+            "inter.broker.protocol.version": protocol,
+            **{key.replace("_", "."): value for key, value in settings.items()},
+        }
+        self._server: subprocess.Popen[bytes] | None = None
+        self._running: dict[int, subprocess.Popen[bytes]] = {}
+
+    def start(self) -> None:
+        """Returns when ZooKeeper and every broker take connections; raises RuntimeError if one ends before."""
+        self.start_zookeeper()
+        for broker in self.brokers:
+            self.start_broker(broker)
+        for broker in self.brokers:
+            self.wait_for_broker(broker)
+
+    def start_zookeeper(self) -> None:
+        """Starts it with the data that it had, and waits for it."""
+        config = self.folder / "zookeeper.cfg"
+        config.write_text(
+            f"dataDir={self.folder / 'zookeeper'}\nclientPort={self._zookeeper_port}\n"
+            "clientPortAddress=127.0.0.1\ntickTime=500\nmaxClientCnxns=0\nadmin.enableServer=false\n"
+        )
+        main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+        command = [
+            str(find_java()),
+            *QUICK_START,
+            "-Xmx128m",
+            "-cp",
+            _zookeeper_class_path(),
+            main,
+            str(config),
+        ]
+        with (self.folder / "zookeeper.log").open("ab") as log:
+            self._server = subprocess.Popen(command, stdout=log, stderr=log)
+        _wait_for_port(self._zookeeper_port, self._server, "zookeeper")
+
+    def kill_zookeeper(self) -> None:
+        """Ends it as kill -9 does."""
+        assert self._server is not None
+        self._server.kill()
+        self._server.wait()
+
+    def start_broker(self, broker: int) -> None:
+        """Starts one broker without waiting for it."""
+        properties = self.folder / f"broker-{broker}.properties"
+        place = f"PLAINTEXT://127.0.0.1:{self.port(broker)}"
+        settings = {
+            **self._settings,
+            "broker.id": str(broker),
+            "broker.rack": f"rack-{broker % 3}",
+            "listeners": place,
+            "log.dirs": ",".join(str(self.data(broker, disk)) for disk in "ab"),
+            "zookeeper.connect": self.zookeeper,
+        }
+        properties.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        command = java_command(
+            f"broker-{self._release}",
+            "kafka.Kafka",
+            str(properties),
+            heap_mb=160,
+            options=(*QUICK_START, QUIET),
+        )
+        with (self.folder / f"broker-{broker}.log").open("ab") as log:
+            self._running[broker] = subprocess.Popen(command, stdout=log, stderr=log)
+
+    def wait_for_broker(self, broker: int) -> None:
+        """Returns when it takes connections."""
+        _wait_for_port(self.port(broker), self._running[broker], f"broker {broker}")
+
+    def kill_broker(self, broker: int) -> None:
+        """Ends one as kill -9 does."""
+        process = self._running.pop(broker)
+        process.kill()
+        process.wait()
+
+    def stop_broker(self, broker: int) -> None:
+        """Ends one in order, by controlled shutdown."""
+        process = self._running.pop(broker)
+        process.terminate()
+        process.wait(STOP_SECONDS)
+
+    def stop(self) -> None:
+        """Ends all. Nothing of theirs is worth a clean shutdown."""
+        for broker in tuple(self._running):
+            self.kill_broker(broker)
+        if self._server is not None:
+            self.kill_zookeeper()
+
+    def port(self, broker: int) -> int:
+        """Where the broker listens."""
+        return self._first_port + broker - 1
+
+    def data(self, broker: int, disk: str) -> Path:
+        """One of the broker's two log directories."""
+        return self.folder / f"data-{broker}-{disk}"
+
+    def hosts(self, topic: str, partition: int) -> set[int]:
+        """The brokers that have a log of the partition on disk; one that is being deleted does not count."""
+        name = f"{topic}-{partition}"
+        return {b for b in self.brokers if any((self.data(b, disk) / name).is_dir() for disk in "ab")}
+
+    def log(self, broker: int) -> str:
+        """What the broker has logged."""
+        return (self.folder / f"broker-{broker}.log").read_text(errors="replace")
+
+
+def _zookeeper_class_path() -> str:
+    spark = importlib.util.find_spec("pyspark")
+    if spark is None or spark.origin is None:
+        raise RuntimeError("PySpark, whose jars include ZooKeeper, is not installed: run `make setup`")
+    jars = Path(spark.origin).parent / "jars"
+    return ":".join(str(next(jars.glob(f"{name}-[0-9]*.jar"))) for name in ZOOKEEPER_JARS)
+
+
+def _wait_for_port(port: int, process: subprocess.Popen[bytes], name: str) -> None:
+    deadline = time.monotonic() + BOOT_SECONDS
+    while True:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"{name} did not start, see its log")
+        time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def running_cluster(
+    brokers: int,
+    folder: Path | None = None,
+    *,
+    release: str = "3.9",
+    protocol: str = "2.4-IV0",
+    **settings: str,
+) -> Iterator[ZookeeperCluster]:
+    """A cluster for the length of a `with`; its files are kept only in a `folder` that is given."""
+    with contextlib.ExitStack() as stack:
+        if folder is None:
+            temporary = tempfile.TemporaryDirectory(prefix="zookeeper-cluster-", ignore_cleanup_errors=True)
+            folder = Path(stack.enter_context(temporary))
+        cluster = ZookeeperCluster(folder, brokers, release=release, protocol=protocol, **settings)
+        stack.callback(cluster.stop)
+        cluster.start()
+        yield cluster
+
+
+def main() -> None:
+    """Runs a cluster until SIGINT or SIGTERM."""
+    options = argparse.ArgumentParser(prog="python -m tools.zookeeper_cluster")
+    options.add_argument("--brokers", type=int, default=4)
+    options.add_argument("--release", default="3.9", choices=["3.9", "2.8", "2.4"])
+    options.add_argument("--protocol", default="2.4-IV0")
+    options.add_argument("--folder", type=Path)
+    chosen = options.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        running_cluster(
+            chosen.brokers, chosen.folder, release=chosen.release, protocol=chosen.protocol
+        ) as cluster,
+    ):
+        print(f"ready: zookeeper {cluster.zookeeper}, brokers from {cluster.bootstrap}", flush=True)
+        signal.pause()
+
+
+if __name__ == "__main__":
+    main()
