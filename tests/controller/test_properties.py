@@ -168,7 +168,8 @@ class Cluster(RuleBasedStateMachine):
         for after in self.world.changes[self.changes_seen :]:
             if isinstance(after, Partition):
                 before = self.last.get(after.key, after)
-                assert after.partition_epoch > before.partition_epoch or after is before
+                reordered = after._replace(replicas=before.replicas) == before
+                assert after.partition_epoch > before.partition_epoch or after is before or reordered
                 assert after.leader_epoch >= before.leader_epoch
                 assert set(after.isr) & set(before.isr) or str(after.key) in self.hopeless
                 if set(before.current) - set(after.replicas):
