@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, NamedTuple
 
 from backends.clock import Clock
-from backends.upstream.client import UpstreamClient
 from backends.upstream.errors import UpstreamError
+from backends.upstream.ports import Client
 from backends.upstream.submitter import Submitter
 from controller.events import Event
 from controller.names import TopicPartition
@@ -53,7 +53,7 @@ class Looks:
 
     def __init__(
         self,
-        client: UpstreamClient,
+        client: Client,
         state: State,
         submitter: Submitter,
         submit: Callable[[Event], Awaitable[Any]],

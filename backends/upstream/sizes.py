@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from backends.clock import Clock
-from backends.upstream.client import UpstreamClient
 from backends.upstream.errors import UpstreamError
+from backends.upstream.ports import Asker
 from controller.events import Event
 from controller.names import TopicPartition
 from controller.state import State
@@ -32,7 +32,7 @@ class Sizes:
     """Implements `server.ports.Sizes`. `submit` gives events to the core."""
 
     def __init__(
-        self, client: UpstreamClient, state: State, submit: Callable[[Event], Awaitable[Any]], clock: Clock
+        self, client: Asker, state: State, submit: Callable[[Event], Awaitable[Any]], clock: Clock
     ) -> None:
         self._client, self._state, self._submit, self._clock = client, state, submit, clock
         self._arrived: dict[tuple[TopicPartition, int], int] = {}

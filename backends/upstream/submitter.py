@@ -9,9 +9,10 @@ import logging
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from backends.upstream.errors import UpstreamError
+from backends.upstream.ports import Asker
 from backends.upstream.rows import alter_request, answers, elect_request
 from controller.effects import Elect, Submit
 from controller.events import Event
@@ -23,14 +24,6 @@ log = logging.getLogger(__name__)
 CHUNK = 1_000
 """Rows of one request."""
 TIMEOUT_SECONDS = 60.0
-
-
-class Asker(Protocol):
-    """Our connections to the upstream (`backends.upstream.client.UpstreamClient`)."""
-
-    async def ask(self, request: tuple[Any, ...], broker: int | None = None) -> Any:
-        """The response. Raises UpstreamError."""
-        ...
 
 
 class Submitter:

@@ -9,9 +9,9 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 
 from backends.clock import Clock
-from backends.upstream.client import UpstreamClient
 from backends.upstream.errors import UpstreamError
 from backends.upstream.ledger import Ledger
+from backends.upstream.ports import Asker
 from controller.events import ConfigOp
 from controller.model import ResourceType
 from controller.state import State
@@ -36,7 +36,7 @@ RETRY_SECONDS = 5.0
 class Throttler:
     """One owner of the ledger: `run` makes the upstream what `wanted_throttle` says, whenever `change` was called."""
 
-    def __init__(self, client: UpstreamClient, state: State, ledger: Ledger, clock: Clock) -> None:
+    def __init__(self, client: Asker, state: State, ledger: Ledger, clock: Clock) -> None:
         self._client, self._state, self._ledger, self._clock = client, state, ledger, clock
         self._changed, self._settled = asyncio.Event(), asyncio.Event()
         self._settled.set()
