@@ -4,6 +4,7 @@ A partition's own step is compared with what is seen, in `controller.reconciliat
 """
 
 from collections.abc import Iterator
+from itertools import islice
 
 from controller.decision import Decision
 from controller.health import judge
@@ -33,6 +34,8 @@ from controller.upstream_events import (
 )
 
 PARTITIONS_PER_SLICE = 1_000
+RETRIES = 1_000
+"""Partitions that wait and are looked at again in one go."""
 
 
 def observed(d: Decision, event: Observed) -> Iterator[None]:
@@ -49,8 +52,10 @@ def observed(d: Decision, event: Observed) -> Iterator[None]:
         yield from _topic(d, topic, event)
     if not event.whole:
         _moves_alone(d, event)
-    if back or event.whole:
-        yield from _retry(d, everything=back)
+    if back:
+        yield from _retry_all(d)
+    elif event.whole:
+        _retry_some(d)
     judge(d)
 
 
@@ -64,6 +69,8 @@ def measured(d: Decision, event: Measured) -> None:
     """Remember sizes and disks; steps planned from now on go by them."""
     d.state.sizes.update(event.sizes)
     d.state.disks.update(event.disks)
+    if event.disks:
+        _retry_some(d)
 
 
 def topic_configs_seen(d: Decision, event: TopicConfigsSeen) -> None:
@@ -141,7 +148,7 @@ def _partition(
     adding, removing = (move.adding, move.removing) if move is not None else ((), ())
     replicas, isr, leader, leader_epoch = seen
     now = Partition(*key, replicas, isr, leader, leader_epoch, adding=adding, removing=removing)
-    _put(d, before, now)
+    changed = _put(d, before, now)
     wanted = state.reassignments.get(key)
     if move is not None:
         if key not in state.foreign:
@@ -155,6 +162,8 @@ def _partition(
     if wanted is not None:
         if before is None and move is None:
             line_up(d, now)
+        if changed and key in state.waiting:
+            fire(d, now, Trigger.PROGRESS)
         check_place(d, now, wanted, move)
 
 
@@ -168,10 +177,13 @@ def _in_step(before: Partition | None, submission: Submission, seen: SeenPartiti
     return before._replace(isr=seen.isr, leader=seen.leader, leader_epoch=seen.leader_epoch)
 
 
-def _put(d: Decision, before: Partition | None, now: Partition) -> None:
+def _put(d: Decision, before: Partition | None, now: Partition) -> bool:
+    """Remember it; True when it is new, or not as it was."""
     epoch = 0 if before is None else before.partition_epoch
-    if before is None or now._replace(partition_epoch=epoch) != before:
+    changed = before is None or now._replace(partition_epoch=epoch) != before
+    if changed:
         d.put(now._replace(partition_epoch=epoch + 1))
+    return changed
 
 
 def _topic_gone(d: Decision, name: str) -> Iterator[None]:
@@ -202,13 +214,26 @@ def _forget(d: Decision, key: TopicPartition) -> None:
         end(d, wanted, Ending.TOPIC_DELETED)
 
 
-def _retry(d: Decision, *, everything: bool) -> Iterator[None]:
-    """What waits for a broker is looked at when one comes back, what was refused from time to time."""
-    state = d.state
-    for seen, key in enumerate(list(state.waiting) if everything else list(state.refused)):
-        partition = state.partition(*key)
-        if partition is not None:
-            fire(d, partition, Trigger.PROGRESS)
+def _retry_all(d: Decision) -> Iterator[None]:
+    """A broker has come back: look at all that waits, it may be for that one."""
+    for seen, key in enumerate(list(d.state.waiting)):
+        _retry(d, key)
         if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
-    state.refused.clear()
+
+
+def _retry_some(d: Decision) -> None:
+    """From time to time, look at what waits for something that no event tells of: room on a disk, another answer.
+
+    One that waits on goes to the end of `State.waiting`, so that all have their turn.
+    """
+    state = d.state
+    unblocked = (key for key in state.waiting if not state.reassignments[key].blocked)
+    for key in list(islice(unblocked, RETRIES)):
+        _retry(d, key)
+
+
+def _retry(d: Decision, key: TopicPartition) -> None:
+    partition = d.state.partition(*key)
+    if partition is not None:
+        fire(d, partition, Trigger.PROGRESS)

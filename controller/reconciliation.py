@@ -155,7 +155,6 @@ def _refused(d: Decision, key: TopicPartition, submission: Submission, why: str)
     state.backlog.release(key)
     if key in state.reassignments:
         state.waiting[key] = why
-        state.refused.add(key)
     else:
         d.delete(Submission, key)
 

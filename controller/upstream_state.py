@@ -34,8 +34,6 @@ class UpstreamState(ConfigValues):
     """By broker."""
     guarded: bool = False
     """There is an upstream whose health counts."""
-    refused: set[TopicPartition] = field(default_factory=set)
-    """Partitions whose next step the upstream did not take; it is asked again from time to time."""
     unreachable: str = ""
     """Why the upstream cannot be looked at; empty while it can."""
     trouble: str = ""
