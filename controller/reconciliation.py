@@ -42,12 +42,12 @@ def submitted(d: Decision, event: Submitted) -> None:
         if replicas != (None if undoing else submission.following):
             continue
         if error is Error.NONE and not undoing:
-            d.put(submission._replace(stage=Stage.ACTIVE))
+            _taken(d, submission)
         elif error is Error.NONE or error in _TRY_AGAIN or error is Error.NO_REASSIGNMENT_IN_PROGRESS:
             continue
         elif undoing:
-            # It goes on, then; what comes after it leads back.
-            d.put(submission._replace(stage=Stage.ACTIVE))
+            # It goes on, then, one way or the other; what comes after it leads back.
+            d.put(submission._replace(stage=Stage.SUBMITTING if submission.turned_from else Stage.ACTIVE))
         else:
             _refused(d, key, submission, f"the upstream refused it: {message or error.name}")
 
@@ -77,12 +77,13 @@ def follow(
     elif submission.stage is Stage.SUBMITTING and seen.replicas == submission.base:
         d.emit(Submit(*partition.key, submission.following))
     elif _doubt(d, partition, SURE):
-        what = (
-            "cancelled by someone else"
-            if set(seen.replicas) == set(submission.base)
-            else (f"someone else changed its replicas to {list(seen.replicas)}")
-        )
-        _lost(d, partition, seen, None, what)
+        if seen.replicas == submission.turned_from:
+            _over(d, partition, submission, seen.replicas)
+        elif set(seen.replicas) == set(submission.base):
+            _lost(d, partition, seen, None, "cancelled by someone else")
+        else:
+            why = f"someone else changed its replicas to {list(seen.replicas)}"
+            _lost(d, partition, seen, None, why)
 
 
 def check_place(d: Decision, partition: Partition, wanted: Reassignment, move: SeenMove | None) -> None:
@@ -107,17 +108,23 @@ def _goes_on(d: Decision, partition: Partition, submission: Submission, move: Se
     elif sorted(move.target) == sorted(submission.following):
         d.state.tries.pop(partition.key, None)
         if submission.stage is Stage.SUBMITTING:
-            d.put(submission._replace(stage=Stage.ACTIVE))
+            _taken(d, submission)
+    elif sorted(move.target) == sorted(submission.turned_from):
+        d.emit(Submit(*partition.key, submission.following))
     elif _doubt(d, partition, SURE):
         seen = SeenPartition(move.replicas, partition.isr, partition.leader, partition.leader_epoch)
         _lost(d, partition, seen, move, f"someone else moves it to {list(move.target)}")
+
+
+def _taken(d: Decision, submission: Submission) -> None:
+    d.put(submission._replace(stage=Stage.ACTIVE, turned_from=()))
 
 
 def _over(d: Decision, partition: Partition, submission: Submission, replicas: Replicas) -> None:
     """The step has ended here, whether that is where it was to lead or where it was undone to."""
     key = partition.key
     d.state.tries.pop(key, None)
-    d.put(submission._replace(following=replicas, stage=Stage.ARRIVED))
+    d.put(submission._replace(following=replicas, stage=Stage.ARRIVED, turned_from=()))
     if key in d.state.reassignments:
         fire(d, partition, Trigger.PROGRESS)
     else:

@@ -28,13 +28,21 @@ def begin(d: "Decision", partition: Partition, following: Replicas, _: Replicas,
 
     A step in flight is turned directly only to replicas that have all arrived: then it ends there at once. A row that
     adds others would leave what it adds, and a cancel after it what the first one added (Kafka's own override).
+    Only a step that was not turned before is: what the upstream does if it misses a row must be known.
     """
     if d.state.in_step(partition):
+        known = d.state.submissions.get(partition.key)
         arrived = {*partition.isr, *partition.current}
-        if set(following) <= arrived and set(following) != set(partition.current):
-            _ask(d, partition, partition.current, following)
-        else:
+        if (
+            known is None
+            or known.turned_from
+            or known.stage not in {Stage.SUBMITTING, Stage.ACTIVE}
+            or not set(following) <= arrived
+            or set(following) == set(partition.current)
+        ):
             _undo(d, partition)
+        else:
+            _ask(d, partition, known.base, following, known.following)
         return False
     if following == partition.replicas:
         return True
@@ -107,12 +115,14 @@ def _full(state: "State", broker: int, size: int) -> str:
     )
 
 
-def _ask(d: "Decision", partition: Partition, base: Replicas, following: Replicas) -> None:
+def _ask(
+    d: "Decision", partition: Partition, base: Replicas, following: Replicas, turned_from: Replicas = ()
+) -> None:
     adding = tuple(r for r in following if r not in base)
     removing = tuple(r for r in base if r not in following)
     # A change of order alone is a step too, though nothing is added: it stays in flight until it is seen.
     d.put(partition._replace(replicas=following + removing, adding=adding, removing=removing))
-    d.put(Submission(*partition.key, base, following))
+    d.put(Submission(*partition.key, base, following, turned_from=turned_from))
     d.state.tries.pop(partition.key, None)
     d.emit(Submit(*partition.key, following))
 
