@@ -23,6 +23,7 @@ from controller.next_step import charge, charge_others
 from controller.phases import Trigger, fire
 from controller.reassignments import close_job, end, line_up
 from controller.reconciliation import check_place, follow
+from controller.state import State
 from controller.upstream_events import (
     Measured,
     Observed,
@@ -41,12 +42,12 @@ RETRIES = 1_000
 def observed(d: Decision, event: Observed) -> Iterator[None]:
     """Take in one look at the upstream."""
     state = d.state
+    news = bool(state.unreachable) or not state.guarded
     state.guarded, state.unreachable = True, ""
     back = _brokers(d, event)
     names = {topic.name for topic in event.topics}
     if event.whole:
-        orphans = {key.topic for key in (*state.reassignments, *state.submissions, *state.pending)}
-        for name in sorted((state.topics.keys() | orphans) - names):
+        for name in sorted((state.topics.keys() | our_topics(state)) - names):
             yield from _topic_gone(d, name)
     for topic in event.topics:
         yield from _topic(d, topic, event)
@@ -56,7 +57,13 @@ def observed(d: Decision, event: Observed) -> Iterator[None]:
         yield from _retry_all(d)
     elif event.whole:
         _retry_some(d)
-    judge(d)
+    if news or event.topics or event.brokers is not None:
+        judge(d)
+
+
+def our_topics(state: State) -> set[str]:
+    """Topics with something under way, or waiting."""
+    return state.moving.keys() | {key.topic for keys in (state.under_way, state.pending) for key in keys}
 
 
 def unreachable(d: Decision, event: Unreachable) -> None:
@@ -115,7 +122,7 @@ def _topic(d: Decision, seen: SeenTopic, event: Observed) -> Iterator[None]:
         key = TopicPartition(seen.name, number)
         if number > len(state.partitions[seen.name]):
             break  # a part of a topic that is new to us: the next whole look brings the rest
-        _partition(d, key, partition, event.moves.get(key), key in event.outstanding)
+        _partition(d, key, partition, event)
         if number % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
 
@@ -129,12 +136,17 @@ def _moves_alone(d: Decision, event: Observed) -> None:
         if submission is None or partition is None or not submission.in_flight or key in looked_at:
             continue
         now = SeenPartition(move.replicas, partition.isr, partition.leader, partition.leader_epoch)
-        follow(d, partition, submission, now, move, key in event.outstanding)
+        if not _on_its_way(d, key, event):
+            follow(d, partition, submission, now, move)
 
 
-def _partition(
-    d: Decision, key: TopicPartition, seen: SeenPartition, move: SeenMove | None, outstanding: bool
-) -> None:
+def _on_its_way(d: Decision, key: TopicPartition, event: Observed) -> bool:
+    """A row was on its way during the look, or was decided since: the look is too old for it."""
+    return key in event.outstanding or key in d.state.unanswered
+
+
+def _partition(d: Decision, key: TopicPartition, seen: SeenPartition, event: Observed) -> None:
+    move = event.moves.get(key)
     state = d.state
     before = state.partition(*key)
     submission = state.submissions.get(key)
@@ -143,28 +155,35 @@ def _partition(
         _put(d, before, now)
         if before is None and key in state.reassignments:
             charge(state, now, state.reassignments[key])
-        follow(d, now, submission, seen, move, outstanding)
+        if not _on_its_way(d, key, event):
+            follow(d, now, submission, seen, move)
         return
     adding, removing = (move.adding, move.removing) if move is not None else ((), ())
     replicas, isr, leader, leader_epoch = seen
     now = Partition(*key, replicas, isr, leader, leader_epoch, adding=adding, removing=removing)
     changed = _put(d, before, now)
+    _note_others(d, now, move)
     wanted = state.reassignments.get(key)
-    if move is not None:
-        if key not in state.foreign:
-            state.foreign.add(key)
-            charge_others(state, now)
-    elif key in state.foreign:
-        state.foreign.discard(key)
-        state.backlog.release(key)
-        if wanted is not None:
-            line_up(d, now)
     if wanted is not None:
         if before is None and move is None:
             line_up(d, now)
         if changed and key in state.waiting:
             fire(d, now, Trigger.PROGRESS)
         check_place(d, now, wanted, move)
+
+
+def _note_others(d: Decision, partition: Partition, move: SeenMove | None) -> None:
+    """Whether someone else moves the partition; if so, that counts against the limits."""
+    state, key = d.state, partition.key
+    if move is not None:
+        if key not in state.foreign:
+            state.foreign.add(key)
+            charge_others(state, partition)
+    elif key in state.foreign:
+        state.foreign.discard(key)
+        state.backlog.release(key)
+        if key in state.reassignments:
+            line_up(d, partition)
 
 
 def _in_step(before: Partition | None, submission: Submission, seen: SeenPartition) -> Partition:
@@ -196,6 +215,7 @@ def _topic_gone(d: Decision, name: str) -> Iterator[None]:
     if name in state.topics:
         for partition in reversed(list(state.partitions[name])):
             d.delete(Partition, partition.key)
+            state.sizes.pop(partition.key, None)
         d.delete(Topic, name)
 
 
@@ -209,6 +229,7 @@ def _forget(d: Decision, key: TopicPartition) -> None:
         d.delete(Submission, key)
     state.backlog.release(key)
     state.foreign.discard(key)
+    state.tries.pop(key, None)
     wanted = state.reassignments.get(key)
     if wanted is not None:
         end(d, wanted, Ending.TOPIC_DELETED)

@@ -6,14 +6,13 @@ so that what does not fit is believed only when it is seen again.
 """
 
 from controller.decision import Decision
-from controller.effects import Submit
 from controller.errors import Error
 from controller.model import Partition, Reassignment, Replicas, Submission
 from controller.names import TopicPartition
 from controller.phases import Trigger, fire
 from controller.reassignments import settle
 from controller.submission import Stage
-from controller.upstream import expected_replicas
+from controller.upstream import expected_replicas, send
 from controller.upstream_events import SeenMove, SeenPartition, Submitted
 
 SURE = 10
@@ -33,8 +32,9 @@ _TRY_AGAIN = {
 
 
 def submitted(d: Decision, event: Submitted) -> None:
-    """The upstream has answered; an answer to anything but the present row is stale."""
+    """The upstream has answered, or will not; an answer to anything but the present row is stale."""
     for key, replicas, (error, message) in event.rows:
+        _heard(d, key)
         submission = d.state.submissions.get(key)
         if submission is None or submission.stage not in {Stage.SUBMITTING, Stage.UNDOING}:
             continue
@@ -58,11 +58,8 @@ def follow(
     submission: Submission,
     seen: SeenPartition,
     move: SeenMove | None,
-    outstanding: bool,
 ) -> None:
-    """Compare a step in flight with what is seen of it. `partition` is as it was asked for."""
-    if outstanding:
-        return
+    """Compare a step in flight, of which no row is on its way, with what is seen. `partition` is as it was asked for."""
     if submission.stage is Stage.ARRIVED:
         fire(d, partition, Trigger.PROGRESS)
     elif move is not None:
@@ -75,15 +72,9 @@ def follow(
     elif submission.stage is Stage.UNDOING:
         _over(d, partition, submission, seen.replicas)
     elif submission.stage is Stage.SUBMITTING and seen.replicas == submission.base:
-        d.emit(Submit(*partition.key, submission.following))
+        send(d, partition.key, submission.following)
     elif _doubt(d, partition, SURE):
-        if seen.replicas == submission.turned_from:
-            _over(d, partition, submission, seen.replicas)
-        elif set(seen.replicas) == set(submission.base):
-            _lost(d, partition, seen, None, "cancelled by someone else")
-        else:
-            why = f"someone else changed its replicas to {list(seen.replicas)}"
-            _lost(d, partition, seen, None, why)
+        _elsewhere(d, partition, submission, seen)
 
 
 def check_place(d: Decision, partition: Partition, wanted: Reassignment, move: SeenMove | None) -> None:
@@ -101,19 +92,37 @@ def check_place(d: Decision, partition: Partition, wanted: Reassignment, move: S
         _block(d, partition, f"someone else changed its replicas to {list(partition.replicas)}")
 
 
+def _elsewhere(d: Decision, partition: Partition, submission: Submission, seen: SeenPartition) -> None:
+    """Nothing moves, and the partition is not where the step leads."""
+    if seen.replicas == submission.turned_from:
+        _over(d, partition, submission, seen.replicas)
+    elif set(seen.replicas) == set(submission.base):
+        _lost(d, partition, seen, None, "cancelled by someone else")
+    else:
+        why = f"someone else changed its replicas to {list(seen.replicas)}"
+        _lost(d, partition, seen, None, why)
+
+
 def _goes_on(d: Decision, partition: Partition, submission: Submission, move: SeenMove) -> None:
     """The upstream moves the partition: where we want it, or elsewhere."""
     if submission.stage is Stage.UNDOING:
-        d.emit(Submit(*partition.key, None))
+        send(d, partition.key, None)
     elif sorted(move.target) == sorted(submission.following):
         d.state.tries.pop(partition.key, None)
         if submission.stage is Stage.SUBMITTING:
             _taken(d, submission)
     elif sorted(move.target) == sorted(submission.turned_from):
-        d.emit(Submit(*partition.key, submission.following))
+        send(d, partition.key, submission.following)
     elif _doubt(d, partition, SURE):
         seen = SeenPartition(move.replicas, partition.isr, partition.leader, partition.leader_epoch)
         _lost(d, partition, seen, move, f"someone else moves it to {list(move.target)}")
+
+
+def _heard(d: Decision, key: TopicPartition) -> None:
+    unanswered = d.state.unanswered
+    left = unanswered.pop(key, 0) - 1
+    if left > 0:
+        unanswered[key] = left
 
 
 def _taken(d: Decision, submission: Submission) -> None:

@@ -85,8 +85,16 @@ def expected_replicas(state: "State", key: TopicPartition) -> Replicas:
 def ended(d: "Decision", key: TopicPartition) -> None:
     """Nothing is kept of steps that are over; one in flight is followed to its end."""
     submission = d.state.submissions.get(key)
-    if submission is not None and not submission.in_flight:
+    if submission is None:
+        d.state.tries.pop(key, None)
+    elif not submission.in_flight:
         d.delete(Submission, key)
+
+
+def send(d: "Decision", key: TopicPartition, replicas: Replicas | None) -> None:
+    """Have the row sent; until it is answered nothing is concluded from what is seen of the partition."""
+    d.state.unanswered[key] = d.state.unanswered.get(key, 0) + 1
+    d.emit(Submit(*key, replicas))
 
 
 def _leads_not_yet(d: "Decision", partition: Partition, preferred: int) -> bool:
@@ -124,7 +132,7 @@ def _ask(
     d.put(partition._replace(replicas=following + removing, adding=adding, removing=removing))
     d.put(Submission(*partition.key, base, following, turned_from=turned_from))
     d.state.tries.pop(partition.key, None)
-    d.emit(Submit(*partition.key, following))
+    send(d, partition.key, following)
 
 
 def _undo(d: "Decision", partition: Partition) -> None:
@@ -134,4 +142,4 @@ def _undo(d: "Decision", partition: Partition) -> None:
     undone = known or Submission(*partition.key, partition.current, partition.next)
     d.put(undone._replace(stage=Stage.UNDOING))
     d.state.tries.pop(partition.key, None)
-    d.emit(Submit(*partition.key, None))
+    send(d, partition.key, None)

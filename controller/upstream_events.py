@@ -70,7 +70,7 @@ class Unreachable(NamedTuple):
 
 
 class Submitted(NamedTuple):
-    """The upstream's answers to rows of `controller.effects.Submit`."""
+    """The upstream's answers to rows of `controller.effects.Submit`, each once; REQUEST_TIMED_OUT for one that got none."""
 
     rows: Sequence[tuple[TopicPartition, Replicas | None, Outcome]]
 

@@ -228,7 +228,7 @@ async def test_a_controller_killed_after_any_commit_goes_on_where_it_was(backend
         commits = len(world.store.commits) + 1 + survived
         world.store.hold(after=commits)
         await world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
-        await world.until(lambda w=world, c=commits: len(w.store.commits) == c or not w.state.reassignments)
+        await _until_held_or_idle(world, commits)
         ended = len(world.store.commits) < commits
         again = await world.restarted()
         await again.until_idle()
@@ -238,6 +238,10 @@ async def test_a_controller_killed_after_any_commit_goes_on_where_it_was(backend
         await again.stop()
         survived += 1
     assert survived > 2
+
+
+async def _until_held_or_idle(world: World, commits: int) -> None:
+    await world.until(lambda: len(world.store.commits) == commits or not world.state.reassignments)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
