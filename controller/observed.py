@@ -83,12 +83,13 @@ def measured(d: Decision, event: Measured) -> None:
 def topic_configs_seen(d: Decision, event: TopicConfigsSeen) -> None:
     """Remember what steps go by, such as min.insync.replicas."""
     for topic, values in event.topics.items():
-        for name, value in values.items():
+        for name, value in values.items() if topic in d.state.topics else ():
             known = d.state.config(ResourceType.TOPIC, topic, name)
             if value is not None and value != known:
                 d.put(Config(ResourceType.TOPIC, topic, name, value))
             elif value is None and known is not None:
                 d.delete(Config, (ResourceType.TOPIC, topic, name))
+    judge(d)
 
 
 def _brokers(d: Decision, event: Observed) -> bool:
@@ -216,6 +217,8 @@ def _topic_gone(d: Decision, name: str) -> Iterator[None]:
         for partition in reversed(list(state.partitions[name])):
             d.delete(Partition, partition.key)
             state.sizes.pop(partition.key, None)
+        for config in list(state.configs.get((ResourceType.TOPIC, name), ())):
+            d.delete(Config, (ResourceType.TOPIC, name, config))
         d.delete(Topic, name)
 
 

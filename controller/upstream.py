@@ -113,7 +113,7 @@ def _full(state: "State", broker: int, size: int) -> str:
     disks = [disk for disk in state.disks.get(broker, ()) if disk.total > 0]
     if not disks or not size:
         return ""
-    disk = min(disks, key=lambda each: each.replicas)
+    disk = min(disks, key=lambda each: (each.replicas, each.usable))
     mark = float(state.config(ResourceType.BROKER, CLUSTER_DEFAULT, MOST_DISK) or MOST_DISK_DEFAULT)
     used = (disk.total - disk.usable + size + state.backlog.usage.bytes_to(broker)) / disk.total
     return (

@@ -18,6 +18,7 @@ from backends.upstream.ports import Client
 from backends.upstream.sizes import Sizes
 from backends.upstream.submitter import Submitter
 from backends.upstream.throttler import Throttler
+from backends.upstream.topic_configs import TopicConfigs
 from controller.effects import ConfigsChanged, Effect, Elect, Rethrottle, Submit
 from controller.events import Event, Stalled
 from controller.state import State
@@ -52,6 +53,7 @@ class Upstream:
         self._submitter = Submitter(client, submit, self._throttler.settled)
         self._looks = Looks(client, state, self._submitter, submit, self._clock, pace)
         self.sizes = Sizes(client, state, submit, self._clock)
+        self._topic_configs = TopicConfigs(client, state, submit, self._clock)
         self._stalls = StallWatch(state, self.sizes.received)
         self._tasks: list[asyncio.Task[None]] = []
         self._failed = False
@@ -88,6 +90,7 @@ class Upstream:
             self._spawn(self._looks.run(), "upstream-looks"),
             self._spawn(self._throttler.run(), "upstream-throttle"),
             self._spawn(self.sizes.run(), "upstream-sizes"),
+            self._spawn(self._topic_configs.run(), "upstream-configs"),
             self._spawn(self._watch_for_stalls(), "upstream-stalls"),
         ]
 
