@@ -66,7 +66,10 @@ class Ledger:
 
 def _check(kept: Any) -> None:
     """Raises ValueError when it is not two tables of tables of lists of strings."""
-    for table in (_table(kept).get("topics"), _table(kept).get("brokers")):
+    brokers = _table(kept).get("brokers")
+    for broker in _table(brokers):
+        int(broker)
+    for table in (brokers, kept.get("topics")):
         for configs in _table(table).values():
             for values in _table(configs).values():
                 if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
