@@ -47,6 +47,7 @@ class Gatewayed(World):
             on_failure=self.failures.append,
         )
         self.cluster = inner.cluster
+        self._ended = False
 
     async def start(self) -> "Gatewayed":
         self.driver.start()
@@ -54,17 +55,20 @@ class Gatewayed(World):
         return self
 
     async def stop(self) -> None:
-        await self._end()
+        await self.detach()
         await self.inner.stop()
 
     async def restarted(self, commits: int | None = None) -> "Gatewayed":
         """Kill the gateway, then start again with what the first `commits` commits left; the upstream goes on."""
         survivor = self.store.survived(len(self.store.commits) if commits is None else commits)
-        await self._end()
+        await self.detach()
         return await Gatewayed(self.inner, survivor, self.ledger).start()
 
-    async def _end(self) -> None:
-        """Nothing that is decided from here on reaches the upstream."""
+    async def detach(self) -> None:
+        """End this life of the gateway, as a kill would: nothing that is decided from here on reaches the upstream."""
+        if self._ended:
+            return
+        self._ended = True
         await self.upstream.stop()
         self.store.release()
         await self.driver.stop()

@@ -14,7 +14,7 @@ ROWS = [Submit("foo", 0, (1, 2)), Submit("bar", 3, None), Submit("foo", 1, (3,))
 def test_rows_are_grouped_by_topic_in_order() -> None:
     request = alter_request(ROWS, 5_000)
     assert request.timeout_ms == 5_000
-    assert [(t.name, [tuple(row) for row in t.partitions]) for t in request.topics or ()] == [
+    assert [(t.name, [tuple(row) for row in t.partitions or ()]) for t in request.topics or ()] == [
         ("foo", [(0, (1, 2)), (1, (3,))]),
         ("bar", [(3, None)]),
     ]

@@ -27,7 +27,8 @@ def all_fine(request: AlterPartitionReassignmentsRequest, _: Any) -> AlterPartit
     return AlterPartitionReassignmentsResponse(
         responses=[
             ReassignableTopicResponse(
-                t.name, [ReassignablePartitionResponse(row.partition_index, 0, None) for row in t.partitions]
+                t.name,
+                [ReassignablePartitionResponse(row.partition_index, 0, None) for row in t.partitions or ()],
             )
             for t in request.topics or ()
         ]
@@ -55,7 +56,10 @@ class Rig:
     def sent(self) -> list[list[tuple[int, Any]]]:
         """The rows of each request."""
         requests = self.client.requests(AlterPartitionReassignmentsRequest)
-        return [[tuple(row) for t in r.topics or () for row in t.partitions] for r in requests]
+        return [
+            [(row.partition_index, row.replicas) for t in r.topics or () for row in t.partitions or ()]
+            for r in requests
+        ]
 
 
 @pytest.fixture
