@@ -19,6 +19,7 @@ reset:
 test: setup check
 	$(BIN)/python -m pytest -m spark
 	$(BIN)/python -m pytest tests/clients
+	$(BIN)/python -m pytest tests/upstream
 
 check: .venv/test.done
 	$(BIN)/ruff check .
@@ -28,7 +29,7 @@ check: .venv/test.done
 	$(BIN)/python -m protocol.generate --check
 	$(BIN)/python -m tools.reference --check
 	$(BIN)/python -m tools.draw_states --check
-	$(BIN)/python -m pytest --ignore tests/clients -m 'not spark'
+	$(BIN)/python -m pytest --ignore tests/clients --ignore tests/upstream -m 'not spark'
 
 bench: setup
 	$(BIN)/python -m bench

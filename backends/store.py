@@ -119,15 +119,21 @@ def _apply(database: sqlite3.Connection, changes: Sequence[Change]) -> None:
         kind = change.kind if isinstance(change, Deleted) else type(change)
         by_table.setdefault(TABLES[kind], []).append(change)
     for table, rows in by_table.items():
-        for deletes, run in itertools.groupby(rows, key=_is_delete):
-            if deletes:
-                table.delete(database, [change.key for change in run])
-            else:
-                table.upsert(database, list(run))
+        _apply_to(table, database, rows)
 
 
-def _is_delete(change: Change) -> bool:
-    return isinstance(change, Deleted)
+def _apply_to(table: Table, database: sqlite3.Connection, changes: Sequence[Change]) -> None:
+    """All deletes, then all upserts, which come to the same: of a key that is put and deleted in turns, the last counts."""
+    deleted: dict[object, None] = {}
+    put: dict[object, Record] = {}
+    for change in changes:
+        if isinstance(change, Deleted):
+            put.pop(change.key, None)
+            deleted[change.key] = None
+        else:
+            put[change.key] = change
+    table.delete(database, list(deleted))
+    table.upsert(database, list(put.values()))
 
 
 def _report(group: list[_Waiting], failure: Exception | None) -> None:

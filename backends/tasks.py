@@ -2,16 +2,24 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 log = logging.getLogger(__name__)
 
 
-def spawn(work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-    """Run it as a task that logs the exception it ends with, if any."""
+def spawn(
+    work: Coroutine[Any, Any, None], name: str, on_failure: Callable[[BaseException], None] = lambda _: None
+) -> asyncio.Task[None]:
+    """Run it as a task that logs the exception it ends with, if any, and hands it on."""
+
+    def ended(task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("%s ended by an error", task.get_name(), exc_info=error)
+            on_failure(error)
+
     task = asyncio.create_task(work, name=name)
-    task.add_done_callback(_log_failure)
+    task.add_done_callback(ended)
     return task
 
 
@@ -20,8 +28,3 @@ async def cancel(*tasks: asyncio.Task[None]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _log_failure(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("%s ended by an error", task.get_name(), exc_info=error)

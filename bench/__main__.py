@@ -4,7 +4,14 @@ import platform
 import subprocess
 import sys
 
-BENCHMARKS = ("bench.codec", "bench.api_speed", "bench.large_requests", "bench.planner")
+BENCHMARKS = (
+    "bench.codec",
+    "bench.api_speed",
+    "bench.large_requests",
+    "bench.million",
+    "bench.batched",
+    "bench.planner",
+)
 
 
 def main() -> int:

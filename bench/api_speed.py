@@ -14,7 +14,6 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import NamedTuple
 
-from bench.peer import running_kafka
 from bench.raw import RawConnection, encode, requests_per_second
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -31,7 +30,9 @@ from protocol.messages.list_partition_reassignments_request import (
     ListPartitionReassignmentsTopics,
 )
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
-from tools.processes import Reassignd, free_ports
+from tools.kafka_cluster import running_kafka
+from tools.kafka_settings import SMALL_FETCHES, Spec
+from tools.processes import Reassignd
 
 TOPIC = "bench"
 SETTLE_SECONDS = 1.0
@@ -161,9 +162,9 @@ def subject(name: str, bootstrap: str, target: int) -> Subject:
 @contextmanager
 def kafka() -> Iterator[Subject]:
     """A Kafka cluster whose last broker is known to it, and dead."""
-    with running_kafka(brokers=4, first_port=free_ports(5), measured=True) as cluster:
+    with running_kafka(Spec(measured=True, settings=SMALL_FETCHES)) as cluster:
         dead = cluster.brokers[-1]
-        cluster.kill_broker(dead)
+        cluster.kill_node(dead)
         while dead in brokers(cluster.bootstrap):
             time.sleep(0.5)
         yield subject("Kafka 4.1", cluster.bootstrap, dead)

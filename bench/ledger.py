@@ -44,12 +44,13 @@ def rests_or_goes(original: Replicas, target: Replicas) -> World:
 
 
 def order(target: Replicas) -> Deed:
-    """A new target. The original stays the first one, and what is queued stays queued."""
+    """A new target. The original stays the first one, and what is queued gives way."""
 
     def deed(world: World) -> Iterator[World]:
-        yield (
-            rests_or_goes(world.original, target) if world.target is None else world._replace(target=target)
-        )
+        if world.target is None:
+            yield rests_or_goes(world.original, target)
+        else:
+            yield World(world.original, target)
 
     return deed
 
@@ -83,12 +84,15 @@ def withdraw(tag: str) -> Deed:
 
 
 def take_back(tag: str, found: Replicas | None) -> Deed:
-    """A job is rolled back: where it has begun, to what it found; None means to the original, whatever that is."""
+    """A job is rolled back: where it has begun, to what it found; None means to the original, whatever that is.
+
+    Refused where another plan is queued.
+    """
 
     def deed(world: World) -> Iterator[World]:
         if world.pending is not None and world.pending.tag == tag:
             yield world._replace(pending=None)
-        else:
+        elif world.pending is None:
             yield from order(world.original if found is None else found)(world)
 
     return deed

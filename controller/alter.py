@@ -7,9 +7,9 @@ from controller.errors import DONE, Error, Outcome
 from controller.events import AlterReassignments, AlterReply, TopicOutcomes
 from controller.job_events import AlterRow, AlterTopic
 from controller.jobs import open_job, seal_job
-from controller.model import JobKind, Partition, Pending
+from controller.model import JobKind, Partition
 from controller.phases import Trigger, fire
-from controller.reassignments import Order, withdraw
+from controller.reassignments import Order
 from controller.state import State
 from controller.validation import check_target
 
@@ -25,15 +25,18 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
         return
     job = open_job(d, JobKind.PLAN, event)
     answers = []
+    seen = 0
     for topic, requested in topics:
         outcomes: list[tuple[int, Outcome]] = []
         answers.append(TopicOutcomes(topic, outcomes))
         if requested is None and topic not in d.state.topics:
             outcomes.append((-1, _no_topic(topic)))
         for row in _moving_rows(d, topic) if requested is None else requested:
-            outcomes.append((row.partition, _alter(d, topic, row, job, event)))
-            d.rows += 1
-            if d.rows % ROWS_PER_SLICE == 0:
+            if row is not None:
+                outcomes.append((row.partition, _alter(d, topic, row, job, event)))
+                d.rows += 1
+            seen += 1
+            if seen % ROWS_PER_SLICE == 0:
                 yield
     outcome = Outcome(message=None if topics or event.topics is None else "")
     d.reply = AlterReply(outcome, answers, seal_job(d, job))
@@ -68,21 +71,8 @@ def _alter(d: Decision, topic: str, row: AlterRow, job: int, event: AlterReassig
     if partition is None:
         return outcome
     if row.replicas is None:
-        return _cancel(d, partition)
+        return fire(d, partition, Trigger.CANCEL)
     return fire(d, partition, Trigger.ORDER, Order(row.replicas, job))
-
-
-def _cancel(d: Decision, partition: Partition) -> Outcome:
-    """Take back what is under way and what is queued behind it; a refusal leaves both."""
-    pending = d.state.pending.get(partition.key)
-    if pending is not None:
-        d.delete(Pending, partition.key)
-    outcome = fire(d, partition, Trigger.CANCEL)
-    if pending is not None:
-        d.put(pending)
-        if outcome.ok:
-            withdraw(d, partition.key)
-    return outcome
 
 
 def _no_topic(topic: str) -> Outcome:
@@ -94,10 +84,9 @@ def _everything(d: Decision) -> list[AlterTopic]:
     return [AlterTopic(topic, None) for topic in sorted(d.state.moving)]
 
 
-def _moving_rows(d: Decision, topic: str) -> Iterator[AlterRow]:
-    """A cancel of each reassignment of the topic, looked for as its turn comes."""
+def _moving_rows(d: Decision, topic: str) -> Iterator[AlterRow | None]:
+    """A cancel of each reassignment of the topic, looked for as its turn comes; None for what does not move."""
     state = d.state
     if topic in state.moving:
         for partition in state.partitions[topic]:
-            if partition.key in state.reassignments:
-                yield AlterRow(partition.partition, None)
+            yield AlterRow(partition.partition, None) if partition.key in state.reassignments else None

@@ -3,13 +3,17 @@
 Steps that would take the same places wait in one bucket, so when a place runs out a whole bucket is set aside at
 once, and when it comes back one bucket is tried for each place that is free. Starting the next step therefore costs
 the same whether a hundred or a million wait.
+
+Every turn of a bucket has a wave. Steps of a planned order say theirs; the others have one wave after the other in their
+bucket, from the one on that has just been reached, so that buckets take turns, and neither a long plan nor a stream of
+small ones holds up the others.
 """
 
 from collections import deque
 from collections.abc import Iterator
-from heapq import heappop, heappush
-from typing import NamedTuple
+from heapq import heapify, heappop, heappush
 
+from controller.buckets import Bucket, Planned, Rank, Step, Turn
 from controller.limits import UNLIMITED_BYTES, Cost, Place, Usage
 from controller.model import TopicPartition
 from planner.limits import Limits
@@ -18,21 +22,11 @@ SLACK = 1_000
 """Void entries that are let be; more than that and than the valid ones are cleared away."""
 
 
-class Rank(NamedTuple):
-    """What starts first: the smaller. Within a rank, buckets take turns, so that all brokers get work."""
+CHOICES = 64
+"""Buckets that are looked at for one whose brokers are not busy: else some brokers idle while others have too much.
 
-    priority: int
-    """Of the job, negated."""
-    healthy: bool
-    """Partitions that lack replicas are repaired first."""
-    follows: bool
-    """Steps that move leadership go first, up to their limit."""
-
-
-class _Turn(NamedTuple):
-    rank: Rank
-    number: int
-    cost: Cost
+The more all brokers have to do, the less one step more matters: fewer are looked at then.
+"""
 
 
 class Backlog:
@@ -40,50 +34,69 @@ class Backlog:
 
     def __init__(self) -> None:
         self.usage = Usage()
+        self.planned: dict[TopicPartition, tuple[int, ...]] = {}
+        """The waves of the steps that each partition has before it, where a planned order gives them."""
         self._arrivals: deque[TopicPartition] = deque()
         self._arriving: set[TopicPartition] = set()
-        self._entries: dict[TopicPartition, tuple[Rank, Cost]] = {}
-        """The bucket of each waiting step; a key that a bucket still has beside that is void."""
+        self._entries: dict[TopicPartition, Bucket | Step] = {}
+        """The bucket of each waiting step, or its place in an order; what a bucket still has beside that is void."""
         self._size = 0
         """Keys in all buckets, void ones included."""
-        self._buckets: dict[tuple[Rank, Cost], deque[TopicPartition]] = {}
-        self._ready: list[_Turn] = []
-        self._parked: dict[Place, list[_Turn]] = {}
-        self._parked_at: dict[tuple[Rank, Cost], Place] = {}
+        self._buckets: dict[tuple[Rank, Cost], Bucket] = {}
+        self._ready: list[Turn] = []
+        self._parked: dict[Place, list[Turn]] = {}
         self._freed: set[Place] = set()
         self._charged: dict[TopicPartition, Cost] = {}
         self._turns = 0
+        self._next: dict[Rank, int] = {}
+        """The wave after the last one that a step was taken from."""
+        self._first: dict[tuple[int, Rank], int] = {}
+        """By job, the wave that its planned waves count from."""
 
-    def add(self, key: TopicPartition, rank: Rank, cost: Cost) -> None:
-        """The step of this partition waits; an older place of it is void."""
-        if self._entries.get(key) == (rank, cost):
-            return
-        self._entries[key] = (rank, cost)
-        self._size += 1
-        if self._size > 2 * len(self._entries) + SLACK:
-            self._compact()
+    def add(self, key: TopicPartition, rank: Rank, cost: Cost, planned: Planned | None = None) -> None:
+        """The step of this partition waits; an older place of it is void, unless it is the same."""
         bucket = self._buckets.get((rank, cost))
         if bucket is None:
-            self._buckets[rank, cost] = deque([key])
-            self._queue(rank, cost)
+            bucket = self._buckets[rank, cost] = Bucket(rank, cost)
+        before = self._entries.get(key)
+        if planned is None:
+            if before is bucket or (isinstance(before, Step) and before.bucket is bucket):
+                return
+            self._entries[key] = bucket
+            bucket.keys.append(key)
         else:
-            bucket.append(key)
+            wave = self._first.setdefault((planned.job, rank), self._next.get(rank, 0)) + planned.wave
+            if isinstance(before, Step) and before.bucket is bucket and before.wave == wave:
+                return
+            self._turns += 1
+            self._entries[key] = step = Step(wave, self._turns, key, bucket)
+            heappush(bucket.planned, step)
+        self._size += 1
+        if not bucket.turn or (planned is not None and bucket.planned[0].wave < bucket.wave):
+            self._queue(bucket)
+        if self._size > 2 * len(self._entries) + SLACK:
+            self._compact()
 
-    def candidates(self) -> Iterator[tuple[TopicPartition | None, Cost]]:
-        """Steps that have room, in order; None in place of one for each bucket that was looked at in vain.
+    def plan(self, key: TopicPartition, planned: Planned) -> None:
+        """The step of this partition, if it waits, has its place in a planned order."""
+        entry = self._entries.get(key)
+        if entry is not None:
+            bucket = entry.bucket if isinstance(entry, Step) else entry
+            self.add(key, bucket.rank, bucket.cost, planned)
+
+    def forget(self, job: int) -> None:
+        """The planned order of the job, if there was one, is over."""
+        for key in [key for key in self._first if key[0] == job]:
+            del self._first[key]
+
+    def candidates(self) -> Iterator[tuple[TopicPartition, Cost] | None]:
+        """Steps that have room, in order; None in place of one where a few buckets were looked at in vain.
 
         Each one yielded has left the backlog: the caller starts it (`charge`) or adds it again.
         """
         while self._unpark() or self._ready:
-            turn = heappop(self._ready)
-            place = self.usage.exhausted(turn.cost)
-            if place is not None:
-                heappush(self._parked.setdefault(place, []), turn)
-                self._freed.discard(place)
-                self._parked_at[turn.rank, turn.cost] = place
-                yield None, turn.cost
-                continue
-            yield self._pop(turn), turn.cost
+            bucket = self._choose()
+            yield None if bucket is None else self._pop(bucket)
 
     @property
     def idle(self) -> bool:
@@ -117,7 +130,8 @@ class Backlog:
 
     def blocker(self, rank: Rank, cost: Cost) -> Place | None:
         """The exhausted place that holds up steps of this cost."""
-        return self._parked_at.get((rank, cost))
+        bucket = self._buckets.get((rank, cost))
+        return None if bucket is None else bucket.parked_at
 
     def in_flight(self) -> int:
         """How many steps are charged."""
@@ -135,6 +149,9 @@ class Backlog:
             key = self._arrivals.popleft()
             self._arriving.discard(key)
             yield key
+        if not self._arriving:
+            # A set that is emptied one by one keeps the room of its greatest size.
+            self._arriving.clear()
 
     def __len__(self) -> int:
         """What is remembered of steps that wait, void entries included."""
@@ -150,36 +167,83 @@ class Backlog:
         self.usage.take(own)
         return fits
 
-    def _pop(self, turn: _Turn) -> TopicPartition | None:
+    def _pop(self, bucket: Bucket) -> tuple[TopicPartition, Cost] | None:
         """The next step of the bucket; None for a void one. The bucket waits for its next turn."""
-        place = (turn.rank, turn.cost)
-        bucket = self._buckets.get(place)
-        if bucket is None:
-            return None
-        key = bucket.popleft()
-        self._size -= 1
-        if bucket:
-            self._queue(*place)
+        self._next[bucket.rank] = max(self._next.get(bucket.rank, 0), bucket.wave + 1)
+        taken: Bucket | Step = bucket
+        key: TopicPartition | None = None
+        if bucket.planned and (not bucket.keys or bucket.planned[0].wave <= bucket.wave):
+            taken = heappop(bucket.planned)
+            key = taken.key
+        elif bucket.keys:
+            key, bucket.last = bucket.keys.popleft(), bucket.wave
+        if bucket.keys or bucket.planned:
+            self._queue(bucket)
         else:
-            del self._buckets[place]
-        if self._entries.get(key) != place:
+            bucket.turn = 0
+            del self._buckets[bucket.rank, bucket.cost]
+        if key is None:
+            return None
+        self._size -= 1
+        if self._entries.get(key) is not taken:
             return None
         del self._entries[key]
-        return key
+        return key, bucket.cost
 
     def _compact(self) -> None:
-        """Drop what is void. Buckets that are empty then lose their turn when it comes."""
-        for place, bucket in list(self._buckets.items()):
-            kept = deque(dict.fromkeys(key for key in bucket if self._entries.get(key) == place))
-            if kept:
-                self._buckets[place] = kept
-            else:
-                del self._buckets[place]
-        self._size = sum(map(len, self._buckets.values()))
+        """Drop what is void. A bucket that is empty then goes when its turn comes."""
+        for bucket in self._buckets.values():
+            valid = (key for key in bucket.keys if self._entries.get(key) is bucket)
+            bucket.keys = deque(dict.fromkeys(valid))
+            bucket.planned = [step for step in bucket.planned if self._entries.get(step.key) is step]
+            heapify(bucket.planned)
+        self._size = sum(len(bucket.keys) + len(bucket.planned) for bucket in self._buckets.values())
 
-    def _queue(self, rank: Rank, cost: Cost) -> None:
+    def _choose(self) -> Bucket | None:
+        """Of the next few turns of a rank, the first whose brokers have less to do than most, else the least busy.
+
+        A planned order has seen to that already.
+        """
+        seen: list[tuple[int, Turn]] = []
+        average = self.usage.average()
+        for _ in range(max(2, int(CHOICES / average))):
+            if not (self._ready or self._unpark()):
+                break
+            if seen and (self._ready[0].planned or self._ready[0].rank != seen[0][1].rank):
+                break
+            turn = heappop(self._ready)
+            if turn.number == turn.bucket.turn and not self._park(turn):
+                load = self.usage.busiest(turn.bucket.cost)
+                seen.append((load, turn))
+                if turn.planned or not load or load + 1 <= average:
+                    break
+        best = min(seen, default=None)
+        for each in seen:
+            if each is not best:
+                heappush(self._ready, each[1])
+        return None if best is None else best[1].bucket
+
+    def _park(self, turn: Turn) -> bool:
+        """Set the bucket aside if there is no room for its steps; whether that was done."""
+        bucket = turn.bucket
+        place = bucket.parked_at = self.usage.exhausted(bucket.cost)
+        if place is None:
+            return False
+        heappush(self._parked.setdefault(place, []), turn)
+        self._freed.discard(place)
+        return True
+
+    def _queue(self, bucket: Bucket) -> None:
+        """The bucket's turn is that of its first step; the one that it had is void."""
         self._turns += 1
-        heappush(self._ready, _Turn(rank, self._turns, cost))
+        bucket.turn, bucket.parked_at = self._turns, None
+        planned = bool(bucket.planned)
+        bucket.wave = max(self._next.get(bucket.rank, 0), bucket.last + 1)
+        if planned:
+            first = bucket.planned[0].wave
+            planned = not bucket.keys or first <= bucket.wave
+            bucket.wave = first if planned else bucket.wave
+        heappush(self._ready, Turn(bucket.rank, bucket.wave, self._turns, bucket, planned))
 
     def _wakeable(self, place: Place) -> bool:
         return place in self._parked and self.usage.has_room(place)
@@ -195,7 +259,8 @@ class Backlog:
             turn = heappop(turns)
             if not turns:
                 del self._parked[place]
-            del self._parked_at[turn.rank, turn.cost]
+            if turn.number == turn.bucket.turn:
+                turn.bucket.parked_at = None
             heappush(self._ready, turn)
             return True
         return False

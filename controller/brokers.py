@@ -28,15 +28,17 @@ def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
     state = d.state
     d.put(ControllerEpoch(state.controller_epoch + 1))
     d.reply = {broker.id: _register(d, broker) for broker in event.brokers}
-    for _ in _recover(d, state.all_partitions()):
+    for _ in recover(d, state.all_partitions()):
         yield
-    for key, wanted in list(state.reassignments.items()):
-        partition = state.partitions[key.topic][key.partition]
+    for seen, wanted in enumerate(list(state.reassignments.values())):
+        partition = state.partitions[wanted.topic][wanted.partition]
         if state.in_step(partition):
             charge(state, partition, wanted)
             fire(d, partition, Trigger.PROGRESS)
         else:
             line_up(d, partition)
+        if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
+            yield
     state.doomed.extend(t.name for t in state.topics.values() if t.deleting and t.name not in state.moving)
     for broker in event.brokers:
         d.emit(BrokerJoined(broker.id))
@@ -49,11 +51,12 @@ def broker_started(d: Decision, event: BrokerStarted) -> Iterator[None]:
         yield from broker_stopped(d, BrokerStopped(event.broker.id))
     d.reply = _register(d, event.broker)
     d.emit(BrokerJoined(event.broker.id))
-    offline = [state.partitions[key.topic][key.partition] for key in sorted(state.offline)]
-    for _ in _recover(d, (p for p in offline if event.broker.id in p.replicas)):
+    for _ in recover(d, state.all_partitions() if state.offline else ()):
         yield
-    for key in list(state.waiting):
+    for seen, key in enumerate(list(state.waiting)):
         fire(d, state.partitions[key.topic][key.partition], Trigger.PROGRESS)
+        if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
+            yield
 
 
 def broker_stopped(d: Decision, event: BrokerStopped) -> Iterator[None]:
@@ -65,7 +68,7 @@ def broker_stopped(d: Decision, event: BrokerStopped) -> Iterator[None]:
     state.shutting_down.discard(event.broker)
     state.metadata_revision += 1
     d.emit(BrokerLeft(event.broker))
-    for _ in _recover(d, (p for p in state.all_partitions() if event.broker in p.replicas)):
+    for _ in recover(d, state.all_partitions()):
         yield
 
 
@@ -118,7 +121,7 @@ def _register(d: Decision, broker: BrokerRegistration) -> int:
     return epoch
 
 
-def _recover(d: Decision, partitions: Iterable[Partition]) -> Iterator[None]:
+def recover(d: Decision, partitions: Iterable[Partition]) -> Iterator[None]:
     """Elect and shrink ISRs by who is alive."""
     state = d.state
     unclean = {topic: state.unclean_allowed(topic) for topic in state.topics}

@@ -44,7 +44,7 @@ class ConfigKey(NamedTuple):
 
     @property
     def cluster_wide(self) -> bool:
-        """It counts only as the default of all brokers, and is refused on one of them."""
+        """On brokers it counts only as the default of all, and is refused on one of them."""
         return self.name in CLUSTER_WIDE
 
 
@@ -180,7 +180,6 @@ _TOPIC = [
 ]
 
 _BROKER = [
-    *_EITHER,
     _long(
         "leader.replication.throttled.rate",
         LONG_MAX,
@@ -201,6 +200,7 @@ _BROKER = [
 ]
 
 _CLUSTER_WIDE = [
+    *_EITHER,
     _int(
         PREFIX + "replica.movements.per.partition",
         INT_MAX,

@@ -14,6 +14,8 @@ class ConfigValues:
 
     configs: dict[tuple[ResourceType, str], dict[str, str]] = field(default_factory=dict)
     """By resource and key; absent when nothing is set on the resource."""
+    config_defaults: dict[str, str] = field(default_factory=dict)
+    """Defaults that the server's own settings give, shown in place of those in `config_keys`; not durable."""
 
     def config(self, resource: ResourceType, name: str, key: str) -> str | None:
         """The value set on this resource itself, without defaults."""

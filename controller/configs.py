@@ -5,12 +5,11 @@ from difflib import get_close_matches
 from enum import IntEnum
 from typing import NamedTuple
 
-from controller.brokers import update
+from controller.brokers import recover
 from controller.config_keys import BROKER_KEYS, TOPIC_KEYS, ConfigKey, ConfigType
 from controller.config_values import CLUSTER_DEFAULT
 from controller.decision import Decision
 from controller.effects import ConfigsChanged
-from controller.election import after_loss
 from controller.errors import DONE, Error, Outcome
 from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
 from controller.health import GUARD, judge
@@ -114,7 +113,7 @@ def _describe(state: State, resource: ResourceType, name: str, key: ConfigKey) -
         levels = levels[1:]
     found = [(state.config(kind, level, key.name), source) for kind, level, source in levels]
     synonyms = [(key.name, value, source) for value, source in found if value is not None]
-    synonyms.append((key.name, key.default, ConfigSource.DEFAULT))
+    synonyms.append((key.name, state.config_defaults.get(key.name, key.default), ConfigSource.DEFAULT))
     return ConfigValue(key, synonyms[0][1], synonyms[0][2], synonyms)
 
 
@@ -169,9 +168,11 @@ def _new_value(state: State, wanted: ResourceChanges, change: ConfigChange) -> t
 
 def _check_level(wanted: ResourceChanges, name: str) -> Outcome:
     key = KEYS[wanted.resource].get(name)
-    if wanted.name == CLUSTER_DEFAULT or key is None or not key.cluster_wide:
+    one_broker = wanted.resource is ResourceType.BROKER and wanted.name != CLUSTER_DEFAULT
+    if not one_broker or key is None or not key.cluster_wide:
         return DONE
-    text = f"{name} is cluster-wide and cannot be set on broker {wanted.name}: use --entity-default."
+    topics = ", or set it on topics" if name in TOPIC_KEYS else ""
+    text = f"{name} is cluster-wide and cannot be set on broker {wanted.name}: use --entity-default{topics}."
     return Outcome(Error.INVALID_CONFIG, text)
 
 
@@ -217,11 +218,10 @@ def _write(d: Decision, wanted: ResourceChanges, values: Mapping[str, str | None
 def _retry(d: Decision) -> Iterator[None]:
     """What min ISR or a clean election held up may go on now."""
     state = d.state
-    for seen, key in enumerate([*sorted(state.offline), *state.reassignments]):
-        partition = state.partitions[key.topic][key.partition]
-        if key in state.offline:
-            update(d, partition, after_loss(partition, state.live, unclean=state.unclean_allowed(key.topic)))
-        elif key in state.reassignments:
-            fire(d, partition, Trigger.PROGRESS)
+    for _ in recover(d, state.all_partitions() if state.offline else ()):
+        yield
+    for seen, key in enumerate(list(state.reassignments)):
+        if key in state.reassignments:
+            fire(d, state.partitions[key.topic][key.partition], Trigger.PROGRESS)
         if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
             yield

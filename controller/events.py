@@ -8,7 +8,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from controller.errors import Outcome
-from controller.job_events import AlterTopic, Pause, Prioritize, Prune, Queue, RollBackJob
+from controller.job_events import AlterTopic, Pause, Prioritize, Prune, Queue, Reorder, RollBackJob
 from controller.model import Replicas, ResourceType, TopicPartition
 from controller.upstream_events import Measured, Observed, Submitted, TopicConfigsSeen, Unreachable
 
@@ -257,6 +257,7 @@ Event = (
     | Queue
     | Pause
     | Prioritize
+    | Reorder
     | Prune
     | Stalled
     | Continue

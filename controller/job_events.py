@@ -69,6 +69,28 @@ class Prioritize(NamedTuple):
     priority: int
 
 
+class PlannedSteps(NamedTuple):
+    """The waves, from 0, of the steps from these replicas on: those after the step in flight, if one is.
+
+    There is at least one.
+    """
+
+    key: TopicPartition
+    replicas: Replicas
+    waves: Sequence[int]
+
+
+class Reorder(NamedTuple):
+    """Let the job's steps start in the order of their waves. Not durable: a restart forgets it.
+
+    Partitions that have other replicas by now are passed over, and so is what another job took. An order of many
+    partitions comes in parts, each small enough for one decision. Reply: how many were put in order.
+    """
+
+    job: int
+    partitions: Sequence[PlannedSteps]
+
+
 class Prune(NamedTuple):
     """Forget jobs that ended before a time, or beyond a number of them. The newest job is kept."""
 

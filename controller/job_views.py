@@ -22,17 +22,15 @@ from controller.model import (
 )
 from controller.next_step import plan_step
 from controller.state import State
+from planner.limits import LETTERS
 from planner.steps import UNLIMITED
 
-LETTERS = {"per_partition": "R", "partitions": "P", "leaders": "L", "replicas": "C", "per_broker": "B"}
-"""Field of `Limits` -> its short name in KIP-435 and docs/how-it-works.md."""
-
 _LETTER = {
-    Kind.PARTITIONS: "P",
-    Kind.LEADERS: "L",
-    Kind.REPLICAS: "C",
-    Kind.INCOMING: "B",
-    Kind.OUTGOING: "B",
+    Kind.PARTITIONS: LETTERS["partitions"],
+    Kind.LEADERS: LETTERS["leaders"],
+    Kind.REPLICAS: LETTERS["replicas"],
+    Kind.INCOMING: LETTERS["per_broker"],
+    Kind.OUTGOING: LETTERS["per_broker"],
 }
 
 
@@ -224,12 +222,19 @@ class Totals(NamedTuple):
     queued: int
     pending: int
     """Queued plans' partitions that are rolled back first; they are among the ongoing ones of earlier jobs."""
+    others: int = 0
+    """Partitions that an upstream moves on behalf of someone else; they are not among the ongoing ones."""
 
 
 def totals(state: State) -> Totals:
     """Reassignments in numbers, at no cost."""
-    ongoing, moving, waiting = len(state.reassignments), state.backlog.in_flight(), len(state.waiting)
-    return Totals(ongoing, moving, waiting, max(0, ongoing - moving - waiting), len(state.pending))
+    others = len(state.foreign)
+    ongoing, moving, waiting = (
+        len(state.reassignments),
+        state.backlog.in_flight() - others,
+        len(state.waiting),
+    )
+    return Totals(ongoing, moving, waiting, max(0, ongoing - moving - waiting), len(state.pending), others)
 
 
 def _job_of(state: State, key: TopicPartition) -> int | None:

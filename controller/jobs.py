@@ -5,12 +5,24 @@ a job too. What has ended is kept until it is pruned.
 """
 
 from collections.abc import Iterator
+from itertools import chain
 
+from controller.buckets import Planned
 from controller.decision import Decision
 from controller.errors import DONE, Error, Outcome
 from controller.events import AlterReassignments
-from controller.job_events import Pause, Prioritize, Prune, Queue, RollBackJob, RollBackReply
-from controller.model import Deleted, Ending, Finished, Job, JobKind, Paused, Replicas, TopicPartition
+from controller.job_events import Pause, Prioritize, Prune, Queue, Reorder, RollBackJob, RollBackReply
+from controller.model import (
+    Deleted,
+    Ending,
+    Finished,
+    Job,
+    JobKind,
+    Paused,
+    Reassignment,
+    Replicas,
+    TopicPartition,
+)
 from controller.phases import Trigger, fire
 from controller.reassignments import Order, line_up, withdraw
 from controller.state import State
@@ -54,18 +66,21 @@ def roll_back_job(d: Decision, event: RollBackJob) -> Iterator[None]:
     if job is None:
         d.reply = RollBackReply(_unknown(event.job))
         return
-    for key in [key for key, pending in state.pending.items() if pending.job == job.id]:
-        withdraw(d, key)
+    for seen, pending in enumerate(list(state.pending.values())):
+        if pending.job == job.id:
+            withdraw(d, pending.key)
+        if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
+            yield
     number = open_job(d, JobKind.ROLLBACK, event)
     skipped: list[tuple[TopicPartition, str]] = []
-    going = [key for key, wanted in state.reassignments.items() if wanted.job == job.id]
-    ended = list(reversed(state.finished.get(job.id, {}).values()))
-    for seen, (key, row) in enumerate(
-        [*((k, None) for k in reversed(going)), *((r.key[1], r) for r in ended)]
-    ):
-        refusal = _take_back(d, job, key, row, number)
-        if refusal:
-            skipped.append((key, refusal))
+    going: list[Reassignment | Finished] = list(state.reassignments.values())
+    ended = list(state.finished.get(job.id, {}).values())
+    for seen, row in enumerate(chain(reversed(going), reversed(ended))):
+        if row.job == job.id:
+            key = TopicPartition(row.topic, row.partition)
+            refusal = _take_back(d, job, key, row if isinstance(row, Finished) else None, number)
+            if refusal:
+                skipped.append((key, refusal))
         if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
             yield
     d.reply = RollBackReply(DONE, seal_job(d, number), skipped)
@@ -100,12 +115,26 @@ def prioritize(d: Decision, event: Prioritize) -> Iterator[None]:
         d.reply = _unknown(event.job) if job is None else _ended(job)
         return
     d.put(job._replace(priority=event.priority))
-    waiting = [key for key, wanted in state.reassignments.items() if wanted.job == job.id]
-    for seen, key in enumerate(waiting):
-        fire_again(d, key)
+    for seen, wanted in enumerate(state.reassignments.values()):
+        if wanted.job == job.id:
+            fire_again(d, wanted.key)
         if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
             yield
     d.reply = DONE
+
+
+def reorder(d: Decision, event: Reorder) -> None:
+    """Give the steps that the job's partitions have before them their waves."""
+    state, taken = d.state, 0
+    for key, replicas, waves in event.partitions:
+        wanted, partition = state.reassignments.get(key), state.partition(*key)
+        ours = wanted is not None and wanted.job == event.job
+        if ours and partition is not None and partition.next == replicas:
+            state.backlog.planned[key] = tuple(waves)
+            state.backlog.plan(key, Planned(event.job, waves[0]))
+            taken += 1
+    d.rows = len(event.partitions)
+    d.reply = taken
 
 
 def prune(d: Decision, event: Prune) -> Iterator[None]:
@@ -140,7 +169,9 @@ def _take_back(d: Decision, job: Job, key: TopicPartition, row: Finished | None,
     gone = partition is None or (row is not None and row.ending is Ending.TOPIC_DELETED)
     if partition is None or gone or state.topics[key.topic].deleting:
         return "the topic was deleted"
-    wanted = state.reassignments.get(key)
+    wanted, pending = state.reassignments.get(key), state.pending.get(key)
+    if row is None and pending is not None:
+        return f"job {pending.job} took it over"
     if row is None:
         back = wanted.original if wanted is not None else partition.replicas
     elif row.ending is Ending.TAKEN:

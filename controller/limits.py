@@ -5,11 +5,12 @@ The limits are cluster-wide dynamic configs; the names of the KIP's drafts are a
 
 from collections import Counter
 from collections.abc import Mapping
-from enum import Enum
+from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
 from controller.model import NO_LEADER, Partition, Replicas
+from controller.names import without
 from planner.limits import Limits
 from planner.steps import UNLIMITED
 
@@ -45,7 +46,7 @@ def limits_of(configs: Mapping[str, str]) -> Limits:
     return Limits(**{field: int(configs[name]) for name, field in CONFIGS.items() if name in configs})
 
 
-class Kind(Enum):
+class Kind(StrEnum):
     """What there is a limit on."""
 
     PARTITIONS = "partition movements"
@@ -69,6 +70,7 @@ class Place(NamedTuple):
 
 _PARTITIONS, _LEADERS, _REPLICAS = Place(Kind.PARTITIONS), Place(Kind.LEADERS), Place(Kind.REPLICAS)
 _BYTES, _HEALTH = Place(Kind.BYTES), Place(Kind.HEALTH)
+_CLUSTERWIDE = (_PARTITIONS, _LEADERS, _REPLICAS, _BYTES, _HEALTH)
 
 
 class Cost(NamedTuple):
@@ -106,10 +108,15 @@ def cost_of(
 
     `size` is the bytes of a replica, 0 when they are not known or do not count.
     """
-    current = partition.current
-    incoming = tuple(r for r in following if r not in current)
+    incoming = without(following, partition.current)
     rounded = 1 << (size - 1).bit_length() if size else 0
-    return Cost(incoming, partition.leader, moves_leader(partition, following, target), rounded, repairs)
+    return _cost(incoming, partition.leader, moves_leader(partition, following, target), rounded, repairs)
+
+
+@lru_cache(maxsize=65_536)
+def _cost(incoming: Replicas, source: int, leads: bool, size: int, repairs: bool) -> Cost:
+    """One object for all steps that take the same."""
+    return Cost(incoming, source, leads, size, repairs)
 
 
 def moves_leader(partition: Partition, following: Replicas, target: Replicas) -> bool:
@@ -127,7 +134,7 @@ class Usage:
         self.bytes = UNLIMITED_BYTES
         self.held: int | None = None
         """While the cluster is not well, how many steps that repair nothing may be in flight; None while it is."""
-        self._taken: Counter[Place] = Counter()
+        self._taken: dict[Place, int] = {}
         self._bytes_to: Counter[int] = Counter()
 
     @property
@@ -140,7 +147,7 @@ class Usage:
         if self.unlimited:
             return None
         for place, amount in places(cost):
-            taken = self._taken[place]
+            taken = self._taken.get(place, 0)
             alone = not taken and place is not _HEALTH
             if not alone and taken + amount > self.limit(place):
                 return place
@@ -148,7 +155,7 @@ class Usage:
 
     def has_room(self, place: Place) -> bool:
         """At least one more of it may be taken."""
-        return self._taken[place] < self.limit(place)
+        return self.taken(place) < self.limit(place)
 
     def limit(self, place: Place) -> int:
         """The limit that counts for the place."""
@@ -170,7 +177,7 @@ class Usage:
     def take(self, cost: Cost) -> None:
         """A step with this cost begins."""
         for place, amount in places(cost):
-            self._taken[place] += amount
+            self._taken[place] = self._taken.get(place, 0) + amount
         for broker in cost.incoming if cost.size else ():
             self._bytes_to[broker] += cost.size
 
@@ -178,13 +185,25 @@ class Usage:
         """The step has ended; the places that it gives back."""
         freed = []
         for place, amount in places(cost):
-            self._taken[place] -= amount
-            if not self._taken[place]:
+            left = self._taken[place] - amount
+            if left:
+                self._taken[place] = left
+            else:
                 del self._taken[place]
             freed.append(place)
         for broker in cost.incoming if cost.size else ():
             self._bytes_to[broker] -= cost.size
         return freed
+
+    def busiest(self, cost: Cost) -> int:
+        """The most replicas that one of the brokers of such a step receives, or its source sends, already."""
+        taken = [self._taken.get(place, 0) for place, _ in places(cost) if place.broker >= 0]
+        return max(taken, default=0)
+
+    def average(self) -> float:
+        """Replicas that a broker receives, or sends, on the average of those that do; at least 1."""
+        ways = len(self._taken) - sum(place in self._taken for place in _CLUSTERWIDE)
+        return 2 * self.taken(_REPLICAS) / ways if ways else 1.0
 
     def brokers(self) -> set[int]:
         """The brokers that steps in flight move replicas to or from."""
@@ -196,4 +215,4 @@ class Usage:
 
     def taken(self, place: Place) -> int:
         """How many of it steps in flight take."""
-        return self._taken[place]
+        return self._taken.get(place, 0)

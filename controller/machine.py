@@ -20,7 +20,7 @@ from controller.brokers import (
 from controller.configs import alter_configs
 from controller.decision import Decision
 from controller.isr import alter_partition
-from controller.jobs import pause, prioritize, prune, roll_back_job
+from controller.jobs import pause, prioritize, prune, reorder, roll_back_job
 from controller.leaders import elect_leaders
 from controller.observed import measured, observed, topic_configs_seen, unreachable
 from controller.phases import Trigger, fire
@@ -71,6 +71,7 @@ _HANDLERS: dict[type, Handler] = {
     job_events.Queue: queue_plan,
     job_events.Pause: pause,
     job_events.Prioritize: prioritize,
+    job_events.Reorder: reorder,
     job_events.Prune: prune,
     events.Stalled: _stalled,
     events.Continue: _go_on,

@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from controller.job_records import Ending, Finished, Job, JobKind, Pending
-from controller.names import NO_LEADER, Replicas, TopicPartition
+from controller.names import NO_LEADER, Replicas, TopicPartition, without
 from controller.submission import Submission
 
 __all__ = [
@@ -112,16 +112,12 @@ class Partition(NamedTuple):
     @property
     def current(self) -> Replicas:
         """The replicas after the last completed step, in the order of `replicas`; none that are being added."""
-        if not self.adding:
-            return self.replicas
-        return tuple(r for r in self.replicas if r not in self.adding)
+        return without(self.replicas, self.adding) if self.adding else self.replicas
 
     @property
     def next(self) -> Replicas:
         """The replicas that the step in flight leads to; `replicas` when none is."""
-        if not self.removing:
-            return self.replicas
-        return tuple(r for r in self.replicas if r not in self.removing)
+        return without(self.replicas, self.removing) if self.removing else self.replicas
 
     @property
     def under_replicated(self) -> bool:

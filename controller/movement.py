@@ -5,11 +5,13 @@ and enough of the new list is, those that go are dropped, in one record. The ori
 half-way is not known here: `controller.reassignments` knows it.
 """
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from controller.effects import DropReplica, Publish
 from controller.election import keep_or_elect
 from controller.model import NO_LEADER, Partition, Replicas, TopicPartition
+from controller.names import without
 
 if TYPE_CHECKING:
     from controller.decision import Decision
@@ -26,11 +28,10 @@ def begin(
     Where that leaves nobody in sync (see `keeps_data`), a replica that was there before the step leads again.
     """
     current = partition.current
-    adding = tuple(r for r in following if r not in current)
-    removing = tuple(r for r in current if r not in following)
-    replicas = following + removing
-    dropped = tuple(r for r in partition.replicas if r not in replicas)
-    isr = tuple(r for r in partition.isr if r not in dropped) or _survivor(current, d.state)
+    adding, removing = without(following, current), without(current, following)
+    replicas = _joined(following, removing)
+    dropped = without(partition.replicas, replicas)
+    isr = without(partition.isr, dropped) or _survivor(current, d.state)
     step = partition._replace(replicas=replicas, adding=adding, removing=removing, isr=isr)
     if _complete(d.state, step):
         _finish(d, partition, step, dropped, target, preferred)
@@ -41,7 +42,7 @@ def begin(
         partition_epoch=partition.partition_epoch + 1,
     )
     d.put(step)
-    d.emit(Publish(step, new=tuple(r for r in adding if r not in isr), target=target))
+    d.emit(Publish(step, new=without(adding, isr), target=target))
     _drop(d, step, dropped)
     return False
 
@@ -69,6 +70,12 @@ def keeps_data(partition: Partition, following: Replicas) -> bool:
     return any(r in staying for r in partition.isr)
 
 
+@lru_cache(maxsize=65_536)
+def _joined(following: Replicas, removing: Replicas) -> Replicas:
+    """The list while a step is in flight; one object for all partitions that have it."""
+    return following + removing
+
+
 def _survivor(current: Replicas, state: "State") -> Replicas:
     """The ISR of a partition that loses all of it: the first old replica that can lead, else the first."""
     return (next((r for r in current if r in state.live), current[0]),)
@@ -92,7 +99,7 @@ def _finish(
 ) -> None:
     """One record makes the next list the list; `before` is what brokers know now."""
     following = step.next
-    isr = tuple(r for r in step.isr if r in following)
+    isr = without(step.isr, step.removing)
     leader = keep_or_elect(step, following, isr, d.state.live)
     if preferred in following and preferred in isr and preferred in d.state.live:
         leader = preferred

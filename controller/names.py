@@ -1,5 +1,6 @@
 """How partitions and their replicas are named everywhere."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 NO_LEADER = -1
@@ -16,3 +17,9 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+@lru_cache(maxsize=65_536)
+def without(replicas: Replicas, others: Replicas) -> Replicas:
+    """Those of the first list that are not in the second, in order. Partitions with the same two lists share the answer."""
+    return tuple(r for r in replicas if r not in others)

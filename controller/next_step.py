@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from controller.backlog import Rank
+from controller.buckets import Rank
 from controller.limits import Cost, cost_of
 from controller.model import NO_LEADER, Partition, Reassignment, Replicas
 from controller.state import State

@@ -137,13 +137,13 @@ def _moves_alone(d: Decision, event: Observed) -> None:
         if submission is None or partition is None or not submission.in_flight or key in looked_at:
             continue
         now = SeenPartition(move.replicas, partition.isr, partition.leader, partition.leader_epoch)
-        if not _on_its_way(d, key, event):
+        if not _says_nothing(d, key, event):
             follow(d, partition, submission, now, move)
 
 
-def _on_its_way(d: Decision, key: TopicPartition, event: Observed) -> bool:
-    """A row was on its way during the look, or was decided since: the look is too old for it."""
-    return key in event.outstanding or key in d.state.unanswered
+def _says_nothing(d: Decision, key: TopicPartition, event: Observed) -> bool:
+    """A row was on its way during the look, or was decided since: the look is too old for it, or it is too hasty."""
+    return not event.conclusive or key in event.outstanding or key in d.state.unanswered
 
 
 def _partition(d: Decision, key: TopicPartition, seen: SeenPartition, event: Observed) -> None:
@@ -156,7 +156,7 @@ def _partition(d: Decision, key: TopicPartition, seen: SeenPartition, event: Obs
         _put(d, before, now)
         if before is None and key in state.reassignments:
             charge(state, now, state.reassignments[key])
-        if not _on_its_way(d, key, event):
+        if not _says_nothing(d, key, event):
             follow(d, now, submission, seen, move)
         return
     adding, removing = (move.adding, move.removing) if move is not None else ((), ())
@@ -170,7 +170,8 @@ def _partition(d: Decision, key: TopicPartition, seen: SeenPartition, event: Obs
             line_up(d, now)
         if changed and key in state.waiting:
             fire(d, now, Trigger.PROGRESS)
-        check_place(d, now, wanted, move)
+        if event.conclusive:
+            check_place(d, now, wanted, move)
 
 
 def _note_others(d: Decision, partition: Partition, move: SeenMove | None) -> None:

@@ -32,7 +32,7 @@ class Phase(StrEnum):
     QUEUED = "queued"
     WAITING = "waiting"
     MOVING = "moving"
-    FOREIGN = "moved by others"
+    FOREIGN = "foreign"
 
 
 class Trigger(StrEnum):

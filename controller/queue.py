@@ -8,9 +8,9 @@ from controller.errors import DONE, Error, Outcome
 from controller.events import AlterReply, TopicOutcomes
 from controller.job_events import Queue
 from controller.jobs import open_job, seal_job
-from controller.model import Ending, Finished, JobKind, Partition, Pending, Replicas, TopicPartition
+from controller.model import JobKind, Partition, Pending, Replicas, TopicPartition
 from controller.phases import Phase, Trigger, fire, phase_of
-from controller.reassignments import Order, close_job
+from controller.reassignments import Order, follow
 from controller.state import State
 
 
@@ -51,19 +51,14 @@ def waiting_entries(state: State) -> Iterator[TopicPartition]:
 
 
 def _enqueue(d: Decision, partition: Partition, target: Replicas, job: int) -> Outcome:
-    key = partition.key
+    key, order = partition.key, Order(target, job)
     if phase_of(d.state, key) is Phase.IDLE:
-        return fire(d, partition, Trigger.ORDER, Order(target, job))
-    earlier = d.state.pending.get(key)
-    d.put(Pending(partition.topic, partition.partition, target, job))
-    outcome = fire(d, partition, Trigger.CANCEL)
-    if not outcome.ok:
-        d.delete(Pending, key)
-    if earlier is None:
-        return outcome
-    if not outcome.ok:
-        d.put(earlier)
-    elif earlier.job != job:
-        d.put(Finished(earlier.job, *key, partition.replicas, earlier.target, Ending.TAKEN, job))
-        close_job(d, earlier.job)
+        return fire(d, partition, Trigger.ORDER, order)
+    outcome = fire(d, partition, Trigger.CANCEL, order)
+    if outcome.ok:
+        pending = Pending(*key, target, job)
+        if phase_of(d.state, key) is Phase.IDLE:
+            follow(d, pending)
+        else:
+            d.put(pending)
     return outcome

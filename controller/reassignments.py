@@ -7,6 +7,7 @@ given the partition and its reassignment, and answer with an outcome; a refusal 
 from typing import NamedTuple
 
 from controller import movement
+from controller.buckets import Planned
 from controller.decision import Decision
 from controller.errors import DONE, Error, Outcome
 from controller.model import (
@@ -19,7 +20,8 @@ from controller.model import (
     Replicas,
     TopicPartition,
 )
-from controller.next_step import charge, following_step, has_room, plan_step, preferred_leader
+from controller.next_step import Plan, charge, following_step, has_room, plan_step, preferred_leader
+from controller.state import State
 from controller.upstream import send
 
 
@@ -56,7 +58,7 @@ def undo_foreign(d: Decision, partition: Partition) -> Outcome:
 
 def retarget(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
     """A new order between two steps replaces the target; the original stays the first one."""
-    if order.target != wanted.target or wanted.blocked:
+    if order.target != wanted.target or wanted.blocked or wanted.key in d.state.pending:
         _take_over(d, wanted, order)
         settle(d, partition)
     return DONE
@@ -65,6 +67,8 @@ def retarget(d: Decision, partition: Partition, wanted: Reassignment, order: Ord
 def redirect(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
     """A new order while a step is in flight turns that step; what only the old order added is dropped."""
     if order.target == wanted.target:
+        if wanted.key in d.state.pending:
+            _take_over(d, wanted, order)
         return DONE
     current = wanted.current_of(partition)
     following = following_step(d.state, partition, current, order.target)
@@ -76,13 +80,15 @@ def redirect(d: Decision, partition: Partition, wanted: Reassignment, order: Ord
 def roll_back(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
     """Go back to the original, in its order (KIP-236); the step in flight is undone at once.
 
-    Kafka's own cancel keeps the order that the target gave to common replicas; ours does not.
+    Kafka's own cancel keeps the order that the target gave to common replicas; ours does not. What is queued behind
+    it, which only a partition that goes back already can have, gives way to the job of the order, if there is one.
     """
+    withdraw(d, partition.key, order.job)
     if d.state.cancel_stops:
         return _stop(d, partition, wanted)
     if wanted.rolling_back and not wanted.blocked:
         return DONE
-    back = Order(wanted.original, order.job or wanted.job)
+    back = Order(wanted.original, wanted.job)
     if not d.state.in_step(partition):
         return retarget(d, partition, wanted, back)
     undone = wanted.current_of(partition)
@@ -101,7 +107,7 @@ def start(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     if plan.waits_for:
         state.waiting[key] = plan.waits_for
     elif state.backlog.usage.exhausted(plan.cost) is not None:
-        state.backlog.add(key, plan.rank, plan.cost)
+        _await_turn(state, wanted, plan)
     else:
         _begin(d, partition, plan.following, wanted)
     return DONE
@@ -116,7 +122,7 @@ def plan(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     if step.waits_for:
         state.waiting[partition.key] = step.waits_for
     else:
-        state.backlog.add(partition.key, step.rank, step.cost)
+        _await_turn(state, wanted, step)
     return DONE
 
 
@@ -158,33 +164,44 @@ def end(d: Decision, wanted: Reassignment, ending: Ending) -> None:
     pending = state.pending.get(key)
     if pending is not None:
         d.delete(Pending, key)
-        if ending is not Ending.TOPIC_DELETED:
-            accept(d, state.partitions[key.topic][key.partition], Order(pending.target, pending.job))
-        close_job(d, pending.job)
+        follow(d, pending)
     topic = state.topics.get(key.topic)
     if topic is not None and topic.deleting and key.topic not in state.moving:
         state.doomed.append(key.topic)
 
 
-def withdraw(d: Decision, key: TopicPartition) -> None:
-    """What was queued for the partition is not wanted any more; where it goes back to stays as it is."""
-    state = d.state
-    pending = state.pending.get(key)
-    if pending is not None:
-        wanted = state.reassignments.get(key)
-        original = state.partitions[key.topic][key.partition].replicas if wanted is None else wanted.original
-        d.delete(Pending, key)
-        d.put(Finished(pending.job, *key, original, original, Ending.ROLLED_BACK))
-        close_job(d, pending.job)
+def follow(d: Decision, pending: Pending) -> None:
+    """What was queued takes its turn; where it has nothing to do it is done, since it had the partition go back."""
+    partition = d.state.partitions[pending.topic][pending.partition]
+    ours = Reassignment(*pending.key, partition.replicas, pending.target, pending.job)
+    if d.state.topics[pending.topic].deleting:
+        _finish(d, ours, Ending.TOPIC_DELETED, 0)
+    elif ours.original == ours.target:
+        _finish(d, ours, Ending.DONE, 0)
+    else:
+        accept(d, partition, Order(pending.target, pending.job))
+
+
+def withdraw(d: Decision, key: TopicPartition, taken_by: int = 0) -> None:
+    """What was queued for the partition is taken back, or over by a newer job; where it goes back to stays as it is."""
+    pending = d.state.pending.get(key)
+    if pending is None:
+        return
+    d.delete(Pending, key)
+    if pending.job != taken_by:
+        original = d.state.reassignments[key].original
+        ending, target = (Ending.TAKEN, pending.target) if taken_by else (Ending.ROLLED_BACK, original)
+        _finish(d, Reassignment(*key, original, target, pending.job), ending, taken_by)
 
 
 def close_job(d: Decision, job: int) -> None:
-    """Note the job's end if its last partition is finished."""
+    """Note the job's end if its last partition is finished; of one that is being taken on, `seal_job` notes it."""
     state = d.state
     known = state.jobs.get(job)
-    if known is not None and not known.ended_ms and job not in state.open:
+    if known is not None and known.total and not known.ended_ms and job not in state.open:
         d.put(known._replace(ended_ms=d.now_ms, paused=False))
         state.held.pop(job, None)
+        state.backlog.forget(job)
 
 
 def line_up(d: Decision, partition: Partition) -> None:
@@ -192,7 +209,16 @@ def line_up(d: Decision, partition: Partition) -> None:
     d.state.backlog.arrive(partition.key)
 
 
+def _await_turn(state: State, wanted: Reassignment, plan: Plan) -> None:
+    waves = state.backlog.planned.get(wanted.key)
+    planned = Planned(wanted.job, waves[0]) if waves else None
+    state.backlog.add(wanted.key, plan.rank, plan.cost, planned)
+
+
 def _begin(d: Decision, partition: Partition, following: Replicas, wanted: Reassignment) -> None:
+    waves = d.state.backlog.planned.pop(wanted.key, ())
+    if len(waves) > 1:
+        d.state.backlog.planned[wanted.key] = waves[1:]
     done = d.state.movement.begin(d, partition, following, wanted.target, preferred_leader(d.state, wanted))
     after = d.state.partitions[partition.topic][partition.partition]
     if done:
@@ -235,11 +261,12 @@ def _stop(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
 
 
 def _take_over(d: Decision, wanted: Reassignment, order: Order) -> Reassignment:
-    """The order replaces what was wanted; an older job's part in the partition ends here."""
+    """The order replaces what was wanted; an older job's part in the partition ends here, and so does a queued one's."""
     taken = wanted._replace(target=order.target, job=order.job, blocked="")
     d.put(taken)
     if order.job != wanted.job:
         _finish(d, wanted, Ending.TAKEN, order.job)
+        withdraw(d, wanted.key, order.job)
     return taken
 
 

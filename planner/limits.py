@@ -22,22 +22,25 @@ class Limits(NamedTuple):
 
     def by_letter(self) -> dict[str, int]:
         """`{"r": …, "p": …, "l": …, "c": …, "b": …}`."""
-        return dict(zip(LETTERS, self, strict=True))
+        return {letter.lower(): limit for letter, limit in zip(MEANING, self, strict=True)}
 
 
-LETTERS = {
-    "r": "replicas of one partition in a step",
-    "p": "partitions moving at once",
-    "l": "leader movements at once",
-    "c": "replicas moving at once",
-    "b": "replicas into, and out of, each broker at once",
+MEANING = {
+    "R": "replicas of one partition in one step",
+    "P": "partitions that move at once",
+    "L": "leader movements at once",
+    "C": "replicas that move at once",
+    "B": "replicas that move to, or from, one broker at once",
 }
 """Letter -> what it limits, in the order of the fields of `Limits`."""
+
+LETTERS = dict(zip(Limits._fields, MEANING, strict=True))
+"""Field of `Limits` -> its letter in KIP-435 and docs/how-it-works.md."""
 
 
 def parse_limits(text: str) -> Limits:
     """`r=1,p=20` as limits. Raises PlanError naming the part that is wrong."""
-    values = dict.fromkeys(LETTERS, UNLIMITED)
+    values = dict.fromkeys(map(str.lower, MEANING), UNLIMITED)
     for part in filter(None, text.split(",")):
         letter, _, value = part.strip().partition("=")
         if letter not in values:

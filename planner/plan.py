@@ -5,16 +5,18 @@ everything else can be used without it.
 """
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from planner.entries import read_plan
 from planner.errors import PlanError
 from planner.forecast import Forecast, forecast_of, wave_table
+from planner.json_text import parse
 from planner.limits import Limits
 from planner.report import report
 from planner.schedule import NO_LEADER, Move, Scheduler
-from planner.snapshot import TOPIC_PARTITION, Snapshot, is_integer, is_replicas
+from planner.snapshot import TOPIC_PARTITION, Snapshot
 from planner.steps import Replicas
 from planner.waves import Load, first_fit
 
@@ -27,59 +29,24 @@ Target = tuple[TOPIC_PARTITION, Replicas]
 def read_targets(path: Path) -> list[Target]:
     """The partitions of a plan and the replicas they are to have. Raises PlanError naming the entry that is wrong."""
     try:
-        plan = json.loads(path.read_text(encoding="utf-8"))
+        entries = read_plan(parse(path.read_bytes()))
     except OSError as error:
         raise PlanError(f"cannot read {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise PlanError(f"{path} is not UTF-8 text") from error
-    except (ValueError, RecursionError) as error:
-        raise PlanError(f"{path} is not JSON: {error}") from error
-    entries = plan.get("partitions") if isinstance(plan, dict) else None
-    if not isinstance(entries, list):
-        raise PlanError(f"{path}: expected an object with a list 'partitions'")
-    if plan.get("version", 1) != 1:
-        raise PlanError(f"{path}: 'version' is {json.dumps(plan['version'])[:60]}, expected 1")
-    return list(_targets(path, entries))
-
-
-def _targets(path: Path, entries: list[Any]) -> Iterator[Target]:
-    seen: dict[TOPIC_PARTITION, int] = {}
-    for number, entry in enumerate(entries):
-        try:
-            key, replicas = _target(entry)
-        except ValueError as error:
-            raise PlanError(f"{path}: partitions[{number}]: {error}") from error
-        first = seen.setdefault(key, number)
-        if first != number:
-            raise PlanError(f"{path}: partitions[{number}]: {_name(key)} is already in partitions[{first}]")
-        yield key, replicas
-
-
-def _target(entry: Any) -> Target:
-    if not isinstance(entry, dict):
-        raise ValueError("expected an object")
-    topic, partition, replicas = entry.get("topic"), entry.get("partition"), entry.get("replicas")
-    if not isinstance(topic, str) or not topic:
-        raise ValueError(f"'topic' is {json.dumps(topic)[:60]}, expected a topic's name")
-    if not is_integer(partition) or partition >= 2**31:
-        raise ValueError(
-            f"'partition' is {json.dumps(partition)[:60]}, expected a number from 0 to 2147483647"
-        )
-    if not is_replicas(replicas) or not replicas:
-        raise ValueError(
-            f"'replicas' is {json.dumps(replicas)[:60]}, expected a list of different broker ids"
-        )
-    return (topic, partition), tuple(replicas)
+    except PlanError as error:
+        raise PlanError(f"{path}: {error}") from error
+    return [((topic, partition), replicas) for topic, partition, replicas in entries]
 
 
 def moves_of(targets: Sequence[Target], snapshot: Snapshot) -> list[Move]:
     """What is to move, repairs first, else in the plan's order. Raises PlanError naming what is unknown."""
     topics = {topic for topic, _ in snapshot.partitions}
     moves = [_move(key, target, snapshot, topics) for key, target in targets]
-    live = {broker.id for broker in snapshot.brokers.values() if broker.live}
-    return sorted(
-        moves, key=lambda move: len(move.isr) == len(move.current) and live.issuperset(move.current)
-    )
+    return repairs_first(moves, {broker.id for broker in snapshot.brokers.values() if broker.live})
+
+
+def repairs_first(moves: Iterable[Move], live: Set[int]) -> list[Move]:
+    """The moves of partitions that lack a replica, then the others; each in their order."""
+    return sorted(moves, key=lambda move: len(move.isr) == len(move.current) and live >= {*move.current})
 
 
 def _move(key: TOPIC_PARTITION, target: Replicas, snapshot: Snapshot, topics: Collection[str]) -> Move:

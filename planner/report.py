@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from planner.charts import Bar, Cell, Pair, columns, heat_map, line, pairs
 from planner.forecast import Forecast, per_wave
-from planner.limits import LETTERS
+from planner.limits import MEANING
 from planner.steps import UNLIMITED
 from planner.units import in_bytes, in_time, in_words
 
@@ -41,7 +41,9 @@ def report(forecast: Forecast, waves: "pa.Table") -> str:
 
 
 def _head(forecast: Forecast) -> str:
-    limits = [f"{LETTERS[name]}: {limit:,}" for name, limit in forecast.limits.items() if limit < UNLIMITED]
+    limits = [
+        f"{MEANING[name.upper()]}: {limit:,}" for name, limit in forecast.limits.items() if limit < UNLIMITED
+    ]
     moving = forecast.partitions - forecast.unchanged
     tiles = (
         (

@@ -5,6 +5,7 @@ hold up, and for the others the next step, again and again.
 Nothing outside of this file knows pyspark, which is imported when it is needed.
 """
 
+import importlib.util
 import os
 import socket
 import sys
@@ -15,7 +16,7 @@ from urllib.parse import urlsplit
 
 from planner.errors import PlanError
 from planner.expressions import AFTER, CALM, CLOSED_FORM, NEXT_STEP, NO_LEADER_WAITS, SWAPS, Stage
-from planner.java import java_for_spark
+from planner.java import LEAST_VERSION, java_for_spark, locate
 from planner.schedule import STEPS, Move, Schedule, Scheduler
 from planner.steps import UNLIMITED
 
@@ -37,6 +38,7 @@ SETTINGS = {
 """For a Spark that we start ourselves."""
 
 LOCAL = "local[*]"
+CONNECT = "sc://"
 CONNECT_PORT = 15002
 REACH_SECONDS = 5.0
 
@@ -127,6 +129,14 @@ def schedule_of(spark: "SparkSession") -> Scheduler:
         return schedule(moves_frame(spark, moves, offline, limit))
 
     return schedule_moves
+
+
+def obstacle(url: str) -> str | None:
+    """What is not installed that a session at this master, or Spark Connect server, needs; nothing is started."""
+    packages = all(importlib.util.find_spec(name) for name in ("pyspark", "pyarrow"))
+    if packages and (url.startswith(CONNECT) or locate() is not None):
+        return None
+    return f"install reassignd[spark] and Java {LEAST_VERSION} or later"
 
 
 def submitted() -> bool:

@@ -1,17 +1,16 @@
 """Who may use `/v1`, and the socket that HTTP is served on: local, or with something to show."""
 
 import logging
-import os
 import ssl
 import stat
-from ipaddress import ip_address
 from pathlib import Path
 from typing import NamedTuple
 
 from reassignd.config import Settings
 from reassignd.errors import CommandError
 from reassignd.kinds import Address, SocketPath
-from server.api.access import Access
+from reassignd.token import read_token
+from server.api.access import Access, is_local
 
 log = logging.getLogger(__name__)
 
@@ -28,40 +27,24 @@ class Door(NamedTuple):
 def door(settings: Settings) -> Door:
     """The door that the settings describe. Raises CommandError when it would stand open to others, or cannot be made."""
     place = settings.http_listener
-    token = None if settings.http_token_file is None else read_token(settings.http_token_file)
+    token = None
+    if settings.http_token_file is not None:
+        token = read_token(settings.http_token_file)
+        _warn_if_open(settings.http_token_file)
     certificates = settings.http_tls_client_ca_file is not None
-    if not is_local(place) and token is None and not certificates:
+    local = isinstance(place, SocketPath) or is_local(place.host)
+    if not local and token is None and not certificates:
         raise CommandError(
             f"http.listener is {place}, which others can reach: set http.token.file, or http.tls.client.ca.file"
             " and http.tls.certificate.file, or listen on 127.0.0.1 or unix:PATH"
         )
-    local = isinstance(place, Address)
-    return Door(Access(token, certificates=certificates, local=local), _tls(settings))
+    checked = isinstance(place, Address)
+    return Door(Access(token, certificates=certificates, local=checked), _tls(settings))
 
 
-def is_local(place: Address | SocketPath) -> bool:
-    """Only this machine can reach it."""
-    if isinstance(place, SocketPath) or place.host == "localhost":
-        return True
-    try:
-        return ip_address(place.host).is_loopback
-    except ValueError:
-        return False
-
-
-def read_token(path: Path) -> str:
-    """The first line of the file. Raises CommandError when it cannot be read or has none."""
-    try:
-        readable = path.stat().st_mode & OTHERS_READ
-        lines = path.read_text("ascii").split()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = os.strerror(error.errno or 0) if isinstance(error, OSError) else "it is not ASCII text"
-        raise CommandError(f"cannot read the token in {path}: {reason}") from error
-    if len(lines) != 1:
-        raise CommandError(f"{path} must hold one token: a line without blanks")
-    if readable:
+def _warn_if_open(path: Path) -> None:
+    if path.stat().st_mode & OTHERS_READ:
         log.warning("others can read the token in %s; chmod 600 it", path)
-    return lines[0]
 
 
 def _tls(settings: Settings) -> ssl.SSLContext | None:

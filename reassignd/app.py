@@ -2,103 +2,101 @@
 
 import asyncio
 import uuid
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
 
-from backends.clock import Clock
 from backends.datadir import StoreError
-from backends.embedded.broker import EmbeddedBroker
-from backends.embedded.cluster import EmbeddedCluster
 from backends.tasks import cancel, spawn
 from controller.events import Event
 from controller.machine import decide
 from controller.port import Store
 from controller.state import State
+from controller.throttle import throttle_rate
+from planner.spark import obstacle
 from reassignd import __version__
 from reassignd.config import Settings
+from reassignd.converse import converse
 from reassignd.errors import CommandError
 from reassignd.kinds import Address
-from reassignd.parts import embedded_settings, limits
-from reassignd.ports import Port, Ports
 from reassignd.retention import Retention, prune_for_ever
+from reassignd.spark_planning import Facts, SparkPlanning
+from reassignd.spark_worker import worker
+from reassignd.world import Build, Hooks
 from server.api.call import Core
+from server.api.progress import Progress
 from server.authorizer import AllowAll
 from server.cache import BodyCache
 from server.context import Services
 from server.driver import Driver, DriverStoppedError, wall_clock
 from server.journal import Journal, report_for_ever
 from server.latency import Latency
-from server.listener import Listeners
-from server.metric_table import Sources, Traffic
+from server.metric_table import Sources
 from server.metrics import Metrics
 from server.offloop import OffLoop
 from server.router import Router
-from server.session import Session
 from server.stats import Counters
 
-GRACE_SECONDS = 1.0
-"""How long a stop waits for answers under way."""
+SPARK_SECONDS = 900.0
+"""How long a plan on Spark may take; a million partitions take a minute."""
 
 
 class Application:
-    """Controller, brokers and listeners, as an async context manager: they serve inside it.
+    """Controller, cluster and listeners, as an async context manager: they serve inside it.
 
-    Entering raises CommandError when something cannot be had; nothing is left open then.
+    `build` makes the world around which it is. Entering raises CommandError when something cannot be had; nothing is left open
+    then. `waits` is told what the start waits for.
     """
 
     def __init__(
-        self, settings: Settings, state: State, store: Store, cluster_id: str, clock: Clock | None = None
+        self,
+        settings: Settings,
+        state: State,
+        store: Store,
+        cluster_id: str,
+        build: Build,
+        waits: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.state = state
+        self.state, self._waits = state, waits
         self.first_start = state.controller_epoch == 0
         """There were no records."""
         self.serves = False
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Gets a CommandError when the controller had to stop by itself; nothing else ever."""
-        self.cluster = EmbeddedCluster(
-            embedded_settings(settings), state, self.submit, self._listen, clock=clock
-        )
-        stats = Counters()
-        self._driver = Driver(
-            state, store, self.cluster, decide, stats=stats, on_failure=self._controller_failed
-        )
+        """Gets a CommandError when the controller or the world had to stop by itself; nothing else ever."""
+        self.world = build(Hooks(self.submit, self._failed))
+        stats, on_failure = Counters(), partial(self._failed, "the controller")
+        self._driver = Driver(state, store, self.world.backend, decide, stats=stats, on_failure=on_failure)
         self._driver.note = Journal(state).note
         self._off_loop = OffLoop()
         bodies = BodyCache(self._off_loop)
         services = Services(cluster_id, state, self, AllowAll(), self._off_loop, bodies, _new_id)
-        latency = Latency(Router(services, stats).answer)
-        bounds = limits(settings)
-        listeners = Listeners(partial(Session, latency.answer, bounds), bounds, stats)
+        router = Router(services, stats)
+        latency = Latency(router.answer)
+        self.world.serve(router, latency.answer, stats)
         self._retention = Retention(settings.jobs_retention_ms, settings.jobs_retention_count)
+        self._spark = self._spark_planning(settings)
         self._chores: list[asyncio.Task[None]] = []
-        self.core = Core(
-            __version__,
-            cluster_id,
-            state,
-            self,
-            self._off_loop,
-            self.cluster.partition_bytes,
-            brokers=self.cluster,
-        )
+        self._progress = Progress(state, self.world.sizes)
+        self.core = self._core(cluster_id)
         """What the API serves from."""
-        self._ports = Ports(listeners, settings.listener, settings.advertised_host)
         self.metrics = Metrics(
-            Sources(__version__, state, stats, latency, self._traffic, lambda: self.serves)
+            Sources(__version__, state, stats, latency, self.world.traffic, lambda: self.serves)
         )
 
     @property
     def addresses(self) -> list[Address]:
-        """Where clients can connect while all brokers run, in order of broker id."""
-        return self._ports.addresses
+        """Where clients can connect."""
+        return self.world.addresses
 
     async def submit(self, event: Event) -> Any:
         """Have the controller decide; return its reply once that is durable."""
+        await self.world.prepare(event)
         return await self._driver.submit(event)
 
     async def __aenter__(self) -> Self:
         self._driver.start()
         try:
-            await self.cluster.start()
+            await self.world.start(self._waits)
         except DriverStoppedError:
             await self._stop()
             await self.failure
@@ -108,6 +106,8 @@ class Application:
         self._chores = [
             spawn(prune_for_ever(self, self._retention, wall_clock), "pruning"),
             spawn(report_for_ever(self.state), "progress"),
+            spawn(self._progress.run(), "bytes"),
+            spawn(self._spark.run(), "planning on Spark"),
         ]
         self.serves = True
         return self
@@ -116,32 +116,45 @@ class Application:
         await self._stop()
 
     async def _stop(self) -> None:
-        """Answers under way first, then the brokers, then what they submitted; reverse of the start."""
+        """Answers under way first, then the cluster, then what it submitted; reverse of the start."""
         self.serves = False
         await cancel(*self._chores)
-        await self._ports.close_all(GRACE_SECONDS)
-        await self.cluster.stop()
+        await self.world.stop()
         await self._driver.stop()
         self._off_loop.close()
 
-    async def _listen(self, broker: EmbeddedBroker) -> Port:
-        return await self._ports.open(broker)
+    def _core(self, cluster_id: str) -> Core:
+        return Core(
+            __version__,
+            cluster_id,
+            self.state,
+            self,
+            self._off_loop,
+            self.world.sizes,
+            self._progress,
+            self._spark.view,
+            self.world.brokers,
+        )
 
-    def _traffic(self) -> dict[int, Traffic]:
-        return {
-            broker: Traffic(bytes_.reassignment_in, bytes_.reassignment_out)
-            for broker, bytes_ in self.cluster.traffic.items()
-        }
+    def _spark_planning(self, settings: Settings) -> SparkPlanning:
+        master = settings.planner_spark_master
+        return SparkPlanning(
+            self.state,
+            self,
+            self._off_loop,
+            Facts(self.world.sizes.size, lambda: throttle_rate(self.state) or self.world.bandwidth()),
+            lambda request: converse(worker(master), request, SPARK_SECONDS),
+            lambda: obstacle(master),
+            settings.planner_spark_min_partitions,
+        )
 
-    def _controller_failed(self, error: BaseException) -> None:
+    def _failed(self, who: str, error: BaseException) -> None:
         self.serves = False
-        if isinstance(error, StoreError):
-            failure = CommandError(str(error))
-        else:
-            failure = CommandError(
-                f"the controller failed ({error!r}); start again: nothing acknowledged is lost"
+        text = f"{who} failed ({error!r}); start again: nothing acknowledged is lost"
+        if not self.failure.done():
+            self.failure.set_exception(
+                CommandError(str(error) if isinstance(error, StoreError | CommandError) else text)
             )
-        self.failure.set_exception(failure)
 
 
 def _new_id() -> bytes:

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import click
 
 from reassignd import __version__
-from reassignd.commands.plan import plan
 from reassignd.config import FLAGS, KEYS, Assignment, parse_override, read_file, resolve
 from reassignd.errors import CommandError, ConfigError
 
@@ -94,9 +93,6 @@ def serve(config: Path | None, overrides: Sequence[str], demo_topics: bool, **fl
     from reassignd.serve import run
 
     run(settings, demo_topics=demo_topics)
-
-
-cli.add_command(plan)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

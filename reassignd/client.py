@@ -11,6 +11,7 @@ import httpx
 from reassignd import __version__
 from reassignd.errors import CommandError, UnreachableError
 from reassignd.kinds import UNIX
+from reassignd.token import read_token
 
 TIMEOUT = httpx.Timeout(600.0, connect=5.0)
 """Seconds; a plan of a million partitions takes a while to be accepted."""
@@ -34,7 +35,7 @@ class Client:
         self._url = target.url
         headers = {"user-agent": f"reassignd/{__version__}"}
         if target.token_file is not None:
-            headers["authorization"] = f"Bearer {_token(target.token_file)}"
+            headers["authorization"] = f"Bearer {read_token(target.token_file)}"
         path = target.url.removeprefix(UNIX) if target.url.startswith(UNIX) else None
         if path is not None and not Path(path).is_socket():
             raise UnreachableError(
@@ -114,16 +115,6 @@ class Client:
 
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _token(path: Path) -> str:
-    try:
-        token = path.read_text("ascii").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"cannot read the token in {path}: {error}") from error
-    if not token or not token.isprintable():
-        raise CommandError(f"{path} must hold one token: a line without blanks")
-    return token
 
 
 def _tls(target: Target) -> SSLContext:

@@ -17,6 +17,8 @@ BYTES = integer(0, 2**53)
 RATE = integer(1, 2**53)
 """Bytes per second; a rate of 0 would mean that nothing ever ends."""
 
+EMBEDDED, UPSTREAM = "embedded", "upstream"
+
 FLAGS = {
     "--backend": "backend",
     "--brokers": "embedded.brokers",
@@ -46,6 +48,9 @@ class Settings:
     http_listener = Key(
         PLACE, "127.0.0.1:9080", "Where `/v1`, `/healthz`, `/readyz` and `/metrics` are served over HTTP."
     )
+    http_max_connections = Key(
+        integer(1, 1_000_000), "1000", "Connections over HTTP; one more is answered with 503 and closed."
+    )
     http_token_file = Key(
         FILE,
         "",
@@ -62,8 +67,8 @@ class Settings:
         PATH, "./.reassignd", "Where all that was acknowledged is kept. One process at a time uses it."
     )
     backend = Key(
-        choice("embedded", "upstream"),
-        "embedded",
+        choice(EMBEDDED, UPSTREAM),
+        EMBEDDED,
         "What carries reassignments out. `embedded`: brokers of our own; `upstream`: a running Kafka.",
     )
     upstream_bootstrap_servers = Key(
@@ -74,6 +79,22 @@ class Settings:
         "",
         "How to connect to it: client properties, as `--command-config` of Kafka's tools takes them.",
     )
+    gateway_node_id = Key(
+        integer(0, 2**31 - 1),
+        "1000000",
+        "The broker id under which clients see reassignd before a running Kafka; no broker may have it.",
+    )
+    gateway_ports = Key(
+        integer(1, 10_000),
+        "100",
+        "How many brokers a running Kafka may have: each takes one port after that of `listener`, for good.",
+    )
+    listener_tls_certificate_file = Key(
+        FILE,
+        "",
+        "The certificate chain (PEM) that the gateway shows to clients; with it, it speaks TLS only.",
+    )
+    listener_tls_key_file = Key(FILE, "", "Its private key (PEM), when that is not in the same file.")
     jobs_retention_ms = Key(
         integer(1, 2**53),
         "604800000",
@@ -81,6 +102,14 @@ class Settings:
     )
     jobs_retention_count = Key(
         integer(1, 1_000_000), "1000", "How many ended jobs are kept at most, besides the newest."
+    )
+    planner_spark_min_partitions = Key(
+        integer(0, 2**31 - 1),
+        "50000",
+        "A job of so many partitions is handed to Spark, where it is installed, for its order and a forecast; 0: none.",
+    )
+    planner_spark_master = Key(
+        TEXT, "local[*]", "The Spark master that plans them, or a Spark Connect server: `sc://HOST:PORT`."
     )
     log_format = Key(
         choice("plain", "json"), "plain", "Lines as log4j writes them, or one JSON object a line."
@@ -125,6 +154,11 @@ class Settings:
     def __init__(self, values: dict[str, Any]) -> None:
         self.values = values
 
+    @property
+    def ports(self) -> int:
+        """How many ports there are from `listener` on."""
+        return self.embedded_brokers if self.backend == EMBEDDED else 1 + self.gateway_ports
+
 
 KEYS: dict[str, Key[Any]] = {each.name: each for each in vars(Settings).values() if isinstance(each, Key)}
 
@@ -168,11 +202,11 @@ def resolve(assignments: Iterable[Assignment]) -> Settings:
     Raises ConfigError, naming the source, for an unknown key or a value out of its range.
     """
     settings = Settings({each.key: _parse(each) for each in assignments})
-    if settings.backend == "upstream" and not settings.upstream_bootstrap_servers:
+    if settings.backend == UPSTREAM and not settings.upstream_bootstrap_servers:
         raise ConfigError(f"the upstream backend needs {in_words('upstream.bootstrap.servers')}")
-    first, brokers = settings.listener.port, settings.embedded_brokers
-    if first and first + brokers - 1 > 65535:
-        raise ConfigError(f"listener: the ports of {brokers} brokers from {first} on end beyond 65535")
+    first, ports = settings.listener.port, settings.ports
+    if first and first + ports - 1 > 65535:
+        raise ConfigError(f"listener: the ports of {ports} brokers from {first} on end beyond 65535")
     if settings.listener.host in WILDCARDS and not settings.advertised_host:
         raise ConfigError(
             f"listener: clients cannot connect to {settings.listener.host}; set advertised.host too"

@@ -18,11 +18,14 @@ from typing import Any, Self
 from backends.clock import Clock, ManualClock, RealClock
 from backends.memory import MemoryStore
 from controller.events import CreatedTopic, CreateTopics, Event, NewTopic
+from controller.port import Store
 from controller.state import State
 from reassignd.app import Application
 from reassignd.config import Assignment, resolve
+from reassignd.embedded_world import EmbeddedWorld
 from reassignd.identity import cluster_id, new_id
 from reassignd.records import load, open_store
+from reassignd.world import Hooks
 
 __all__ = ["Clock", "EmbeddedCluster", "ManualClock", "RealClock"]
 
@@ -50,6 +53,7 @@ class EmbeddedCluster:
         self._clock = clock
         self._stack = AsyncExitStack()
         self._app: Application
+        self._world: EmbeddedWorld
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
@@ -87,25 +91,32 @@ class EmbeddedCluster:
 
     async def stop_broker(self, broker: int, *, controlled: bool = True) -> None:
         """Stop a broker: in order, its leaderships moved away first, or at once as if it had crashed."""
-        await self._app.cluster.stop_broker(broker, controlled=controlled)
+        await self._world.cluster.stop_broker(broker, controlled=controlled)
 
     async def start_broker(self, broker: int) -> None:
         """Bring a stopped broker back on its port, with the data that it had."""
-        await self._app.cluster.start_broker(broker)
+        await self._world.cluster.start_broker(broker)
 
     def slow_broker(self, broker: int, factor: float) -> None:
         """Scale the broker's network: at 0 it is stuck, 1 makes it whole again."""
-        self._app.cluster.slow_broker(broker, factor)
+        self._world.cluster.slow_broker(broker, factor)
 
     async def fail_log_dir(self, broker: int, path: str) -> None:
         """A disk of a running broker fails; DescribeLogDirs tells the paths."""
-        await self._app.cluster.fail_log_dir(broker, path)
+        await self._world.cluster.fail_log_dir(broker, path)
 
     async def _application(self, stack: AsyncExitStack) -> Application:
         if self._data_dir is None:
-            return Application(self._settings, State(), MemoryStore(), new_id(), self._clock)
+            return self._around(State(), MemoryStore(), new_id())
         store = stack.enter_context(closing(open_store(self._data_dir)))
-        return Application(self._settings, await load(store), store, cluster_id(self._data_dir), self._clock)
+        return self._around(await load(store), store, cluster_id(self._data_dir))
+
+    def _around(self, state: State, store: Store, identity: str) -> Application:
+        def build(hooks: Hooks) -> EmbeddedWorld:
+            self._world = EmbeddedWorld(self._settings, state, hooks, self._clock)
+            return self._world
+
+        return Application(self._settings, state, store, identity, build)
 
 
 def _assignments(settings: Mapping[str, str]) -> Iterator[Assignment]:

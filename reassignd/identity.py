@@ -1,4 +1,4 @@
-"""The cluster's id: made once, kept beside the records (Kafka: meta.properties)."""
+"""The cluster's id, and what its records are about: noted once, beside the records (Kafka: meta.properties)."""
 
 import base64
 import os
@@ -24,18 +24,38 @@ def cluster_id(data_dir: Path) -> str:
     """
     path = data_dir / FILE
     if not path.exists():
-        _write(path, new_id())
-    values = {each.key: each.value for each in properties.parse(path.read_text("utf-8"))}
+        _write(path, {KEY: new_id()})
+    values = _read(path)
     if not values.get(KEY):
         raise CommandError(f"{path} has no {KEY}; restore it from a backup, or remove it to get a new id")
     return values[KEY]
 
 
-def _write(path: Path, value: str) -> None:
+def claim(data_dir: Path, key: str, value: str) -> None:
+    """Note in the directory what its records are about; for good, since they make no sense to anything else.
+
+    Raises CommandError when they are about something else.
+    """
+    path = data_dir / FILE
+    values = _read(path)
+    if values.get(key, value) != value:
+        raise CommandError(
+            f"the records in {data_dir} are those of {key}={values[key]}, not of {value}; "
+            "start with that, or with another data.dir"
+        )
+    if key not in values:
+        _write(path, {**values, key: value})
+
+
+def _read(path: Path) -> dict[str, str]:
+    return {each.key: each.value for each in properties.parse(path.read_text("utf-8"))}
+
+
+def _write(path: Path, values: dict[str, str]) -> None:
     """Whole or not at all, whenever the power fails."""
     draft = path.with_suffix(".new")
     with draft.open("w", encoding="utf-8") as file:
-        file.write(f"{KEY}={value}\n")
+        file.writelines(f"{key}={value}\n" for key, value in values.items())
         file.flush()
         os.fsync(file.fileno())
     draft.replace(path)

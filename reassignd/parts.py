@@ -1,5 +1,6 @@
 """Settings as the parts want them: each has a dataclass of its own, in seconds and without dotted names."""
 
+from backends.embedded.settings import PARTITION_BYTES, PRODUCE_RATE
 from backends.embedded.settings import Settings as EmbeddedSettings
 from reassignd.config import Settings
 from server.limits import Limits
@@ -18,6 +19,14 @@ def embedded_settings(settings: Settings) -> EmbeddedSettings:
         replica_lag_time_seconds=settings.replica_lag_time_max_ms / 1000,
         tick_seconds=settings.embedded_tick_ms / 1000,
     )
+
+
+def embedded_defaults(settings: Settings) -> dict[str, str]:
+    """What topics have of the configs that are settings of the embedded cluster too, where they have none of their own."""
+    return {
+        PARTITION_BYTES: str(settings.embedded_partition_bytes),
+        PRODUCE_RATE: str(int(settings.embedded_produce_bytes_per_second)),
+    }
 
 
 def limits(settings: Settings) -> Limits:

@@ -15,14 +15,14 @@ from backends.store import SqliteStore
 from reassignd import logs
 from reassignd.access import Door, door
 from reassignd.app import Application
-from reassignd.config import Settings
+from reassignd.config import EMBEDDED, Settings
 from reassignd.demo import create_demo_topics
-from reassignd.errors import CommandError
-from reassignd.identity import cluster_id
+from reassignd.identity import claim, cluster_id
 from reassignd.kinds import Address, SocketPath
 from reassignd.records import load, open_store
 from reassignd.signals import until_signalled
 from reassignd.sockets import allow_files, bind, bind_path
+from reassignd.worlds import world
 from server.api.routes import Api
 from server.collector import spare_the_old
 from server.driver import DriverStoppedError
@@ -37,12 +37,10 @@ STOP_SECONDS = 4.0
 
 def run(settings: Settings, *, demo_topics: bool) -> None:
     """Serve until a signal. Raises CommandError when that is not possible, or ends for another reason."""
-    if settings.backend != "embedded":
-        raise CommandError(f"this version does not serve with backend={settings.backend} yet")
     logs.configure(settings.log_format, settings.log_level)
     entrance = door(settings)
     spare_the_old()
-    allow_files(settings.max_connections + 3 * settings.embedded_brokers + SPARE_FILES)
+    allow_files(settings.max_connections + 3 * settings.ports + SPARE_FILES)
     with (
         closing(open_store(settings.data_dir)) as store,
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
@@ -53,17 +51,23 @@ def run(settings: Settings, *, demo_topics: bool) -> None:
 async def _serve(settings: Settings, store: SqliteStore, entrance: Door, demo_topics: bool) -> None:
     health = Health("records are being loaded")
     identity = cluster_id(settings.data_dir)
+    claim(settings.data_dir, "backend", settings.backend)
     api = Api(health, entrance.access)
     routes = [*operations(health), *api.routes()]
-    async with _http(settings.http_listener, [index(routes), *routes], entrance.tls) as http:
+    async with _http(settings, [index(routes), *routes], entrance.tls) as http:
         state = await load(store)
-        async with Application(settings, state, store, identity) as app:
-            if demo_topics and app.first_start:
+        build, records = world(settings, state, store)
+
+        def waits(what: str) -> None:
+            health.obstacle = what
+
+        async with Application(settings, state, records, identity, build, waits) as app:
+            if demo_topics and app.first_start and settings.backend == EMBEDDED:
                 await _create_topics(app, settings)
             api.core, health.metrics, health.obstacle = app.core, app.metrics.page, None
-            brokers = ",".join(map(str, app.addresses))
+            places = ",".join(map(str, app.addresses))
             print(
-                f"ready: brokers {brokers}, http {http}, data in {settings.data_dir.absolute()}",
+                f"ready: {app.world.kind} {places}, http {http}, data in {settings.data_dir.absolute()}",
                 flush=True,
             )
             try:
@@ -81,16 +85,17 @@ async def _create_topics(app: Application, settings: Settings) -> None:
 
 @asynccontextmanager
 async def _http(
-    place: Address | SocketPath, routes: Sequence[BaseRoute], tls: SSLContext | None
+    settings: Settings, routes: Sequence[BaseRoute], tls: SSLContext | None
 ) -> AsyncIterator[str]:
     """HTTP is served inside, at the URL given."""
+    place = settings.http_listener
     if isinstance(place, SocketPath):
         listening, url = bind_path(place, "http.listener"), str(place)
     else:
         listening = bind(place, "http.listener")
         scheme = "http" if tls is None else "https"
         url = f"{scheme}://{Address(*listening.getsockname()[:2])}"
-    server = HttpServer(listening, routes, tls)
+    server = HttpServer(listening, routes, tls, settings.http_max_connections)
     await server.start()
     try:
         yield url

@@ -20,6 +20,7 @@ from controller.events import Continue, Event
 from controller.port import Backend, Store
 from controller.state import State
 from server.ports import Stats
+from server.turns import Submission, Turns
 
 log = logging.getLogger(__name__)
 
@@ -31,9 +32,6 @@ CAPACITY = 1000
 
 EFFECTS_PER_SLICE = 1000
 """Effects handed to the backend in a row before others are served."""
-
-ROUNDS_BEFORE_BACKGROUND = 6
-"""Rounds of the event loop before steps are started in the background: an answer that is ready takes some to leave."""
 
 SLICE_SECONDS = 0.002
 """How long the driver decides small events in a row before others are served."""
@@ -48,13 +46,8 @@ class DriverStoppedError(Exception):
     """The event was not decided, or whether it is durable is unknown."""
 
 
-class _Submission(NamedTuple):
-    event: Event
-    reply: asyncio.Future[Any] | None
-
-
 class _Decided(NamedTuple):
-    submission: _Submission
+    submission: Submission
     decision: Decision
     commit: asyncio.Future[None] | None
     since: float
@@ -88,7 +81,7 @@ class Driver:
         self.note: Note = lambda _event, _decision: None
         """Called with each decision when it is durable and answered; to be replaced by who wants to know."""
         self._places = asyncio.Semaphore(capacity)
-        self._submitted: asyncio.Queue[_Submission | None] = asyncio.Queue()
+        self._turns = Turns()
         self._decided: asyncio.Queue[_Decided | None] = asyncio.Queue()
         self._unfinished = 0
         """Decisions that wait in `_decided` or for their commit; while it is 0, replies need not wait."""
@@ -103,7 +96,7 @@ class Driver:
     async def stop(self) -> None:
         """Take no new events, finish those submitted, and end."""
         self._stopped = True
-        self._submitted.put_nowait(None)
+        self._turns.add(None)
         if self._task is not None:
             await self._task
 
@@ -118,8 +111,8 @@ class Driver:
             reply = asyncio.get_running_loop().create_future()
             self._waiting.add(reply)
             reply.add_done_callback(self._waiting.discard)
-            self._submitted.put_nowait(_Submission(event, reply))
-            self._stats.queue(self._submitted.qsize())
+            self._turns.add(Submission(event, reply))
+            self._stats.queue(len(self._turns))
             return await reply
 
     async def _run(self) -> None:
@@ -133,11 +126,8 @@ class Driver:
 
     async def _decide_all(self) -> None:
         yielded = perf_counter()
-        while (submission := await self._submitted.get()) is not None:
-            self._stats.queue(self._submitted.qsize())
-            if isinstance(submission.event, Continue):
-                for _ in range(ROUNDS_BEFORE_BACKGROUND):
-                    await asyncio.sleep(0)
+        while (submission := await self._turns.take()) is not None:
+            self._stats.queue(len(self._turns))
             decision = Decision(self._state, self._now_ms())
             began = perf_counter()
             await self._run_slices(decision, submission)
@@ -149,7 +139,7 @@ class Driver:
                 yielded = perf_counter()
         self._decided.put_nowait(None)
 
-    async def _run_slices(self, decision: Decision, submission: _Submission) -> None:
+    async def _run_slices(self, decision: Decision, submission: Submission) -> None:
         try:
             slices = self._decide(decision, submission.event)
             if slices is not None:
@@ -159,7 +149,7 @@ class Driver:
             error.add_note(f"while deciding on {type(submission.event).__name__}")
             raise
 
-    def _settle(self, decision: Decision, submission: _Submission, now: float) -> None:
+    def _settle(self, decision: Decision, submission: Submission, now: float) -> None:
         if decision.changes:
             commit = asyncio.ensure_future(self._store.commit(decision.changes))
         elif self._unfinished or len(decision.effects) > EFFECTS_PER_SLICE:
@@ -184,7 +174,7 @@ class Driver:
                 self._perform(decision.effects[start : start + EFFECTS_PER_SLICE])
             self._unfinished -= 1
 
-    def _answer(self, decision: Decision, submission: _Submission) -> None:
+    def _answer(self, decision: Decision, submission: Submission) -> None:
         event, reply = submission
         if reply is not None and not reply.done():
             reply.set_result(decision.reply)
@@ -194,7 +184,7 @@ class Driver:
         if effects:
             self._backend.perform([each for each in effects if not isinstance(each, Wake)])
             if any(isinstance(each, Wake) for each in effects) and not self._stopped:
-                self._submitted.put_nowait(_Submission(Continue(), None))
+                self._turns.add(Submission(Continue(), None))
 
     async def _fail(self, failure: BaseException) -> None:
         self._stopped = True

@@ -65,11 +65,29 @@ PEER = "reassignd.peer"
 """Key of the scope's extensions under which the name in the peer's certificate stands; absent without one."""
 
 
+MAX_CONNECTIONS = 1_000
+
+FIRST_REQUEST_SECONDS = 60
+"""A connection on which nothing comes is closed then."""
+
+BUSY = (
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n"
+    b'{"error":"there are too many connections already; see http.max.connections"}\n'
+)
+
+
 class _Protocol(H11Protocol):
-    """HTTP/1.1 that tells the application whose certificate the peer has shown."""
+    """HTTP/1.1 that tells the application whose certificate the peer has shown, and turns away one peer too many."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
         super().connection_made(transport)
+        if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
+            transport.write(BUSY)
+            transport.close()
+            return
+        self.timeout_keep_alive_task = self.loop.call_later(
+            FIRST_REQUEST_SECONDS, self.timeout_keep_alive_handler
+        )
         certificate = transport.get_extra_info("peercert")
         if certificate:
             self.app = _with_peer(self.app, distinguished_name(certificate))
@@ -111,7 +129,11 @@ class HttpServer:
     """Serves the routes on a bound socket, which it closes when it stops; over TLS when there is a context."""
 
     def __init__(
-        self, listening: socket.socket, routes: Sequence[BaseRoute], tls: SSLContext | None = None
+        self,
+        listening: socket.socket,
+        routes: Sequence[BaseRoute],
+        tls: SSLContext | None = None,
+        max_connections: int = MAX_CONNECTIONS,
     ) -> None:
         self._socket = listening
         self._server = _Uvicorn(
@@ -124,6 +146,8 @@ class HttpServer:
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=GRACE_SECONDS,
+                # From so many connections on uvicorn answers 503, on those too that were there before.
+                limit_concurrency=max_connections + 1,
                 ssl_context_factory=None if tls is None else lambda _config, _default: tls,
             )
         )

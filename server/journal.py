@@ -19,6 +19,8 @@ from controller.events import Event
 from controller.job_views import PartState, totals
 from controller.model import Change, Config, Deleted, Ending, Job, JobKind, ResourceType
 from controller.state import State
+from controller.upstream_events import Observed, Submitted, Unreachable
+from server.upstream_journal import UpstreamJournal
 
 log = logging.getLogger(__name__)
 
@@ -41,12 +43,17 @@ class Journal:
     def __init__(self, state: State) -> None:
         self._state = state
         self._last_job = state.last_job
+        self._upstream = UpstreamJournal(state)
 
     def note(self, event: Event, decision: Decision) -> None:
         """The decision on the event is durable."""
         writer = _WRITERS.get(type(event))
         if writer is not None:
             writer(self._state, event, decision)
+        elif isinstance(event, Observed | Unreachable):
+            self._upstream.observed(decision)
+        elif isinstance(event, Submitted):
+            self._upstream.submitted(event)
         jobs = {each.id: each for each in decision.changes if type(each) is Job}
         for job in jobs.values():
             if job.id > self._last_job:

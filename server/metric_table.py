@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from controller.job_views import totals
+from controller.names import TopicPartition
 from controller.state import State
 from controller.views import Counts
 from protocol.apis import ApiKey
@@ -67,6 +68,11 @@ class Metric(NamedTuple):
     labels: tuple[str, ...]
     read: Callable[[Reading], Samples]
     doc: str
+
+
+def _blocked(state: State, key: TopicPartition) -> bool:
+    wanted = state.reassignments.get(key)
+    return wanted is not None and bool(wanted.blocked)
 
 
 def _gauge(name: str, read: Callable[[Reading], float], doc: str) -> Metric:
@@ -210,6 +216,21 @@ METRICS = (
         "reassignd_waiting_partitions",
         lambda r: totals(r.state).waiting,
         "Partitions whose next step waits for a broker or a leader, whatever the limits.",
+    ),
+    _gauge(
+        "reassignd_blocked_partitions",
+        lambda r: sum(1 for key in r.state.waiting if _blocked(r.state, key)),
+        "Partitions that someone else moved or cancelled upstream: they wait for people to decide.",
+    ),
+    _gauge(
+        "reassignd_foreign_reassignments",
+        lambda r: len(r.state.foreign),
+        "Partitions that the upstream moves on behalf of someone else.",
+    ),
+    _gauge(
+        "reassignd_health_guard_holds",
+        lambda r: int(r.state.backlog.usage.held is not None),
+        "1 while the health guard lets nothing new start, or one step at a time.",
     ),
     Metric(
         "reassignd_decision_seconds",

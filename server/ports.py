@@ -1,7 +1,8 @@
-"""What the server needs of others, as ports: the brokers it speaks for, and someone who counts."""
+"""What the server needs of others, as ports: the brokers it speaks for, what data they have, and someone who counts."""
 
 from typing import Protocol
 
+from controller.model import TopicPartition
 from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
 from protocol.messages.alter_replica_log_dirs_response import AlterReplicaLogDirsResponse
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
@@ -33,6 +34,18 @@ class BrokerPort(Protocol):
     def alter_replica_log_dirs(self, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse: ...
 
     def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse: ...
+
+
+class Sizes(Protocol):
+    """What data there is, as far as that is known without asking anyone. Called very often: it must cost little."""
+
+    def size(self, key: TopicPartition) -> int | None:
+        """Bytes of a whole replica of the partition; None when not known."""
+        ...
+
+    def arrived(self, key: TopicPartition, broker: int) -> int | None:
+        """Bytes that the broker has of a replica that is on its way to it; None when not known."""
+        ...
 
 
 class Stats(Protocol):

@@ -13,14 +13,20 @@ GENERATED = ROOT / "protocol" / "messages"
 LONGEST_FILE = 300
 LONGEST_FUNCTION = 40
 
-VERBS = ("execute", "limits", "options", "plans", "queue", "show", "snapshot", "status", "steer", "take_back")
+VERBS = ("execute", "limits", "options", "plans", "queue", "show", "snapshot", "steer", "take_back")
 
 TESTED_ELSEWHERE = {
     **{f"reassignd/commands/{verb}.py": "tests/reassignd/test_commands.py" for verb in VERBS},
+    "controller/buckets.py": "tests/controller/test_backlog.py",
     "planner/expressions.py": "tests/planner/test_spark.py",
+    "reassignd/embedded_world.py": "tests/reassignd/test_app.py",
+    "reassignd/gateway_world.py": "tests/upstream/test_gateway_serves.py",
+    "reassignd/worlds.py": "tests/reassignd/test_app.py",
     "server/api/schemas.py": "tests/server/api/test_openapi.py",
     "server/api/shown.py": "tests/server/api/test_jobs.py",
+    "tools/certificates.py": "tests/upstream/test_connections.py",
     "tools/java.py": "tests/clients/java_programs.py",
+    "tools/kafka_cluster.py": "tests/upstream/conftest.py",
     "tools/processes.py": "tests/clients/servers.py",
 }
 """What shows itself only in a whole: verbs against a running server, SQL in Spark, rows in answers, processes."""
@@ -38,7 +44,9 @@ OF_MANY_MODULES = {
     "server/test_adversity.py",
     "test_layout.py",
 }
-"""Test files that are about no single module; those in clients/ are about the whole server."""
+"""Test files that are about no single module; those in WHOLE are about the whole server, or a whole backend."""
+
+WHOLE = [ROOT / "tests" / "clients", ROOT / "tests" / "upstream"]
 
 
 def written(folder: Path) -> Iterator[Path]:
@@ -82,11 +90,10 @@ def test_a_module_has_its_test_file(source: Path) -> None:
 
 def test_a_test_file_has_its_module() -> None:
     tests = ROOT / "tests"
-    clients = tests / "clients"
     stray = {
         path.relative_to(tests).as_posix()
         for path in tests.rglob("test_*.py")
-        if clients not in path.parents
+        if not any(folder in path.parents for folder in WHOLE)
         and not (ROOT / path.relative_to(tests).with_name(path.name.removeprefix("test_"))).exists()
     }
     assert stray == OF_MANY_MODULES

@@ -1,6 +1,7 @@
 """reassignd as a process of its own, as its users run it."""
 
 import contextlib
+import random
 import signal
 import socket
 import subprocess
@@ -14,23 +15,29 @@ STOP_SECONDS = 5
 
 
 class Reassignd:
-    """`reassignd serve` as a process on a data directory, started and ended as often as a test likes."""
+    """`reassignd serve` as a process on a data directory, started and ended as often as a test likes.
 
-    def __init__(self, data_dir: Path, overrides: Mapping[str, str], brokers: int = 6) -> None:
-        first_port = free_ports(brokers)
+    Before the running Kafka at `upstream` if that is given, else with an embedded cluster.
+    """
+
+    def __init__(
+        self, data_dir: Path, overrides: Mapping[str, str], brokers: int = 6, upstream: str | None = None
+    ) -> None:
+        first_port = free_ports(brokers + (upstream is not None))
         self.bootstrap = f"127.0.0.1:{first_port}"
         self.http = f"127.0.0.1:{free_ports(1)}"
         self.data_dir = data_dir
         self._overrides = overrides
         self._brokers = brokers
+        self._upstream = upstream
         self._process: subprocess.Popen[str] | None = None
 
-    def start(self) -> str:
-        """Returns the line that says it is ready; raises RuntimeError where it ends, or is silent, before."""
+    def start(self, within: float = READY_SECONDS) -> str:
+        """Returns the line that says it is ready; raises RuntimeError where it ends, or is silent for so long, before."""
         process = subprocess.Popen(self._command(), stdout=subprocess.PIPE, text=True)
         self._process = process
         assert process.stdout is not None
-        deadline = Timer(READY_SECONDS, process.kill)
+        deadline = Timer(within, process.kill)
         deadline.start()
         line = process.stdout.readline()
         deadline.cancel()
@@ -60,18 +67,24 @@ class Reassignd:
         return self._process.returncode
 
     def _command(self) -> list[str]:
-        serve = [sys.executable, "-m", "reassignd", "serve", "--backend", "embedded"]
+        serve = [sys.executable, "-m", "reassignd", "serve"]
+        if self._upstream is None:
+            world = ["--backend", "embedded", "--brokers", str(self._brokers)]
+        else:
+            world = ["--backend", "upstream", "--bootstrap-server", self._upstream]
         places = ["--listener", self.bootstrap, "--http", self.http, "--data-dir", str(self.data_dir)]
         overrides = [part for pair in self._overrides.items() for part in ("--override", "=".join(pair))]
-        return [*serve, "--brokers", str(self._brokers), *places, *overrides]
+        return [*serve, *world, *places, *overrides]
 
 
 def free_ports(count: int) -> int:
-    """The first of `count` consecutive ports of 127.0.0.1 that are free now."""
+    """The first of `count` consecutive ports of 127.0.0.1 that are free now.
+
+    Those from 32768 on are left out: Linux gives them to connections, which may come before the server has started.
+    """
     while True:
-        with contextlib.ExitStack() as held, contextlib.suppress(OSError, OverflowError):
-            first = held.enter_context(socket.create_server(("127.0.0.1", 0)))
-            port: int = first.getsockname()[1]
-            for following in range(port + 1, port + count):
-                held.enter_context(socket.create_server(("127.0.0.1", following)))
-            return port
+        first = random.randrange(10_000, 32_768 - count)
+        with contextlib.ExitStack() as held, contextlib.suppress(OSError):
+            for port in range(first, first + count):
+                held.enter_context(socket.create_server(("127.0.0.1", port)))
+            return first

@@ -5,7 +5,8 @@ LeaderAndIsr v3. A broker that starts gets a series of LeaderAndIsr and then an 
 (`backends.batch.Snapshot`); replicas that the series did not name are strays and are dropped.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar
 
 from backends.embedded import queries
 from backends.embedded.isr_reporter import IsrReporter
@@ -30,6 +31,23 @@ from protocol.messages.update_metadata_response import UpdateMetadataResponse
 
 UNFENCED = {TOPIC_DELETED, -1}
 """Leader epochs of StopReplica that stand for a topic that is deleted, and for one that is not known."""
+
+
+class _Row(Protocol):
+    @property
+    def partition_index(self) -> int: ...
+
+
+R = TypeVar("R", bound=_Row)
+R_co = TypeVar("R_co", bound=_Row, covariant=True)
+
+
+class _Topic(Protocol[R_co]):
+    @property
+    def topic_name(self) -> str: ...
+
+    @property
+    def partition_states(self) -> Sequence[R_co]: ...
 
 
 class EmbeddedBroker:
@@ -85,13 +103,8 @@ class EmbeddedBroker:
             return LeaderAndIsrResponse(error_code=error)
         self._series_begun = True
         rows = [
-            LeaderAndIsrPartitionError(
-                topic.topic_name,
-                row.partition_index,
-                self._become(TopicPartition(topic.topic_name, row.partition_index), row),
-            )
-            for topic in request.topic_states
-            for row in topic.partition_states
+            LeaderAndIsrPartitionError(*key, self._become(key, row))
+            for key, row in _rows(request.topic_states)
         ]
         return LeaderAndIsrResponse(partition_errors=rows)
 
@@ -103,10 +116,9 @@ class EmbeddedBroker:
         for broker in request.live_brokers:
             if broker.id == request.controller_id and broker.endpoints:
                 self._controller = Address(broker.endpoints[0].host, broker.endpoints[0].port)
-        for topic in request.topic_states:
-            for row in topic.partition_states:
-                if row.leader == self.id:
-                    self._refresh(TopicPartition(topic.topic_name, row.partition_index), row)
+        for key, row in _rows(request.topic_states):
+            if row.leader == self.id:
+                self._refresh(key, row)
         if self._series_begun and not request.topic_states:
             self._drop_strays()
         return UpdateMetadataResponse()
@@ -117,13 +129,7 @@ class EmbeddedBroker:
         if error:
             return StopReplicaResponse(error_code=error)
         rows = [
-            StopReplicaPartitionError(
-                topic.topic_name,
-                row.partition_index,
-                self._stop(TopicPartition(topic.topic_name, row.partition_index), row),
-            )
-            for topic in request.topic_states
-            for row in topic.partition_states
+            StopReplicaPartitionError(*key, self._stop(key, row)) for key, row in _rows(request.topic_states)
         ]
         return StopReplicaResponse(partition_errors=rows)
 
@@ -272,3 +278,10 @@ class EmbeddedBroker:
             if path not in self.log_dirs.failed:
                 for key in [key for key in logs if key not in self.replicas]:
                     self._delete(key)
+
+
+def _rows(topics: Sequence[_Topic[R]]) -> Iterator[tuple[TopicPartition, R]]:
+    """The rows of a request of the controller's, and what each is about."""
+    for topic in topics:
+        for row in topic.partition_states:
+            yield TopicPartition(topic.topic_name, row.partition_index), row

@@ -57,7 +57,10 @@ Listen = Callable[[EmbeddedBroker], Awaitable[Listener]]
 
 
 class EmbeddedCluster:
-    """Implements `controller.port.Backend`. Brokers are numbered from 1; all run once `start` has returned."""
+    """Implements `controller.port.Backend`. Brokers are numbered from 1; all run once `start` has returned.
+
+    `on_failure` is called when data has to stop moving because of an error that nobody foresaw.
+    """
 
     def __init__(
         self,
@@ -68,8 +71,9 @@ class EmbeddedCluster:
         *,
         connect: Connect = connect,
         clock: Clock | None = None,
+        on_failure: Callable[[BaseException], None] = lambda _: None,
     ) -> None:
-        self.settings = settings
+        self.settings, self._on_failure = settings, on_failure
         self._state, self._submit, self._listen, self._connect = state, submit, listen, connect
         self._clock = clock or RealClock()
         self._throttles = Throttles(state)
@@ -115,7 +119,7 @@ class EmbeddedCluster:
         epochs: dict[int, int] = await self._submit(ControllerStarted(registrations))
         for number, epoch in epochs.items():
             self.brokers[number].epoch = epoch
-        self._ticking = spawn(self._tick_for_ever(), "embedded-replication")
+        self._ticking = spawn(self._tick_for_ever(), "embedded-replication", self._on_failure)
 
     async def stop(self) -> None:
         """Close everything; the controller is not told."""
@@ -172,18 +176,15 @@ class EmbeddedCluster:
         dirs = self.brokers[number].log_dirs
         return {path: path not in dirs.failed for path in dirs.placed}
 
-    def progress(self, key: TopicPartition) -> dict[int, tuple[float, float]]:
-        """By broker that runs and hosts the partition: bytes that it has, and bytes that its leader has."""
-        end = self._volume(key.topic).end(self._clock.now())
-        return {
-            number: (broker.size(key, broker.replicas[key].log), end)
-            for number, broker in self.brokers.items()
-            if key in broker.replicas
-        }
+    def size(self, key: TopicPartition) -> int:
+        """Bytes of a whole replica of the partition; the same for all of a topic."""
+        return int(self._volume(key.topic).end(self._clock.now()))
 
-    def partition_bytes(self, topic: str, _partition: int) -> int:
-        """What a whole replica of the partition holds; the same for all of a topic."""
-        return int(self._volume(topic).end(self._clock.now()))
+    def arrived(self, key: TopicPartition, broker: int) -> int | None:
+        """Bytes that the broker has of the partition; None when it does not host it, or does not run."""
+        host = self.brokers.get(broker)
+        replica = None if host is None else host.replicas.get(key)
+        return None if replica is None else int(replica.log.bytes(self._volume(key.topic), self._clock.now()))
 
     @property
     def traffic(self) -> dict[int, Traffic]:
@@ -227,7 +228,7 @@ class EmbeddedCluster:
     def _received(self, key: TopicPartition) -> float:
         """Bytes that the adding replicas of the partition have."""
         adding = self._state.partitions[key.topic][key.partition].adding
-        return sum(have for number, (have, _) in self.progress(key).items() if number in adding)
+        return sum(self.arrived(key, number) or 0 for number in adding)
 
     def _look_again(self, key: TopicPartition, follower: int) -> None:
         self.brokers[follower].catch_up(key)

@@ -5,7 +5,7 @@ KIP-455 carried out by another Kafka, with KIP-435's steps and KIP-236's way bac
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from backends.clock import Clock, RealClock
@@ -30,10 +30,18 @@ RETRY_SECONDS = 1.0
 STALL_LOOK_SECONDS = 1.0
 
 
+OnBrokers = Callable[[Mapping[int, tuple[str, int]]], Awaitable[None]]
+"""Host and port, by broker."""
+
+
+async def _nobody(_: Mapping[int, tuple[str, int]]) -> None:
+    """Told in vain."""
+
+
 class Upstream:
     """Implements `controller.port.Backend`. `submit` gives events to the core.
 
-    `on_failure` is called once, when something went wrong that nobody here knows how to live with.
+    `on_brokers` is told where the brokers are before the core is, `on_failure` once of an error that nobody foresaw.
     """
 
     def __init__(
@@ -43,6 +51,7 @@ class Upstream:
         submit: Callable[[Event], Awaitable[Any]],
         ledger: Ledger,
         *,
+        on_brokers: OnBrokers = _nobody,
         on_failure: Callable[[BaseException], None],
         clock: Clock | None = None,
         pace: Pace | None = None,
@@ -51,7 +60,7 @@ class Upstream:
         self._clock = clock or RealClock()
         self._throttler = Throttler(client, state, ledger, self._clock)
         self._submitter = Submitter(client, submit, self._throttler.settled)
-        self._looks = Looks(client, state, self._submitter, submit, self._clock, pace)
+        self._looks = Looks(client, state, self._submitter, submit, on_brokers, self._clock, pace)
         self.sizes = Sizes(client, state, submit, self._clock)
         self._topic_configs = TopicConfigs(client, state, submit, self._clock)
         self._stalls = StallWatch(state, self.sizes.received)
@@ -70,7 +79,7 @@ class Upstream:
         if effects:
             self._looks.hurry()
 
-    async def start(self) -> None:
+    async def start(self, waits: Callable[[str], None] = lambda _: None) -> None:
         """Take in the upstream; waits until it can be reached. Raises AuthenticationError when it never will be."""
         said = ""
         while True:
@@ -83,29 +92,33 @@ class Upstream:
                 if str(error) != said:
                     said = str(error)
                     log.warning("waiting for the upstream: %s", said)
+                    waits(f"waiting for the upstream: {said}")
                 await self._submit(Unreachable(said))
                 await self._clock.sleep(RETRY_SECONDS)
-        self._tasks = [
-            self._spawn(self._submitter.run(), "upstream-rows"),
-            self._spawn(self._looks.run(), "upstream-looks"),
-            self._spawn(self._throttler.run(), "upstream-throttle"),
-            self._spawn(self.sizes.run(), "upstream-sizes"),
-            self._spawn(self._topic_configs.run(), "upstream-configs"),
-            self._spawn(self._watch_for_stalls(), "upstream-stalls"),
-        ]
+        work = {
+            "upstream-rows": self._submitter.run(),
+            "upstream-looks": self._looks.run(),
+            "upstream-throttle": self._throttler.run(),
+            "upstream-sizes": self.sizes.run(),
+            "upstream-configs": self._topic_configs.run(),
+            "upstream-stalls": self._watch_for_stalls(),
+        }
+        self._tasks = [spawn(each, name, self._fail) for name, each in work.items()]
+
+    async def look_at(self, topics: Iterable[str]) -> None:
+        """Have the core know these topics as they are now; when they cannot be seen, what it knows must do."""
+        try:
+            await self._looks.look_at(sorted(set(topics)))
+        except UpstreamError as error:
+            log.warning("an order goes by what was seen last: %s", error)
 
     async def stop(self) -> None:
         """Stop; what is under way upstream goes on."""
         await cancel(*self._tasks)
         await self._client.close()
 
-    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-        task = spawn(work, name)
-        task.add_done_callback(self._ended)
-        return task
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (error := task.exception()) is not None and not self._failed:
+    def _fail(self, error: BaseException) -> None:
+        if not self._failed:
             self._failed = True
             self._on_failure(error)
 

@@ -6,7 +6,7 @@ first is looked up in the second, never the other way round.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from backends.clock import Clock, within
@@ -52,7 +52,7 @@ class Pace(NamedTuple):
 
 
 class Looks:
-    """`submit` gives events to the core."""
+    """`submit` gives events to the core; `on_brokers` is told where brokers are before it is."""
 
     def __init__(
         self,
@@ -60,14 +60,17 @@ class Looks:
         state: State,
         submitter: Submitter,
         submit: Callable[[Event], Awaitable[Any]],
+        on_brokers: Callable[[Mapping[int, tuple[str, int]]], Awaitable[None]],
         clock: Clock,
         pace: Pace | None = None,
     ) -> None:
         self._client, self._state, self._submitter, self._submit = client, state, submitter, submit
-        self._clock, self._pace = clock, pace or Pace()
+        self._on_brokers, self._clock, self._pace = on_brokers, clock, pace or Pace()
         self._whole_every = self._pace.whole
         self._moves: dict[TopicPartition, SeenMove] = {}
         self._brokers_at = self._whole_at = float("-inf")
+        self._looking = asyncio.Lock()
+        """One look at a time, so that what is seen later is told later."""
         self._wake = asyncio.Event()
 
     def hurry(self) -> None:
@@ -76,11 +79,30 @@ class Looks:
 
     async def look(self) -> None:
         """One look, told to the core. Raises UpstreamError when the upstream cannot be looked at."""
+        async with self._looking:
+            await self._look()
+
+    async def look_at(self, topics: Sequence[str]) -> None:
+        """A look at all partitions of these topics. Raises UpstreamError."""
+        if not topics:
+            return
+        async with self._looking:
+            with self._submitter.watch() as outstanding:
+                moves = await self._ask_moves()
+                named = [MetadataRequestTopic(name=name) for name in topics]
+                response = await self._client.ask(MetadataRequest(named, allow_auto_topic_creation=False))
+                seen = seen_topics(response, None)
+                await self._submit(
+                    Observed(None, seen, moves, False, frozenset(outstanding), conclusive=False)
+                )
+
+    async def _look(self) -> None:
         now = self._clock.now()
         whole = now - self._whole_at >= self._whole_every
         brokers = None
         if whole or now - self._brokers_at >= self._pace.idle:
             await self._client.refresh()
+            await self._on_brokers({b.id: (b.host, b.port) for b in self._client.brokers.values()})
             brokers = [
                 SeenBroker(b.id, b.host, b.port, b.rack, not b.fenced) for b in self._client.brokers.values()
             ]

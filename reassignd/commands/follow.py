@@ -8,8 +8,9 @@ from typing import Any, NamedTuple, Protocol
 
 import click
 
+from planner.units import in_bytes
 from reassignd.client import Client
-from reassignd.commands.text import counted, duration
+from reassignd.commands.text import copied, counted, duration
 from reassignd.errors import UnreachableError
 
 Row = dict[str, Any]
@@ -77,7 +78,7 @@ def _until_ended(
         job = detail["job"]
         seen = Seen(now(), job["done"])
         began = began or seen
-        display.show(job, _text(detail, _left(began, seen, job["total"])))
+        display.show(job, _text(detail, _left(began, seen, job)))
         if job["state"] == "ended" or (deadline is not None and now() >= deadline):
             return detail
         sleep(POLL_SECONDS)
@@ -108,15 +109,21 @@ def _asked(
             return detail
 
 
-def _left(began: Seen, seen: Seen, total: int) -> float | None:
-    """Seconds that the rest will take if it goes on as since we look; None while too little was done to tell."""
+def _left(began: Seen, seen: Seen, job: Row) -> float | None:
+    """Seconds that the rest will take: by bytes, else as partitions were done since we look; None where neither tells."""
+    if job["copied"] is not None:
+        left: int | None = job["copied"]["seconds_left"]
+        return left
     done = seen.done - began.done
-    return None if done < ENOUGH else (seen.seconds - began.seconds) / done * (total - seen.done)
+    return None if done < ENOUGH else (seen.seconds - began.seconds) / done * (job["total"] - seen.done)
 
 
 def _text(detail: Row, left: float | None) -> str:
     job = detail["job"]
     parts = [f"{job[name]:,} {name}" for name in ("moving", "waiting", "queued") if job[name]]
+    if job["copied"] is not None:
+        rate = job["copied"]["rate"]
+        parts.append(copied(job["copied"]) + ("" if rate is None else f" copied at {in_bytes(rate)}/s"))
     if detail["reasons"]:
         parts.append(str(detail["reasons"][0]["reason"]))
     if left is not None and job["state"] != "ended":

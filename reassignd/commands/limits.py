@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from planner.limits import MEANING
 from reassignd.commands.options import FORMAT, JSON, asks_server
 from reassignd.commands.text import as_json, columns
 
@@ -13,14 +14,7 @@ if TYPE_CHECKING:
 
 NONE = {"none", "unlimited"}
 
-MEANING = {
-    "R": "replicas of one partition in one step",
-    "P": "partitions that move at once",
-    "L": "leader movements at once",
-    "C": "replicas that move at once",
-    "B": "replicas that move to, or from, one broker at once",
-    "throttle": "bytes a second to, and from, each broker",
-}
+MEANINGS = {**MEANING, "throttle": "bytes a second to, and from, each broker"}
 
 
 def _changes(_: click.Context, __: click.Parameter, given: Sequence[str]) -> dict[str, int | None]:
@@ -62,4 +56,4 @@ def limits(client: "Client", form: str, changes: dict[str, int | None]) -> None:
 def _cells(row: dict[str, Any]) -> tuple[object, ...]:
     limit = "none" if row["limit"] is None else f"{row['limit']:,}"
     used = "" if row["used"] is None else f"{row['used']:,}"
-    return row["name"], limit, used, MEANING[row["name"]], row["config"]
+    return row["name"], limit, used, MEANINGS[row["name"]], row["config"]

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from planner.units import in_bytes, in_time
 from reassignd.commands.options import FORMAT, JSON, asks_server
-from reassignd.commands.text import as_json, counted, job_lines, reason_lines
+from reassignd.commands.text import as_json, broker_lines, counted, job_lines, reason_lines, when
 from reassignd.errors import UnreachableError
 
 if TYPE_CHECKING:
@@ -62,8 +63,12 @@ def _page(client: "Client", form: str) -> str:
 def lines(status: dict[str, Any]) -> list[str]:
     """What people read."""
     found = [_cluster(status), _moves(status)]
+    if status["trouble"]:
+        found.append(f"Health    nothing new starts but repairs: {status['trouble']}")
     if status["jobs"]:
         found += ["", *job_lines(status["jobs"])]
+    if status["incoming"]:
+        found += ["", *broker_lines(status["incoming"])]
     if status["reasons"]:
         rest = status["reassignments"]["waiting"] + status["reassignments"]["queued"]
         sample = f" (the first {status['sampled']})" if status["sampled"] < rest else ""
@@ -73,7 +78,7 @@ def lines(status: dict[str, Any]) -> list[str]:
         "",
         _limits(status["limits"]),
         _throttle(status["throttle"]),
-        f"Spark     {status['spark']}",
+        f"Spark     {spark_line(status['spark'])}",
     ]
 
 
@@ -98,12 +103,13 @@ def _cluster(status: dict[str, Any]) -> str:
 def _moves(status: dict[str, Any]) -> str:
     totals = status["reassignments"]
     paused = "PAUSED: " if status["paused"] else ""
+    others = f", {totals['others']:,} of others" if totals["others"] else ""
     if not totals["ongoing"]:
-        return f"Moves     {paused}none"
+        return f"Moves     {paused}none{others}"
     parts = [f"{totals[name]:,} {name}" for name in ("moving", "waiting", "queued")]
     if totals["pending"]:
         parts.append(f"{totals['pending']:,} to follow a rollback")
-    return f"Moves     {paused}{counted(totals['ongoing'], 'partition')}: {', '.join(parts)}"
+    return f"Moves     {paused}{counted(totals['ongoing'], 'partition')}: {', '.join(parts)}{others}"
 
 
 def _limits(limits: list[dict[str, Any]]) -> str:
@@ -118,3 +124,24 @@ def _limits(limits: list[dict[str, Any]]) -> str:
 def _throttle(throttle: dict[str, Any]) -> str:
     rate = throttle["bytes_per_second"]
     return "Throttle  " + ("none" if rate is None else f"{rate:,} bytes/s")
+
+
+def spark_line(spark: dict[str, Any]) -> str:
+    """What Spark does for plans."""
+    match spark["state"]:
+        case "off":
+            return "off: planner.spark.min.partitions is 0"
+        case "missing":
+            return f"not found: {spark['reason']}"
+        case "ready":
+            return f"ready for jobs of {counted(spark['min_partitions'], 'partition')} or more"
+    job, partitions = f"job {spark['job']}", counted(spark["partitions"], "partition")
+    if spark["state"] == "working":
+        return f"working since {when(spark['since_ms'])} on {job}: {partitions}"
+    if spark["state"] == "failed":
+        return f"failed on {job}: {spark['reason']}"
+    told = spark["forecast"]
+    return (
+        f"ordered {partitions} of {job} in {counted(told['waves'], 'wave')},"
+        f" forecast {in_time(told['seconds'])} for {in_bytes(told['bytes'])}"
+    )

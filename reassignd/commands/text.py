@@ -5,8 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from planner.units import in_bytes
+
 Row = dict[str, Any]
 
+PACE = ("copied", "rate", "left")
 BAR = 20
 """Characters of a bar that shows progress."""
 
@@ -29,7 +32,21 @@ def columns(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[s
 def job_lines(jobs: Sequence[Row]) -> Iterator[str]:
     """A table of jobs."""
     head = ("job", "kind", "state", "progress", "moving", "waiting", "queued", "created", "by")
-    yield from columns(head, (_job_cells(job) for job in jobs))
+    if not any(job["copied"] for job in jobs):
+        yield from columns(head, (_job_cells(job) for job in jobs))
+        return
+    rows = ((*cells[:4], *_pace_cells(job["copied"]), *cells[4:]) for job, cells in _with_cells(jobs))
+    yield from columns((*head[:4], *PACE, *head[4:]), rows)
+
+
+def broker_lines(incoming: Sequence[Row]) -> Iterator[str]:
+    """A table of brokers that data is copied to."""
+    yield from columns(("to broker", *PACE), ((row["broker"], *_pace_cells(row)) for row in incoming))
+
+
+def copied(pace: Row) -> str:
+    """How much of how much."""
+    return f"{in_bytes(pace['bytes'])} of {in_bytes(pace['total'])}"
 
 
 def part_lines(parts: Sequence[Row]) -> Iterator[str]:
@@ -118,6 +135,17 @@ def _job_cells(job: Row) -> tuple[object, ...]:
         when(job["created_ms"]),
         who,
     )
+
+
+def _with_cells(jobs: Iterable[Row]) -> Iterator[tuple[Row, tuple[object, ...]]]:
+    return ((job, _job_cells(job)) for job in jobs)
+
+
+def _pace_cells(pace: Row | None) -> tuple[str, str, str]:
+    if pace is None:
+        return ("", "", "")
+    rate, left = pace["rate"], pace["seconds_left"]
+    return copied(pace), "" if rate is None else f"{in_bytes(rate)}/s", "" if left is None else duration(left)
 
 
 def _step(part: Row) -> str:

@@ -36,7 +36,7 @@ class Access:
                 return "User:token"
         if self._token is not None or self._certificates:
             raise ApiError(401, f"not allowed: show {' or '.join(self._ways())}")
-        if self._local and not _is_local(request.url.hostname or ""):
+        if self._local and not is_local(request.url.hostname or ""):
             raise ApiError(
                 403, f"not allowed for the host {request.url.hostname!r}: use 127.0.0.1 or localhost"
             )
@@ -55,7 +55,8 @@ def _check_origin(request: Request) -> None:
         raise ApiError(403, f"not allowed from a page of {origin[:80]}")
 
 
-def _is_local(host: str) -> bool:
+def is_local(host: str) -> bool:
+    """The name or address leads to this machine and no other."""
     if host == "localhost":
         return True
     try:

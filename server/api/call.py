@@ -1,6 +1,5 @@
 """One request to the API, and what it is served from."""
 
-import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
@@ -9,10 +8,15 @@ from starlette.requests import Request
 
 from controller.events import Event
 from controller.state import State
+from planner.errors import PlanError
+from planner.json_text import parse, shown
 from server.api.errors import ApiError
+from server.api.progress import Progress
+from server.api.spark import SparkView
 from server.api.streams import breathing
 from server.context import LARGE_ROWS, Submitter
 from server.offloop import OffLoop
+from server.ports import Sizes
 
 if TYPE_CHECKING:
     from server.api.brokers import Brokers
@@ -30,16 +34,17 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """What the API serves from. `size` gives the bytes of one replica of a topic's partition."""
+    """What the API serves from."""
 
     version: str
     cluster_id: str
     state: State
     driver: Submitter
     off_loop: OffLoop
-    size: Callable[[str, int], int] = lambda _topic, _partition: 0
-    spark: Callable[[], str] = lambda: "not looked for"
-    """Whether plans can be handed to Spark, in words."""
+    sizes: Sizes
+    progress: Progress
+    spark: Callable[[], SparkView] = SparkView
+    """What Spark does for plans."""
     brokers: "Brokers | None" = None
     """Brokers that can be stopped and started here, where reassignd owns any."""
 
@@ -65,9 +70,12 @@ class Call(NamedTuple):
     async def body(self, read: Callable[[Any], R]) -> R:
         """What `read` makes of the JSON body, off the loop when it is large. Raises ApiError."""
         data = await _received(self.request)
-        if len(data) <= LARGE_BODY:
-            return read(parse(data))
-        return await self.core.off_loop.run(lambda: read(parse(data)))
+        try:
+            if len(data) <= LARGE_BODY:
+                return read(parse(data))
+            return await self.core.off_loop.run(lambda: read(parse(data)))
+        except PlanError as error:
+            raise ApiError(400, str(error)) from error
 
     async def compute(self, rows: int, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function, off the loop when it has many rows to go through."""
@@ -97,22 +105,6 @@ class Call(NamedTuple):
 Handle = Callable[[Call], Awaitable[Any]]
 
 
-def parse(data: bytes) -> Any:
-    """The JSON value. Raises ApiError for what is none, or names a key of an object twice."""
-    try:
-        return json.loads(data, object_pairs_hook=_object, parse_constant=_constant)
-    except RecursionError as error:
-        raise ApiError(400, "not JSON that can be read: nested too deep") from error
-    except ValueError as error:
-        raise ApiError(400, f"not JSON: {error}") from error
-
-
-def shown(value: object) -> str:
-    """The value in an error line, cut short."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 40 else text[:37] + "..."
-
-
 def fields(value: object, where: str, *known: str) -> dict[str, Any]:
     """The object, when it is one and has no other keys. Raises ApiError."""
     if not isinstance(value, dict):
@@ -121,20 +113,6 @@ def fields(value: object, where: str, *known: str) -> dict[str, Any]:
         if key not in known:
             raise ApiError(400, f"{where} has the unknown key {shown(key)}; known: {', '.join(known)}")
     return value
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    # Written in Python on purpose: between two objects of a large body the event loop gets its turn.
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for number, key in enumerate(keys) if key in keys[:number])
-        raise ValueError(f"the key '{twice}' comes twice in one object")
-    return made
-
-
-def _constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number")
 
 
 async def _received(request: Request) -> bytes:

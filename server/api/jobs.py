@@ -13,9 +13,11 @@ from controller.job_events import AlterTopic, Pause, Prioritize, Queue, RollBack
 from controller.job_views import endings, parts
 from controller.model import Job
 from controller.state import State
-from server.api.call import Call, fields, pages, shown
+from planner.entries import Entry, read_plan
+from planner.json_text import shown
+from server.api.call import Call, fields, pages
 from server.api.errors import ApiError, require
-from server.api.plans import Assignment, Entry, check_plan, originals, plan_rows, read_plan, topics_of
+from server.api.plans import Assignment, check_plan, originals, plan_rows, topics_of
 from server.api.shown import SAMPLE, job_row, part_row, reasons, refused_rows, resting, tally
 from server.api.streams import streamed
 from server.api.table import LIMIT, OFFSET, Endpoint, Parameter
@@ -48,7 +50,7 @@ async def jobs(call: Call) -> dict[str, Any]:
     counted = await tally(call)
     offset = call.query["offset"]
     page = [state.jobs[each] for each in numbers[offset : offset + call.query["limit"]] if each in state.jobs]
-    return {"total": len(numbers), "jobs": [job_row(state, job, counted) for job in page]}
+    return {"total": len(numbers), "jobs": [job_row(call, job, counted) for job in page]}
 
 
 async def job(call: Call) -> dict[str, Any]:
@@ -56,7 +58,7 @@ async def job(call: Call) -> dict[str, Any]:
     found = _job(call)
     offset, limit = call.query["offset"], call.query["limit"]
     page = await call.taken(pages(offset, parts(call.state, found.id)), limit)
-    row = job_row(call.state, _job(call), await tally(call))
+    row = job_row(call, _job(call), await tally(call))
     rests = row["queued"] + row["waiting"]
     texts = await call.taken(resting(call.state, found.id), SAMPLE) if rests else []
     return {
@@ -65,7 +67,7 @@ async def job(call: Call) -> dict[str, Any]:
         "reasons": reasons(texts),
         "sampled": len(texts),
         "partitions": [part_row(part) for part in page],
-        "next": offset + limit if len(page) == limit else None,
+        "next": offset + limit if page and len(page) == limit else None,
     }
 
 

@@ -6,11 +6,13 @@ from controller.config_keys import BROKER_KEYS
 from controller.config_values import CLUSTER_DEFAULT
 from controller.errors import Outcome
 from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
-from controller.job_views import LETTERS, broker_loads
+from controller.job_views import broker_loads
 from controller.limits import ALIASES, CONFIGS
 from controller.model import ResourceType
 from controller.throttle import RATE
-from server.api.call import Call, shown
+from planner.json_text import shown
+from planner.limits import LETTERS
+from server.api.call import Call
 from server.api.errors import ApiError, require
 from server.api.shown import limit_rows
 from server.api.table import Endpoint

@@ -10,9 +10,10 @@ from controller.events import AlterReassignments, AlterReply
 from controller.job_events import AlterRow, AlterTopic
 from controller.model import TopicPartition
 from controller.views import ongoing
-from server.api.call import Call, fields, shown
+from planner.entries import read_key
+from planner.json_text import shown
+from server.api.call import Call, fields
 from server.api.errors import ApiError
-from server.api.plans import read_key
 from server.api.shown import refused_rows
 from server.api.streams import streamed
 from server.api.table import Endpoint

@@ -7,6 +7,7 @@ Schema = Mapping[str, Any]
 
 TEXT: Schema = {"type": "string"}
 INTEGER: Schema = {"type": "integer"}
+NUMBER: Schema = {"type": "number"}
 BOOLEAN: Schema = {"type": "boolean"}
 NULLABLE_INTEGER: Schema = {"type": ["integer", "null"]}
 NULLABLE_TEXT: Schema = {"type": ["string", "null"]}
@@ -32,6 +33,15 @@ def record(optional: Mapping[str, Schema] | None = None, /, **fields: Schema) ->
     return {"type": "object", "properties": {**fields, **(optional or {})}, "required": sorted(fields)}
 
 
+_COPIED: Mapping[str, Schema] = {
+    "bytes": {**INTEGER, "description": "Copied until now, to all replicas together."},
+    "total": {**INTEGER, "description": "To be copied in all."},
+    "rate": {
+        **NULLABLE_INTEGER,
+        "description": "Bytes a second, the mean of 10 s or more; null before that.",
+    },
+    "seconds_left": {**NULLABLE_INTEGER, "description": "At that rate; null while there is none."},
+}
 _KEY = {"topic": TEXT, "partition": INTEGER}
 _REFUSED = array(record(**_KEY, error=TEXT, message=TEXT))
 
@@ -47,6 +57,7 @@ COMPONENTS: Mapping[str, Schema] = {
         refused=_REFUSED,
         rollback=ref("Plan"),
     ),
+    "Copied": record(**_COPIED),
     "Job": record(
         id=INTEGER,
         kind={"enum": ["plan", "rollback", "queue"]},
@@ -63,6 +74,10 @@ COMPONENTS: Mapping[str, Schema] = {
         priority=INTEGER,
         throttle={**NULLABLE_INTEGER, "description": "Bytes a second."},
         undoes={**NULLABLE_INTEGER, "description": "The job that this rollback takes back."},
+        copied={
+            "anyOf": [ref("Copied"), {"type": "null"}],
+            "description": "Null when it has ended, has nothing to copy, or was not looked at yet.",
+        },
     ),
     "Jobs": record(total=INTEGER, jobs=array(ref("Job"))),
     "Part": record(
@@ -129,20 +144,55 @@ COMPONENTS: Mapping[str, Schema] = {
     },
     "Queue": record(total=INTEGER, entries=array(ref("QueueEntry")), next=NULLABLE_INTEGER),
     "QueueEntry": record(**_KEY, state=TEXT, replicas=REPLICAS, target=REPLICAS, reason=TEXT),
-    "Totals": record(ongoing=INTEGER, moving=INTEGER, waiting=INTEGER, queued=INTEGER, pending=INTEGER),
+    "Totals": record(
+        ongoing=INTEGER, moving=INTEGER, waiting=INTEGER, queued=INTEGER, pending=INTEGER, others=INTEGER
+    ),
     "Status": record(
         version=TEXT,
         cluster_id=TEXT,
         paused=BOOLEAN,
         brokers=record(registered=INTEGER, live=INTEGER, offline=array(INTEGER)),
         partitions=record(total=INTEGER, offline=INTEGER, under_replicated=INTEGER, under_min_isr=INTEGER),
+        trouble={**NULLABLE_TEXT, "description": "Why the health guard lets nothing new start."},
         reassignments=ref("Totals"),
         jobs=array(ref("Job")),
+        incoming={
+            **array(record(broker=INTEGER, **_COPIED)),
+            "description": "What brokers still get of the jobs under way, and have got.",
+        },
         reasons=ref("Reasons"),
         sampled=INTEGER,
         limits=array(ref("Limit")),
         throttle=record(bytes_per_second=NULLABLE_INTEGER, leases=INTEGER),
-        spark=TEXT,
+        spark=ref("Spark"),
+    ),
+    "Spark": record(
+        state={"enum": ["off", "missing", "ready", "working", "ordered", "failed"]},
+        reason={**TEXT, "description": "Why it is missing, or failed; empty otherwise."},
+        min_partitions={**INTEGER, "description": "Plans of so many partitions are handed to it."},
+        job={**NULLABLE_INTEGER, "description": "The last job that was."},
+        partitions={**NULLABLE_INTEGER, "description": "Those handed over, or put in order."},
+        since_ms=NULLABLE_INTEGER,
+        forecast={
+            "anyOf": [
+                {"type": "null"},
+                record(
+                    partitions=INTEGER,
+                    steps=INTEGER,
+                    waves=INTEGER,
+                    replica_movements=INTEGER,
+                    leader_movements=INTEGER,
+                    bytes=INTEGER,
+                    bandwidth={**INTEGER, "description": "Bytes a second into, and out of, each broker."},
+                    seconds=NUMBER,
+                    least_seconds=NUMBER,
+                    waiting_partitions={
+                        **INTEGER,
+                        "description": "Those that cannot reach their target now.",
+                    },
+                ),
+            ]
+        },
     ),
     "SnapshotRow": {
         "description": "One line each: the brokers, then the partitions.",

@@ -10,6 +10,7 @@ from controller.job_views import Part, PartState, flying_jobs, job_state, limit_
 from controller.model import Job
 from controller.state import State
 from server.api.call import Call
+from server.api.progress import Pace
 
 SAMPLE = 500
 """Partitions whose reasons are counted; more would keep others waiting."""
@@ -24,8 +25,9 @@ async def tally(call: Call) -> Tally:
     return moving, Counter(await call.taken(waiting_jobs(call.state)))
 
 
-def job_row(state: State, job: Job, counted: Tally) -> dict[str, Any]:
+def job_row(call: Call, job: Job, counted: Tally) -> dict[str, Any]:
     """The schema's `Job`. `done` counts every partition whose part in the job has ended."""
+    state = call.state
     left = state.open.get(job.id, 0)
     moving, waiting = (min(left, each[job.id]) for each in counted)
     return {
@@ -44,7 +46,16 @@ def job_row(state: State, job: Job, counted: Tally) -> dict[str, Any]:
         "priority": job.priority,
         "throttle": job.throttle or None,
         "undoes": job.undoes or None,
+        "copied": None if job.ended_ms else pace_row(call.core.progress.of_job(job.id)),
     }
+
+
+def pace_row(pace: Pace | None) -> dict[str, Any] | None:
+    """The schema's `Copied`; None when nothing is known."""
+    if pace is None:
+        return None
+    moved, total, rate = pace
+    return {"bytes": moved, "total": total, "rate": rate, "seconds_left": pace.seconds_left}
 
 
 def part_row(part: Part) -> dict[str, Any]:

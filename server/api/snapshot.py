@@ -1,6 +1,6 @@
 """`/v1/snapshot`: the cluster on paper, for `reassignd plan` (docs/planner.md has the format)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from starlette.responses import Response
@@ -10,14 +10,15 @@ from controller.state import State
 from server.api.call import Call
 from server.api.streams import json_lines
 from server.api.table import Endpoint
+from server.ports import Sizes
 
 
 async def snapshot(call: Call) -> Response:
     """Brokers, then partitions as they are after their last completed step."""
-    return json_lines(rows(call.state, call.core.size))
+    return json_lines(rows(call.state, call.core.sizes))
 
 
-def rows(state: State, size: Callable[[str, int], int]) -> Iterator[dict[str, Any]]:
+def rows(state: State, sizes: Sizes) -> Iterator[dict[str, Any]]:
     """The lines, while the state may change."""
     for number, broker in sorted(state.brokers.items()):
         yield {
@@ -31,7 +32,7 @@ def rows(state: State, size: Callable[[str, int], int]) -> Iterator[dict[str, An
     for topic, partitions in list(state.partitions.items()):
         for partition in list(partitions):
             if topic in state.topics:
-                yield _row(state, partition, size(topic, partition.partition))
+                yield _row(state, partition, sizes.size(partition.key) or 0)
 
 
 def _row(state: State, partition: Partition, size: int) -> dict[str, Any]:

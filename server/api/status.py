@@ -9,7 +9,7 @@ from controller.throttle import throttle_rate
 from controller.views import counts
 from server.api.call import Call
 from server.api.errors import require
-from server.api.shown import SAMPLE, job_row, limit_rows, reasons, resting, tally
+from server.api.shown import SAMPLE, job_row, limit_rows, pace_row, reasons, resting, tally
 from server.api.table import Endpoint
 
 JOBS = 20
@@ -38,13 +38,18 @@ async def status(call: Call) -> dict[str, Any]:
             "under_replicated": health.under_replicated,
             "under_min_isr": health.under_min_isr,
         },
+        "trouble": state.trouble or None,
         "reassignments": totals(state)._asdict(),
-        "jobs": [job_row(state, job, counted) for job in under_way],
+        "jobs": [job_row(call, job, counted) for job in under_way],
+        "incoming": [
+            {"broker": broker, **(pace_row(pace) or {})}
+            for broker, pace in call.core.progress.to_brokers().items()
+        ],
         "reasons": reasons(texts),
         "sampled": len(texts),
         "limits": limit_rows(state),
         "throttle": {"bytes_per_second": throttle_rate(state), "leases": len(state.leases)},
-        "spark": call.core.spark(),
+        "spark": call.core.spark().row(),
     }
 
 

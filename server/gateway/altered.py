@@ -5,15 +5,18 @@ principal may. What is wrong with ours is known before, so that a resource is ch
 back in the order of the request.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from controller.config_values import CLUSTER_DEFAULT
 from controller.configs import check_changes
 from controller.errors import Error, Outcome
 from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
 from controller.model import ResourceType
 from protocol.errors import ErrorCode
+from protocol.messages.alter_configs_request import AlterableConfig as ReplacedConfig
 from protocol.messages.alter_configs_request import AlterConfigsRequest
+from protocol.messages.alter_configs_response import AlterConfigsResponse
 from protocol.messages.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -54,31 +57,45 @@ def incremental_alter(core: Core) -> Rule:
 
 
 def alter(core: Core) -> Rule:
-    """The rule of AlterConfigs, on the brokers' default: what it does not name goes back to its default."""
+    """The rule of AlterConfigs, on the brokers' default and on our own id: what it does not name goes back to its default.
 
-    def split(request: AlterConfigsRequest) -> Split:
-        (default,) = [each for each in request.resources if key_of(each) == BROKERS]
-        sets = [
-            ConfigChange(each.name, ConfigOp.SET, each.value)
-            for each in default.configs
-            if is_ours(each.name)
-        ]
-        before = core.state.configs.get((ResourceType.BROKER, BROKERS[1]), {})
-        resets = [
-            ConfigChange(name, ConfigOp.DELETE, None)
-            for name in before
-            if is_ours(name) and name not in {each.config for each in sets}
-        ]
-        ours = Ours([*sets, *resets], _refusal(core, sets))
-        theirs = default._replace(configs=[each for each in default.configs if not is_ours(each.name)])
-        resources = [theirs if each is default else each for each in request.resources]
+    Asked about nothing the upstream would reset everything; for our own id it gets an IncrementalAlterConfigs instead.
+    """
+    own = own_key(core)
+
+    def split(request: AlterConfigsRequest) -> Split | None:
+        named = {key_of(each): each for each in request.resources}
+        key = BROKERS if BROKERS in named else own
+        if key == own and len(named) > 1:
+            return None
+        target = named[key]
+        ours = _replaced(core, target.configs, own=key == own)
+
+        def finish(response: Any) -> Awaitable[Any]:
+            made = AlterConfigsResponse(response.throttle_time_ms, response.responses)
+            return _finished(core, request, made, {key: ours})
+
+        if key == own:
+            asking = IncrementalAlterConfigsRequest([AlterConfigsResource(*BROKERS)], request.validate_only)
+            return Split(asking, finish, version=1)
+        theirs = target._replace(configs=[each for each in target.configs if not is_ours(each.name)])
+        resources = [theirs if each is target else each for each in request.resources]
         if ours.refused is not None:
-            # To ask without our keys would reset the upstream's.
             resources.remove(theirs)
-        upstream = request._replace(resources=resources)
-        return Split(upstream, lambda response: _finished(core, request, response, {BROKERS: ours}))
+        return Split(request._replace(resources=resources), finish)
 
-    return held((BROKERS,), split)
+    return held((BROKERS, own), split)
+
+
+def _replaced(core: Core, configs: Sequence[ReplacedConfig], *, own: bool) -> Ours:
+    sets = [AlterableConfig(each.name, ConfigOp.SET.value, each.value) for each in configs]
+    wanted = _wanted(core, sets, own=own)
+    named = {change.config for change in wanted.changes}
+    before = core.state.configs.get((ResourceType.BROKER, CLUSTER_DEFAULT), {})
+    resets = [
+        ConfigChange(name, ConfigOp.DELETE, None) for name in before if is_ours(name) and name not in named
+    ]
+    return wanted._replace(changes=[*wanted.changes, *resets])
 
 
 def _wanted(core: Core, configs: Sequence[AlterableConfig], *, own: bool) -> Ours:
@@ -96,7 +113,7 @@ def _wanted(core: Core, configs: Sequence[AlterableConfig], *, own: bool) -> Our
 
 
 def _refusal(core: Core, changes: Sequence[ConfigChange]) -> Verdict | None:
-    outcome = check_changes(core.state, ResourceChanges(ResourceType.BROKER, BROKERS[1], changes))
+    outcome = check_changes(core.state, ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes))
     return None if outcome.ok else outcome
 
 
@@ -117,6 +134,6 @@ async def _finished(core: Core, request: Any, response: Any, ours: Mapping[Key, 
 async def _changed(core: Core, changes: Sequence[ConfigChange], validate_only: bool) -> Verdict:
     if not changes:
         return Outcome(Error.NONE)
-    resource = ResourceChanges(ResourceType.BROKER, BROKERS[1], changes)
+    resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)
     outcomes: list[Outcome] = await core.submit(AlterConfigs([resource], validate_only))
     return outcomes[0]

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, NamedTuple
 
 from controller.config_values import CLUSTER_DEFAULT
-from controller.configs import describe_configs
+from controller.configs import ConfigSource, describe_configs
 from controller.model import ResourceType
 from protocol.errors import DecodeError, ErrorCode
 from protocol.frames import (
@@ -25,6 +25,7 @@ from protocol.messages.describe_configs_response import (
     DescribeConfigsResponse,
     DescribeConfigsResult,
 )
+from protocol.wire import schema_of
 from server.gateway.core import Core
 from server.gateway.exchange import PASSED, Asked, Client, Exchange, Rule, whole
 from server.handlers.describe_configs import shown
@@ -42,11 +43,19 @@ BROKERS: Key = (ResourceType.BROKER, CLUSTER_DEFAULT)
 """The default of all of them."""
 
 
+OF_BROKER = {ConfigSource.DYNAMIC_DEFAULT_BROKER: ConfigSource.DYNAMIC_BROKER}
+"""How values of the default are shown on our own id, where they can be set too."""
+
+
 class Split(NamedTuple):
-    """What goes to the upstream of a request, and what makes the client's response of the upstream's."""
+    """What goes to the upstream for a request, and what makes the client's response of the upstream's.
+
+    `version` is that of another API's request; None in the version of the client's.
+    """
 
     upstream: Any
     finish: Callable[[Any], Awaitable[Any]]
+    version: int | None = None
 
 
 def is_ours(config: str) -> bool:
@@ -64,8 +73,11 @@ def own_key(core: Core) -> Key:
     return ResourceType.BROKER, str(core.own_id)
 
 
-def held(ours: Iterable[Key], split: Callable[[Any], Split]) -> Rule:
-    """The rule of a request that is split when it names one of our resources; the upstream refuses one named twice."""
+def held(ours: Iterable[Key], split: Callable[[Any], Split | None]) -> Rule:
+    """The rule of a request that is split, where it can be, when it names one of our resources.
+
+    The upstream refuses one that is named twice.
+    """
     wanted = set(ours)
     marks = [mark for _, name in wanted for mark in _encoded(name)]
 
@@ -83,8 +95,11 @@ def held(ours: Iterable[Key], split: Callable[[Any], Split]) -> Rule:
         if not wanted & set(named) or wanted & repeated(named):
             return PASSED
         parts = split(request)
-        upstream = encode_request(parts.upstream, asked.api_version, asked.correlation_id, frame.client_id)
-        return Exchange(upstream, whole(lambda answer: _finished(answer, asked, parts)))
+        if parts is None:
+            return PASSED
+        version = asked.api_version if parts.version is None else parts.version
+        upstream = encode_request(parts.upstream, version, asked.correlation_id, frame.client_id)
+        return Exchange(upstream, whole(lambda answer: _finished(answer, asked, parts, version)))
 
     return ask
 
@@ -95,8 +110,9 @@ def _encoded(name: str) -> list[bytes]:
     return [kind + len(text).to_bytes(2) + text, kind + bytes((len(text) + 1,)) + text]
 
 
-async def _finished(payload: bytes, asked: Asked, parts: Split) -> bytes:
-    response = decode_response(parse_response(payload, asked.api_key, asked.api_version))
+async def _finished(payload: bytes, asked: Asked, parts: Split, version: int) -> bytes:
+    key = schema_of(type(parts.upstream)).api_key or asked.api_key
+    response = decode_response(parse_response(payload, key, version))
     return encode_response(asked.header, await parts.finish(response))
 
 
@@ -121,8 +137,13 @@ def describe(core: Core) -> Rule:
             return row
 
         def rows(wanted: DescribeConfigsResource) -> list[DescribeConfigsResourceResult]:
+            own_value = key_of(wanted) == own
             return [
-                shown(value, request)
+                # Older tools write back what they find on a broker itself, and nothing else.
+                shown(
+                    value._replace(source=OF_BROKER.get(value.source, value.source)) if own_value else value,
+                    request,
+                )
                 for value in describe_configs(core.state, ResourceType.BROKER, wanted.resource_name)
                 if is_ours(value.key.name)
                 and (not wanted.configuration_keys or value.key.name in wanted.configuration_keys)

@@ -95,8 +95,8 @@ class Gateway:
     async def close(self, grace: float) -> None:
         """Stop listening, finish our own answers under way within `grace` seconds, and end all connections."""
         self._closed = True
-        for opening in list(self._opening.values()):
-            opening.cancel()
+        # A listener whose opening is cancelled is leaked by asyncio.
+        await asyncio.gather(*self._opening.values())
         async with self._changing:
             await self._listeners.close_all(grace)
             self._open.clear()
@@ -104,7 +104,7 @@ class Gateway:
     async def _meet(self, broker: int, at: Address) -> None:
         """A broker that nobody has told us of: seen in an answer."""
         async with self._changing:
-            if broker not in self._open:
+            if broker not in self._open and not self._closed:
                 self._upstreams.add(broker, at)
                 await self._listen_for(broker)
 

@@ -29,8 +29,8 @@ def metadata(addresses: Addresses) -> Rule:
             came = bytes(frame[:LARGEST_HEAD])
             try:
                 head = _Head(came, version).moved(addresses)
-            except (IndexError, NoMoreBytes, DecodeError):
-                if len(came) >= min(size, LARGEST_HEAD):
+            except (IndexError, NoMoreBytes, DecodeError, UnicodeDecodeError) as error:
+                if isinstance(error, UnicodeDecodeError) or len(came) >= min(size, LARGEST_HEAD):
                     raise DecodeError("the upstream's Metadata cannot be read") from None
                 return min(size, 2 * len(came) + 64)
             return Verdict(4 + head.end, pack(">i", size - head.end + len(head.data)) + head.data)

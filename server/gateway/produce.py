@@ -3,6 +3,8 @@
 Its later versions cannot be done without: version 12 is what makes transactions safe (KIP-890).
 """
 
+from struct import error as NoMoreBytes  # noqa: N812
+
 from protocol import reading
 from protocol.errors import DecodeError
 from protocol.messages.produce_response import ProduceResponse
@@ -25,8 +27,9 @@ def produce(addresses: Addresses) -> Rule:
     def ask(asked: Asked, _client: Client) -> Exchange | int:
         try:
             acks = _acks(bytes(asked.frame[:LARGEST_HEAD]), asked.api_version)
-        except (IndexError, DecodeError) as error:
-            if len(asked.frame) >= min(asked.size, LARGEST_HEAD):
+        except (IndexError, NoMoreBytes, DecodeError, UnicodeDecodeError) as error:
+            text = isinstance(error, UnicodeDecodeError)
+            if text or len(asked.frame) >= min(asked.size, LARGEST_HEAD):
                 raise DecodeError("a Produce request that cannot be read") from error
             return min(asked.size, LARGEST_HEAD)
         if acks == 0:

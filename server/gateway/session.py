@@ -87,8 +87,8 @@ class Relay(Guest):
         self._closed = False
         self._heard = self._loop.time()
         """When bytes last came from either end."""
-        self._frame = (0, 0.0)
-        """Which request is incomplete, by number, and since when."""
+        self._incomplete = (-1, 0.0)
+        """Which request was held incomplete last, by number, and since when."""
 
     @property
     def pending(self) -> asyncio.Future[bytes] | None:
@@ -121,8 +121,8 @@ class Relay(Guest):
     def data_received(self, data: bytes) -> None:
         self._heard = self._loop.time()
         self._carefully(self._requests.feed, data)
-        if not self._requests.incomplete or self._requests.frames != self._frame[0]:
-            self._frame = (self._requests.frames, self._heard)
+        if self._requests.incomplete and self._requests.frames != self._incomplete[0]:
+            self._incomplete = (self._requests.frames, self._heard)
         if len(self._expected) > self._shared.limits.pipelined:
             self._flow.hold("answers")
 
@@ -157,7 +157,7 @@ class Relay(Guest):
         limits = self._shared.limits
         if self._pending is not None:
             return None
-        if self._flow.reading and self._requests.incomplete and now - self._frame[1] > limits.frame:
+        if self._flow.reading and self._requests.incomplete and now - self._incomplete[1] > limits.frame:
             return f"a request was not complete after {limits.frame:g} s"
         if now - self._heard > limits.idle:
             return f"idle for {limits.idle:g} s"

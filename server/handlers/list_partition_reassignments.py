@@ -72,13 +72,14 @@ def _response(state: State, asked: Asked) -> ListPartitionReassignmentsResponse:
     batch: dict[str, list[CurrentBatchPartition]] = {}
     rows: list[OngoingPartitionReassignment] = []
     steps: list[CurrentBatchPartition] = []
+    made = tuple.__new__  # a third of what their own constructors cost, and there may be 100,000 rows
     at = None
     for topic, number, (replicas, adding, removing, step, current) in listed(state, asked):
         if topic != at:
             at, rows, steps = topic, topics.setdefault(topic, []), batch.setdefault(topic, [])
-        rows.append(OngoingPartitionReassignment(number, replicas, adding, removing))
+        rows.append(made(OngoingPartitionReassignment, (number, replicas, adding, removing)))
         if step is not None:
-            steps.append(CurrentBatchPartition(number, current, step))
+            steps.append(made(CurrentBatchPartition, (number, current, step)))
     return ListPartitionReassignmentsResponse(
         error_message=None,
         topics=[OngoingTopicReassignment(*each) for each in topics.items()],

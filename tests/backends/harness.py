@@ -142,6 +142,7 @@ class Embedded(World):
             self.network.listen,
             connect=self.network.connect,
             clock=self.clock,
+            on_failure=self.failures.append,
         )
         relay.backend = self.cluster
 
@@ -150,6 +151,11 @@ class Embedded(World):
         await self.cluster.start()
         await settle()
         return self
+
+    def progress(self, name: str) -> dict[int, int]:
+        """By broker that runs and hosts the partition: bytes that it has."""
+        has = {number: self.cluster.arrived(key(name), number) for number in self.cluster.brokers}
+        return {number: have for number, have in has.items() if have is not None}
 
     async def stop(self) -> None:
         await self.cluster.stop()

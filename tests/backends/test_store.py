@@ -2,16 +2,21 @@ import asyncio
 import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from backends.datadir import StoreError
 from backends.store import SqliteStore
 from controller.model import (
     Broker,
+    Change,
     Config,
     ControllerEpoch,
     Deleted,
@@ -101,6 +106,32 @@ async def test_a_replaced_reassignment_keeps_its_place_and_a_new_one_goes_last(s
     assert list(store.load()) == [first._replace(target=(3,)), second]
     await store.commit([Deleted(Reassignment, first.key), first])
     assert list(store.load()) == [second, first]
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.integers(1, 9)), max_size=12), max_size=4
+    )
+)
+@settings(max_examples=50, deadline=None)
+def test_commits_end_as_a_dictionary_would(commits: list[list[tuple[int, bool, int]]]) -> None:
+    wanted: dict[int, Reassignment] = {}
+
+    async def commit(store: SqliteStore) -> None:
+        for commit in commits:
+            changes: list[Change] = []
+            for number, deletes, target in commit:
+                made = Reassignment("foo", number, (1,), (target,))
+                if not deletes:
+                    wanted[number] = made
+                else:
+                    wanted.pop(number, None)
+                changes.append(Deleted(Reassignment, made.key) if deletes else made)
+            await store.commit(changes)
+
+    with TemporaryDirectory() as folder, closing(SqliteStore(Path(folder))) as store:
+        asyncio.run(commit(store))
+        assert list(store.load()) == list(wanted.values())
 
 
 async def test_thousands_of_records_in_one_commit_are_all_kept(store: SqliteStore) -> None:

@@ -21,6 +21,12 @@ async def test_a_task_that_fails_is_logged_under_its_name(caplog: pytest.LogCapt
     assert (record.levelno, record.getMessage()) == (logging.ERROR, "our-task ended by an error")
 
 
+async def test_the_error_of_a_task_is_handed_on() -> None:
+    errors: list[BaseException] = []
+    await asyncio.wait([spawn(fail(), "our-task", errors.append)])
+    assert list(map(str, errors)) == ["of all things"]
+
+
 async def test_a_task_that_is_cancelled_or_ends_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     await cancel(spawn(wait(), "waits"))
     await spawn(settle(1), "ends")

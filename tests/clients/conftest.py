@@ -13,7 +13,7 @@ from tests.clients.tool import Tool
 
 AGAINST = os.environ.get("REASSIGND_CLIENT_TESTS_AGAINST", "reassignd")
 
-collect_ignore = ["test_survival.py"] if AGAINST == "kafka" else []
+collect_ignore = ["test_survival.py", "test_large_plan.py"] if AGAINST == "kafka" else []
 
 
 @pytest.fixture(scope="session")

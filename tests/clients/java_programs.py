@@ -1,4 +1,4 @@
-"""Our two small Java programs as Python objects: the host of Kafka's command line tools, and the shell of its Admin client."""
+"""Our small Java programs as Python objects: the host of Kafka's command line tools, and the shells of its clients."""
 
 import json
 import subprocess
@@ -17,6 +17,9 @@ MAIN_CLASSES = {
     "configs": "kafka.admin.ConfigCommand",
     "leader-election": "org.apache.kafka.tools.LeaderElectionCommand",
     "log-dirs": "org.apache.kafka.tools.LogDirsCommand",
+    "consumer-groups": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
+    "transactions": "org.apache.kafka.tools.TransactionsCommand",
+    "broker-api-versions": "org.apache.kafka.tools.BrokerApiVersionsCommand",
 }
 
 TOOL_VERSIONS = ("4.3", "3.9")
@@ -87,11 +90,8 @@ class AdminError(Exception):
     """The Java Admin client's future failed; the arguments are the class of its exception and the message."""
 
 
-class JavaAdmin(JavaProgram):
-    """The Java Admin client; the requests are those of AdminShell.java."""
-
-    def __init__(self, bootstrap: str) -> None:
-        super().__init__("tools-4.3", "AdminShell.java", bootstrap)
+class JavaShell(JavaProgram):
+    """A Java program whose answers are values or errors."""
 
     def do(self, name: str, /, **request: Any) -> Any:
         """The value; raises AdminError."""
@@ -99,3 +99,17 @@ class JavaAdmin(JavaProgram):
         if "error" in outcome:
             raise AdminError(outcome["error"], outcome["message"])
         return outcome["value"]
+
+
+class JavaAdmin(JavaShell):
+    """The Java Admin client; the requests are those of AdminShell.java."""
+
+    def __init__(self, bootstrap: str) -> None:
+        super().__init__("tools-4.3", "AdminShell.java", bootstrap)
+
+
+class JavaClient(JavaShell):
+    """The Java producer and consumer; the requests are those of ClientShell.java."""
+
+    def __init__(self, bootstrap: str, *config: Path) -> None:
+        super().__init__("tools-4.3", "ClientShell.java", bootstrap, *map(str, config))

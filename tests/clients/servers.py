@@ -8,8 +8,9 @@ from typing import Literal
 
 from kafka import KafkaProducer
 
-from bench.peer import running_kafka
-from tools.processes import Reassignd, free_ports
+from tools.kafka_cluster import running_kafka
+from tools.kafka_settings import SMALL_FETCHES, Spec
+from tools.processes import Reassignd
 
 PARTITION_BYTES = 200_000
 """The size of each partition: minutes under the throttle that holds moves in flight, next to nothing without one."""
@@ -49,7 +50,7 @@ def embedded(data_dir: Path) -> Reassignd:
 def running_server(kind: str, folder: Path) -> Iterator[Server]:
     """A server of that kind, with its files in the folder, for the length of a `with`."""
     if kind == "kafka":
-        with running_kafka(brokers=4, first_port=free_ports(5), folder=folder) as kafka:
+        with running_kafka(Spec(settings=SMALL_FETCHES), folder=folder) as kafka:
             yield Server("kafka", kafka.bootstrap)
     else:
         reassignd = embedded(folder / "data")

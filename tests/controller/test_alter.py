@@ -136,3 +136,11 @@ def test_the_reply_names_the_job_and_none_when_nothing_was_ordered(world: World)
 def test_a_request_may_give_its_job_a_priority_and_a_throttle(world: World) -> None:
     world.alter({"foo-0": (4, 5, 6)}, priority=7, throttle=1_000)
     assert (world.state.jobs[1].priority, world.state.jobs[1].throttle) == (7, 1_000)
+
+
+def test_a_cancel_of_a_topic_looks_at_many_partitions_in_slices() -> None:
+    count = 2 * ROWS_PER_SLICE
+    world = World().having(*(partition(f"foo-{n}", [1]) for n in range(count)))
+    world.alter({f"foo-{count - 1}": [2]})
+    slices = decide(Decision(world.state), AlterReassignments([AlterTopic("foo", None)]))
+    assert len(list(slices)) == 2

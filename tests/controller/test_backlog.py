@@ -1,4 +1,5 @@
-from controller.backlog import SLACK, Backlog, Rank
+from controller.backlog import SLACK, Backlog
+from controller.buckets import Planned, Rank
 from controller.limits import Cost, Kind, Place
 from controller.model import TopicPartition
 from planner.limits import Limits
@@ -21,10 +22,10 @@ def waiting(*steps: tuple[str, Cost], limits: Limits = UNLIMITED) -> Backlog:
 def started(backlog: Backlog) -> list[str]:
     """Start all that has room."""
     names = []
-    for step, cost in backlog.candidates():
+    for step in backlog.candidates():
         if step is not None:
-            backlog.charge(step, cost)
-            names.append(str(step))
+            backlog.charge(*step)
+            names.append(str(step[0]))
     return names
 
 
@@ -42,6 +43,26 @@ def test_a_smaller_rank_goes_first() -> None:
     backlog.add(key("urgent-0"), Rank(-5, True, True), INTO_4)
     backlog.add(key("broken-0"), Rank(0, False, True), INTO_4)
     assert started(backlog) == ["urgent-0", "broken-0", "a-0"]
+
+
+def test_of_the_next_few_the_least_busy_brokers_go_first() -> None:
+    backlog = waiting(("a-0", INTO_4), ("b-0", INTO_5), ("c-0", Cost((9,), 3, False)))
+    backlog.charge(key("d-0"), Cost((4, 5, 6), 7, False))
+    backlog.charge(key("d-1"), INTO_4)
+    assert started(backlog) == ["c-0", "b-0", "a-0"]
+
+
+def test_a_bucket_that_was_emptied_by_clearing_away_has_one_turn() -> None:
+    backlog = waiting(("a-0", INTO_4), limits=Limits(partitions=1))
+    backlog.charge(key("b-0"), INTO_4)
+    assert started(backlog) == []
+    for turn in range(2 * SLACK):
+        backlog.add(key("a-0"), NORMAL, (INTO_5, INTO_4)[turn % 2])
+    assert started(backlog) == []
+    backlog.release(key("b-0"))
+    assert started(backlog) == ["a-0"]
+    backlog.release(key("a-0"))
+    assert started(backlog) == []
 
 
 def test_an_exhausted_broker_holds_up_only_its_own_steps() -> None:
@@ -89,10 +110,10 @@ def test_looking_costs_the_same_however_many_wait() -> None:
     started(backlog)
     backlog.release(key("a-0"))
     looks = 0
-    for step, cost in backlog.candidates():
+    for step in backlog.candidates():
         looks += 1
         if step is not None:
-            backlog.charge(step, cost)
+            backlog.charge(*step)
     assert looks <= 3
 
 
@@ -149,3 +170,82 @@ def test_a_step_may_change_within_the_places_it_has() -> None:
     started(backlog)
     assert backlog.fits(key("a-0"), INTO_5)
     assert not backlog.fits(key("b-0"), INTO_5)
+
+
+def test_a_planned_order_goes_before_the_order_of_arrival() -> None:
+    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), ("b-0", INTO_5))
+    for name, wave in (("a-0", 2), ("a-1", 0), ("b-0", 1)):
+        backlog.plan(key(name), Planned(1, wave))
+    assert started(backlog) == ["a-1", "b-0", "a-0"]
+
+
+def test_a_planned_step_takes_its_wave_when_it_comes_to_wait() -> None:
+    backlog = waiting()
+    for name, wave in (("a-0", 9), ("a-1", 5), ("b-0", 7)):
+        backlog.add(key(name), NORMAL, INTO_5 if name == "b-0" else INTO_4, Planned(1, wave))
+    assert started(backlog) == ["a-1", "b-0", "a-0"]
+
+
+def test_a_bucket_that_was_set_aside_moves_up_with_its_first_step() -> None:
+    backlog = waiting(*((f"{t}-{n}", c) for t, c in (("a", INTO_4), ("b", INTO_5)) for n in range(3)))
+    backlog.change_limits(Limits(partitions=1))
+    assert started(backlog) == ["a-0"]
+    backlog.plan(key("b-2"), Planned(1, 0))
+    backlog.plan(key("b-1"), Planned(1, 1))
+    started(backlog)
+    assert backlog.blocker(NORMAL, INTO_5) == Place(Kind.PARTITIONS)
+    backlog.change_limits(Limits())
+    assert started(backlog) == ["b-0", "a-1", "b-2", "a-2", "b-1"]
+
+
+def test_what_waits_nowhere_has_no_place_in_an_order() -> None:
+    backlog = waiting()
+    backlog.plan(key("a-0"), Planned(1, 0))
+    assert started(backlog) == []
+
+
+def test_a_small_plan_is_not_held_up_by_a_long_one_in_order() -> None:
+    backlog = waiting()
+    for number in range(100):
+        backlog.add(TopicPartition("long", number), NORMAL, INTO_4, Planned(1, number))
+    backlog.change_limits(Limits(partitions=1))
+    names = []
+    for turn in range(6):
+        names += started(backlog)
+        backlog.release(key(names[-1]))
+        if turn == 1:
+            backlog.add(key("small-0"), NORMAL, INTO_5)
+            backlog.add(key("small-1"), NORMAL, INTO_5)
+    assert names == ["long-0", "long-1", "long-2", "small-0", "long-3", "small-1"]
+
+
+def test_a_stream_of_small_plans_does_not_hold_up_an_order() -> None:
+    backlog = waiting(("long-0", INTO_4), limits=Limits(partitions=1))
+    backlog.plan(key("long-0"), Planned(1, 10))
+    names: list[str] = []
+    while "long-0" not in names:
+        backlog.add(TopicPartition("small", len(names)), NORMAL, INTO_5)
+        names += started(backlog)
+        backlog.release(key(names[-1]))
+    assert len(names) <= 12
+
+
+def test_a_later_order_counts_from_now() -> None:
+    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), ("a-2", INTO_4), limits=Limits(partitions=1))
+    for number in range(3):
+        backlog.plan(TopicPartition("a", number), Planned(1, number))
+    assert started(backlog) == ["a-0"]
+    backlog.add(key("b-0"), NORMAL, INTO_5, Planned(2, 0))
+    backlog.add(key("b-1"), NORMAL, INTO_5, Planned(2, 1))
+    backlog.change_limits(Limits())
+    assert sorted(started(backlog)[:2]) == ["a-1", "b-0"]
+
+
+def test_an_order_that_is_over_is_forgotten() -> None:
+    backlog = waiting(*((f"a-{n}", INTO_4) for n in range(3)))
+    backlog.add(key("b-0"), NORMAL, INTO_5, Planned(1, 0))
+    started(backlog)
+    backlog.forget(1)
+    backlog.add(key("c-0"), NORMAL, INTO_4)
+    backlog.add(key("b-1"), NORMAL, INTO_5, Planned(1, 0))
+    assert started(backlog) == ["c-0", "b-1"]

@@ -205,3 +205,14 @@ def test_the_return_of_a_broker_to_many_partitions_is_taken_in_slices() -> None:
     world = World(live=()).having(*(partition(f"foo-{n}", (1,), leader=NO_LEADER) for n in range(count)))
     assert len(list(decide(Decision(world.state), BrokerStarted(registration(1))))) == 1
     assert world.state.offline == set()
+
+
+@pytest.mark.parametrize(
+    ("event", "slices"), [(ControllerStarted([registration(1)]), 2), (BrokerStarted(registration(2)), 1)]
+)
+def test_what_waits_for_a_broker_is_taken_up_in_slices(event: Event, slices: int) -> None:
+    count = PARTITIONS_PER_SLICE
+    world = World(live=[1]).having(*(partition(f"foo-{n}", [1]) for n in range(count)))
+    world.alter({f"foo-{n}": [2] for n in range(count)})
+    assert len(world.state.waiting) == count
+    assert len(list(decide(Decision(world.state), event))) == slices

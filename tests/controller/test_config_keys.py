@@ -20,10 +20,11 @@ def test_every_default_is_valid_and_every_key_is_explained(table: dict[str, Conf
     assert all(key.doc.endswith(".") for key in table.values())
 
 
-def test_what_steers_reassignments_is_cluster_wide() -> None:
+def test_what_decides_reassignments_is_cluster_wide() -> None:
     ours = {key.name for key in BROKER_KEYS.values() if key.name.startswith("reassignment.")}
     cluster_wide = {key.name for key in BROKER_KEYS.values() if key.cluster_wide}
-    assert cluster_wide == ours | {"num.partitions", "default.replication.factor"}
+    kafkas = {"num.partitions", "default.replication.factor"}
+    assert cluster_wide == ours | kafkas | {"min.insync.replicas", "unclean.leader.election.enable"}
 
 
 def test_the_lists_are_those_that_kafka_lets_one_append_to() -> None:

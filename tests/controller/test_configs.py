@@ -1,6 +1,13 @@
 import pytest
 
-from controller.configs import ROWS_PER_SLICE, ConfigSource, ConfigValue, check_resource, describe_configs
+from controller.configs import (
+    ROWS_PER_SLICE,
+    ConfigSource,
+    ConfigValue,
+    check_changes,
+    check_resource,
+    describe_configs,
+)
 from controller.decision import Decision
 from controller.effects import ConfigsChanged
 from controller.errors import DONE, Error, Outcome
@@ -193,6 +200,21 @@ def test_a_cluster_wide_key_is_refused_on_one_broker(world: World) -> None:
     assert alter(world, ConfigChange(PARTITIONS, SET, "2"), resource=BROKER, name="") is DONE
 
 
+@pytest.mark.parametrize("key", [MIN_ISR, "unclean.leader.election.enable"])
+def test_what_counts_for_topics_is_refused_on_one_broker(world: World, key: str) -> None:
+    error, message = alter(world, ConfigChange(key, SET, "1"), resource=BROKER, name="1")
+    assert (error, str(message).partition(": ")[2]) == (
+        Error.INVALID_CONFIG,
+        "use --entity-default, or set it on topics.",
+    )
+
+
+def test_a_default_that_the_server_has_takes_the_place_of_the_key_s(world: World) -> None:
+    world.state.config_defaults = {"embedded.partition.bytes": "10"}
+    shown = value(world, "embedded.partition.bytes")
+    assert (shown.value, shown.source) == ("10", ConfigSource.DEFAULT)
+
+
 def test_a_cluster_wide_key_is_never_shown_as_a_broker_s_own(world: World) -> None:
     world.put(Config(BROKER, "1", PARTITIONS, "7"), Config(BROKER, "", PARTITIONS, "2"))
     assert value(world, PARTITIONS, "1", BROKER)[1:3] == ("2", ConfigSource.DYNAMIC_DEFAULT_BROKER)
@@ -227,3 +249,19 @@ def test_what_a_change_sets_off_is_taken_in_slices(world: World) -> None:
     change = ResourceChanges(TOPIC, "foo", [ConfigChange(MIN_ISR, SET, "1")])
     d = Decision(world.state)
     assert len(list(decide(d, AlterConfigs([change])))) == 1
+
+
+def test_a_change_that_matters_to_many_steps_is_taken_in_slices() -> None:
+    count = ROWS_PER_SLICE
+    world = World().having(*(partition(f"foo-{n}", [1]) for n in range(count)))
+    world.alter({f"foo-{n}": [2] for n in range(count)})
+    change = ConfigChange("min.insync.replicas", ConfigOp.SET, "2")
+    event = AlterConfigs([ResourceChanges(ResourceType.TOPIC, "foo", [change])])
+    assert len(list(decide(Decision(world.state), event))) == 1
+
+
+def test_changes_can_be_checked_without_being_made(world: World) -> None:
+    good, bad = (ResourceChanges(BROKER, "", [ConfigChange(PARTITIONS, SET, each)]) for each in ("7", "x"))
+    assert check_changes(world.state, good) == DONE
+    assert check_changes(world.state, bad).error is Error.INVALID_CONFIG
+    assert world.state.configs == {}

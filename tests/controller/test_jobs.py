@@ -1,6 +1,9 @@
+from controller.decision import Decision
 from controller.errors import Error
 from controller.events import DeleteTopics
-from controller.job_events import Pause, Prioritize, Prune, RollBackJob
+from controller.job_events import Pause, PlannedSteps, Prioritize, Prune, Reorder, RollBackJob
+from controller.jobs import ROWS_PER_SLICE
+from controller.machine import decide
 from controller.model import Ending, JobKind
 from tests.builders import World, key, partition
 
@@ -208,3 +211,84 @@ def test_partitions_of_a_topic_that_is_being_deleted_are_not_taken_back() -> Non
     assert roll_back(world, 1) == (0, {"foo-0": "the topic was deleted", "foo-1": "the topic was deleted"})
     world.settle()
     assert world.state.topics == {}
+
+
+def test_a_rollback_looks_at_many_reassignments_in_slices() -> None:
+    count = ROWS_PER_SLICE
+    world = World().having(*(partition(f"foo-{n}", [1]) for n in range(count + 1)))
+    world.alter({"foo-0": [2]})
+    world.alter({f"foo-{n}": [2] for n in range(1, count + 1)})
+    slices = decide(Decision(world.state), RollBackJob(1))
+    assert len(list(slices)) == 1
+
+
+def ordered(world: World, **waves: list[int]) -> int:
+    """Put partitions, named as `foo_0`, in the order of these waves, as they are now."""
+    rows = []
+    for name, its in waves.items():
+        at = key(name.replace("_", "-"))
+        rows.append(PlannedSteps(at, world.state.partitions[at.topic][at.partition].next, its))
+    taken: int = world.do(Reorder(1, rows)).reply
+    return taken
+
+
+def started_in_turn(world: World) -> list[str]:
+    """The partitions in the order of their steps, one at a time."""
+    names = world.moving()
+    while world.state.in_flight:
+        world.catch_up()
+        names += world.moving()
+    return names
+
+
+def test_an_order_says_which_partition_is_next() -> None:
+    world = three(partitions=1)
+    world.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1", "foo-2")})
+    assert ordered(world, foo_1=[1], foo_2=[0]) == 2
+    assert started_in_turn(world) == ["foo-0", "foo-2", "foo-1"]
+
+
+def test_an_order_holds_for_every_step_of_a_partition() -> None:
+    world = three(partitions=1, per_partition=1)
+    world.do(Pause(None, True))
+    world.alter({name: [1, 4, 5] for name in ("foo-0", "foo-1")})
+    ordered(world, foo_0=[2, 3], foo_1=[0, 1])
+    world.do(Pause(None, False))
+    assert started_in_turn(world) == ["foo-1", "foo-1", "foo-0", "foo-0"]
+    assert world.state.backlog.planned == {}
+
+
+def test_an_order_passes_over_what_has_moved_on() -> None:
+    world = three(partitions=1)
+    world.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1")})
+    world.alter({"foo-2": [4, 5, 6]})
+    stale = PlannedSteps(key("foo-1"), (1, 2), [0])
+    gone = PlannedSteps(key("nope-0"), (1, 2, 3), [0])
+    assert world.do(Reorder(1, [stale, gone])).reply == 0
+    assert ordered(world, foo_2=[0]) == 0
+    assert world.state.backlog.planned == {}
+
+
+def test_an_order_is_for_what_follows_the_step_in_flight() -> None:
+    world = three(partitions=1, per_partition=1)
+    world.alter({name: [1, 4, 5] for name in ("foo-0", "foo-1")})
+    assert ordered(world, foo_0=[2], foo_1=[0, 1]) == 2
+    assert started_in_turn(world) == ["foo-0", "foo-1", "foo-1", "foo-0"]
+
+
+def test_a_new_target_ends_the_order_of_a_partition() -> None:
+    world = three(partitions=1)
+    world.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1", "foo-2")})
+    ordered(world, foo_1=[3], foo_2=[7])
+    world.alter({"foo-1": [6, 5, 4], "foo-2": None})
+    assert world.state.backlog.planned == {}
+
+
+def test_an_order_waits_with_a_pause() -> None:
+    world = three(partitions=1)
+    world.do(Pause(None, True))
+    world.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1")})
+    ordered(world, foo_0=[1], foo_1=[0])
+    assert world.moving() == []
+    world.do(Pause(None, False))
+    assert started_in_turn(world) == ["foo-1", "foo-0"]

@@ -30,6 +30,18 @@ def test_partitions_are_counted_cluster_wide() -> None:
     assert using(Limits(partitions=1), INTO_4).exhausted(INTO_5) == Place(Kind.PARTITIONS)
 
 
+def test_a_step_is_as_busy_as_the_busiest_of_its_brokers() -> None:
+    usage = using(Limits(), INTO_4, INTO_4, Cost((4, 5), 2, False))
+    assert usage.busiest(INTO_4) == 3
+    assert usage.busiest(Cost((5,), 9, False)) == 1
+    assert usage.busiest(Cost((9,), 8, False)) == 0
+
+
+def test_the_average_is_of_brokers_that_have_something_to_do() -> None:
+    assert using(Limits()).average() == 1
+    assert using(Limits(), INTO_4, INTO_4, INTO_5).average() == 2
+
+
 def test_a_broker_is_limited_as_a_target() -> None:
     other_source = Cost((4,), 2, False)
     assert using(Limits(per_broker=1), INTO_4).exhausted(other_source) == Place(Kind.INCOMING, 4)

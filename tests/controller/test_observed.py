@@ -3,6 +3,7 @@ from controller.errors import DONE
 from controller.model import Ending, Topic
 from controller.observed import our_topics
 from controller.phases import Phase
+from controller.reconciliation import SURE
 from controller.upstream_events import Measured, TopicConfigsSeen, Unreachable
 from controller.upstream_state import Disk
 from controller.views import ongoing
@@ -144,6 +145,17 @@ def test_a_topic_that_is_gone_leaves_nothing_in_memory() -> None:
     gateway.kafka.replicas.clear()
     gateway.look()
     assert (gateway.state.sizes, gateway.state.configs) == ({}, {})
+
+
+def test_looks_that_come_as_often_as_clients_ask_blame_nobody() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.kafka.alter(key("foo-0"), None)
+    for _ in range(2 * SURE):
+        gateway.do(gateway.kafka.look()._replace(whole=False, brokers=None, conclusive=False))
+    assert gateway.phase("foo-0") is Phase.MOVING
+    assert gateway.state.tries == {}
 
 
 def test_steps_in_flight_are_known_without_looking_at_what_waits() -> None:

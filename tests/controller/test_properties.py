@@ -17,6 +17,7 @@ from controller.events import (
     ElectLeaders,
     ResourceChanges,
 )
+from controller.job_events import AlterRow, AlterTopic, Queue
 from controller.model import NO_LEADER, Partition, Replicas, ResourceType, TopicPartition
 from tests.builders import World, key, outcomes, partition
 
@@ -26,13 +27,14 @@ picks = st.randoms(use_true_random=False)
 
 
 class Cluster(RuleBasedStateMachine):
-    """Random operators, random brokers; `original` and `target` say what was accepted of each partition."""
+    """Random operators, random brokers; `original`, `target` and `queued` say what was accepted of each partition."""
 
     def __init__(self) -> None:
         super().__init__()
         self.world = World(())
         self.original: dict[str, Replicas] = {}
         self.target: dict[str, Replicas] = {}
+        self.queued: dict[str, Replicas] = {}
         self.last: dict[TopicPartition, Partition] = {}
         self.told: dict[TopicPartition, Partition] = {}
         self.hopeless: set[str] = set()
@@ -56,14 +58,29 @@ class Cluster(RuleBasedStateMachine):
         idle = self.world.wanted(name) is None
         self.note_hopeless()
         if self.world.alter({name: target})[name].ok:
+            self.queued.pop(name, None)
             self.target[name] = target
             self.original[name] = before if idle else self.original[name]
+
+    @rule(name=names, picks=picks)
+    def queue(self, name: str, picks: Any) -> None:
+        target = tuple(picks.sample(sorted(self.world.state.brokers), picks.randint(1, 3)))
+        before = self.world[name].replicas
+        idle = self.world.wanted(name) is None
+        self.note_hopeless()
+        topic, number = key(name)
+        order = Queue([AlterTopic(topic, [AlterRow(number, target)])], append=True)
+        if outcomes(self.world.do(order).reply)[name].ok:
+            self.original[name] = before if idle else self.original[name]
+            self.target[name] = target if idle else self.original[name]
+            self.queued.update({} if idle else {name: target})
 
     @rule(name=names)
     def cancel(self, name: str) -> None:
         self.note_hopeless()
         outcome = self.world.alter({name: None})[name]
         if outcome.ok:
+            self.queued.pop(name, None)
             self.target[name] = self.original[name]
         else:
             assert outcome.error in {Error.NO_REASSIGNMENT_IN_PROGRESS, Error.INVALID_REPLICA_ASSIGNMENT}
@@ -73,6 +90,7 @@ class Cluster(RuleBasedStateMachine):
         self.note_hopeless()
         for name, outcome in outcomes(self.world.do(AlterReassignments(None)).reply).items():
             if outcome.ok:
+                self.queued.pop(name, None)
                 self.target[name] = self.original[name]
 
     @rule(name=names, picks=picks)
@@ -126,7 +144,16 @@ class Cluster(RuleBasedStateMachine):
             assert (self.world.wanted(str(now.key)) is not None) or not now.moving
 
     @invariant()
+    def what_is_queued_waits_for_a_rollback_only(self) -> None:
+        for name in map(str, self.world.state.pending):
+            wanted = self.world.wanted(name)
+            assert wanted is not None
+            assert wanted.rolling_back
+
+    @invariant()
     def what_is_done_is_at_its_target_and_what_is_not_is_listed(self) -> None:
+        for name in self.queued.keys() - set(map(str, self.world.state.pending)):
+            self.target[name] = self.queued.pop(name)
         for name, target in self.target.items():
             wanted = self.world.wanted(name)
             if wanted is None:
@@ -168,7 +195,7 @@ class Cluster(RuleBasedStateMachine):
     def teardown(self) -> None:
         """When all brokers live and all replicas catch up, everything ends at its target."""
         settle(self.world)
-        for name, target in self.target.items():
+        for name, target in {**self.target, **self.queued}.items():
             assert self.world.replicas(name) == target
             assert self.world.wanted(name) is None
             assert set(self.world[name].isr) == set(target)

@@ -3,6 +3,7 @@ from collections.abc import Mapping, Sequence
 from controller.errors import Error, Outcome
 from controller.events import DeleteTopics
 from controller.job_events import AlterRow, AlterTopic, Queue, RollBackJob
+from controller.model import Ending
 from controller.queue import waiting_entries
 from tests.builders import World, key, outcomes, partition
 
@@ -140,14 +141,69 @@ def test_an_appended_entry_takes_the_place_of_an_earlier_one() -> None:
     assert world.settle().replicas("foo-0") == (5, 2, 3)
 
 
-def test_a_cancel_that_is_refused_leaves_what_is_queued() -> None:
+def test_a_later_order_takes_the_place_of_what_is_queued() -> None:
+    world = two(per_partition=1)
+    world.alter({"foo-0": [4, 5, 6]})
+    world.catch_up()
+    queue(world, {"foo-0": [6, 2, 3]})
+    world.alter({"foo-0": [5, 2, 3]})
+    row = world.state.finished[2][key("foo-0")]
+    assert (row.ending, row.taken_by, row.target) == (Ending.TAKEN, 3, (6, 2, 3))
+    assert world.settle().replicas("foo-0") == (5, 2, 3)
+
+
+def test_an_order_to_the_original_takes_the_place_of_what_is_queued_too() -> None:
+    world = two(per_partition=1)
+    world.alter({"foo-0": [4, 5, 6]})
+    world.catch_up()
+    queue(world, {"foo-0": [6, 2, 3]})
+    world.alter({"foo-0": [1, 2, 3]})
+    assert world.state.finished[2][key("foo-0")].taken_by == 3
+    assert world.settle().replicas("foo-0") == (1, 2, 3)
+
+
+def test_an_order_that_is_refused_leaves_what_is_queued() -> None:
+    world = two(per_partition=1)
+    world.alter({"foo-0": [4, 5, 6]})
+    world.catch_up()
+    queue(world, {"foo-0": [6, 2, 3]})
+    assert world.alter({"foo-0": [9]})["foo-0"].error is Error.INVALID_REPLICA_ASSIGNMENT
+    assert queued(world) == ["foo-0"]
+
+
+def test_a_job_that_goes_back_leaves_what_a_later_one_has_queued() -> None:
+    world = two(per_partition=1)
+    world.alter({"foo-0": [4, 5, 6]})
+    world.catch_up()
+    queue(world, {"foo-0": [6, 2, 3]})
+    assert world.do(RollBackJob(1)).reply.skipped == [(key("foo-0"), "job 2 took it over")]
+    assert world.settle().replicas("foo-0") == (6, 2, 3)
+
+
+def test_a_queued_entry_ends_with_its_topic() -> None:
+    world = two(per_partition=1)
+    world.alter({"foo-0": [4, 5, 6]})
+    world.catch_up()
+    queue(world, {"foo-0": [6, 2, 3]})
+    world.do(DeleteTopics(["foo"]))
+    world.settle()
+    assert world.state.finished[2][key("foo-0")].ending is Ending.TOPIC_DELETED
+
+
+def test_a_queued_target_that_is_the_original_is_done_when_the_partition_is_back() -> None:
+    world = two()
+    world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
+    queue(world, {"foo-0": [1, 2, 3], "foo-1": [4, 5, 6]})
+    assert world.state.finished[2][key("foo-0")].ending is Ending.DONE
+    assert (world.state.jobs[2].total, world.state.jobs[2].ended_ms) == (2, 0)
+
+
+def test_so_it_is_when_the_way_back_takes_steps() -> None:
     world = two(per_partition=1)
     world.alter({"foo-0": [4, 5, 6]})
     for _ in range(2):
         world.catch_up()
-    queue(world, {"foo-0": [6, 2, 3]})
-    moving = world["foo-0"]
-    world.put(moving._replace(isr=moving.adding[:1], leader=moving.adding[0]))
-    world.put(world.state.reassignments[moving.key]._replace(original=(1, 2)))
-    assert not world.alter({"foo-0": None})["foo-0"].ok
-    assert queued(world) == ["foo-0"]
+    queue(world, {"foo-0": [1, 2, 3]})
+    world.settle()
+    assert world.state.finished[2][key("foo-0")].ending is Ending.DONE
+    assert world.state.jobs[2].ended_ms

@@ -1,4 +1,4 @@
-from controller.backlog import Rank
+from controller.buckets import Rank
 from controller.decision import Decision
 from controller.effects import Wake
 from controller.events import AlterReassignments, Continue

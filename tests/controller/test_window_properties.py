@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from controller.decision import Decision
 from controller.effects import Wake
 from controller.events import AlterPartition, AlterReassignments, Continue, Event, IsrChange
-from controller.job_events import AlterRow, AlterTopic
+from controller.job_events import AlterRow, AlterTopic, Pause, PlannedSteps, Reorder
 from controller.limits import Kind, Place
 from controller.machine import decide
 from controller.model import Partition, Replicas
 from controller.state import State
 from planner.limits import Limits
+from planner.schedule import Move, steps_of
+from planner.waves import Load, first_fit
 from tests.builders import World, key, partition
 
 BROKERS = range(1, 13)
@@ -142,3 +144,44 @@ def test_places_stay_filled_while_enough_is_ready(per_broker: int) -> None:
         simulation.step()
     assert simulation.filled / simulation.observed >= 0.95
     assert not simulation.state.reassignments
+
+
+def crowding() -> dict[str, tuple[Replicas, Replicas]]:
+    """By partition, where it is and where it is to be: many share a broker, which ought never to rest."""
+    rng = random.Random(1)
+    others = range(1, 12)
+    rows = {}
+    for number in range(300):
+        target = (12, rng.choice(others)) if rng.random() < 0.4 else tuple(rng.sample(others, 2))
+        rows[f"foo-{number}"] = (tuple(rng.sample(others, 2)), target[:: rng.choice((1, -1))])
+    return rows
+
+
+def rounds(rows: dict[str, tuple[Replicas, Replicas]], limits: Limits, waves: dict[str, list[int]]) -> int:
+    """How many rounds it takes, when every step takes one."""
+    world = World(BROKERS).limited(**limits._asdict())
+    world.having(*(partition(name, current) for name, (current, _) in rows.items()))
+    world.do(Pause(None, True))
+    world.alter({name: target for name, (_, target) in rows.items()})
+    world.do(Reorder(1, [PlannedSteps(key(name), rows[name][0], its) for name, its in waves.items()]))
+    world.do(Pause(None, False))
+    count = 0
+    while world.state.in_flight:
+        world.catch_up()
+        count += 1
+    return count
+
+
+def test_the_planner_s_order_keeps_a_crowded_broker_busy() -> None:
+    rows, limits = crowding(), Limits(per_partition=1, partitions=20, per_broker=5)
+    moves = [Move("foo", n, now, to, now, now[0]) for n, (now, to) in enumerate(rows.values())]
+    steps = [
+        (name, step) for name, move in zip(rows, moves, strict=True) for step in steps_of(move, BROKERS, 1)
+    ]
+    placed = first_fit(
+        (Load(name, step.adding, step.source, step.leader_movement) for name, step in steps), limits
+    )
+    waves: dict[str, list[int]] = {}
+    for (name, _), wave in zip(steps, placed, strict=True):
+        waves.setdefault(name, []).append(wave)
+    assert rounds(rows, limits, waves) < rounds(rows, limits, {})

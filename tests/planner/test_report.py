@@ -56,7 +56,7 @@ def test_the_numbers_are_those_of_the_forecast() -> None:
     plan = planned(per_partition=1, partitions=20)
     text = page(plan)
     assert f"{plan.forecast.steps:,}" in text
-    assert "partitions moving at once: 20" in text
+    assert "partitions that move at once: 20" in text
     assert f"Short of the target: {plan.forecast.waiting_partitions} partitions" in text
 
 

@@ -1,25 +1,37 @@
 """The Spark form of the rules against the Python form, on the same random partitions."""
 
+import json
+import os
 import random
+import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
 import pyarrow as pa
+import pyspark
 import pytest
+from pyarrow.parquet import read_table
 
 from planner.errors import PlanError
+from planner.java import java_for_spark
 from planner.schedule import Move, Schedule, schedule
-from planner.spark import MOVES, moves_frame, next_steps, running, schedule_of, session
+from planner.snapshot import write_snapshot
+from planner.spark import MOVES, SETTINGS, moves_frame, next_steps, obstacle, running, schedule_of, session
 from planner.steps import UNLIMITED, next_step
-from tests.planner.builders import random_move
+from tests.planner.builders import cluster, partition, random_move
+from tools.processes import free_ports
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BROKERS = range(1, 13)
+NEEDS = "install reassignd[spark] and Java 17 or later"
 LIMITS = (1, 2, 3, UNLIMITED)
 
 pytestmark = [
@@ -118,3 +130,64 @@ def test_without_pyspark_there_is_one_line_that_says_what_to_install(monkeypatch
     monkeypatch.setitem(sys.modules, "pyspark.errors", None)
     with pytest.raises(PlanError, match="PySpark is not installed: pip install"):
         session()
+
+
+def test_what_is_missing_is_told_without_starting_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert obstacle("local") is None
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    monkeypatch.setattr("planner.java._wheel", lambda: None)
+    assert (obstacle("local"), obstacle("sc://there")) == (NEEDS, None)
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    assert obstacle("sc://there") == NEEDS
+
+
+@pytest.fixture
+def connect_server(tmp_path: Path) -> Iterator[str]:
+    """A Spark Connect server; its address."""
+    port = free_ports(1)
+    settings = {
+        **SETTINGS,
+        "spark.connect.grpc.binding.port": port,
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    }
+    options = [text for name, value in settings.items() for text in ("--conf", f"{name}={value}")]
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    name = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    with java_for_spark():
+        server = subprocess.Popen(  # noqa: S603 - PySpark's own
+            [submit, "--master", "local[2]", *options, "--class", name, "spark-internal"],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=tmp_path,
+            start_new_session=True,
+        )
+        try:
+            while not listens(port):
+                assert server.poll() is None
+                time.sleep(0.1)
+            yield f"sc://127.0.0.1:{port}"
+        finally:
+            os.killpg(server.pid, signal.SIGKILL)
+            server.wait()
+
+
+def listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+def test_a_connect_server_makes_the_plan_that_is_made_inline(connect_server: str, tmp_path: Path) -> None:
+    write_snapshot(cluster(*(partition("orders", n, (1, 2, 3)) for n in range(20))), tmp_path / "snapshot")
+    rows = [{"topic": "orders", "partition": n, "replicas": [4, 5, 1 + n % 3]} for n in range(20)]
+    (tmp_path / "plan").write_text(json.dumps({"partitions": rows}))
+    files = ["--reassignment-json-file", f"{tmp_path}/plan", "--snapshot", f"{tmp_path}/snapshot"]
+    made = []
+    for folder, where in (("inline", []), ("remote", ["--remote", connect_server])):
+        options = [*files, "--limits", "r=1,p=4", "--output", f"{tmp_path}/{folder}", *where]
+        subprocess.run([sys.executable, "-m", "reassignd", "plan", *options], check=True)  # noqa: S603 - our own
+        made.append(read_table(tmp_path / folder / "steps.parquet").to_pylist())
+    assert made[0] == made[1]

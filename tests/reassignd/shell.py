@@ -95,10 +95,10 @@ def replicas_of(number: int, shift: int = 0) -> list[int]:
 ORIGINALS = [replicas_of(number) for number in range(PARTITIONS)]
 
 
-def create_topic(bootstrap: str) -> None:
+def create_topic(bootstrap: str, originals: Sequence[Sequence[int]] = ORIGINALS) -> None:
     host, _, port = bootstrap.rpartition(":")
     assignments = [
-        CreatableReplicaAssignment(number, tuple(replicas)) for number, replicas in enumerate(ORIGINALS)
+        CreatableReplicaAssignment(number, tuple(replicas)) for number, replicas in enumerate(originals)
     ]
 
     async def ask() -> None:

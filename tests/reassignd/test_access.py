@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from reassignd.access import door, is_local, read_token
-from reassignd.config import WILDCARDS, Assignment, Settings, resolve
+from reassignd.access import door
+from reassignd.config import Assignment, Settings, resolve
 from reassignd.errors import CommandError
-from reassignd.kinds import Address, SocketPath
 
 TLS = Path(__file__).parent / "tls"
 
@@ -24,18 +23,7 @@ def token(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.8.8"])
-def test_loopback_is_local(host: str) -> None:
-    assert is_local(Address(host, 1))
-
-
-@pytest.mark.parametrize("host", [*WILDCARDS, "10.0.0.1", "kafka.example"])
-def test_anything_else_is_not(host: str) -> None:
-    assert not is_local(Address(host, 1))
-
-
 def test_a_unix_socket_is_local() -> None:
-    assert is_local(SocketPath(Path("s")))
     assert door(settings(http_listener="unix:s")).tls is None
 
 
@@ -77,24 +65,9 @@ def test_a_certificate_that_cannot_be_read_is_told() -> None:
         door(settings(http_tls_certificate_file="no.pem"))
 
 
-@pytest.mark.parametrize("text", ["", "two words", "one\ntwo\n"])
-def test_a_token_is_one_line_without_blanks(tmp_path: Path, text: str) -> None:
-    (tmp_path / "token").write_text(text)
-    with pytest.raises(CommandError, match="must hold one token"):
-        read_token(tmp_path / "token")
-
-
-def test_a_token_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="No such file or directory"):
-        read_token(tmp_path / "none")
-    (tmp_path / "token").write_bytes(b"\xff")
-    with pytest.raises(CommandError, match="not ASCII"):
-        read_token(tmp_path / "token")
-
-
 def test_a_token_that_others_can_read_is_warned_of(token: Path, caplog: pytest.LogCaptureFixture) -> None:
-    assert read_token(token) == "s3cret"
+    door(settings(http_token_file=str(token)))
     assert caplog.text == ""
     token.chmod(0o644)
-    read_token(token)
+    door(settings(http_token_file=str(token)))
     assert "others can read the token" in caplog.text

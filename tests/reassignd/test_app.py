@@ -13,6 +13,7 @@ from reassignd.config import Assignment, resolve
 from reassignd.errors import CommandError
 from reassignd.identity import new_id
 from reassignd.records import load
+from reassignd.worlds import world
 from server.driver import DriverStoppedError
 
 SMALL = {"embedded.brokers": "2", "listener": "127.0.0.1:0"}
@@ -23,7 +24,9 @@ def application(
     store: MemoryStore, state: State | None = None, settings: Mapping[str, str] = SMALL
 ) -> Application:
     resolved = resolve(Assignment(key, value, "test") for key, value in settings.items())
-    return Application(resolved, state or State(), store, new_id())
+    known = state or State()
+    build, _ = world(resolved, known, store)
+    return Application(resolved, known, store, new_id(), build)
 
 
 async def test_it_serves_inside_the_with_and_not_after() -> None:
@@ -77,6 +80,14 @@ async def test_an_unexpected_failure_is_told_as_it_is() -> None:
             await app.submit(TOPIC)
         with pytest.raises(CommandError, match=r"the controller failed \(ZeroDivisionError\('surprise'\)\)"):
             await app.failure
+
+
+async def test_a_cluster_that_fails_ends_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with application(MemoryStore()) as app:
+        monkeypatch.setattr(app.world.backend, "_tick", lambda *_: 1 / 0)
+        with pytest.raises(CommandError, match="the embedded cluster failed"):
+            await app.failure
+        assert not app.serves
 
 
 async def test_a_store_that_fails_at_the_start_refuses_to_start() -> None:

@@ -117,3 +117,9 @@ def test_an_interrupt_before_the_server_takes_signals_exits_with_1(
     monkeypatch.setattr(serve, "run", run)
     assert cli.main(["serve"]) == 1
     assert capsys.readouterr().err.strip() == "reassignd: interrupted"
+
+
+def test_the_help_lists_each_verb_once(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["--help"])
+    listed = [line.split()[0] for line in capsys.readouterr().out.partition("Commands:")[2].splitlines()[1:]]
+    assert listed == sorted({*cli.VERBS, "serve"})

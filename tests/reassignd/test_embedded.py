@@ -104,7 +104,7 @@ async def test_a_stuck_broker_holds_its_moves_up() -> None:
 async def test_a_failed_disk_takes_its_replicas_out_of_the_isr() -> None:
     async with EmbeddedCluster(2, settings={"embedded.log.dirs": "1"}) as cluster:
         await cluster.create_topic("orders", [[1, 2]])
-        broker = cluster._app.cluster.brokers[2]
+        broker = cluster._world.cluster.brokers[2]
         await until(lambda: broker.replicas)
         await cluster.fail_log_dir(2, next(iter(broker.log_dirs.placed)))
         partition = cluster.state.partition("orders", 0)
@@ -148,7 +148,7 @@ async def test_a_port_in_use_is_refused_and_nothing_stays_open() -> None:
 async def test_leaving_tells_that_the_controller_had_to_stop() -> None:
     with pytest.raises(CommandError, match="free disk space"):
         async with EmbeddedCluster(1) as cluster:
-            cluster._app._controller_failed(StoreError("free disk space"))
+            cluster._app._failed("the controller", StoreError("free disk space"))
 
 
 def test_unknown_settings_are_refused() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from reassignd.errors import CommandError
-from reassignd.identity import cluster_id
+from reassignd.identity import claim, cluster_id
 
 
 def test_a_new_directory_gets_an_id_like_kafka_s(tmp_path: Path) -> None:
@@ -29,3 +29,14 @@ def test_a_damaged_file_is_named_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "meta.properties").write_text("")
     with pytest.raises(CommandError, match=r"meta.properties has no cluster.id; restore it"):
         cluster_id(tmp_path)
+
+
+def test_records_are_of_one_cluster_for_good(tmp_path: Path) -> None:
+    identity = cluster_id(tmp_path)
+    claim(tmp_path, "upstream.cluster.id", "one")
+    claim(tmp_path, "upstream.cluster.id", "one")
+    with pytest.raises(
+        CommandError, match=r"those of upstream.cluster.id=one, not of two; start with that, or"
+    ):
+        claim(tmp_path, "upstream.cluster.id", "two")
+    assert cluster_id(tmp_path) == identity

@@ -86,6 +86,14 @@ def test_a_queued_target_comes_after_the_way_back() -> None:
     assert queued.ends_at() == {C}
 
 
+def test_an_order_takes_the_place_of_what_is_queued() -> None:
+    assert list(order(B)(World(A, A, Pending("q", C)))) == [World(A, B)]
+
+
+def test_a_job_that_goes_back_leaves_what_another_has_queued() -> None:
+    assert list(take_back("other", A)(World(A, A, Pending("q", C)))) == []
+
+
 def test_what_is_queued_and_taken_back_does_not_come() -> None:
     queued = Place(A)
     queued.worlds = {World(A, A, Pending("q", C))}

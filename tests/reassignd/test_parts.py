@@ -1,6 +1,6 @@
 from backends.embedded.settings import Settings as EmbeddedSettings
 from reassignd.config import Assignment, Settings, resolve
-from reassignd.parts import embedded_settings, limits
+from reassignd.parts import embedded_defaults, embedded_settings, limits
 from server.limits import Limits
 
 
@@ -18,3 +18,10 @@ def test_milliseconds_become_seconds() -> None:
     assert embedded_settings(settings).tick_seconds == 0.005
     assert embedded_settings(settings).replica_lag_time_seconds == 1.5
     assert limits(settings).frame == 2.5
+
+
+def test_topics_have_the_cluster_s_sizes_where_they_have_none_of_their_own() -> None:
+    assert embedded_defaults(resolved(embedded_partition_bytes="7")) == {
+        "embedded.partition.bytes": "7",
+        "embedded.produce.bytes.per.second": "0",
+    }

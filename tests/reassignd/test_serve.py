@@ -8,10 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from reassignd import serve
-from reassignd.config import Settings
-from reassignd.errors import CommandError
-from reassignd.kinds import Address
 from tests.reassignd.served import PATIENCE_SECONDS, Start
 
 TOPICS = "kafka_controller_kafkacontroller_globaltopiccount"
@@ -120,11 +116,3 @@ def test_records_of_a_newer_version_are_refused(start: Start, tmp_path: Path) ->
         database.execute("UPDATE meta SET value = 99 WHERE name = 'format'")
     database.close()
     assert "written by a newer reassignd (format 99" in start().complaint()
-
-
-def test_the_upstream_backend_is_not_taken_for_the_embedded_one(tmp_path: Path) -> None:
-    settings = Settings(
-        {"backend": "upstream", "upstream.bootstrap.servers": (Address("kafka", 9092),), "data.dir": tmp_path}
-    )
-    with pytest.raises(CommandError, match="backend=upstream"):
-        serve.run(settings, demo_topics=False)

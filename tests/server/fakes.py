@@ -106,6 +106,9 @@ class FakeTransport(asyncio.Transport):
     def resume_reading(self) -> None:
         self.flow.append("resumed")
 
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        self.flow_limits = (high, low)
+
     def is_closing(self) -> bool:
         return self.closed
 

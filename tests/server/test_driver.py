@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from controller.decision import Decision
-from controller.effects import BrokerLeft, Wake
-from controller.events import BrokerStopped, Continue, Event
+from controller.effects import BrokerLeft
+from controller.events import BrokerStopped, Event
 from controller.model import ControllerEpoch
 from controller.state import State
 from server.driver import Driver, DriverStoppedError, wall_clock
@@ -116,21 +116,6 @@ async def test_no_event_is_decided_between_the_slices_of_another(rig: Rig) -> No
     rig.decide = sliced
     await asyncio.gather(rig.submit(1), rig.submit(2))
     assert order == [1, 1, 2, 2]
-
-
-async def test_wake_gives_the_controller_a_turn_and_stays_here(rig: Rig) -> None:
-    events: list[Event] = []
-
-    def waking(decision: Decision, event: Event) -> None:
-        events.append(event)
-        if isinstance(event, BrokerStopped):
-            decision.emit(Wake())
-
-    rig.decide = waking
-    await rig.submit(1)
-    await settle()
-    assert events == [BrokerStopped(1), Continue()]
-    assert rig.log == []
 
 
 async def test_a_failing_commit_stops_the_driver_and_fails_all_that_wait(rig: Rig) -> None:

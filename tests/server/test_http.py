@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from server import http
 from server.http import Health, HttpServer, distinguished_name, index, operations
 
 
@@ -17,10 +18,10 @@ def listening_socket() -> socket.socket:
 
 
 @asynccontextmanager
-async def serving(routes: list[BaseRoute]) -> AsyncIterator[int]:
+async def serving(routes: list[BaseRoute], max_connections: int = 10) -> AsyncIterator[int]:
     """The port on which the routes are served."""
     listening = listening_socket()
-    server = HttpServer(listening, routes)
+    server = HttpServer(listening, routes, max_connections=max_connections)
     await server.start()
     yield listening.getsockname()[1]
     await server.stop()
@@ -92,6 +93,24 @@ async def test_an_idle_connection_does_not_hold_up_a_stop() -> None:
     assert await reader.read() == b""
     writer.close()
     await writer.wait_closed()
+
+
+async def test_one_connection_too_many_is_turned_away_and_the_others_served() -> None:
+    async with serving(routes(), max_connections=1) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        status, body = await get(port, "/healthz")
+        assert (status, "http.max.connections" in body) == (503, True)
+        writer.write(b"GET /healthz HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n")
+        assert (await reader.read()).startswith(b"HTTP/1.1 200")
+        writer.close()
+
+
+async def test_a_connection_on_which_nothing_comes_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "FIRST_REQUEST_SECONDS", 0)
+    async with serving(routes()) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        assert await reader.read() == b""
+        writer.close()
 
 
 async def test_a_stopped_server_accepts_nothing() -> None:

@@ -148,15 +148,15 @@ async def test_a_body_that_is_cut_short_has_no_answer() -> None:
 
 async def test_a_large_body_is_decoded_off_the_loop() -> None:
     rig = Rig(route(lambda request, _: ElectLeadersResponse(len(request.topic_partitions[0].partitions))))
-    frame = rig.frame(elections(20_000), 2)
+    frame = rig.frame(elections(40_000), 2)
     answer = rig.router.answer(frame, CALLER)
     assert inspect.isawaitable(answer)
-    assert rig.client.read(await answer)[0].throttle_time_ms == 20_000
+    assert rig.client.read(await answer)[0].throttle_time_ms == 40_000
 
 
 async def test_a_large_body_that_is_cut_short_has_no_answer_either() -> None:
     rig = Rig()
-    frame = rig.frame(elections(20_000), 2)
+    frame = rig.frame(elections(40_000), 2)
     answer = rig.router.answer(frame._replace(body=frame.body[:-3]), CALLER)
     assert inspect.isawaitable(answer)
     with pytest.raises(DecodeError):
@@ -257,3 +257,14 @@ async def test_requests_and_errors_are_counted() -> None:
 )
 def test_large_is_what_has_many_rows(response: Any, large: bool) -> None:
     assert is_large(response) is large
+
+
+@pytest.mark.parametrize("partitions", [1, 30_000], ids=["small", "large"])
+async def test_a_request_can_be_refused_for_another_reason(partitions: int) -> None:
+    rig = Rig()
+    refused = rig.router.refuse(rig.frame(elections(partitions), 2), 31, "not you")
+    answer = rig.client.read(refused if isinstance(refused, bytes) else await refused)[0]
+    rows = answer.replica_election_results[0].partition_result
+    assert len(rows) == partitions
+    assert answer.error_code == 31
+    assert rig.stats.errors == {(43, 31): 1}

@@ -65,26 +65,47 @@ async def test_a_move_takes_as_long_as_its_bytes_need(world: Embedded) -> None:
 async def test_a_size_configured_later_counts_from_then_on(world: Embedded) -> None:
     await world.having({"foo-0": [1]})
     await configure(world, ResourceType.TOPIC, "foo", embedded_partition_bytes="2000000")
-    assert world.cluster.progress(key("foo-0")) == {1: (2_000_000, 2_000_000)}
+    assert world.progress("foo-0") == {1: 2_000_000}
     await configure(world, ResourceType.TOPIC, "foo", embedded_partition_bytes=None)
-    assert world.cluster.progress(key("foo-0")) == {1: (1_000_000, 1_000_000)}
+    assert world.progress("foo-0") == {1: 1_000_000}
 
 
 async def test_what_is_produced_adds_to_the_data(world: Embedded) -> None:
     await world.having({"foo-0": [1, 2]})
-    world.cluster.progress(key("foo-0"))
+    world.progress("foo-0")
     await configure(world, ResourceType.TOPIC, "foo", embedded_produce_bytes_per_second="1000")
     await world.advance(5)
     await configure(world, ResourceType.TOPIC, "foo", embedded_produce_bytes_per_second="0")
     await world.advance(5)
-    assert world.cluster.progress(key("foo-0"))[2] == (1_005_000, 1_005_000)
+    assert world.progress("foo-0")[2] == 1_005_000
 
 
 async def test_progress_shows_the_bytes_of_a_replica_that_is_being_added(world: Embedded) -> None:
     await world.having({"foo-0": [1]})
     await world.alter({"foo-0": [2]})
     await world.advance(0.5)
-    assert world.cluster.progress(key("foo-0"))[2] == pytest.approx((500_000, 1_000_000), rel=0.1)
+    assert world.progress("foo-0")[2] == pytest.approx(500_000, rel=0.1)
+
+
+async def test_the_size_is_that_of_a_whole_replica_and_nothing_has_arrived_elsewhere(world: Embedded) -> None:
+    await world.having({"foo-0": [1]})
+    cluster = world.cluster
+    assert (cluster.size(key("foo-0")), cluster.arrived(key("foo-0"), 2)) == (1_000_000, None)
+    assert cluster.arrived(key("foo-0"), 99) is None
+
+
+async def test_an_error_that_nobody_foresaw_is_handed_on(
+    world: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(world.cluster.brokers[1].log_dirs, "tick", broken)
+    await world.advance(1)
+    [failure] = world.failures
+    assert str(failure) == "unforeseen"
+    world.failures.clear()
+
+
+def broken(*_: object) -> None:
+    raise RuntimeError("unforeseen")
 
 
 async def test_throttles_hold_from_when_they_are_configured_until_they_are_taken_away(
@@ -95,7 +116,7 @@ async def test_throttles_hold_from_when_they_are_configured_until_they_are_taken
     await configure(world, ResourceType.BROKER, "1", **{LEADER_RATE: "1000"})
     await world.alter({"foo-0": [2]})
     await world.advance(5)
-    assert world.cluster.progress(key("foo-0"))[2][0] == pytest.approx(5_000, rel=0.1)
+    assert world.progress("foo-0")[2] == pytest.approx(5_000, rel=0.1)
     await configure(world, ResourceType.TOPIC, "foo", **{LEADER_REPLICAS: None})
     assert await world.until_idle() < 1.2
 
@@ -186,7 +207,7 @@ async def test_after_a_restart_the_isr_is_full_and_others_begin_from_nothing() -
     await world.alter({"foo-0": [2]})
     await world.advance(1)
     again = await world.restarted()
-    assert {n: got for n, (got, _) in again.cluster.progress(key("foo-0")).items()} == {1: 2_000_000, 2: 0}
+    assert again.progress("foo-0") == {1: 2_000_000, 2: 0}
     await again.until_idle()
     await again.stop()
 

@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -42,7 +43,12 @@ class Rig:
         self.client.answers[ListPartitionReassignmentsRequest] = self._list
         self.client.answers[MetadataRequest] = self._metadata
         self.submitter = Submitter(self.client, self.events.submit, settle)
-        self.looks = Looks(self.client, self.state, self.submitter, self.events.submit, self.clock, pace)
+        self.looks = Looks(
+            self.client, self.state, self.submitter, self.events.submit, self.told, self.clock, pace
+        )
+
+    async def told(self, brokers: Mapping[int, tuple[str, int]]) -> None:
+        self.brokers = brokers
 
     def _list(self, *_: Any) -> ListPartitionReassignmentsResponse:
         return ListPartitionReassignmentsResponse(
@@ -152,6 +158,21 @@ async def test_a_move_of_someone_else_is_looked_up_once(rig: Rig) -> None:
     await rig.looks.look()
     await rig.looks.look()
     assert rig.asked_topics() == [["foo"]]
+
+
+async def test_where_brokers_are_is_told(rig: Rig) -> None:
+    await rig.looks.look()
+    assert rig.brokers == {n: ("localhost", 9000 + n) for n in (1, 2, 3)}
+
+
+async def test_topics_can_be_looked_at_out_of_turn_and_nothing_is_concluded_then(rig: Rig) -> None:
+    await rig.looked()
+    await rig.looks.look_at(["foo", "never"])
+    assert rig.asked_topics() == [["foo", "never"]]
+    (seen,) = rig.events.of(Observed)
+    assert ([topic.name for topic in seen.topics], seen.whole, seen.conclusive) == (["foo"], False, False)
+    await rig.looks.look_at([])
+    assert len(rig.events) == 1
 
 
 async def test_looks_are_whole_again_after_a_while(rig: Rig) -> None:

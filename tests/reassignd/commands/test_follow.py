@@ -21,6 +21,7 @@ def detail(done: int, total: int = 4, *, ended: bool = False, **more: Any) -> di
         "moving": 0 if ended else 1,
         "waiting": 0,
         "queued": 0 if ended else total - done - 1,
+        "copied": more.pop("copied", None),
     }
     return {"job": job, "reasons": [], "endings": {"done": total} if ended else {}, **more}
 
@@ -64,6 +65,12 @@ def test_the_first_reason_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     reasons = [{"reason": "limit P: 1 of 1 partition movements", "partitions": 3}]
     Script(detail(0, reasons=reasons), detail(4, ended=True)).follow()
     assert "3 queued, limit P: 1 of 1 partition movements" in capsys.readouterr().err
+
+
+def test_bytes_tell_how_far_it_is_and_how_long_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    copied = {"bytes": 1024, "total": 4096, "rate": 512, "seconds_left": 6}
+    Script(detail(0, copied=copied), detail(4, ended=True)).follow()
+    assert "3 queued, 1 KiB of 4 KiB copied at 512 B/s, 6 s left" in capsys.readouterr().err
 
 
 def test_a_server_that_is_away_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:

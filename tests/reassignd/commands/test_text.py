@@ -4,7 +4,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from reassignd.commands.text import bar, columns, counted, duration, refused_lines, when
+from reassignd.commands.text import (
+    bar,
+    broker_lines,
+    columns,
+    counted,
+    duration,
+    job_lines,
+    refused_lines,
+    when,
+)
 
 
 def test_columns_are_aligned_and_numbers_stand_to_the_right() -> None:
@@ -47,6 +56,26 @@ def test_a_bar_is_full_at_the_end_and_when_there_is_nothing_to_do() -> None:
         20,
         20,
     ]
+
+
+def test_brokers_and_what_is_copied_to_them() -> None:
+    known = {"broker": 4, "bytes": 1024, "total": 4096, "rate": 512, "seconds_left": 6}
+    unknown = {**known, "broker": 5, "rate": None, "seconds_left": None}
+    assert list(broker_lines([known, unknown])) == [
+        "TO BROKER  COPIED          RATE     LEFT",
+        "        4  1 KiB of 4 KiB  512 B/s  6 s",
+        "        5  1 KiB of 4 KiB",
+    ]
+
+
+def test_jobs_have_a_pace_where_one_is_known() -> None:
+    job = dict.fromkeys(("undoes", "priority", "copied"))
+    job |= {"id": 1, "kind": "plan", "state": "running", "done": 1, "total": 4, "moving": 1, "waiting": 0}
+    job |= {"queued": 2, "created_ms": 0, "principal": "User:ann", "client_id": None}
+    assert "COPIED" not in next(job_lines([job]))
+    head, line = job_lines([{**job, "copied": {"bytes": 0, "total": 2, "rate": 1, "seconds_left": 2}}])
+    assert head.split()[3:7] == ["PROGRESS", "COPIED", "RATE", "LEFT"]
+    assert "0 B of 2 B  1 B/s  2 s" in line
 
 
 def test_many_refusals_are_cut_short() -> None:

@@ -7,8 +7,10 @@ import httpx
 from starlette.applications import Starlette
 
 from controller.events import Event
+from controller.model import TopicPartition
 from server.api.access import Access
 from server.api.call import Core
+from server.api.progress import Progress
 from server.api.routes import Api
 from server.http import Health, operations
 from server.offloop import OffLoop
@@ -30,12 +32,28 @@ class Direct:
         return self.world.do(event).reply
 
 
+class Sizes:
+    """A partition has 100 bytes and its number; `have` says how many are there of those on their way."""
+
+    def __init__(self) -> None:
+        self.have: dict[tuple[str, int], int] = {}
+
+    def size(self, key: TopicPartition) -> int | None:
+        return None if key.topic == "unknown" else 100 + key.partition
+
+    def arrived(self, key: TopicPartition, broker: int) -> int | None:
+        return self.have.get((str(key), broker))
+
+
 class Desk:
     """Asks the API; every answer is (status, JSON)."""
 
     def __init__(self, world: World | None = None, access: Access | None = None, url: str = URL) -> None:
         self.world = three() if world is None else world
         self.driver = Direct(self.world)
+        self.sizes = Sizes()
+        self.seconds = 0.0
+        self.progress = Progress(self.world.state, self.sizes, lambda: self.seconds)
         self.health = Health(None)
         self.api = Api(self.health, Access() if access is None else access)
         self.api.core = Core(
@@ -44,7 +62,8 @@ class Desk:
             self.world.state,
             self.driver,
             OffLoop(),
-            lambda _topic, number: 100 + number,
+            self.sizes,
+            self.progress,
         )
         app = Starlette(routes=[*operations(self.health), *self.api.routes()])
         self._http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=url)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.api.access import Access
+from server.api.access import Access, is_local
 from tests.server.api.desk import Desk
 
 OUTSIDE = "http://10.0.0.1:9080"
@@ -56,3 +56,13 @@ async def test_health_and_metrics_stay_open() -> None:
 async def test_where_certificates_are_asked_for_one_without_may_not() -> None:
     desk = Desk(access=Access(certificates=True, local=False), url=OUTSIDE)
     assert await desk.refusal("GET", "/v1/status") == (401, "not allowed: show a client certificate")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.8.8"])
+def test_loopback_is_local(host: str) -> None:
+    assert is_local(host)
+
+
+@pytest.mark.parametrize("host", ["::", "10.0.0.1", "kafka.example"])
+def test_anything_else_is_not(host: str) -> None:
+    assert not is_local(host)

@@ -7,14 +7,21 @@ async def test_a_cluster_at_rest() -> None:
     answer = await Desk().get("/v1/status")
     assert answer["brokers"] == {"registered": 6, "live": 6, "offline": []}
     assert answer["partitions"] == {"total": 3, "offline": 0, "under_replicated": 0, "under_min_isr": 0}
-    assert (answer["jobs"], answer["paused"], answer["spark"]) == ([], False, "not looked for")
+    assert (answer["jobs"], answer["paused"], answer["spark"]["state"]) == ([], False, "off")
 
 
 async def test_what_moves_what_does_not_and_why() -> None:
     desk = Desk(three(partitions=1))
     await desk.post("/v1/jobs?throttle=5000", MOVE)
     answer = await desk.get("/v1/status")
-    assert answer["reassignments"] == {"ongoing": 2, "moving": 1, "waiting": 0, "queued": 1, "pending": 0}
+    assert answer["reassignments"] == {
+        "ongoing": 2,
+        "moving": 1,
+        "waiting": 0,
+        "queued": 1,
+        "pending": 0,
+        "others": 0,
+    }
     assert [job["id"] for job in answer["jobs"]] == [1]
     assert answer["reasons"] == [{"reason": "limit P: 1 of 1 partition movements", "partitions": 1}]
     assert answer["throttle"]["bytes_per_second"] == 5000

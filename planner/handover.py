@@ -1,0 +1,95 @@
+"""What the server hands to a planner in a process of its own, line by line, and what it gets back.
+
+A request is a line about the cluster, a line per move, and an empty line. The answer is a line with the forecast, or
+with the reason why there is none, and a line per move, in the request's order: the waves of its steps.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from typing import Any, NamedTuple
+
+from planner.errors import PlanError
+from planner.limits import Limits
+from planner.plan import make_plan, repairs_first
+from planner.schedule import Move, Scheduler
+from planner.snapshot import TOPIC_PARTITION, Broker, Snapshot
+
+END = b"\n"
+
+TOLD = (
+    "partitions",
+    "steps",
+    "waves",
+    "replica_movements",
+    "leader_movements",
+    "bytes",
+    "bandwidth",
+    "seconds",
+    "least_seconds",
+    "waiting_partitions",
+)
+"""What is told of `planner.forecast.Forecast`."""
+
+
+class Request(NamedTuple):
+    """Moves to plan; brokers that are not `live` are offline. `bandwidth` is in bytes per second and broker."""
+
+    limits: Limits
+    bandwidth: int
+    live: Set[int]
+    moves: list[Move]
+
+
+def head(limits: Limits, bandwidth: int, live: Collection[int]) -> bytes:
+    """The first line of a request."""
+    return json.dumps([limits, bandwidth, sorted(live)]).encode() + b"\n"
+
+
+def rows(moves: Iterable[Move]) -> bytes:
+    """Lines of a request."""
+    return b"".join(json.dumps(move).encode() + b"\n" for move in moves)
+
+
+def read_request(lines: Iterator[str]) -> Request:
+    """Up to the empty line. Raises PlanError when the lines end before."""
+    moves: list[Move] = []
+    first = next(lines, "\n")
+    for line in lines:
+        if line == "\n":
+            limits, bandwidth, live = json.loads(first)
+            return Request(Limits(*limits), bandwidth, set(live), moves)
+        topic, partition, current, target, isr, *others = json.loads(line)
+        moves.append(Move(topic, partition, tuple(current), tuple(target), tuple(isr), *others))
+    raise PlanError("the request was cut off")
+
+
+def answer(request: Request, scheduler: Scheduler) -> Iterator[str]:
+    """The lines of the answer, once the plan is made."""
+    limits, bandwidth, live, moves = request
+    snapshot = Snapshot({broker: Broker(broker) for broker in live}, {})
+    plan = make_plan(repairs_first(moves, live), snapshot, limits, bandwidth, scheduler)
+    forecast = plan.forecast._asdict()
+    yield json.dumps({name: forecast[name] for name in TOLD}) + "\n"
+    waves: dict[TOPIC_PARTITION, list[int]] = {}
+    for batch in plan.steps.select(["topic", "partition", "wave"]).to_batches(max_chunksize=10_000):
+        for topic, partition, wave in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            waves.setdefault((topic, partition), []).append(wave)
+    for move in moves:
+        yield " ".join(map(str, waves.get((move.topic, move.partition), ()))) + "\n"
+
+
+def failure(reason: str) -> str:
+    """The line that is the answer when there is no plan."""
+    return json.dumps({"error": " ".join(reason.split())}) + "\n"
+
+
+def read_answer(lines: Iterable[bytes]) -> tuple[Mapping[str, Any], Iterator[list[int]]]:
+    """The forecast, and the waves of each move. Raises PlanError with the reason when there are none."""
+    each = iter(lines)
+    try:
+        first = json.loads(next(each, b""))
+    except ValueError as error:
+        raise PlanError("the planner ended without an answer") from error
+    if "error" in first:
+        raise PlanError(first["error"])
+    return first, (list(map(int, line.split())) for line in each)

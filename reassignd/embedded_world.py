@@ -1,0 +1,77 @@
+"""The embedded cluster and the ports of its brokers."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from backends.clock import Clock
+from backends.embedded.broker import EmbeddedBroker
+from backends.embedded.cluster import EmbeddedCluster
+from controller.events import Event
+from controller.state import State
+from reassignd.config import Settings
+from reassignd.kinds import Address
+from reassignd.parts import embedded_defaults, embedded_settings, limits
+from reassignd.ports import Port, Ports
+from reassignd.world import GRACE_SECONDS, Hooks
+from server.listener import Listeners
+from server.metric_table import Traffic
+from server.ports import Stats
+from server.router import Router
+from server.session import Answer, Session
+
+
+class EmbeddedWorld:
+    """Implements `reassignd.world.World`."""
+
+    kind = "brokers"
+    _ports: Ports
+
+    def __init__(self, settings: Settings, state: State, hooks: Hooks, clock: Clock | None = None) -> None:
+        self._settings = settings
+        state.config_defaults = embedded_defaults(settings)
+        self.cluster = EmbeddedCluster(
+            embedded_settings(settings),
+            state,
+            hooks.submit,
+            self._listen,
+            clock=clock,
+            on_failure=partial(hooks.failed, "the embedded cluster"),
+        )
+        self.backend = self.sizes = self.brokers = self.cluster
+
+    @property
+    def addresses(self) -> list[Address]:
+        """In order of broker id, while all brokers run."""
+        return self._ports.addresses
+
+    def bandwidth(self) -> int:
+        """Of the simulated network."""
+        return self._settings.embedded_network_bytes_per_second
+
+    def traffic(self) -> Mapping[int, Traffic]:
+        """As the brokers counted it."""
+        return {
+            broker: Traffic(bytes_.reassignment_in, bytes_.reassignment_out)
+            for broker, bytes_ in self.cluster.traffic.items()
+        }
+
+    def serve(self, router: Router, answer: Answer, stats: Stats) -> None:
+        """Every broker's port is served alike."""
+        bounds = limits(self._settings)
+        listeners = Listeners(partial(Session, answer, bounds), bounds, stats)
+        self._ports = Ports(listeners, self._settings.listener, self._settings.advertised_host)
+
+    async def prepare(self, event: Event) -> None:
+        """The state is the truth here."""
+
+    async def start(self, waits: Callable[[str], None]) -> None:
+        """Nothing is waited for."""
+        await self.cluster.start()
+
+    async def stop(self) -> None:
+        """Reverse of the start."""
+        await self._ports.close_all(GRACE_SECONDS)
+        await self.cluster.stop()
+
+    async def _listen(self, broker: EmbeddedBroker) -> Port:
+        return await self._ports.open(broker)

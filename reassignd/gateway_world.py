@@ -1,0 +1,127 @@
+"""A running Kafka, and the gateway before it."""
+
+import ssl
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from backends.upstream.backend import Upstream
+from backends.upstream.client import UpstreamClient
+from backends.upstream.errors import AuthenticationError
+from backends.upstream.handshake import Caller
+from backends.upstream.ledger import Ledger
+from backends.upstream.security import PLAINTEXT
+from controller import upstream
+from controller.events import AlterReassignments, Event
+from controller.job_events import Queue, RollBackJob
+from controller.state import State
+from controller.throttle import throttle_rate
+from reassignd import __version__, command_config
+from reassignd.config import Settings
+from reassignd.errors import CommandError
+from reassignd.identity import claim
+from reassignd.kinds import Address
+from reassignd.parts import limits
+from reassignd.world import GRACE_SECONDS, Hooks
+from server.gateway import addresses
+from server.gateway.core import Core
+from server.gateway.gateway import Gateway, Setup
+from server.metric_table import Traffic
+from server.ports import Stats
+from server.router import Router
+from server.session import Answer
+
+UNTHROTTLED = 50 * 1024 * 1024
+"""Bytes a second that a forecast goes by when no throttle says anything."""
+
+
+class GatewayWorld:
+    """Implements `reassignd.world.World`."""
+
+    kind = "gateway"
+    brokers = None
+    _gateway: Gateway
+
+    def __init__(self, settings: Settings, state: State, hooks: Hooks) -> None:
+        state.movement, state.guarded = upstream, True
+        self._settings, self._state, self._hooks = settings, state, hooks
+        path = settings.upstream_command_config
+        self._security = command_config.load(path) if path is not None else PLAINTEXT
+        caller = Caller(software_version=__version__, security=self._security)
+        self._client = UpstreamClient(settings.upstream_bootstrap_servers, caller)
+        self.backend = Upstream(
+            self._client,
+            state,
+            hooks.submit,
+            Ledger(settings.data_dir),
+            on_brokers=self._brokers_seen,
+            on_failure=partial(hooks.failed, "the connection to the upstream"),
+        )
+        self.sizes = self.backend.sizes
+
+    @property
+    def addresses(self) -> list[Address]:
+        """Our own port first."""
+        own = self._settings.gateway_node_id
+        found = sorted(self._gateway.addresses.items(), key=lambda each: (each[0] != own, each[0]))
+        return [Address(*address) for _, address in found]
+
+    def bandwidth(self) -> int:
+        """The throttle, or a guess."""
+        return throttle_rate(self._state) or UNTHROTTLED
+
+    def traffic(self) -> Mapping[int, Traffic]:
+        """The brokers count it themselves."""
+        return {}
+
+    def serve(self, router: Router, answer: Answer, stats: Stats) -> None:
+        """Relay what is Kafka's."""
+        settings, security = self._settings, self._security
+        listener = settings.listener
+        setup = Setup(
+            addresses.Address(*listener),
+            settings.gateway_ports,
+            settings.advertised_host or listener.host,
+            _tls(settings),
+            security.tls,
+            security.sasl is not None,
+        )
+        core = Core(settings.gateway_node_id, answer, router.refuse, self._state, self._hooks.submit)
+        self._gateway = Gateway(core, setup, limits(settings), stats, settings.data_dir)
+
+    async def prepare(self, event: Event) -> None:
+        """Orders go by the replicas that the upstream has now, not by those of the last look."""
+        if isinstance(event, AlterReassignments | Queue):
+            await self.backend.look_at(topic for topic, _ in event.topics or ())
+        elif isinstance(event, RollBackJob):
+            await self.backend.look_at(key.topic for key in self._state.finished.get(event.job, ()))
+
+    async def start(self, waits: Callable[[str], None]) -> None:
+        """Until the upstream has been looked at, and every broker of it has its port."""
+        try:
+            await self.backend.start(waits)
+        except AuthenticationError as error:
+            raise CommandError(str(error)) from error
+
+    async def stop(self) -> None:
+        """Clients first."""
+        await self._gateway.close(GRACE_SECONDS)
+        await self.backend.stop()
+
+    async def _brokers_seen(self, brokers: Mapping[int, tuple[str, int]]) -> None:
+        """Raises CommandError when they are another cluster's: its partitions may have the same names."""
+        claim(self._settings.data_dir, "upstream.cluster.id", self._client.cluster_id)
+        await self._gateway.update({broker: addresses.Address(*at) for broker, at in brokers.items()})
+
+
+def _tls(settings: Settings) -> ssl.SSLContext | None:
+    certificate, key = settings.listener_tls_certificate_file, settings.listener_tls_key_file
+    if certificate is None:
+        if key is not None:
+            raise CommandError("listener.tls.key.file is set without listener.tls.certificate.file")
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(certificate, key)
+    except OSError as error:
+        raise CommandError(f"cannot use the listener.tls files: {error}") from error
+    return context

@@ -1,0 +1,18 @@
+"""The bearer token, in a file of its own."""
+
+import os
+from pathlib import Path
+
+from reassignd.errors import CommandError
+
+
+def read_token(path: Path) -> str:
+    """The one word in the file. Raises CommandError when it cannot be read or has none."""
+    try:
+        words = path.read_text("ascii").split()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = os.strerror(error.errno or 0) if isinstance(error, OSError) else "it is not ASCII text"
+        raise CommandError(f"cannot read the token in {path}: {reason}") from error
+    if len(words) != 1 or not words[0].isprintable():
+        raise CommandError(f"{path} must hold one token: a line without blanks")
+    return words[0]

@@ -1,0 +1,142 @@
+"""The guide's story with 2,000 partitions: Kafka's own tools and `reassignd`, and kill -9 in the middle of everything."""
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from tests.clients.java_programs import TOOL_VERSIONS, Tools
+from tests.clients.tool import Tool
+from tests.reassignd.shell import Shell, create_topic, replicas_of
+from tools.processes import Reassignd
+
+PARTITIONS = 2_000
+HALF = PARTITIONS // 2
+SETTINGS = {
+    "embedded.partition.bytes": "50000",
+    "embedded.network.bytes.per.second": "5000000",
+    "embedded.tick.ms": "20",
+}
+LIMIT = "reassignment.max.concurrent.partition.movements"
+
+pytestmark = pytest.mark.timeout(180)
+
+
+def lists(shift: int = 0) -> list[list[int]]:
+    return [replicas_of(number, shift) for number in range(PARTITIONS)]
+
+
+class Day:
+    """A server with a topic of 2,000 partitions, and both kinds of tools."""
+
+    def __init__(self, server: Reassignd, tool: Tool, shell: Shell) -> None:
+        self.server, self.tool, self.shell = server, tool, shell
+
+    def limit(self, partitions: int | None) -> None:
+        """With kafka-configs, as KIP-435 has it."""
+        change = (
+            ("--delete-config", LIMIT) if partitions is None else ("--add-config", f"{LIMIT}={partitions}")
+        )
+        ran = self.tool("configs", "--entity-type", "brokers", "--entity-default", "--alter", *change)
+        assert ran.lines == ["Completed updating default config for brokers in the cluster."]
+
+    def execute(self, limit: int) -> None:
+        """The plan, with kafka-reassign-partitions, so many partitions at once."""
+        self.limit(limit)
+        ran = self.tool.reassign("--execute", {"foo": lists(3)})
+        assert ran.exit_code == 0
+        assert ran.lines[-1].startswith("Successfully started partition reassignments for foo-0,")
+
+    def kill(self) -> None:
+        """And start again."""
+        assert self.server.kill() == -signal.SIGKILL
+        self.server.start()
+        assert self.shell.moves()["ongoing"] > 0
+
+    def finish(self) -> list[list[int]]:
+        """Without a limit; the replicas in the end."""
+        self.limit(None)
+        self.shell.until(lambda: self.shell.moves()["ongoing"] == 0)
+        return self.shell.replicas()
+
+
+@pytest.fixture(scope="module")
+def newest() -> Iterator[Tools]:
+    with Tools(TOOL_VERSIONS[-1]) as resident:
+        yield resident
+
+
+@pytest.fixture
+def day(newest: Tools, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Day]:
+    server = Reassignd(tmp_path / "data", SETTINGS)
+    server.start()
+    create_topic(server.bootstrap, lists())
+    yield Day(server, Tool(newest, server.bootstrap, tmp_path), Shell(server, tmp_path, capsys))
+    server.kill()
+
+
+def test_limits_that_are_set_while_it_runs_act_and_outlive_kill_9(day: Day) -> None:
+    day.execute(limit=100)
+    day.shell.until(lambda: day.shell.moves()["moving"] > 20)
+    day.limit(20)
+    day.shell.until(lambda: 0 < day.shell.moves()["moving"] <= 20)
+    day.kill()
+    day.shell.until(lambda: 0 < day.shell.moves()["moving"] <= 20)
+    day.limit(100)
+    day.shell.until(lambda: day.shell.moves()["moving"] > 20)
+    assert day.finish() == lists(3)
+
+
+def test_half_of_it_is_cancelled_with_the_stock_tool(day: Day) -> None:
+    day.execute(limit=4)
+    half = day.shell.plan(range(HALF, PARTITIONS))
+    ran = day.tool("reassign", "--cancel", "--reassignment-json-file", half)
+    assert ran.exit_code == 0
+    day.kill()
+    replicas = day.finish()
+    assert replicas == lists(3)[:HALF] + lists()[HALF:]
+
+
+def test_the_whole_job_goes_back_to_the_exact_original_lists(day: Day) -> None:
+    day.execute(limit=50)
+    day.shell.until(lambda: day.shell.json("jobs")["jobs"][0]["done"] >= 200)
+    day.shell.ok("rollback", "1")
+    day.kill()
+    assert day.finish() == lists()
+    assert day.shell.json("jobs")["jobs"][0]["undoes"] == 1
+
+
+def test_a_second_plan_is_queued_behind_it(day: Day) -> None:
+    day.execute(limit=50)
+    second = day.shell.plan(range(HALF, PARTITIONS), shift=1)
+    day.shell.ok("queue", "execute", "--reassignment-json-file", second)
+    assert day.shell.run("queue", "verify").code == 1
+    day.kill()
+    assert day.finish() == lists(3)[:HALF] + lists(1)[HALF:]
+    assert day.shell.run("queue", "verify").code == 0
+
+
+def test_status_shows_again_and_again_how_far_it_is(day: Day) -> None:
+    day.execute(limit=50)
+    command = [sys.executable, "-m", "reassignd", "status", "--watch", "--interval", "0.1"]
+    with subprocess.Popen([*command, "--url", day.shell.url], stdout=subprocess.PIPE, text=True) as watching:
+        seen = list(islice(progress(watching), 5))
+        watching.send_signal(signal.SIGINT)
+    assert watching.returncode == 0
+    assert seen == sorted(set(seen))
+
+
+def progress(watching: subprocess.Popen[str]) -> Iterator[tuple[int, float]]:
+    """Partitions done and MiB copied, whenever both have grown."""
+    assert watching.stdout is not None
+    done, copied = -1, -1.0
+    for line in watching.stdout:
+        found = re.search(r"([\d,]+)/2,000 +([\d.]+) MiB of [\d.]+ MiB ", line)
+        if found and int(found[1].replace(",", "")) > done and float(found[2]) > copied:
+            done, copied = int(found[1].replace(",", "")), float(found[2])
+            yield done, copied

@@ -1,0 +1,68 @@
+import io
+import json
+
+import pytest
+
+from planner import handover
+from planner.errors import PlanError
+from planner.limits import Limits
+from planner.schedule import Move, schedule
+
+LIMITS = Limits(per_partition=1, partitions=2)
+LIVE = {1, 2, 3, 4}
+
+
+def move(number: int, isr: tuple[int, ...] = (1, 2), target: tuple[int, ...] = (3, 4)) -> Move:
+    return Move("orders", number, (1, 2), target, isr, 1, 1, 100)
+
+
+def lines(*moves: Move) -> list[str]:
+    whole = handover.head(LIMITS, 50, LIVE) + handover.rows(moves) + handover.END
+    return list(io.StringIO(whole.decode()))
+
+
+def answered(*moves: Move) -> list[bytes]:
+    request = handover.read_request(iter(lines(*moves)))
+    return [line.encode() for line in handover.answer(request, schedule)]
+
+
+def test_a_request_arrives_as_it_was_sent() -> None:
+    moves = [move(0), move(1, isr=(2,))]
+    assert handover.read_request(iter(lines(*moves))) == (LIMITS, 50, LIVE, moves)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_a_request_that_was_cut_off_is_none(count: int) -> None:
+    with pytest.raises(PlanError, match="cut off"):
+        handover.read_request(iter(lines(move(0))[:count]))
+
+
+def test_the_answer_has_a_forecast_and_the_waves_of_each_move() -> None:
+    forecast, waves = handover.read_answer(answered(move(0), move(1), move(2)))
+    assert (forecast["partitions"], forecast["bytes"], forecast["bandwidth"]) == (3, 600, 50)
+    assert list(waves) == [[0, 1, 2], [0, 1, 2], [1, 2, 3]]
+    assert forecast["waves"] == 4
+
+
+def test_repairs_come_first_and_answers_in_the_order_of_the_request() -> None:
+    _, waves = handover.read_answer(answered(move(0), move(1), move(2, isr=(1,))))
+    assert [each[0] for each in waves] == [0, 1, 0]
+
+
+def test_what_cannot_move_has_no_waves_and_is_counted() -> None:
+    forecast, waves = handover.read_answer(answered(move(0, target=(1, 9)), move(1)))
+    assert list(waves) == [[], [0, 1, 2]]
+    assert forecast["waiting_partitions"] == 1
+
+
+def test_a_failure_is_told_in_one_line() -> None:
+    line = handover.failure("no Java:\n  install one")
+    assert json.loads(line) == {"error": "no Java: install one"}
+    with pytest.raises(PlanError, match=r"^no Java: install one$"):
+        handover.read_answer([line.encode()])
+
+
+@pytest.mark.parametrize("said", [[], [b"Killed\n"]])
+def test_an_end_without_an_answer_is_a_failure(said: list[bytes]) -> None:
+    with pytest.raises(PlanError, match="without an answer"):
+        handover.read_answer(said)

@@ -1,0 +1,101 @@
+"""A relay between a client and an upstream that are not there, with a rule for each thing that can become of a request."""
+
+import asyncio
+from collections.abc import Awaitable
+from struct import pack
+from typing import Any, cast
+
+from protocol.errors import DecodeError
+from server.gateway.counts import Counts
+from server.gateway.exchange import Asked, Client, Exchange, Rule, whole
+from server.gateway.rules import RuleBook
+from server.gateway.session import Door, Relay, Shared
+from server.gateway.upstream import Upstream
+from server.gateway.upstreams import UnreachableError, Upstreams
+from server.limits import Limits
+from tests.server.fakes import FakeTransport
+from tests.server.rig import settle
+
+PASSES, CHANGED, LATER, SILENT, REFUSED, HELD = 8, 100, 101, 102, 103, 104
+
+
+def frame(*parts: bytes) -> bytes:
+    body = b"".join(parts)
+    return pack(">i", len(body)) + body
+
+
+def request(key: int, number: int, body: bytes = b"") -> bytes:
+    return frame(pack(">hhi", key, 0, number), body)
+
+
+def answer(number: int, body: bytes = b"") -> bytes:
+    return frame(pack(">i", number), body)
+
+
+class FakeUpstreams:
+    """Connects when it is let."""
+
+    def __init__(self) -> None:
+        self.transport = FakeTransport()
+        self.upstream: Upstream | None = None
+        self.let = asyncio.Event()
+        self.reachable = True
+
+    async def connect(self, broker: int, client: Any) -> Upstream:
+        await self.let.wait()
+        if not self.reachable:
+            raise UnreachableError
+        self.upstream = Upstream(client)
+        self.upstream.connection_made(self.transport)
+        return self.upstream
+
+
+class Rig:
+    def __init__(self, limits: Limits | None = None, *, authenticates: bool = False) -> None:
+        self.client = FakeTransport()
+        self.upstreams = FakeUpstreams()
+        self.counts = Counts()
+        self.later: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self.ended: list[Relay] = []
+        rules: dict[int, Rule] = {
+            CHANGED: lambda asked, _: Exchange(b"<asked>", whole(lambda payload: b"<ours>")),
+            LATER: lambda asked, _: Exchange(finish=whole(lambda payload: self._wait())),
+            SILENT: lambda asked, _: Exchange(answered=False),
+            REFUSED: self._refuse,
+            HELD: lambda asked, _: asked.size if not asked.whole else Exchange(),
+        }
+        book = cast(RuleBook, type("Book", (), {"own": rules, "brokers": rules}))
+        upstreams = cast(Upstreams, self.upstreams)
+        shared = Shared(9, upstreams, book, limits or Limits(), self.counts, authenticates)
+        self.relay = Relay(shared, Door(1), self.ended.append)
+        self.relay.connection_made(self.client)
+
+    async def connected(self) -> "Rig":
+        self.upstreams.let.set()
+        await settle()
+        self.client.flow.clear()
+        return self
+
+    def _wait(self) -> Awaitable[bytes]:
+        return self.later
+
+    def _refuse(self, asked: Asked, client: Client) -> Exchange:
+        raise DecodeError("not served")
+
+    def ask(self, *requests: bytes) -> None:
+        self.relay.data_received(b"".join(requests))
+
+    def reply(self, *answers: bytes) -> None:
+        self.relay.upstream_received(b"".join(answers))
+
+    @property
+    def sent(self) -> bytes:
+        """To the upstream, since it was last looked at."""
+        written, self.upstreams.transport.writes = self.upstreams.transport.writes, []
+        return b"".join(written)
+
+    @property
+    def got(self) -> bytes:
+        """By the client, since it was last looked at."""
+        written, self.client.writes = self.client.writes, []
+        return b"".join(written)

@@ -1,0 +1,100 @@
+"""A gateway on real sockets, and brokers behind it that answer like Kafka's, as far as it takes."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from protocol.connection import Connection
+from protocol.frames import RequestFrame, encode_response
+from protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
+from protocol.messages.list_groups_response import ListedGroup, ListGroupsResponse
+from protocol.messages.metadata_response import MetadataResponse, MetadataResponseBroker
+from server.gateway.addresses import Address
+from server.gateway.gateway import Gateway, Setup
+from server.limits import Limits
+from server.stats import Counters
+from tests.server.gateway.doubles import FakeCore
+from tests.server.rig import settle
+from tests.server.sockets import Talk
+
+SETUP = Setup(Address("127.0.0.1", 0), 10, "127.0.0.1")
+
+
+class FakeKafka:
+    """A broker, whose answers name the `brokers` of its cluster. A silent one never answers."""
+
+    def __init__(self, port: int = 0, *, silent: bool = False, tls: ssl.SSLContext | None = None) -> None:
+        self.address = Address("127.0.0.1", port)
+        self.brokers: dict[int, Address] = {}
+        self.connections: list[asyncio.StreamWriter] = []
+        self.asked: list[int] = []
+        """API keys."""
+        self._silent = silent
+        self._tls = tls
+        self._server: asyncio.Server
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, *self.address, ssl=self._tls)
+        self.address = Address(*self._server.sockets[0].getsockname())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await settle()
+        self._server.close()
+        self.cut()
+        await settle()
+
+    def cut(self) -> None:
+        """End all connections, as a broker that dies."""
+        for writer in self.connections:
+            writer.transport.abort()
+        self.connections.clear()
+
+    def client_context(self) -> ssl.SSLContext:
+        return ssl.create_default_context()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections.append(writer)
+        connection = Connection()
+        while data := await reader.read(65536):
+            for frame in [] if self._silent else connection.receive_data(data):
+                self.asked.append(frame.api_key)
+                writer.write(encode_response(frame, self._answer(frame)))
+        writer.close()
+
+    def _answer(self, frame: RequestFrame) -> Any:
+        rows = sorted(self.brokers.items())
+        match frame.api_key:
+            case 3:
+                return MetadataResponse(brokers=[MetadataResponseBroker(broker, *at) for broker, at in rows])
+            case 16:
+                return ListGroupsResponse(groups=[ListedGroup(str(self.address.port), "consumer")])
+            case _:
+                return DescribeClusterResponse(
+                    cluster_id=str(self.address.port),
+                    brokers=[DescribeClusterBroker(broker, *at) for broker, at in rows],
+                )
+
+
+@asynccontextmanager
+async def gateway(
+    directory: Path, brokers: Mapping[int, Address], limits: Limits | None = None, **setup: Any
+) -> AsyncIterator[Gateway]:
+    """A gateway before these brokers, on free ports."""
+    made = Gateway(FakeCore().core, replace(SETUP, **setup), limits or Limits(), Counters(), directory)
+    try:
+        await made.update(brokers)
+        yield made
+    finally:
+        await made.close(0)
+
+
+async def connect(at: Address, tls: ssl.SSLContext | None = None) -> Talk:
+    return Talk(*await asyncio.open_connection(*at, ssl=tls))

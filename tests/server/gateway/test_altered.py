@@ -1,0 +1,194 @@
+"""IncrementalAlterConfigs (44) and AlterConfigs (33) with our keys among the upstream's."""
+
+from typing import Any
+
+import pytest
+
+from controller.model import Config, ResourceType
+from protocol.frames import decode_request, encode_response
+from protocol.messages.alter_configs_request import AlterableConfig as ReplacedConfig
+from protocol.messages.alter_configs_request import AlterConfigsRequest
+from protocol.messages.alter_configs_request import AlterConfigsResource as ReplacedResource
+from protocol.messages.alter_configs_response import AlterConfigsResponse
+from protocol.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from protocol.messages.incremental_alter_configs_response import (
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsResponse,
+)
+from server.gateway.altered import alter, incremental_alter
+from server.gateway.exchange import PASSED
+from tests.server.gateway.doubles import CORRELATION_ID, OWN_ID, FakeCore, Talk, asked, client, finished
+
+OWN = str(OWN_ID)
+MOVEMENTS = "reassignment.max.concurrent.partition.movements"
+LEADERS = "reassignment.max.concurrent.leader.movements"
+BROKER, TOPIC = ResourceType.BROKER, ResourceType.TOPIC
+SET, DELETE = 0, 1
+
+
+def changes(kind: int, name: str, *configs: tuple[str, int, str | None]) -> AlterConfigsResource:
+    return AlterConfigsResource(kind, name, [AlterableConfig(*each) for each in configs])
+
+
+def row(kind: int, name: str, code: int = 0, message: str | None = None) -> AlterConfigsResourceResponse:
+    return AlterConfigsResourceResponse(code, message, kind, name)
+
+
+@pytest.fixture
+def core() -> FakeCore:
+    return FakeCore()
+
+
+class Change(Talk):
+    """A request with these resources."""
+
+    def __init__(self, core: FakeCore, *resources: AlterConfigsResource, validate_only: bool = False) -> None:
+        request = IncrementalAlterConfigsRequest(resources, validate_only)
+        super().__init__(incremental_alter(core.core), request, 1)
+
+    @property
+    def asked_of_upstream(self) -> list[tuple[int, str, list[str]]]:
+        return [
+            (each.resource_type, each.resource_name, [config.name for config in each.configs])
+            for each in decode_request(self.upstream).resources
+        ]
+
+    async def rows(self, *theirs: AlterConfigsResourceResponse) -> list[tuple[int, str]]:
+        response = await self.answer(IncrementalAlterConfigsResponse(responses=theirs))
+        return [(each.error_code, each.resource_name) for each in response.responses]
+
+
+def values(core: FakeCore) -> dict[str, str]:
+    return core.state.configs.get((BROKER, ""), {})
+
+
+async def test_our_keys_are_ours_and_the_rest_goes_on(core: FakeCore) -> None:
+    change = Change(core, changes(BROKER, "", (MOVEMENTS, SET, "7"), ("log.retention.ms", SET, "9")))
+    assert change.asked_of_upstream == [(BROKER, "", ["log.retention.ms"])]
+    assert values(core) == {}
+    assert await change.rows(row(BROKER, "")) == [(0, "")]
+    assert values(core) == {MOVEMENTS: "7"}
+
+
+async def test_for_our_keys_alone_the_upstream_is_asked_about_nothing(core: FakeCore) -> None:
+    change = Change(core, changes(BROKER, "", (MOVEMENTS, SET, "7")))
+    assert change.asked_of_upstream == [(BROKER, "", [])]
+    await change.rows(row(BROKER, ""))
+    assert values(core) == {MOVEMENTS: "7"}
+
+
+@pytest.mark.parametrize("name", ["", OWN])
+async def test_what_the_upstream_refuses_is_not_done(core: FakeCore, name: str) -> None:
+    change = Change(core, changes(BROKER, name, (MOVEMENTS, SET, "7")))
+    answer = await change.answer(
+        IncrementalAlterConfigsResponse(responses=[row(BROKER, "", 31, "User:bob may not")])
+    )
+    (refused,) = answer.responses
+    assert tuple(refused) == (31, "Cluster authorization failed.", BROKER, name)
+    assert core.events == []
+
+
+async def test_what_is_wrong_with_our_keys_keeps_the_rest_from_being_done(core: FakeCore) -> None:
+    change = Change(core, changes(BROKER, "", (MOVEMENTS, SET, "x"), ("log.retention.ms", SET, "9")))
+    assert change.asked_of_upstream == [(BROKER, "", [])]
+    assert await change.rows(row(BROKER, "")) == [(40, "")]
+    assert core.events == []
+
+
+async def test_an_error_of_the_upstream_keeps_ours_from_being_done(core: FakeCore) -> None:
+    change = Change(core, changes(BROKER, "", (MOVEMENTS, SET, "7"), ("log.retention.ms", SET, "x")))
+    assert await change.rows(row(BROKER, "", 40, "Invalid value x")) == [(40, "")]
+    assert core.events == []
+
+
+async def test_rows_come_in_the_order_of_the_request(core: FakeCore) -> None:
+    change = Change(
+        core,
+        changes(TOPIC, "b", ("retention.ms", SET, "1")),
+        changes(BROKER, OWN, (LEADERS, SET, "3")),
+        changes(BROKER, "", (MOVEMENTS, SET, "7")),
+        changes(TOPIC, "a"),
+    )
+    assert change.asked_of_upstream == [(TOPIC, "b", ["retention.ms"]), (TOPIC, "a", []), (BROKER, "", [])]
+    theirs = [row(BROKER, ""), row(TOPIC, "a", 3), row(TOPIC, "b")]
+    assert await change.rows(*theirs) == [(0, "b"), (0, OWN), (0, ""), (3, "a")]
+    assert values(core) == {MOVEMENTS: "7", LEADERS: "3"}
+
+
+async def test_clearing_throttles_of_our_own_id_succeeds(core: FakeCore) -> None:
+    change = Change(core, changes(BROKER, OWN, ("leader.replication.throttled.rate", DELETE, None)))
+    assert change.asked_of_upstream == [(BROKER, "", [])]
+    assert await change.rows(row(BROKER, "")) == [(0, OWN)]
+    assert core.events == []
+
+
+async def test_setting_them_does_not(core: FakeCore) -> None:
+    change = Change(core, changes(BROKER, OWN, ("leader.replication.throttled.rate", SET, "9")))
+    assert await change.rows(row(BROKER, "")) == [(40, OWN)]
+
+
+async def test_an_unknown_operation_is_refused(core: FakeCore) -> None:
+    change = Change(core, changes(BROKER, "", (MOVEMENTS, 9, "7")))
+    assert await change.rows(row(BROKER, "")) == [(42, "")]
+
+
+async def test_nothing_changes_when_it_is_only_to_be_validated(core: FakeCore) -> None:
+    change = Change(core, changes(BROKER, "", (MOVEMENTS, SET, "7")), validate_only=True)
+    assert decode_request(change.upstream).validate_only
+    assert await change.rows(row(BROKER, "")) == [(0, "")]
+    assert values(core) == {}
+
+
+def test_what_names_nothing_of_ours_passes(core: FakeCore) -> None:
+    request = IncrementalAlterConfigsRequest([changes(BROKER, "1", ("log.retention.ms", SET, "9"))])
+    assert incremental_alter(core.core)(asked(request, 1), client()) is PASSED
+
+
+def replace(core: FakeCore, *configs: tuple[str, str], name: str = "") -> Talk:
+    resource = ReplacedResource(BROKER, name, [ReplacedConfig(*each) for each in configs])
+    return Talk(alter(core.core), AlterConfigsRequest([resource]), 2)
+
+
+def sent(talk: Talk) -> list[list[str]]:
+    return [[config.name for config in each.configs] for each in decode_request(talk.upstream).resources]
+
+
+async def replaced(talk: Talk, *theirs: AlterConfigsResourceResponse) -> Any:
+    answer = await talk.answer(AlterConfigsResponse(responses=theirs))  # type: ignore[arg-type]
+    return [each.error_code for each in answer.responses]
+
+
+async def test_what_is_replaced_loses_our_keys_that_are_not_named(core: FakeCore) -> None:
+    core.world.put(Config(BROKER, "", LEADERS, "3"), Config(BROKER, "", "min.insync.replicas", "2"))
+    talk = replace(core, (MOVEMENTS, "7"), ("log.retention.ms", "9"))
+    assert sent(talk) == [["log.retention.ms"]]
+    assert await replaced(talk, row(BROKER, "")) == [0]
+    assert values(core) == {MOVEMENTS: "7", "min.insync.replicas": "2"}
+
+
+async def test_nothing_is_replaced_when_ours_is_wrong(core: FakeCore) -> None:
+    talk = replace(core, (MOVEMENTS, "x"), ("log.retention.ms", "9"))
+    assert sent(talk) == []
+    assert await replaced(talk) == [40]
+
+
+async def test_on_our_own_id_the_upstream_is_asked_about_nothing(core: FakeCore) -> None:
+    core.world.put(Config(BROKER, "", LEADERS, "3"))
+    talk = replace(core, (MOVEMENTS, "7"), name=OWN)
+    assert talk.upstream.api_key == 44
+    (asking,) = decode_request(talk.upstream).resources
+    assert tuple(asking) == (BROKER, "", ())
+    header = talk.upstream._replace(correlation_id=CORRELATION_ID)
+    theirs = encode_response(header, IncrementalAlterConfigsResponse(responses=[row(BROKER, "")]))
+    answer = talk.read(await finished(talk.exchange, theirs))
+    assert [(each.error_code, each.resource_name) for each in answer.responses] == [(0, OWN)]
+    assert values(core) == {MOVEMENTS: "7"}
+
+
+def test_our_own_id_among_others_passes(core: FakeCore) -> None:
+    resources = [ReplacedResource(BROKER, OWN), ReplacedResource(TOPIC, "foo")]
+    assert alter(core.core)(asked(AlterConfigsRequest(resources), 2), client()) is PASSED

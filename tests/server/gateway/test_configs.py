@@ -1,0 +1,118 @@
+"""DescribeConfigs (32) with our keys, and which requests are held at all."""
+
+import pytest
+
+from controller.configs import ConfigSource
+from controller.model import Config, ResourceType
+from protocol.errors import DecodeError, ErrorCode
+from protocol.frames import decode_request
+from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from protocol.messages.describe_configs_response import (
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
+from server.gateway.configs import LARGEST, describe
+from server.gateway.exchange import PASSED
+from tests.server.gateway.doubles import OWN_ID, FakeCore, Talk, asked, asked_as, client
+
+OWN = str(OWN_ID)
+MOVEMENTS = "reassignment.max.concurrent.partition.movements"
+BROKER, TOPIC = ResourceType.BROKER, ResourceType.TOPIC
+
+
+def resource(kind: int, name: str, *keys: str) -> DescribeConfigsResource:
+    return DescribeConfigsResource(kind, name, keys or None)
+
+
+def row(kind: int, name: str, *configs: str, code: int = 0) -> DescribeConfigsResult:
+    return DescribeConfigsResult(
+        code, None, kind, name, [DescribeConfigsResourceResult(each, "1") for each in configs]
+    )
+
+
+@pytest.fixture
+def core() -> FakeCore:
+    core = FakeCore()
+    core.world.put(Config(BROKER, "", MOVEMENTS, "7"), Config(BROKER, "", "min.insync.replicas", "2"))
+    return core
+
+
+async def described(
+    core: FakeCore, wanted: DescribeConfigsResource, theirs: DescribeConfigsResult, version: int = 4
+) -> tuple[int, dict[str, str | None]]:
+    asking = Talk(describe(core.core), DescribeConfigsRequest([wanted]), version)
+    answer = await asking.answer(DescribeConfigsResponse(results=[theirs]))
+    (result,) = answer.results
+    assert (result.resource_type, result.resource_name) == (wanted.resource_type, wanted.resource_name)
+    return result.error_code, {each.name: each.value for each in result.configs}
+
+
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
+async def test_our_values_join_those_of_the_brokers_default(core: FakeCore, version: int) -> None:
+    theirs = row(BROKER, "", "log.retention.ms", "reassignment.left.behind")
+    assert await described(core, resource(BROKER, ""), theirs, version) == (
+        0,
+        {"log.retention.ms": "1", MOVEMENTS: "7"},
+    )
+
+
+async def test_all_our_keys_are_those_of_our_own_id(core: FakeCore) -> None:
+    code, values = await described(core, resource(BROKER, OWN), row(BROKER, OWN, code=42))
+    assert code == 0
+    assert (values[MOVEMENTS], values["reassignment.cancel.mode"]) == ("7", "rollback")
+    assert all(name.startswith("reassignment.") for name in values)
+
+
+async def test_what_is_set_is_shown_as_set_on_our_own_id(core: FakeCore) -> None:
+    request = DescribeConfigsRequest([resource(BROKER, OWN, MOVEMENTS, "reassignment.cancel.mode")])
+    theirs = DescribeConfigsResponse(results=[row(BROKER, OWN, code=42)])
+    (result,) = (await Talk(describe(core.core), request, 4).answer(theirs)).results
+    assert {each.name: each.config_source for each in result.configs} == {
+        MOVEMENTS: ConfigSource.DYNAMIC_BROKER,
+        "reassignment.cancel.mode": ConfigSource.DEFAULT,
+    }
+
+
+async def test_only_the_keys_that_were_asked_for_are_shown(core: FakeCore) -> None:
+    wanted = resource(BROKER, OWN, "reassignment.cancel.mode")
+    _, values = await described(core, wanted, row(BROKER, OWN, code=42))
+    assert values == {"reassignment.cancel.mode": "rollback"}
+
+
+@pytest.mark.parametrize("name", ["", OWN])
+async def test_a_refusal_of_the_upstream_is_ours(core: FakeCore, name: str) -> None:
+    refused = row(BROKER, name, code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    assert await described(core, resource(BROKER, name), refused) == (31, {})
+
+
+async def test_the_request_goes_on_as_a_whole_and_other_rows_pass(core: FakeCore) -> None:
+    request = DescribeConfigsRequest([resource(TOPIC, "foo"), resource(BROKER, "")])
+    asking = Talk(describe(core.core), request, 4)
+    assert len(decode_request(asking.upstream).resources) == 2
+    theirs = DescribeConfigsResponse(results=[row(TOPIC, "foo", "a"), row(BROKER, "")])
+    answer = await asking.answer(theirs)
+    assert [each.name for each in answer.results[0].configs] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        [resource(TOPIC, "foo"), resource(BROKER, "1")],
+        [resource(TOPIC, OWN), resource(8, OWN)],
+        [resource(BROKER, ""), resource(BROKER, "")],
+    ],
+    ids=["nothing of ours", "the name alone", "twice"],
+)
+def test_what_is_the_upstreams_alone_passes(core: FakeCore, resources: list[DescribeConfigsResource]) -> None:
+    for version in (1, 4):
+        request = asked(DescribeConfigsRequest(resources), version)
+        assert describe(core.core)(request, client()) is PASSED
+
+
+def test_requests_are_wanted_as_a_whole_and_not_without_end(core: FakeCore) -> None:
+    request = asked(DescribeConfigsRequest([resource(BROKER, "")]), 4)
+    rule = describe(core.core)
+    assert rule(asked_as(bytes(request.frame[:12]), request.size), client()) == request.size
+    with pytest.raises(DecodeError, match="bytes for configs, where 16777216 are allowed"):
+        rule(asked_as(bytes(request.frame), LARGEST + 1), client())

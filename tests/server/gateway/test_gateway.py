@@ -1,0 +1,277 @@
+"""The gateway on real sockets: ports that open before brokers are shown, lead to them, and close when they are gone."""
+
+import asyncio
+import logging
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from protocol.messages.describe_cluster_request import DescribeClusterRequest
+from protocol.messages.list_groups_request import ListGroupsRequest
+from protocol.messages.metadata_request import MetadataRequest
+from server.gateway.addresses import Address
+from server.gateway.gateway import Gateway
+from server.limits import Limits
+from tests.server.gateway.doubles import OWN_ID
+from tests.server.gateway.sockets import FakeKafka, connect, gateway
+from tests.server.sockets import until
+from tools.processes import free_ports
+
+CERTIFICATES = Path(__file__).parents[2] / "reassignd" / "tls"
+
+
+@pytest.fixture
+async def kafka() -> AsyncIterator[list[FakeKafka]]:
+    """Brokers 1, 2 and 3."""
+    async with AsyncExitStack() as stack:
+        brokers = [await stack.enter_async_context(FakeKafka()) for _ in range(3)]
+        for broker in brokers:
+            broker.brokers = {number: each.address for number, each in enumerate(brokers, 1)}
+        yield brokers
+
+
+async def ask(at: Address, request: Any, version: int) -> Any:
+    talk = await connect(at)
+    answer = await talk.ask(request, version)
+    await talk.close()
+    return answer
+
+
+async def cluster_id(at: Address) -> int:
+    """The port of the broker that answered."""
+    return int((await ask(at, DescribeClusterRequest(), 1)).cluster_id)
+
+
+async def shown(running: Gateway, broker: int = OWN_ID) -> dict[int, Address]:
+    """The brokers that clients are told of."""
+    answer = await ask(running.addresses[broker], MetadataRequest(None), 12)
+    return {each.node_id: Address(each.host, each.port) for each in answer.brokers}
+
+
+async def test_each_port_leads_to_its_broker(kafka: list[FakeKafka], tmp_path: Path) -> None:
+    async with gateway(tmp_path, kafka[0].brokers) as running:
+        found = {broker: await cluster_id(running.addresses[broker]) for broker in (1, 2, 3)}
+    assert found == {number: each.address.port for number, each in enumerate(kafka, 1)}
+
+
+async def test_on_every_port_clients_are_told_of_our_ports_alone(
+    kafka: list[FakeKafka], tmp_path: Path
+) -> None:
+    async with gateway(tmp_path, kafka[0].brokers) as running:
+        for broker in (1, 2, 3, OWN_ID):
+            assert await shown(running, broker) == running.addresses
+
+
+async def test_our_own_port_has_no_groups(kafka: list[FakeKafka], tmp_path: Path) -> None:
+    async with gateway(tmp_path, kafka[0].brokers) as running:
+        assert (await ask(running.own, ListGroupsRequest(), 4)).groups == ()
+        assert len((await ask(running.addresses[1], ListGroupsRequest(), 4)).groups) == 1
+
+
+async def test_ports_follow_the_first_one_and_stay_over_restarts(
+    kafka: list[FakeKafka], tmp_path: Path
+) -> None:
+    first = free_ports(4)
+    listener = Address("127.0.0.1", first)
+    async with gateway(tmp_path, {3: kafka[2].address}, listener=listener):
+        pass
+    async with gateway(tmp_path, kafka[0].brokers, listener=listener) as running:
+        assert {broker: at.port - first for broker, at in running.addresses.items()} == {
+            OWN_ID: 0,
+            3: 1,
+            1: 2,
+            2: 3,
+        }
+
+
+async def test_clients_are_told_the_advertised_host(kafka: list[FakeKafka], tmp_path: Path) -> None:
+    async with gateway(tmp_path, {1: kafka[0].address}, advertised_host="gate.example") as running:
+        assert running.own.host == "gate.example"
+
+
+async def test_a_broker_that_moved_is_found(kafka: list[FakeKafka], tmp_path: Path) -> None:
+    async with gateway(tmp_path, {1: kafka[0].address}) as running:
+        before = running.addresses[1]
+        await running.update({1: kafka[1].address})
+        assert running.addresses[1] == before
+        assert await cluster_id(before) == kafka[1].address.port
+
+
+async def test_a_broker_that_is_gone_loses_its_port_and_its_clients_until_it_is_back(
+    kafka: list[FakeKafka], tmp_path: Path
+) -> None:
+    first = free_ports(4)
+    async with gateway(tmp_path, kafka[0].brokers, listener=Address("127.0.0.1", first)) as running:
+        port = running.addresses[2]
+        talk = await connect(port)
+        await talk.ask(DescribeClusterRequest(), 1)
+        await running.update({1: kafka[0].address, 3: kafka[2].address})
+        assert await talk.ended()
+        await talk.close()
+        with pytest.raises(ConnectionRefusedError):
+            await connect(port)
+        await running.update(kafka[0].brokers)
+        assert running.addresses[2] == port
+        assert await cluster_id(port) == kafka[1].address.port
+
+
+async def test_a_broker_that_is_first_seen_in_an_answer_gets_its_port_and_is_shown_then(
+    kafka: list[FakeKafka], tmp_path: Path
+) -> None:
+    async with gateway(tmp_path, {1: kafka[0].address}) as running:
+        assert (await shown(running)).keys() == {1, OWN_ID}
+        await until(lambda: {1, 2, 3} <= running.addresses.keys())
+        assert await shown(running) == running.addresses
+        assert await cluster_id(running.addresses[2]) == kafka[1].address.port
+
+
+async def test_a_broker_without_a_port_left_is_hidden_and_logged_once(
+    kafka: list[FakeKafka], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with gateway(tmp_path, kafka[0].brokers, ports=2) as running:
+        for _ in range(3):
+            assert (await shown(running)).keys() == {1, 2, OWN_ID}
+            await running.update(kafka[0].brokers)
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == [
+        "broker 3 is hidden from clients, it has no port: it would be the 3th, and there are 2 for brokers"
+    ]
+
+
+async def test_a_port_in_use_hides_its_broker_until_it_is_free(
+    kafka: list[FakeKafka], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = free_ports(4)
+    taken = socket.create_server(("127.0.0.1", first + 2))
+    async with gateway(tmp_path, kafka[0].brokers, listener=Address("127.0.0.1", first)) as running:
+        assert running.addresses.keys() == {1, 3, OWN_ID}
+        assert "broker 2 is hidden from clients, it has no port" in caplog.text
+        taken.close()
+        await running.update(kafka[0].brokers)
+        assert running.addresses[2].port == first + 2
+
+
+async def test_our_own_port_in_use_is_the_callers_problem(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        listener = Address(*taken.getsockname())
+        with pytest.raises(OSError, match="address already in use"):
+            await gateway(tmp_path, {}, listener=listener).__aenter__()
+
+
+async def test_a_broker_that_dies_takes_its_clients_along_and_no_others(
+    kafka: list[FakeKafka], tmp_path: Path
+) -> None:
+    async with gateway(tmp_path, kafka[0].brokers) as running:
+        talks = {broker: await connect(running.addresses[broker]) for broker in (1, 2)}
+        for talk in talks.values():
+            await talk.ask(DescribeClusterRequest(), 1)
+        kafka[0].cut()
+        assert await talks[1].ended()
+        assert (await talks[2].ask(DescribeClusterRequest(), 1)).error_code == 0
+        for talk in talks.values():
+            await talk.close()
+
+
+async def test_a_client_that_leaves_takes_its_connection_to_the_upstream_along(
+    kafka: list[FakeKafka], tmp_path: Path
+) -> None:
+    async with gateway(tmp_path, kafka[0].brokers) as running:
+        talk = await connect(running.addresses[1])
+        await talk.ask(DescribeClusterRequest(), 1)
+        (upstream,) = kafka[0].connections
+        await talk.abort()
+        await asyncio.wait_for(upstream.wait_closed(), 5)
+
+
+async def test_a_client_that_does_not_read_holds_no_more_than_its_buffers(tmp_path: Path) -> None:
+    sent = 0
+
+    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        await reader.readexactly(4)
+        writer.write((2**30).to_bytes(4) + (7).to_bytes(4))
+        while True:
+            writer.write(bytes(65536))
+            await writer.drain()
+            sent += 65536
+
+    server = await asyncio.start_server(flood, "127.0.0.1", 0)
+    async with gateway(tmp_path, {1: Address(*server.sockets[0].getsockname())}) as running:
+        talk = await connect(running.addresses[1])
+        talk.writer.write(b"\0\0\0\x0c" + b"\0\x08\0\0" + b"\0\0\0\7" + bytes(4))
+        seen = -1
+        while seen != sent or not sent:
+            seen = sent
+            await asyncio.sleep(0.2)
+        assert sent < 64 * 1024 * 1024
+        await talk.abort()
+        server.close()
+
+
+async def test_one_connection_too_many_is_closed(kafka: list[FakeKafka], tmp_path: Path) -> None:
+    async with gateway(tmp_path, kafka[0].brokers, Limits(max_connections=1)) as running:
+        first = await connect(running.addresses[1])
+        await first.ask(DescribeClusterRequest(), 1)
+        second = await connect(running.addresses[2])
+        assert await second.ended()
+        await second.close()
+        await first.close()
+
+
+async def test_what_passes_is_counted(kafka: list[FakeKafka], tmp_path: Path) -> None:
+    async with gateway(tmp_path, kafka[0].brokers) as running:
+        await ask(running.addresses[1], ListGroupsRequest(), 4)
+        assert running.counts.requests[16] == 1
+        assert running.counts.bytes_out[16] > 10
+
+
+def server_side() -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(CERTIFICATES / "server.pem")
+    return context
+
+
+def client_side() -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=str(CERTIFICATES / "ca.pem"))
+
+
+async def test_both_sides_may_be_over_tls(tmp_path: Path) -> None:
+    tls: dict[str, Any] = {"tls": server_side(), "upstream_tls": client_side()}
+    async with FakeKafka(tls=server_side()) as kafka, gateway(tmp_path, {1: kafka.address}, **tls) as running:
+        talk = await connect(running.addresses[1], client_side())
+        answer = await talk.ask(DescribeClusterRequest(), 1)
+        assert int(answer.cluster_id) == kafka.address.port
+        await talk.close()
+
+
+async def test_an_upstream_that_nobody_vouches_for_is_not_reached(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    strangers = ssl.create_default_context()
+    async with (
+        FakeKafka(tls=server_side()) as kafka,
+        gateway(tmp_path, {1: kafka.address}, upstream_tls=strangers) as running,
+    ):
+        talk = await connect(running.addresses[1])
+        assert await talk.ended()
+        await talk.close()
+    assert "cannot be reached" in caplog.text
+    assert "certificate verify failed" in caplog.text
+
+
+async def test_a_client_that_speaks_no_tls_takes_no_place(kafka: list[FakeKafka], tmp_path: Path) -> None:
+    async with gateway(
+        tmp_path, {1: kafka[0].address}, Limits(max_connections=1), tls=server_side()
+    ) as running:
+        for _ in range(3):
+            plain = await connect(running.addresses[1])
+            plain.writer.write(b"GET / HTTP/1.1\r\n\r\n")
+            assert await plain.ended()
+            await plain.close()
+        talk = await connect(running.addresses[1], client_side())
+        assert (await talk.ask(DescribeClusterRequest(), 1)).error_code == 0
+        await talk.close()

@@ -1,0 +1,94 @@
+"""Metadata (3): the brokers at its head are ours, the rest is the upstream's, byte for byte."""
+
+from typing import Any
+
+import pytest
+
+from protocol.errors import DecodeError
+from protocol.frames import encode_response
+from protocol.messages.metadata_request import MetadataRequest
+from protocol.messages.metadata_response import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from server.gateway.addresses import Address
+from server.gateway.metadata import LARGEST_HEAD, metadata
+from server.gateway.splitter import Verdict
+from tests.server.gateway.doubles import OWN, OWN_ID, FakePorts, Talk
+
+VERSIONS = range(14)
+TOPICS = [
+    MetadataResponseTopic(0, "foo", partitions=[MetadataResponsePartition(leader_id=2, replica_nodes=(1, 2))])
+]
+
+
+def response(version: int, brokers: int = 2) -> MetadataResponse:
+    rows = [
+        MetadataResponseBroker(number, f"host-{number}", 9092, "rack" if version and number % 2 else None)
+        for number in range(1, brokers + 1)
+    ]
+    answer = MetadataResponse(brokers=rows, topics=TOPICS, controller_id=2 if version else -1)
+    return answer._replace(cluster_id="cluster") if version >= 2 else answer
+
+
+def talk(version: int, ports: FakePorts | None = None) -> Talk:
+    return Talk(metadata(ports or FakePorts()), MetadataRequest(topics=None if version else ()), version)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_every_address_is_ours_and_reassignd_is_the_controller(version: int) -> None:
+    answer = await talk(version).answer(response(version))
+    assert [(each.node_id, each.host, each.port) for each in answer.brokers] == [
+        (1, "gate", 9001),
+        (2, "gate", 9002),
+        (OWN_ID, *OWN),
+    ]
+    assert answer.controller_id == (OWN_ID if version else -1)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_the_rest_is_the_upstreams(version: int) -> None:
+    theirs = response(version)
+    answer = await talk(version).answer(theirs)
+    assert [each.rack for each in answer.brokers[:-1]] == [each.rack for each in theirs.brokers]
+    assert answer.cluster_id == theirs.cluster_id
+    assert answer.topics[0].partitions[0].replica_nodes == (1, 2)
+
+
+async def test_a_broker_without_a_port_is_left_out_and_may_get_one() -> None:
+    ports = FakePorts(known=[2])
+    answer = await talk(12, ports).answer(response(12))
+    assert [each.node_id for each in answer.brokers] == [2, OWN_ID]
+    assert ports.asked[0] == (1, Address("host-1", 9092))
+
+
+@pytest.mark.parametrize("version", [0, 8, 13])
+async def test_the_topics_need_not_have_come(version: int) -> None:
+    asking = talk(version)
+    theirs = response(version, brokers=300)._replace(topics=TOPICS * 500)
+    frame = encode_response(asking.asked.header, theirs)
+    wanted: Any = 0
+    while isinstance(wanted, int):
+        assert wanted < len(frame) - 4
+        assert asking.exchange.finish is not None
+        came = memoryview(frame)[4 : 4 + max(wanted, 8)]
+        wanted = asking.exchange.finish(came, len(frame) - 4)
+    assert isinstance(wanted, Verdict)
+    assert asking.read(wanted.put + frame[wanted.take :]).topics[0].name == "foo"
+
+
+async def test_what_cannot_be_read_closes_the_connection() -> None:
+    asking = talk(12)
+    assert asking.exchange.finish is not None
+    with pytest.raises(DecodeError, match="Metadata cannot be read"):
+        asking.exchange.finish(memoryview(b"\0\0\0\7\0\0\0\0\0\xff\xff\xff\xff\x07"), 14)
+
+
+async def test_a_head_that_does_not_end_is_not_held_for_ever() -> None:
+    asking = talk(1)
+    assert asking.exchange.finish is not None
+    head = b"\0\0\0\7" + (2**30).to_bytes(4) + bytes(LARGEST_HEAD)
+    with pytest.raises(DecodeError, match="Metadata cannot be read"):
+        asking.exchange.finish(memoryview(head), 2**31 - 1)

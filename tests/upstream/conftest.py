@@ -1,0 +1,83 @@
+"""Real clusters, each started by the first test that wants it and kept for the others: what is killed is to be started again."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+import uvloop
+
+from backends.upstream.client import UpstreamClient
+from tools.kafka_cluster import KafkaCluster, running_kafka
+from tools.kafka_settings import SOON_FENCED, Spec
+from tools.processes import Reassignd
+
+BOOT_SECONDS = 180
+"""What a test may take that finds no cluster yet, on a busy machine."""
+
+REAUTHENTICATION = {"listener.name.sasl_plaintext.scram-sha-512.connections.max.reauth.ms": "3000"}
+"""Who comes by SCRAM-SHA-512 without TLS has to come again (KIP-368)."""
+
+
+def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """As the server."""
+    return {"uvloop": uvloop.new_event_loop}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.timeout(BOOT_SECONDS))
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
+    """Four brokers of Kafka 4.1, without security."""
+    folder = tmp_path_factory.mktemp("kafka")
+    with running_kafka(Spec(4, "4.1", settings=SOON_FENCED), folder=folder) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
+    """Two brokers of Kafka 4.3 with SASL and TLS, an authorizer and tools.kafka_settings.PRINCIPALS; the controller is apart."""
+    spec = Spec(2, "4.3", apart=True, secured=True, settings=SOON_FENCED | REAUTHENTICATION)
+    with running_kafka(spec, folder=tmp_path_factory.mktemp("secured")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def gateway(kafka: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reassignd]:
+    """Reassignd before the cluster without security."""
+    folder = tmp_path_factory.mktemp("reassignd")
+    yield from served(Reassignd(folder, {}, len(kafka.brokers), kafka.bootstrap))
+
+
+@pytest.fixture(scope="session")
+def secured_gateway(secured: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reassignd]:
+    """Reassignd before the secured cluster, at its SASL_PLAINTEXT listener, as its super user."""
+    config = {"upstream.command.config": str(secured.client_config("SASL_PLAINTEXT", "admin"))}
+    bootstrap = secured.address(1, "SASL_PLAINTEXT")
+    yield from served(Reassignd(tmp_path_factory.mktemp("before"), config, len(secured.brokers), bootstrap))
+
+
+def served(reassignd: Reassignd) -> Iterator[Reassignd]:
+    """While it runs."""
+    reassignd.start()
+    yield reassignd
+    assert reassignd.stop() == 0
+
+
+@pytest.fixture
+async def client(kafka: KafkaCluster) -> AsyncIterator[UpstreamClient]:
+    """Our own connections to the cluster without security, whose brokers they know."""
+    made = UpstreamClient([bootstrap(kafka)])
+    await made.refresh()
+    yield made
+    await made.close()
+
+
+def bootstrap(cluster: KafkaCluster, listener: str = "PLAINTEXT", broker: int = 1) -> tuple[str, int]:
+    host, _, port = cluster.address(broker, listener).partition(":")
+    return host, int(port)

@@ -1,0 +1,157 @@
+"""Clients that we did not write, with the gateway as their only address: nothing is lost, and nobody gets past it."""
+
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from kafka import KafkaConsumer, KafkaProducer
+
+from tests.clients.java_programs import JavaAdmin, JavaClient
+from tests.upstream.traffic import Traffic
+from tools.java import java_command
+from tools.kafka_cluster import KafkaCluster, admin_client
+from tools.processes import Reassignd
+
+OWN_ID = 1_000_000
+SECONDS = 40
+FOUR = [[1, 2], [2, 3], [3, 4], [4, 1]]
+
+
+@pytest.fixture(scope="module")
+def admin(gateway: Reassignd) -> Iterator[JavaAdmin]:
+    with JavaAdmin(gateway.bootstrap) as shell:
+        yield shell
+
+
+@pytest.fixture(scope="module")
+def java(gateway: Reassignd) -> Iterator[JavaClient]:
+    with JavaClient(gateway.bootstrap) as shell:
+        yield shell
+
+
+@pytest.fixture
+def topic(admin: JavaAdmin, request: pytest.FixtureRequest) -> str:
+    """A topic led by each broker, with the test's name."""
+    name = request.node.name.replace("[", "-").replace("]", "")[-200:]
+    admin.do("create", topic=name, assignment=FOUR)
+    return str(name)
+
+
+def test_reassignd_is_one_more_broker_and_the_controller(admin: JavaAdmin) -> None:
+    described = admin.do("cluster")
+    assert described["controller"] == OWN_ID
+    assert sorted(described["brokers"]) == [1, 2, 3, 4, OWN_ID]
+
+
+def test_python_s_producer_loses_nothing_and_its_consumer_reads_everything(
+    gateway: Reassignd, topic: str
+) -> None:
+    with Traffic(gateway.bootstrap, topic, partitions=4, per_second=500) as traffic:
+        traffic.wait_for(1000)
+    traffic.check()
+
+
+def test_records_that_want_no_answer_arrive(gateway: Reassignd, topic: str) -> None:
+    producer = KafkaProducer(bootstrap_servers=gateway.bootstrap, acks=0, enable_idempotence=False)
+    for number in range(500):
+        producer.send(topic, value=b"%d" % number)
+    producer.flush()
+    producer.close()
+    assert len(read(gateway, topic, 500)) == 500
+
+
+def test_python_s_transactions_are_kept_apart(gateway: Reassignd, topic: str) -> None:
+    producer = KafkaProducer(bootstrap_servers=gateway.bootstrap, transactional_id=topic)
+    producer.init_transactions()
+    for number in range(4):
+        producer.begin_transaction()
+        producer.send(topic, value=b"%d" % number)
+        (producer.abort_transaction if number % 2 else producer.commit_transaction)()
+    producer.close()
+    assert read(gateway, topic, 2) == [b"0", b"2"]
+
+
+def read(gateway: Reassignd, topic: str, count: int) -> list[bytes]:
+    """The first records, of a member of a group."""
+    consumer = KafkaConsumer(
+        topic,
+        bootstrap_servers=gateway.bootstrap,
+        group_id=f"of-{topic}",
+        auto_offset_reset="earliest",
+        isolation_level="read_committed",
+        consumer_timeout_ms=SECONDS * 1000,
+    )
+    found = [next(consumer).value for _ in range(count)]
+    consumer.close()
+    return sorted(found)
+
+
+def test_java_s_transactions_are_kept_apart(java: JavaClient, topic: str) -> None:
+    assert java.do("transactions", topic=topic, count=6) == 6
+    wanted = sorted(f"{number}-{record}" for number in (0, 2, 4) for record in range(10))
+    assert sorted(java.do("read", topic=topic, count=30)) == wanted
+
+
+def test_offsets_and_records_go_in_one_transaction(admin: JavaAdmin, java: JavaClient, topic: str) -> None:
+    copy = f"{topic}-copy"
+    admin.do("create", topic=copy, assignment=FOUR)
+    java.do("transactions", topic=topic, count=1)
+    copied = java.do("copy", topic=topic, to=copy)
+    assert copied > 0
+    assert len(java.do("read", topic=copy, count=copied)) == copied
+
+
+def console(tool: str, gateway: Reassignd, topic: str, *arguments: str, said: str = "") -> str:
+    """What a console client prints."""
+    places = ["--bootstrap-server", gateway.bootstrap, "--topic", topic]
+    command = java_command("tools-4.3", f"org.apache.kafka.tools.{tool}", *places, *arguments)
+    done = subprocess.run(command, input=said, capture_output=True, text=True, timeout=SECONDS, check=True)
+    return done.stdout
+
+
+def test_the_console_s_clients_work(gateway: Reassignd, topic: str) -> None:
+    lines = [f"line {number}" for number in range(20)]
+    console("ConsoleProducer", gateway, topic, said="\n".join(lines) + "\n")
+    printed = console("consumer.ConsoleConsumer", gateway, topic, "--from-beginning", "--max-messages", "20")
+    assert sorted(printed.splitlines()) == sorted(lines)
+
+
+def test_large_answers_pass(gateway: Reassignd, topic: str) -> None:
+    producer = KafkaProducer(bootstrap_servers=gateway.bootstrap, max_request_size=1_000_000)
+    values = [bytes([number]) * 900_000 for number in range(40)]
+    for value in values:
+        producer.send(topic, value=value, partition=0)
+    producer.flush()
+    producer.close()
+    consumer = KafkaConsumer(
+        topic,
+        bootstrap_servers=gateway.bootstrap,
+        auto_offset_reset="earliest",
+        max_partition_fetch_bytes=30_000_000,
+        consumer_timeout_ms=SECONDS * 1000,
+    )
+    assert [next(consumer).value for _ in values] == values
+    consumer.close()
+
+
+def test_clients_never_get_past_the_gateway(gateway: Reassignd, kafka: KafkaCluster) -> None:
+    real = {kafka.address(broker) for broker in kafka.brokers}
+    with admin_client(gateway.bootstrap) as client:
+        for _ in range(40):
+            seen = {f"{each['host']}:{each['port']}" for each in client.describe_cluster()["brokers"]}
+            known = {f"{each.host}:{each.port}" for each in client._manager.cluster.brokers()}
+            assert len(seen) == 5
+            assert not (seen | known) & real
+
+
+def test_a_broker_that_dies_and_returns_is_found_again(
+    gateway: Reassignd, kafka: KafkaCluster, topic: str
+) -> None:
+    with Traffic(gateway.bootstrap, topic, partitions=4) as traffic:
+        traffic.wait_for(100)
+        kafka.kill_node(4)
+        traffic.wait_for(100)
+        kafka.start_node(4)
+        kafka.wait_ready()
+        traffic.wait_for(200)
+    traffic.check()

@@ -1,0 +1,66 @@
+"""What tests do with a real cluster over our own connections: make a topic, move it, look at it."""
+
+import asyncio
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from backends.upstream.client import UpstreamClient
+from protocol.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from protocol.messages.create_topics_request import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateTopicsRequest,
+)
+from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+
+Assignment = Sequence[tuple[int, ...]]
+
+PATIENCE_SECONDS = 30
+
+_numbers = itertools.count(1)
+
+
+async def until(look: Callable[[], Any], expected: Any) -> None:
+    """Looks (a coroutine function) until what is expected is seen; fails with what is seen after half a minute."""
+    seen: Any = None
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while (seen := await look()) != expected:
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        assert seen == expected
+
+
+async def create(client: UpstreamClient, assignment: Assignment) -> str:
+    """A topic with a new name and these replicas, which all that matter know of when this returns."""
+    name = f"topic{next(_numbers)}"
+    rows = [CreatableReplicaAssignment(partition, ids) for partition, ids in enumerate(assignment)]
+    made = await client.ask(CreateTopicsRequest([CreatableTopic(name, -1, -1, rows)], 30_000))
+    assert [row.error_code for row in made.topics] == [0], made
+    await until(lambda: replicas(client, name), list(assignment))
+    return name
+
+
+async def move(client: UpstreamClient, topic: str, assignment: Assignment) -> Any:
+    """Reassigns every partition of the topic; the response."""
+    rows = [ReassignablePartition(partition, ids) for partition, ids in enumerate(assignment)]
+    return await client.ask(AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(topic, rows)]))
+
+
+async def moving(client: UpstreamClient) -> list[str]:
+    """The topics that are being reassigned."""
+    listed = await client.ask(ListPartitionReassignmentsRequest())
+    return [topic.name for topic in listed.topics]
+
+
+async def replicas(client: UpstreamClient, topic: str) -> list[tuple[int, ...]]:
+    """The replicas of each partition; empty while the broker asked does not know the topic."""
+    seen = await client.ask(MetadataRequest([MetadataRequestTopic(name=topic)]))
+    rows = sorted(seen.topics[0].partitions, key=lambda row: row.partition_index)
+    return [row.replica_nodes for row in rows]

@@ -1,0 +1,242 @@
+"""Real KRaft clusters on this machine: for tests of the gateway, the yardstick of benchmarks, a check on what client tests expect.
+
+`python -m tools.kafka_cluster --brokers 4 --port 19092` runs one until it is interrupted.
+"""
+
+import argparse
+import contextlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kafka.admin import (
+    ACL,
+    ACLOperation,
+    ACLPermissionType,
+    KafkaAdminClient,
+    ResourcePattern,
+    ResourceType,
+)
+
+from protocol.connection import ClientConnection
+from protocol.frames import decode_response
+from protocol.messages.describe_cluster_request import DescribeClusterRequest
+from tools import certificates
+from tools.java import QUICK_START, java_command
+from tools.kafka_settings import (
+    CLUSTER_ID,
+    MECHANISMS,
+    PLAINTEXT,
+    PRINCIPALS,
+    Places,
+    Spec,
+    client_properties,
+    node_settings,
+)
+from tools.processes import free_ports
+
+BOOT_SECONDS = 90
+QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
+
+
+class KafkaCluster:
+    """One JVM a node, started and killed as tests like."""
+
+    def __init__(self, spec: Spec, folder: Path, first_port: int) -> None:
+        self.spec = spec
+        self.brokers = spec.broker_ids
+        self.folder = folder
+        self._places = Places(spec, folder, first_port)
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+
+    @property
+    def bootstrap(self) -> str:
+        """The first broker's PLAINTEXT listener."""
+        return self.address(1)
+
+    def address(self, broker: int, listener: str = PLAINTEXT) -> str:
+        """HOST:PORT of that listener."""
+        return self._places.broker(broker, listener)
+
+    def addresses(self, listener: str = PLAINTEXT) -> str:
+        """Those of all brokers, with commas."""
+        return ",".join(self.address(broker, listener) for broker in self.brokers)
+
+    def client_config(self, listener: str, principal: str, mechanism: str = "SCRAM-SHA-256") -> Path:
+        """A `--command-config` file for one of PRINCIPALS on a listener of a secured cluster."""
+        how = f"{listener}-{mechanism}" if listener.startswith("SASL") else listener
+        path = self.folder / f"client-{how}-{principal}.properties"
+        path.write_text(client_properties(listener, principal, mechanism, self.folder))
+        return path
+
+    def start(self) -> None:
+        """Formats the storage, starts all nodes and waits until they are ready. Raises RuntimeError when one ends before."""
+        if self.spec.secured:
+            certificates.make(self.folder, ("broker", *PRINCIPALS))
+        for node in self.spec.node_ids:
+            settings = node_settings(self._places, node)
+            self._places.properties(node).write_text("".join(f"{k}={v}\n" for k, v in settings.items()))
+        self._format()
+        for node in self.spec.node_ids:
+            self.start_node(node)
+        self.wait_ready()
+        if self.spec.secured:
+            self._grant()
+
+    def start_node(self, node: int) -> None:
+        """Starts one node without waiting for it."""
+        measured = self.spec.measured
+        with self._places.log(node).open("ab") as log:
+            self._processes[node] = subprocess.Popen(
+                java_command(
+                    f"broker-{self.spec.version}",
+                    "kafka.Kafka",
+                    str(self._places.properties(node)),
+                    heap_mb=1024 if measured else 320,
+                    options=(QUIET,) if measured else (*QUICK_START, QUIET),
+                ),
+                stdout=log,
+                stderr=log,
+            )
+
+    def kill_node(self, node: int) -> None:
+        """Ends one node without a goodbye."""
+        process = self._processes.pop(node)
+        process.kill()
+        process.wait()
+
+    def wait_ready(self) -> None:
+        """Returns when every broker that runs knows that all of those are live. Raises RuntimeError after a while."""
+        deadline = time.monotonic() + BOOT_SECONDS
+        running = {broker for broker in self.brokers if broker in self._processes}
+        for broker in running:
+            while self.seen_by(broker) != running:
+                ended = [node for node, process in self._processes.items() if process.poll() is not None]
+                if ended or time.monotonic() > deadline:
+                    node = (ended or [broker])[0]
+                    log = self._places.log(node).read_text(errors="replace").strip()
+                    raise RuntimeError(f"node {node} did not start: {log[-2000:]}")
+                time.sleep(0.1)
+
+    def seen_by(self, broker: int) -> set[int]:
+        """The ids of the live brokers that this one knows of; none when it does not answer."""
+        host, port = self.address(broker).split(":")
+        try:
+            with socket.create_connection((host, int(port)), timeout=BOOT_SECONDS) as connected:
+                return {row.broker_id for row in _ask(connected, DescribeClusterRequest()).brokers}
+        except OSError:
+            return set()
+
+    def stop(self) -> None:
+        """Ends all nodes. Nothing of theirs is worth a clean shutdown."""
+        for node in tuple(self._processes):
+            self.kill_node(node)
+
+    def _format(self) -> None:
+        first = self.spec.controller_ids[0]
+        scram = [
+            f"{mechanism}=[name={name},password={name}-secret]"
+            for mechanism in MECHANISMS
+            for name in PRINCIPALS
+            if self.spec.secured and mechanism != "PLAIN"
+        ]
+        users = [part for entry in scram for part in ("--add-scram", entry)]
+        tool = ("kafka.tools.StorageTool", "format", "--cluster-id", CLUSTER_ID, *users)
+        config = ("--config", str(self._places.properties(first)))
+        command = java_command(f"broker-{self.spec.version}", *tool, *config)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"Kafka's storage tool failed: {done.stdout}{done.stderr}")
+        # The others need to know where they belong, controllers what to begin with: that spares a JVM each.
+        for node in self.spec.node_ids:
+            if node == first:
+                continue
+            for folder in self._places.data(node):
+                folder.mkdir()
+                identity = f"version=1\ncluster.id={CLUSTER_ID}\nnode.id={node}\n"
+                (folder / "meta.properties").write_text(identity)
+            if node in self.spec.controller_ids:
+                start = self._places.data(first)[0] / "bootstrap.checkpoint"
+                shutil.copy(start, self._places.data(node)[0])
+
+    def _grant(self) -> None:
+        cluster = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster")
+        granted = [
+            ACL(f"User:{principal}", "*", operation, ACLPermissionType.ALLOW, cluster)
+            for principal, operation in (
+                ("alter", ACLOperation.ALTER),
+                ("alter", ACLOperation.DESCRIBE),
+                ("describe", ACLOperation.DESCRIBE),
+            )
+        ]
+        with admin_client(self.bootstrap) as admin:
+            failed = admin.create_acls(granted)["failed"]
+        if failed:
+            raise RuntimeError(f"Kafka did not take the ACLs: {failed}")
+
+
+def _ask(connected: socket.socket, request: tuple[Any, ...], version: int = 0) -> Any:
+    wire = ClientConnection()
+    connected.sendall(wire.send_request(request, version))
+    while data := connected.recv(65536):
+        for frame in wire.receive_data(data):
+            return decode_response(frame)
+    raise ConnectionResetError
+
+
+@contextlib.contextmanager
+def admin_client(bootstrap: str) -> Iterator[KafkaAdminClient]:
+    """kafka-python's admin client, for the length of a `with`."""
+    admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+    try:
+        yield admin
+    finally:
+        admin.close()
+
+
+@contextlib.contextmanager
+def running_kafka(
+    spec: Spec, *, first_port: int | None = None, folder: Path | None = None
+) -> Iterator[KafkaCluster]:
+    """A cluster for the length of a `with`, on free ports unless told; its files are kept only in a `folder` that is given."""
+    with contextlib.ExitStack() as stack:
+        if folder is None:
+            temporary = tempfile.TemporaryDirectory(prefix="kafka-", ignore_cleanup_errors=True)
+            folder = Path(stack.enter_context(temporary))
+        cluster = KafkaCluster(spec, folder, first_port or free_ports(spec.ports))
+        stack.callback(cluster.stop)
+        cluster.start()
+        yield cluster
+
+
+def main() -> None:
+    """Runs a cluster until SIGINT or SIGTERM."""
+    options = argparse.ArgumentParser(prog="python -m tools.kafka_cluster")
+    options.add_argument("--brokers", type=int, default=4)
+    options.add_argument("--port", type=int, default=19092)
+    options.add_argument("--version", choices=["4.1", "4.3"], default="4.1")
+    options.add_argument(
+        "--secured", action="store_true", help="SASL and TLS listeners, an authorizer, four principals"
+    )
+    chosen = options.parse_args()
+    spec = Spec(chosen.brokers, chosen.version, secured=chosen.secured)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with contextlib.suppress(KeyboardInterrupt), running_kafka(spec, first_port=chosen.port) as kafka:
+        for listener in spec.listeners:
+            print(f"{listener}: {kafka.addresses(listener)}")
+            if listener != PLAINTEXT:
+                configs = [str(kafka.client_config(listener, principal)) for principal in PRINCIPALS]
+                print("    " + "\n    ".join(configs))
+        print("ready", flush=True)
+        signal.pause()
+
+
+if __name__ == "__main__":
+    main()

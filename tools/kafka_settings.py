@@ -1,0 +1,200 @@
+"""What a real KRaft cluster is made of: nodes, ports, listeners, and the `server.properties` of each node."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+CLUSTER_ID = "cmVhc3NpZ25kLXBlZXIhIQ"
+
+PLAINTEXT = "PLAINTEXT"
+SECURED = ("SASL_PLAINTEXT", "SASL_SSL", "SSL")
+"""Listeners beside PLAINTEXT, which brokers keep for each other; each is named after its security protocol."""
+
+PRINCIPALS = ("admin", "alter", "describe", "nothing")
+"""Who can log in, each with `NAME-secret`: a super user, ALTER and DESCRIBE on the cluster, DESCRIBE on it, no right at all."""
+
+MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN")
+
+SETTINGS = {
+    "auto.create.topics.enable": "false",
+    "auto.leader.rebalance.enable": "false",
+    "controlled.shutdown.enable": "false",
+    "group.initial.rebalance.delay.ms": "0",
+    "log.cleaner.enable": "false",
+    "num.recovery.threads.per.data.dir": "1",
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.replication.factor": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "transaction.state.log.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
+}
+
+SMALL_FETCHES = {
+    "replica.fetch.max.bytes": "16384",
+    "replica.fetch.response.max.bytes": "16384",
+    "replica.fetch.wait.max.ms": "200",
+}
+"""So that a replication throttle bites after kilobytes, and a move can be held in flight."""
+
+SOON_FENCED = {"broker.heartbeat.interval.ms": "500", "broker.session.timeout.ms": "3000"}
+"""A broker that was killed is fenced within seconds."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A cluster to be. Brokers count from 1; the first `controllers` of them are the KRaft quorum too, or, `apart`, nodes 101 on.
+
+    `measured`: JVMs as Kafka's own script runs them; else they are made to start soon and stay small.
+    """
+
+    brokers: int = 4
+    version: str = "4.1"
+    controllers: int = 1
+    apart: bool = False
+    log_dirs: int = 2
+    secured: bool = False
+    measured: bool = False
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def broker_ids(self) -> tuple[int, ...]:
+        """All brokers."""
+        return tuple(range(1, self.brokers + 1))
+
+    @property
+    def controller_ids(self) -> tuple[int, ...]:
+        """The nodes of the quorum."""
+        first = 101 if self.apart else 1
+        return tuple(range(first, first + self.controllers))
+
+    @property
+    def node_ids(self) -> tuple[int, ...]:
+        """Brokers and controllers."""
+        return tuple(dict.fromkeys((*self.broker_ids, *self.controller_ids)))
+
+    @property
+    def listeners(self) -> tuple[str, ...]:
+        """Those of each broker."""
+        return (PLAINTEXT, *SECURED) if self.secured else (PLAINTEXT,)
+
+    @property
+    def ports(self) -> int:
+        """How many consecutive ports it takes."""
+        return self.brokers * len(self.listeners) + self.controllers
+
+
+class Places:
+    """Where the nodes of a cluster listen, and where their files are."""
+
+    def __init__(self, spec: Spec, folder: Path, first_port: int) -> None:
+        self.spec = spec
+        self.folder = folder
+        self._first_port = first_port
+
+    def broker(self, broker: int, listener: str = PLAINTEXT) -> str:
+        """HOST:PORT of one listener of a broker."""
+        spec = self.spec
+        port = self._first_port + spec.listeners.index(listener) * spec.brokers + broker - 1
+        # Certificates are for this name, and Kafka's clients look it up again where they are given an address.
+        return f"localhost:{port}" if listener.endswith("SSL") else f"127.0.0.1:{port}"
+
+    def controller(self, node: int) -> str:
+        """HOST:PORT of a controller."""
+        spec = self.spec
+        first = self._first_port + spec.brokers * len(spec.listeners)
+        return f"127.0.0.1:{first + spec.controller_ids.index(node)}"
+
+    def properties(self, node: int) -> Path:
+        """The node's `server.properties`."""
+        return self.folder / f"node-{node}.properties"
+
+    def log(self, node: int) -> Path:
+        """What the node says."""
+        return self.folder / f"node-{node}.log"
+
+    def data(self, node: int) -> list[Path]:
+        """The node's log directories; the metadata log is in the first."""
+        disks = self.spec.log_dirs if node in self.spec.broker_ids else 1
+        return [self.folder / f"data-{node}-{number}" for number in range(disks)]
+
+
+def node_settings(places: Places, node: int, certificates: Path | None = None) -> dict[str, str]:
+    """The properties of one node. `certificates` is the folder of a secured cluster's."""
+    spec = places.spec
+    settings = (
+        SETTINGS
+        | _listeners(places, node)
+        | {
+            "node.id": str(node),
+            "broker.rack": f"rack-{node % 3}",
+            "controller.listener.names": "CONTROLLER",
+            "controller.quorum.voters": ",".join(
+                f"{each}@{places.controller(each)}" for each in spec.controller_ids
+            ),
+            "log.dirs": ",".join(map(str, places.data(node))),
+        }
+    )
+    if spec.secured:
+        settings |= _security(certificates or places.folder)
+    return settings | dict(spec.settings)
+
+
+def _listeners(places: Places, node: int) -> dict[str, str]:
+    spec = places.spec
+    roles, bound = [], []
+    if node in spec.broker_ids:
+        roles.append("broker")
+        bound += [f"{name}://{places.broker(node, name)}" for name in spec.listeners]
+    advertised = ",".join(bound)
+    if node in spec.controller_ids:
+        roles.append("controller")
+        bound.append(f"CONTROLLER://{places.controller(node)}")
+    settings = {
+        "process.roles": ",".join(roles),
+        "listeners": ",".join(bound),
+        "listener.security.protocol.map": ",".join(
+            [*(f"{name}:{name}" for name in spec.listeners), "CONTROLLER:PLAINTEXT"]
+        ),
+        "inter.broker.listener.name": PLAINTEXT,
+    }
+    return settings | ({"advertised.listeners": advertised} if advertised else {})
+
+
+def _security(certificates: Path) -> dict[str, str]:
+    package = "org.apache.kafka.common.security"
+    users = " ".join(f'user_{name}="{name}-secret"' for name in PRINCIPALS)
+    settings = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        # Brokers and controllers come without credentials.
+        "super.users": "User:ANONYMOUS;User:admin",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(certificates / "ca.pem"),
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(certificates / "broker.pem"),
+        "listener.name.ssl.ssl.client.auth": "required",
+        "ssl.principal.mapping.rules": "RULE:^CN=(.*?)$/$1/",
+    }
+    for listener in ("sasl_plaintext", "sasl_ssl"):
+        prefix = f"listener.name.{listener}"
+        settings[f"{prefix}.sasl.enabled.mechanisms"] = ",".join(MECHANISMS)
+        settings[f"{prefix}.plain.sasl.jaas.config"] = f"{package}.plain.PlainLoginModule required {users};"
+        for mechanism in ("scram-sha-256", "scram-sha-512"):
+            settings[f"{prefix}.{mechanism}.sasl.jaas.config"] = f"{package}.scram.ScramLoginModule required;"
+    return settings
+
+
+def client_properties(listener: str, principal: str, mechanism: str, certificates: Path) -> str:
+    """A `--command-config` file for that listener, for Kafka's tools and for us; `mechanism` counts on SASL listeners only."""
+    lines = [f"security.protocol={listener}"]
+    if listener.endswith("SSL"):
+        lines += ["ssl.truststore.type=PEM", f"ssl.truststore.location={certificates / 'ca.pem'}"]
+    if listener == "SSL":
+        lines += ["ssl.keystore.type=PEM", f"ssl.keystore.location={certificates / f'{principal}.pem'}"]
+    if listener.startswith("SASL"):
+        module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
+        login = f'username="{principal}" password="{principal}-secret"'
+        lines += [
+            f"sasl.mechanism={mechanism}",
+            f"sasl.jaas.config=org.apache.kafka.common.security.{module} required {login};",
+        ]
+    return "\n".join(lines) + "\n"
