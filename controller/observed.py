@@ -49,8 +49,13 @@ def observed(d: Decision, event: Observed) -> Iterator[None]:
     if event.whole:
         for name in sorted((state.topics.keys() | our_topics(state)) - names):
             yield from _topic_gone(d, name)
+    seen = 0
     for topic in event.topics:
         yield from _topic(d, topic, event)
+        seen += len(topic.partitions)
+        if seen >= PARTITIONS_PER_SLICE:
+            seen = 0
+            yield
     if not event.whole:
         _moves_alone(d, event)
     if back:
