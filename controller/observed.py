@@ -128,7 +128,8 @@ def _topic(d: Decision, seen: SeenTopic, event: Observed) -> Iterator[None]:
         key = TopicPartition(seen.name, number)
         if number > len(state.partitions[seen.name]):
             break  # a part of a topic that is new to us: the next whole look brings the rest
-        _partition(d, key, partition, event)
+        if not _is_quiet(state, key, partition, event):
+            _partition(d, key, partition, event)
         if number % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
 
@@ -149,6 +150,20 @@ def _moves_alone(d: Decision, event: Observed) -> None:
 def _says_nothing(d: Decision, key: TopicPartition, event: Observed) -> bool:
     """A row was on its way during the look, or was decided since: the look is too old for it, or it is too hasty."""
     return not event.conclusive or key in event.outstanding or key in d.state.unanswered
+
+
+def _is_quiet(state: State, key: TopicPartition, seen: SeenPartition, event: Observed) -> bool:
+    """The partition is as it is known and nobody does anything with it: most of a whole look, so it must cost little."""
+    known = state.partition(*key)
+    return (
+        known is not None
+        and (known.replicas, known.isr, known.leader, known.leader_epoch) == seen
+        and not known.moving
+        and key not in event.moves
+        and key not in state.reassignments
+        and key not in state.submissions
+        and key not in state.foreign
+    )
 
 
 def _partition(d: Decision, key: TopicPartition, seen: SeenPartition, event: Observed) -> None:
