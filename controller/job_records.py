@@ -3,7 +3,7 @@
 from enum import IntEnum
 from typing import NamedTuple
 
-from controller.names import Replicas, TopicPartition
+from controller.names import Replicas, TopicPartition, key_of
 
 
 class JobKind(IntEnum):
@@ -79,4 +79,4 @@ class Pending(NamedTuple):
     @property
     def key(self) -> TopicPartition:
         """What the record is stored under."""
-        return TopicPartition(self.topic, self.partition)
+        return key_of(self)

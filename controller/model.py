@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from controller.job_records import Ending, Finished, Job, JobKind, Pending
-from controller.names import NO_LEADER, Replicas, TopicPartition, without
+from controller.names import NO_LEADER, Replicas, TopicPartition, key_of, without
 from controller.submission import Submission
 
 __all__ = [
@@ -102,7 +102,7 @@ class Partition(NamedTuple):
     @property
     def key(self) -> TopicPartition:
         """What the record is stored under."""
-        return TopicPartition(self.topic, self.partition)
+        return key_of(self)
 
     @property
     def moving(self) -> bool:
@@ -141,7 +141,7 @@ class Reassignment(NamedTuple):
     @property
     def key(self) -> TopicPartition:
         """What the record is stored under."""
-        return TopicPartition(self.topic, self.partition)
+        return key_of(self)
 
     def current_of(self, partition: Partition) -> Replicas:
         """`Partition.current` in the order that the list had before the step in flight, which `partition` forgot."""

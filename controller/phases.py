@@ -28,6 +28,8 @@ from controller.state import State
 class Phase(StrEnum):
     """Where a partition's reassignment stands."""
 
+    __hash__ = str.__hash__  # Enum's own is Python code, and the table is asked for every row
+
     IDLE = "idle"
     QUEUED = "queued"
     WAITING = "waiting"
@@ -37,6 +39,8 @@ class Phase(StrEnum):
 
 class Trigger(StrEnum):
     """What can happen to it."""
+
+    __hash__ = str.__hash__
 
     ORDER = "a target is ordered"
     CANCEL = "the order is taken back"
@@ -123,7 +127,7 @@ TABLE: dict[tuple[Phase, Trigger], Transition] = {
 def phase_of(state: State, key: TopicPartition) -> Phase:
     """The phase of an existing partition."""
     if key not in state.reassignments:
-        return Phase.FOREIGN if key in state.foreign else Phase.IDLE
+        return Phase.FOREIGN if state.foreign and key in state.foreign else Phase.IDLE
     if state.in_step(state.partitions[key.topic][key.partition]):
         return Phase.MOVING
     return Phase.WAITING if key in state.waiting else Phase.QUEUED

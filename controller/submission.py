@@ -3,7 +3,7 @@
 from enum import IntEnum
 from typing import NamedTuple
 
-from controller.names import Replicas, TopicPartition
+from controller.names import Replicas, TopicPartition, key_of
 
 
 class Stage(IntEnum):
@@ -35,7 +35,7 @@ class Submission(NamedTuple):
     @property
     def key(self) -> TopicPartition:
         """What the record is stored under."""
-        return TopicPartition(self.topic, self.partition)
+        return key_of(self)
 
     @property
     def in_flight(self) -> bool:

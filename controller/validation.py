@@ -9,6 +9,9 @@ _PREFIX = "The manual partition assignment includes "
 
 def check_replicas(state: State, replicas: Replicas) -> Outcome:
     """Not empty, every broker registered and named once. The smallest bad id is named. Dead brokers are fine."""
+    members = set(replicas)
+    if members and len(members) == len(replicas) and members <= state.brokers.keys():
+        return DONE
     if not replicas:
         return _invalid("an empty replica list.")
     previous = None

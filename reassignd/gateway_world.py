@@ -23,10 +23,12 @@ from reassignd.errors import CommandError
 from reassignd.identity import claim
 from reassignd.kinds import Address
 from reassignd.parts import limits
+from reassignd.sockets import refused
 from reassignd.world import GRACE_SECONDS, Hooks
 from server.gateway import addresses
 from server.gateway.core import Core
 from server.gateway.gateway import Gateway, Setup
+from server.gateway.places import PlacesError
 from server.metric_table import Traffic
 from server.ports import Stats
 from server.router import Router
@@ -88,7 +90,10 @@ class GatewayWorld:
             security.sasl is not None,
         )
         core = Core(settings.gateway_node_id, answer, router.refuse, self._state, self._hooks.submit)
-        self._gateway = Gateway(core, setup, limits(settings), stats, settings.data_dir)
+        try:
+            self._gateway = Gateway(core, setup, limits(settings), stats, settings.data_dir)
+        except PlacesError as error:
+            raise CommandError(str(error)) from error
 
     async def prepare(self, event: Event) -> None:
         """Orders go by the replicas that the upstream has now, not by those of the last look."""
@@ -110,9 +115,15 @@ class GatewayWorld:
         await self.backend.stop()
 
     async def _brokers_seen(self, brokers: Mapping[int, tuple[str, int]]) -> None:
-        """Raises CommandError when they are another cluster's: its partitions may have the same names."""
+        """Raises CommandError when they are another cluster's, whose partitions may have the same names, or ours cannot be added."""
         claim(self._settings.data_dir, "upstream.cluster.id", self._client.cluster_id)
-        await self._gateway.update({broker: addresses.Address(*at) for broker, at in brokers.items()})
+        own, listener = self._settings.gateway_node_id, self._settings.listener
+        if own in brokers:
+            raise CommandError(f"gateway.node.id: the upstream has a broker {own}; choose an id that it has not")
+        try:
+            await self._gateway.update({broker: addresses.Address(*at) for broker, at in brokers.items()})
+        except OSError as error:
+            raise refused(error, listener, "listener") from error
 
 
 def _ledger(directory: Path | None) -> Ledger:

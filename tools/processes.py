@@ -34,8 +34,7 @@ class Reassignd:
 
     def start(self, within: float = READY_SECONDS) -> str:
         """Returns the line that says it is ready; raises RuntimeError where it ends, or is silent for so long, before."""
-        process = subprocess.Popen(self._command(), stdout=subprocess.PIPE, text=True)
-        self._process = process
+        process = self.launch()
         assert process.stdout is not None
         deadline = Timer(within, process.kill)
         deadline.start()
@@ -45,6 +44,11 @@ class Reassignd:
             self.kill()
             raise RuntimeError(f"reassignd did not start; it said {line!r}")
         return line
+
+    def launch(self) -> subprocess.Popen[str]:
+        """Starts it without waiting for anything."""
+        self._process = subprocess.Popen(self._command(), stdout=subprocess.PIPE, text=True)
+        return self._process
 
     @property
     def pid(self) -> int:

@@ -20,6 +20,8 @@ class Client:
 
     caller: Caller
     authenticated: bool
+    claims: str = ""
+    """The user as whom it began to authenticate."""
 
 
 class Asked(NamedTuple):

@@ -1,23 +1,55 @@
-"""SaslHandshake (17) and SaslAuthenticate (36): the upstream authenticates. The gateway only notes that it has.
+"""SaslAuthenticate (36): the upstream authenticates. The gateway notes that it has, and as whom, for its jobs.
 
 Before that, requests must be small.
 """
 
-from protocol.errors import ErrorCode
+import re
+
+from protocol.errors import DecodeError, ErrorCode
+from protocol.frames import decode_request, parse_request
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
 from server.gateway.exchange import Asked, Client, Exchange, rewritten
+
+LARGEST = 512 * 1024
+"""Bytes of a request with a token (Kafka: sasl.server.max.receive.size)."""
 
 SCRAM_VERIFIER = b"v="
 """How the last message of a SCRAM server begins (RFC 5802); the other mechanisms end without a word."""
 
+GS2 = re.compile(rb"[nyp][^,]*,(?:a=(?P<authorized>[^,]*))?,(?:n=(?P<user>[^,]*),)?")
+"""How the first message of SCRAM begins, with a user, and that of OAUTHBEARER (RFC 7628), perhaps with `a=`."""
 
-def authenticate(asked: Asked, client: Client) -> Exchange:
+OF_A_TOKEN = b",tokenauth=true"
+"""A delegation token (KIP-48) names itself, not its owner."""
+
+
+def authenticate(asked: Asked, client: Client) -> Exchange | int:
     """The rule of SaslAuthenticate; the handshake needs none."""
+    if asked.size > LARGEST:
+        raise DecodeError(f"a request of {asked.size} bytes to authenticate, where {LARGEST} are allowed")
+    if not asked.whole:
+        return asked.size
+    token = decode_request(parse_request(bytes(asked.frame))).auth_bytes
+    client.claims = user_of(token) or client.claims
 
     def note(response: SaslAuthenticateResponse) -> SaslAuthenticateResponse:
         said = response.auth_bytes
         if response.error_code == ErrorCode.NONE and (not said or said.startswith(SCRAM_VERIFIER)):
             client.authenticated = True
+            if client.claims:
+                client.caller = client.caller._replace(principal=f"User:{client.claims}")
         return response
 
     return Exchange(finish=rewritten(asked, note))
+
+
+def user_of(token: bytes) -> str:
+    """Who a client's message says that it is; empty when it does not say, as later messages of SCRAM do not."""
+    if token.count(b"\0") == 2:
+        # PLAIN (RFC 4616): whom to act for, who, and the password.
+        return token.split(b"\0")[1].decode(errors="replace")
+    found = GS2.match(token)
+    if found is None or OF_A_TOKEN in token:
+        return ""
+    name = found["user"] or found["authorized"] or b""
+    return name.decode(errors="replace").replace("=2C", ",").replace("=3D", "=")

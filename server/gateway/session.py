@@ -19,6 +19,7 @@ from server.driver import DriverStoppedError
 from server.gateway.counts import Counts
 from server.gateway.exchange import PASSED, Asked, Client, Finish
 from server.gateway.rules import RuleBook
+from server.gateway.sasl import LARGEST as LARGEST_TOKEN
 from server.gateway.splitter import PASS, Splitter, Verdict
 from server.gateway.upstream import HIGH_WATER, Flow, Upstream
 from server.gateway.upstreams import UnreachableError, Upstreams
@@ -28,9 +29,6 @@ from server.ports import BrokerPort
 from server.router import Caller
 
 log = logging.getLogger(__name__)
-
-UNAUTHENTICATED_FRAME = 512 * 1024
-"""The largest request before authentication (Kafka: sasl.server.max.receive.size)."""
 
 LARGEST_ANSWER = 2**31 - 1
 """Of those that pass."""
@@ -106,21 +104,27 @@ class Relay(Guest):
         caller = Caller(cast(BrokerPort, self._broker), ANONYMOUS, f"{host}:{port}")
         self._client = Client(caller, authenticated=not self._shared.authenticates)
         self._flow = Flow(self._transport)
-        self._flow.hold("connecting")
         self._connecting = asyncio.create_task(self._connect())
 
     async def _connect(self) -> None:
+        # Not where the connection is made: uvloop begins to read after that, whatever was said there.
+        self._flow.hold("connecting")
         try:
             self._upstream = await self._shared.upstreams.connect(self._broker.id, self)
         except UnreachableError:
             self.close()
             return
         self._carefully(self._requests.resume)
+        self._look_at_requests()
         self._flow.release("connecting")
 
     def data_received(self, data: bytes) -> None:
         self._heard = self._loop.time()
         self._carefully(self._requests.feed, data)
+        self._look_at_requests()
+
+    def _look_at_requests(self) -> None:
+        """Begin to wait for the rest of one, or for answers to so many."""
         if self._requests.incomplete and self._requests.frames != self._incomplete[0]:
             self._incomplete = (self._requests.frames, self._heard)
         if len(self._expected) > self._shared.limits.pipelined:
@@ -189,9 +193,9 @@ class Relay(Guest):
             raise DecodeError(f"a request of {size} bytes")
         if len(frame) < 8:
             return 8
-        if size > UNAUTHENTICATED_FRAME and not self._client.authenticated:
+        if size > LARGEST_TOKEN and not self._client.authenticated:
             raise DecodeError(
-                f"a request of {size} bytes, where {UNAUTHENTICATED_FRAME} are allowed before authentication"
+                f"a request of {size} bytes, where {LARGEST_TOKEN} are allowed before authentication"
             )
         key, version, correlation_id = unpack_from(">hhi", frame)
         rule = self._rules.get(key)

@@ -67,6 +67,7 @@ public class AdminShell {
     private Object carryOut(JsonNode request) throws Exception {
         return switch (request.get("do").asText()) {
             case "cluster" -> cluster();
+            case "quorum" -> admin.describeMetadataQuorum().quorumInfo().get().leaderId();
             case "create" -> create(request);
             case "grow" -> grow(request);
             case "delete" -> admin.deleteTopics(strings(request.get("topics"))).all().get();

@@ -1,6 +1,7 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
@@ -14,7 +15,7 @@ import org.apache.kafka.common.utils.Exit;
 /**
  * Runs Kafka's command line tools one after another in one JVM, since each start of a JVM costs a second or more.
  *
- * A line {"main": CLASS, "args": [...]} on stdin is answered by a line {"exit": N, "stdout": ..., "stderr": ...}.
+ * A line {"main": CLASS, "args": [...], "stdin": TEXT} on stdin is answered by a line {"exit": N, "stdout": ..., "stderr": ...}.
  */
 public class ToolHost {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -24,6 +25,9 @@ public class ToolHost {
     /** Thrown in place of the end of the process, so that a tool still closes what it opened on its way out. */
     private static class ExitRequested extends Error {
     }
+
+    /** What the tool wants done when the process ends. */
+    private static final List<Runnable> HOOKS = new ArrayList<>();
 
     /** What the tool had printed when it asked to exit; some catch what is thrown then, complain, and ask again. */
     private static Map<String, Object> outcome;
@@ -42,6 +46,7 @@ public class ToolHost {
         };
         Exit.setExitProcedure(refuse);
         Exit.setHaltProcedure(refuse);
+        Exit.setShutdownHookAdder((name, hook) -> HOOKS.add(hook));
         BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, "UTF-8"));
         for (String line = requests.readLine(); line != null; line = requests.readLine()) {
             replies.println(JSON.writeValueAsString(run(JSON.readTree(line))));
@@ -54,6 +59,7 @@ public class ToolHost {
         STDOUT.reset();
         STDERR.reset();
         outcome = null;
+        System.setIn(new ByteArrayInputStream(request.get("stdin").asText().getBytes(StandardCharsets.UTF_8)));
         try {
             Class<?> tool = Class.forName(request.get("main").asText());
             tool.getMethod("main", String[].class).invoke(null, (Object) args.toArray(new String[0]));
@@ -63,6 +69,9 @@ public class ToolHost {
                 thrown.getCause().printStackTrace();
                 end(1);
             }
+        } finally {
+            HOOKS.forEach(Runnable::run);
+            HOOKS.clear();
         }
         return outcome;
     }

@@ -11,9 +11,9 @@ from tests.clients.java_programs import TOOL_VERSIONS, JavaAdmin, Tools
 from tests.clients.servers import Server, running_server
 from tests.clients.tool import Tool
 
-AGAINST = os.environ.get("REASSIGND_CLIENT_TESTS_AGAINST", "reassignd")
+AGAINST = os.environ.get("REASSIGND_CLIENT_TESTS_AGAINST", "embedded")
 
-collect_ignore = ["test_survival.py", "test_large_plan.py"] if AGAINST == "kafka" else []
+collect_ignore = [] if AGAINST == "embedded" else ["test_survival.py", "test_large_plan.py"]
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,28 @@ MAIN_CLASSES = {
     "consumer-groups": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
     "transactions": "org.apache.kafka.tools.TransactionsCommand",
     "broker-api-versions": "org.apache.kafka.tools.BrokerApiVersionsCommand",
+    "console-producer": "org.apache.kafka.tools.ConsoleProducer",
+    "console-consumer": "org.apache.kafka.tools.consumer.ConsoleConsumer",
 }
+
+OLD_MAIN_CLASSES = {
+    "reassign": "kafka.admin.ReassignPartitionsCommand",
+    "topics": "kafka.admin.TopicCommand",
+    "configs": "kafka.admin.ConfigCommand",
+    "leader-election": "kafka.admin.LeaderElectionCommand",
+    "log-dirs": "kafka.admin.LogDirsCommand",
+    "consumer-groups": "kafka.admin.ConsumerGroupCommand",
+    "console-producer": "kafka.tools.ConsoleProducer",
+    "console-consumer": "kafka.tools.ConsoleConsumer",
+}
+"""Before the tools left the broker's jar, one after the other until Kafka 4.0."""
+
+MAIN_CLASSES_OF = {
+    "4.3": MAIN_CLASSES,
+    "3.9": MAIN_CLASSES | {"console-producer": OLD_MAIN_CLASSES["console-producer"]},
+    "2.8": OLD_MAIN_CLASSES,
+}
+"""By version of the tools."""
 
 TOOL_VERSIONS = ("4.3", "3.9")
 
@@ -80,9 +101,10 @@ class Tools(JavaProgram):
         super().__init__(f"tools-{version}", "ToolHost.java")
         self.version = version
 
-    def run(self, tool: str, *arguments: str) -> Ran:
+    def run(self, tool: str, *arguments: str, stdin: str = "") -> Ran:
         """Runs a tool by the name of its script without `kafka-`, e.g. `run("topics", "--list", ...)`."""
-        answer = self.ask({"main": MAIN_CLASSES[tool], "args": list(arguments)})
+        main = MAIN_CLASSES_OF[self.version][tool]
+        answer = self.ask({"main": main, "args": list(arguments), "stdin": stdin})
         return Ran(answer["stdout"], answer["stderr"], answer["exit"])
 
 

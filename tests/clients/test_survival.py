@@ -21,7 +21,7 @@ def reassignd(tmp_path: Path) -> Iterator[Reassignd]:
 
 def test_a_move_cut_short_by_kill_9_goes_on_after_the_restart(reassignd: Reassignd) -> None:
     with JavaAdmin(reassignd.bootstrap) as admin:
-        cluster = Cluster(Server("reassignd", reassignd.bootstrap), admin)
+        cluster = Cluster(Server("reassignd", reassignd.bootstrap, embedded=True), admin)
         a, b, c, d = cluster.brokers[:4]
         topic = cluster.topic([[a, b], [b, a]])
         cluster.hold(topic)
@@ -37,7 +37,7 @@ def test_a_move_cut_short_by_kill_9_goes_on_after_the_restart(reassignd: Reassig
 
 def test_a_cancel_outlives_kill_9(reassignd: Reassignd) -> None:
     with JavaAdmin(reassignd.bootstrap) as admin:
-        cluster = Cluster(Server("reassignd", reassignd.bootstrap), admin)
+        cluster = Cluster(Server("reassignd", reassignd.bootstrap, embedded=True), admin)
         a, b, c, d = cluster.brokers[:4]
         topic = cluster.topic([[b, a]])
         cluster.hold(topic)

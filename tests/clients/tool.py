@@ -19,9 +19,10 @@ class Tool:
         self._bootstrap = bootstrap
         self._folder = folder
 
-    def __call__(self, name: str, *arguments: object) -> Ran:
+    def __call__(self, name: str, *arguments: object, stdin: str = "") -> Ran:
         """Runs `kafka-NAME --bootstrap-server ... ARGUMENTS`."""
-        return self._tools.run(name, "--bootstrap-server", self._bootstrap, *map(str, arguments))
+        given = map(str, arguments)
+        return self._tools.run(name, "--bootstrap-server", self._bootstrap, *given, stdin=stdin)
 
     def reassign(self, action: str, moves: Moves, *arguments: object) -> Ran:
         """Runs kafka-reassign-partitions with `--execute`, `--verify` or `--cancel` on these moves."""

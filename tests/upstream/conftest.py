@@ -8,8 +8,12 @@ import pytest
 import uvloop
 
 from backends.upstream.client import UpstreamClient
+from tests.clients.cluster import Cluster
+from tests.clients.java_programs import JavaAdmin
+from tests.clients.servers import Server
+from tests.reassignd.shell import Shell
 from tools.kafka_cluster import KafkaCluster, running_kafka
-from tools.kafka_settings import SOON_FENCED, Spec
+from tools.kafka_settings import SMALL_FETCHES, SOON_FENCED, Spec
 from tools.processes import Reassignd
 
 BOOT_SECONDS = 180
@@ -33,9 +37,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
-    """Four brokers of Kafka 4.1, without security."""
-    folder = tmp_path_factory.mktemp("kafka")
-    with running_kafka(Spec(4, "4.1", settings=SOON_FENCED), folder=folder) as cluster:
+    """Four brokers of Kafka 4.1, three of which are controllers, without security; moves can be held in flight."""
+    spec = Spec(4, "4.1", controllers=3, settings=SOON_FENCED | SMALL_FETCHES)
+    with running_kafka(spec, folder=tmp_path_factory.mktemp("kafka")) as cluster:
         yield cluster
 
 
@@ -67,6 +71,35 @@ def served(reassignd: Reassignd) -> Iterator[Reassignd]:
     reassignd.start()
     yield reassignd
     assert reassignd.stop() == 0
+
+
+@pytest.fixture(scope="session")
+def direct(kafka: KafkaCluster) -> Iterator[Cluster]:
+    """The cluster without security, past any gateway."""
+    with JavaAdmin(kafka.addresses()) as admin:
+        yield Cluster(Server("kafka", kafka.bootstrap), admin)
+
+
+@pytest.fixture(scope="session")
+def java_admin(gateway: Reassignd) -> Iterator[JavaAdmin]:
+    """The Java Admin client, which knows the gateway alone."""
+    with JavaAdmin(gateway.bootstrap) as admin:
+        yield admin
+
+
+@pytest.fixture
+def shell(gateway: Reassignd, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
+    """Verbs, against the gateway."""
+    return Shell(gateway, tmp_path, capsys)
+
+
+@pytest.fixture
+def cluster(gateway: Reassignd, java_admin: JavaAdmin, shell: Shell) -> Iterator[Cluster]:
+    """The cluster as clients of the gateway see it. No move, throttle or limit is left to the next test."""
+    cluster = Cluster(Server("reassignd", gateway.bootstrap), java_admin)
+    yield cluster
+    shell.ok("limits", "P=none", "throttle=none")
+    cluster.clean()
 
 
 @pytest.fixture

@@ -94,6 +94,8 @@ async def test_a_config_is_set_and_read(client: UpstreamClient) -> None:
         return [row.value for row in (await client.ask(question, 2)).results[0].configs]
 
     await until(values, ["1000"])
+    gone = IncrementalAlterConfigsRequest([AlterConfigsResource(4, "2", [rate._replace(config_operation=1)])])
+    assert (await client.ask(gone, 2)).responses[0].error_code == 0
 
 
 async def test_what_kafka_does_not_serve_any_more_is_named(client: UpstreamClient) -> None:

@@ -1,77 +1,157 @@
-"""Kafka's own tools, with the gateway as their only address."""
+"""Kafka's own tools, with the gateway as their only address.
+
+All of `tests/clients` runs so with `REASSIGND_CLIENT_TESTS_AGAINST=gateway`; here is what only a gateway has, and an older version too.
+"""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.clients.cluster import FAST, REPLICAS, SLOW, Cluster, wait_for
 from tests.clients.java_programs import Tools
+from tests.clients.servers import OWN_ID
+from tests.clients.test_configs_tool import rows
+from tests.clients.tool import Tool
 from tools.processes import Reassignd
 
-OWN_ID = "1000000"
-MOVEMENTS = "reassignment.max.concurrent.partition.movements"
+LIMIT = "reassignment.max.concurrent.partition.movements"
+DEFAULT = ("--entity-type", "brokers", "--entity-default")
+OURSELVES = ("--entity-type", "brokers", "--entity-name", str(OWN_ID))
 
 
-class Shell:
-    """Tools of one version, and nothing to say but their arguments."""
-
-    def __init__(self, tools: Tools, gateway: Reassignd) -> None:
-        self._tools, self._gateway = tools, gateway
-
-    def __call__(self, tool: str, *arguments: str) -> str:
-        ran = self._tools.run(tool, "--bootstrap-server", self._gateway.bootstrap, *arguments)
-        assert ran.exit_code == 0, (ran.stdout, ran.stderr)
-        return ran.stdout
+@pytest.fixture(scope="module", params=["4.3", "3.9", "2.8"])
+def tools(request: pytest.FixtureRequest) -> Iterator[Tools]:
+    with Tools(request.param) as resident:
+        yield resident
 
 
-@pytest.fixture(scope="module", params=["4.3", "3.9"])
-def shell(request: pytest.FixtureRequest, gateway: Reassignd) -> Iterator[Shell]:
-    with Tools(request.param) as tools:
-        yield Shell(tools, gateway)
+@pytest.fixture
+def tool(tools: Tools, gateway: Reassignd, tmp_path: Path) -> Tool:
+    return Tool(tools, gateway.bootstrap, tmp_path)
 
 
-@pytest.mark.parametrize(
-    "resource", [("--entity-default",), ("--entity-name", OWN_ID)], ids=["default", "own"]
-)
-def test_limits_are_set_shown_and_deleted(shell: Shell, resource: tuple[str, ...]) -> None:
-    brokers = ("--entity-type", "brokers", *resource)
-    shell("configs", *brokers, "--alter", "--add-config", f"{MOVEMENTS}=7")
-    shown = shell("configs", "--entity-type", "brokers", "--entity-default", "--describe")
-    assert f"{MOVEMENTS}=7" in shown
-    shell("configs", *brokers, "--alter", "--delete-config", MOVEMENTS)
-    assert MOVEMENTS not in shell("configs", "--entity-type", "brokers", "--entity-default", "--describe")
+def test_a_throttled_plan_is_executed_hurried_and_verified(
+    cluster: Cluster, direct: Cluster, tool: Tool
+) -> None:
+    a, b, c, d = direct.brokers
+    topic = cluster.topic([[a, b]])
+    moves = {topic: [[c, d]]}
+    assert tool.reassign("--execute", moves, "--throttle", SLOW).exit_code == 0
+    wait_for(lambda: direct.config("TOPIC", topic, REPLICAS[0]), f"0:{a},0:{b}")
+    assert f"{topic}-0: replicas: {c},{d},{a},{b}." in tool("reassign", "--list").stdout
+    tool.reassign("--execute", moves, "--additional", "--throttle", FAST)
+    cluster.wait_until_idle()
+    assert f"Reassignment of partition {topic}-0 is complete" in tool.reassign("--verify", moves).stdout
+    wait_for(lambda: direct.throttles(topic), [])
+    direct.wait_for_replicas(topic, [[c, d]])
 
 
-def test_both_kinds_of_keys_in_one_go(shell: Shell) -> None:
-    default = ("--entity-type", "brokers", "--entity-default")
-    shell("configs", *default, "--alter", "--add-config", f"{MOVEMENTS}=8,log.cleaner.threads=2")
-    shown = shell("configs", *default, "--describe")
-    assert f"{MOVEMENTS}=8" in shown
-    assert "log.cleaner.threads=2" in shown
-    shell("configs", *default, "--alter", "--delete-config", f"{MOVEMENTS},log.cleaner.threads")
+def test_a_plan_is_cancelled(cluster: Cluster, direct: Cluster, tool: Tool) -> None:
+    a, b, c, d = direct.brokers
+    topic = cluster.topic([[d, a]])
+    moves = {topic: [[b, c]]}
+    tool.reassign("--execute", moves, "--throttle", SLOW)
+    assert "Successfully cancelled" in tool.reassign("--cancel", moves).stdout
+    direct.wait_for_replicas(topic, [[d, a]])
+    wait_for(lambda: direct.throttles(topic), [])
 
 
-def test_all_keys_of_our_own_id_are_shown(shell: Shell) -> None:
-    shown = shell("configs", "--entity-type", "brokers", "--entity-name", OWN_ID, "--describe", "--all")
+def test_a_topic_is_created_described_grown_and_deleted(direct: Cluster, tool: Tool) -> None:
+    name = f"made-by-{tool.version.replace('.', '-')}"
+    assert tool("topics", "--create", "--topic", name, "--replica-assignment", "4:1,1:2").exit_code == 0
+    direct.wait_for_replicas(name, [[4, 1], [1, 2]])
+    assert "Replicas: 4,1" in tool("topics", "--describe", "--topic", name).stdout
+    assert tool("topics", "--alter", "--topic", name, "--partitions", 3).exit_code == 0
+    wait_for(lambda: len(direct.replicas(name)), 3)
+    assert tool("topics", "--delete", "--topic", name).exit_code == 0
+    wait_for(lambda: name in tool("topics", "--list").lines, False)
+
+
+@pytest.mark.parametrize("entity", [DEFAULT, OURSELVES], ids=["default", "own"])
+def test_limits_are_set_shown_and_deleted(cluster: Cluster, tool: Tool, entity: tuple[str, ...]) -> None:
+    change = ("configs", *entity, "--alter")
+    assert tool(*change, "--add-config", f"{LIMIT}=7").exit_code == 0
+    assert rows(tool("configs", *DEFAULT, "--describe"))[LIMIT] == "7"
+    refused = tool(*change, "--add-config", f"{LIMIT}=many")
+    assert refused.exit_code == 1
+    assert f"Invalid value many for configuration {LIMIT}" in refused.stdout + refused.stderr
+    assert tool(*change, "--delete-config", LIMIT).exit_code == 0
+    assert LIMIT not in rows(tool("configs", *DEFAULT, "--describe"))
+
+
+def test_both_kinds_of_keys_in_one_go(cluster: Cluster, direct: Cluster, tool: Tool) -> None:
+    both = {LIMIT: "8", "log.cleaner.threads": "2"}
+    added = ",".join(map("=".join, both.items()))
+    assert tool("configs", *DEFAULT, "--alter", "--add-config", added).exit_code == 0
+    wait_for(lambda: direct.config("BROKER", "", "log.cleaner.threads"), "2")
+    assert rows(tool("configs", *DEFAULT, "--describe")) == both
+    assert tool("configs", *DEFAULT, "--alter", "--delete-config", ",".join(both)).exit_code == 0
+    wait_for(lambda: direct.config("BROKER", "", "log.cleaner.threads"), None)
+
+
+def test_nothing_else_can_be_set_on_our_own_id(cluster: Cluster, tool: Tool) -> None:
+    ran = tool("configs", *OURSELVES, "--alter", "--add-config", "log.cleaner.threads=2")
+    assert ran.exit_code == 1
+    assert f"log.cleaner.threads is not a config of broker {OWN_ID}" in ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("tools", ["4.3", "3.9"], indirect=True)
+def test_all_keys_of_our_own_id_are_shown(tool: Tool) -> None:
+    shown = tool("configs", *OURSELVES, "--describe", "--all").stdout
     assert "reassignment.cancel.mode=rollback" in shown
     assert "log.retention" not in shown
 
 
-def test_groups_and_transactions_are_listed_once(shell: Shell) -> None:
-    groups = shell("consumer-groups", "--list").split()
-    assert len(groups) == len(set(groups))
-    rows = shell("transactions", "list").splitlines()
-    assert len(rows) == len(set(rows))
+def test_configs_of_topics_and_brokers_are_the_upstreams(
+    cluster: Cluster, direct: Cluster, tool: Tool
+) -> None:
+    topic = cluster.topic([[1, 2]], filled=False)
+
+    def is_set(kind: str, name: str, key: str) -> None:
+        entity = ("--entity-type", f"{kind}s", "--entity-name", name)
+        assert tool("configs", *entity, "--alter", "--add-config", f"{key}=3").exit_code == 0
+        wait_for(lambda: direct.config(kind.upper(), name, key), "3")
+        assert tool("configs", *entity, "--alter", "--delete-config", key).exit_code == 0
+
+    is_set("topic", topic, "retention.ms")
+    is_set("broker", "3", "log.cleaner.threads")
 
 
-def test_every_broker_has_log_dirs(shell: Shell) -> None:
-    shown = shell("log-dirs", "--describe")
-    for broker in ("1", "4", OWN_ID):
+def test_the_preferred_leader_is_elected(cluster: Cluster, direct: Cluster, tool: Tool) -> None:
+    topic = cluster.topic([[1, 2]], filled=False)
+    direct.move({f"{topic}-0": [2, 1]})
+    direct.wait_for_replicas(topic, [[2, 1]])
+    ran = tool("leader-election", "--election-type", "preferred", "--topic", topic, "--partition", 0)
+    assert ran.lines == [f"Successfully completed leader election (PREFERRED) for partitions {topic}-0"]
+    wait_for(lambda: direct.partitions(topic)[f"{topic}-0"]["leader"], 2)
+
+
+def test_what_the_console_producer_sends_the_console_consumer_reads(cluster: Cluster, tool: Tool) -> None:
+    topic = cluster.topic([[1, 2]], filled=False)
+    lines = [f"line {number}" for number in range(20)]
+    sent = tool("console-producer", "--topic", topic, "--sync", stdin="\n".join([*lines, ""]))
+    assert sent.exit_code == 0, sent
+    limits = ("--max-messages", len(lines), "--timeout-ms", 20_000)
+    read = tool("console-consumer", "--topic", topic, "--from-beginning", *limits)
+    assert read.lines == lines
+
+
+@pytest.mark.parametrize("tools", ["4.3", "3.9"], indirect=True)
+def test_groups_and_transactions_are_listed_once(tool: Tool) -> None:
+    for listed in (tool("consumer-groups", "--list").lines, tool("transactions", "list").lines):
+        assert len(listed) == len(set(listed))
+
+
+def test_every_broker_has_log_dirs(tool: Tool) -> None:
+    shown = tool("log-dirs", "--describe").stdout
+    for broker in (1, 4, OWN_ID):
         assert f'"broker":{broker},' in shown
 
 
-@pytest.mark.parametrize("shell", ["4.3"], indirect=True)
-def test_every_broker_says_its_versions(shell: Shell) -> None:
-    shown = shell("broker-api-versions")
+@pytest.mark.parametrize("tools", ["4.3"], indirect=True)
+def test_every_broker_says_its_versions(tool: Tool) -> None:
+    shown = tool("broker-api-versions").stdout
     assert shown.count("AlterPartitionReassignments(45): 0 to 1") == 5
     assert shown.count("Fetch(1): 4 to 15") == 5
     assert "UNSUPPORTED" in shown or "ShareFetch" not in shown

@@ -39,7 +39,7 @@ async def until(look: Callable[[], Any], expected: Any) -> None:
 
 async def create(client: UpstreamClient, assignment: Assignment) -> str:
     """A topic with a new name and these replicas, which all that matter know of when this returns."""
-    name = f"topic{next(_numbers)}"
+    name = f"made{next(_numbers)}"
     rows = [CreatableReplicaAssignment(partition, ids) for partition, ids in enumerate(assignment)]
     made = await client.ask(CreateTopicsRequest([CreatableTopic(name, -1, -1, rows)], 30_000))
     assert [row.error_code for row in made.topics] == [0], made

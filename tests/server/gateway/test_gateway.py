@@ -1,6 +1,7 @@
 """The gateway on real sockets: ports that open before brokers are shown, lead to them, and close when they are gone."""
 
 import asyncio
+import contextlib
 import logging
 import socket
 import ssl
@@ -210,6 +211,25 @@ async def test_a_client_that_does_not_read_holds_no_more_than_its_buffers(tmp_pa
         assert sent < 64 * 1024 * 1024
         await talk.abort()
         server.close()
+
+
+async def test_a_client_that_writes_before_there_is_an_upstream_is_not_read(tmp_path: Path) -> None:
+    strangers = ssl.create_default_context()
+    async with (
+        FakeKafka(silent=True) as silent,
+        gateway(tmp_path, {1: silent.address}, upstream_tls=strangers) as running,
+    ):
+        talk = await connect(running.addresses[1])
+        talk.writer.transport.set_write_buffer_limits(high=0)
+        written = 0
+        with contextlib.suppress(TimeoutError):
+            while written < 256 * 1024 * 1024:
+                talk.writer.write(bytes(1024 * 1024))
+                async with asyncio.timeout(0.5):
+                    await talk.writer.drain()
+                written += 1024 * 1024
+        assert written < 64 * 1024 * 1024
+        await talk.abort()
 
 
 async def test_one_connection_too_many_is_closed(kafka: list[FakeKafka], tmp_path: Path) -> None:

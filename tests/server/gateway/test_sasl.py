@@ -2,9 +2,11 @@
 
 import pytest
 
+from protocol.errors import DecodeError
 from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
-from server.gateway.sasl import authenticate
+from server.gateway.exchange import Client
+from server.gateway.sasl import LARGEST, authenticate, user_of
 from tests.server.gateway.doubles import Talk, client
 
 
@@ -34,3 +36,50 @@ async def test_a_failed_re_authentication_changes_nothing_of_ours() -> None:
     theirs = SaslAuthenticateResponse(58, "no")
     await Talk(authenticate, SaslAuthenticateRequest(b"token"), 2, who).answer(theirs)
     assert who.authenticated
+
+
+PLAIN, SCRAM = b"\0alice\0secret", b"n,,n=alice,r=nonce"
+
+
+@pytest.mark.parametrize(
+    ("token", "user"),
+    [
+        (PLAIN, "alice"),
+        (b"alice\0alice\0secret", "alice"),
+        (SCRAM, "alice"),
+        (b"n,,n=a=2Cb=3D2C,r=nonce", "a,b=2C"),
+        (b"n,,n=token-id,r=nonce,tokenauth=true", ""),
+        (b"c=biws,r=nonce,p=proof", ""),
+        (b"n,a=alice,\x01auth=Bearer abc\x01\x01", "alice"),
+        (b"n,,\x01auth=Bearer abc\x01\x01", ""),
+        (b"\x60\x82kerberos", ""),
+        (b"", ""),
+    ],
+)
+def test_who_a_token_is_from(token: bytes, user: str) -> None:
+    assert user_of(token) == user
+
+
+async def said(who: Client, token: bytes, code: int, answer: bytes = b"") -> str:
+    """The client's principal after one exchange."""
+    theirs = SaslAuthenticateResponse(code, None, answer)
+    await Talk(authenticate, SaslAuthenticateRequest(token), 2, who).answer(theirs)
+    return who.caller.principal
+
+
+async def test_a_client_has_its_name_once_the_upstream_has_taken_it() -> None:
+    who = client(authenticated=False)
+    nobody = who.caller.principal
+    assert await said(who, SCRAM, 0, b"r=nonce,s=salt,i=4096") == nobody
+    assert await said(who, b"c=biws,r=nonce,p=proof", 0, b"v=verifier") == "User:alice"
+
+
+async def test_a_name_that_the_upstream_refuses_is_nobodys() -> None:
+    who = client(authenticated=False)
+    nobody = who.caller.principal
+    assert await said(who, PLAIN, 58) == nobody
+
+
+async def test_a_token_too_large_is_refused() -> None:
+    with pytest.raises(DecodeError, match="to authenticate"):
+        Talk(authenticate, SaslAuthenticateRequest(bytes(LARGEST)), 2, client(authenticated=False))

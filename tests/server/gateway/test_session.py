@@ -9,7 +9,7 @@ import pytest
 from protocol.errors import DecodeError
 from server.driver import DriverStoppedError
 from server.gateway.exchange import Asked, Client, Exchange
-from server.gateway.session import UNAUTHENTICATED_FRAME
+from server.gateway.sasl import LARGEST as LARGEST_TOKEN
 from server.limits import Limits
 from tests.server.gateway.pair import (
     CHANGED,
@@ -48,6 +48,7 @@ async def test_requests_and_answers_pass_as_they_are(rig: Rig) -> None:
 
 async def test_nothing_is_read_before_the_upstream_is_there() -> None:
     rig = Rig()
+    await settle()
     assert rig.client.flow == ["paused"]
     rig.ask(request(PASSES, 1))
     rig.upstreams.let.set()
@@ -137,13 +138,13 @@ async def test_what_is_no_request_closes_the_connection_with_one_line(
 
 async def test_requests_are_small_before_authentication(caplog: pytest.LogCaptureFixture) -> None:
     rig = await Rig(authenticates=True).connected()
-    rig.ask(request(PASSES, 1, bytes(UNAUTHENTICATED_FRAME))[:100])
+    rig.ask(request(PASSES, 1, bytes(LARGEST_TOKEN))[:100])
     assert rig.client.closed
     assert "are allowed before authentication" in closings(caplog)[0]
 
 
 async def test_they_need_not_be_where_nobody_authenticates(rig: Rig) -> None:
-    rig.ask(request(PASSES, 1, bytes(UNAUTHENTICATED_FRAME))[:100])
+    rig.ask(request(PASSES, 1, bytes(LARGEST_TOKEN))[:100])
     assert not rig.client.closed
 
 
@@ -242,6 +243,15 @@ async def test_an_idle_connection_is_overdue() -> None:
 async def test_a_held_request_that_never_completes_is_overdue() -> None:
     rig = await Rig(Limits(frame=3)).connected()
     rig.ask(request(HELD, 1, b"body")[:-1])
+    now = asyncio.get_running_loop().time()
+    assert rig.relay.overdue(now + 2) is None
+    assert rig.relay.overdue(now + 4) == "a request was not complete after 3 s"
+
+
+async def test_its_time_begins_when_the_upstream_is_there() -> None:
+    rig = Rig(Limits(frame=3))
+    rig.ask(request(HELD, 1, b"body")[:-1])
+    await rig.connected()
     now = asyncio.get_running_loop().time()
     assert rig.relay.overdue(now + 2) is None
     assert rig.relay.overdue(now + 4) == "a request was not complete after 3 s"

@@ -1,0 +1,44 @@
+"""Ports and ids that cannot be had: reassignd says which, in one line, and ends."""
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools.kafka_cluster import KafkaCluster
+from tools.processes import free_ports
+
+
+@pytest.fixture
+def serve(kafka: KafkaCluster, tmp_path: Path) -> list[str]:
+    """A command line that would work."""
+    command = [sys.executable, "-m", "reassignd", "serve", "--backend", "upstream"]
+    place = ["--listener", f"127.0.0.1:{free_ports(5)}", "--http", f"127.0.0.1:{free_ports(1)}"]
+    return [*command, "--bootstrap-server", kafka.bootstrap, "--data-dir", str(tmp_path), *place]
+
+
+def complaint(*command: str) -> str:
+    """The last line of a reassignd that ends with exit code 1."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr.splitlines()[-1]
+
+
+def test_its_own_port_is_in_use(serve: list[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = complaint(*serve, "--listener", f"127.0.0.1:{port}")
+    assert f"cannot listen on 127.0.0.1:{port}: port {port} is in use; change `listener`" in said
+
+
+def test_its_id_is_a_broker_s(serve: list[str]) -> None:
+    said = complaint(*serve, "--override", "gateway.node.id=3")
+    assert "gateway.node.id: the upstream has a broker 3; choose an id that it has not" in said
+
+
+def test_the_ports_of_brokers_cannot_be_read(serve: list[str], tmp_path: Path) -> None:
+    (tmp_path / "gateway-ports.json").write_text("{")
+    assert f"cannot read the ports of brokers in {tmp_path / 'gateway-ports.json'}" in complaint(*serve)

@@ -1,0 +1,98 @@
+"""A plan in the middle of which something dies, or someone else lays a hand on: it ends where it should, and no record is lost."""
+
+import contextlib
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from tests.clients.cluster import Cluster, wait_for
+from tests.clients.java_programs import JavaAdmin
+from tests.clients.servers import OWN_ID
+from tests.reassignd.shell import Shell
+from tests.upstream.test_gateway_serves import ports_of
+from tests.upstream.traffic import Traffic
+from tools.kafka_cluster import KafkaCluster
+from tools.processes import Reassignd
+
+BEFORE = [[1, 2], [2, 3], [3, 1], [1, 3]] * 4
+AFTER = [[4, 1], [4, 2], [2, 4], [4, 3]] * 4
+"""Broker 4 is the target of every move."""
+
+pytestmark = pytest.mark.timeout(180)
+
+
+class Plan:
+    """A plan under way, two partitions at a time, with a producer at work on all of them."""
+
+    def __init__(self, cluster: Cluster, direct: Cluster, shell: Shell, traffic: Traffic, topic: str) -> None:
+        self.direct, self.shell, self.traffic, self.topic = direct, shell, traffic, topic
+        shell.ok("limits", "P=2")
+        cluster.move({f"{topic}-{number}": replicas for number, replicas in enumerate(AFTER)})
+        self.until_done(3)
+
+    def until_done(self, partitions: int) -> None:
+        """Returns when so many are where they should be; some never are, before the end."""
+        wait_for(lambda: len(AFTER) - self.shell.moves()["ongoing"] >= partitions, True)
+        assert partitions == len(AFTER) or self.shell.moves()["ongoing"] > 0
+
+    def ends(self) -> None:
+        """Everything is where it should be, and what was sent can be read."""
+        self.until_done(len(AFTER))
+        self.direct.wait_until_idle()
+        self.direct.wait_for_replicas(self.topic, AFTER)
+        self.traffic.wait_for(20)
+
+
+@pytest.fixture
+def plan(cluster: Cluster, direct: Cluster, shell: Shell, kafka: KafkaCluster) -> Iterator[Plan]:
+    topic = cluster.topic(BEFORE, filled=False)
+    with Traffic(kafka.addresses(), topic, partitions=len(BEFORE)) as traffic:
+        traffic.wait_for(50)
+        yield Plan(cluster, direct, shell, traffic, topic)
+    traffic.check()
+
+
+@contextlib.contextmanager
+def dead(kafka: KafkaCluster, broker: int) -> Iterator[None]:
+    """The broker is killed, and is back at the end of the `with`."""
+    kafka.kill_node(broker)
+    try:
+        yield
+    finally:
+        kafka.start_node(broker)
+        kafka.wait_ready()
+
+
+def test_reassignd_is_killed(plan: Plan, gateway: Reassignd) -> None:
+    assert gateway.kill() == -signal.SIGKILL
+    plan.traffic.wait_for(20)
+    gateway.start()
+    plan.ends()
+
+
+def test_the_target_broker_is_killed(plan: Plan, kafka: KafkaCluster) -> None:
+    with dead(kafka, 4):
+        wait_for(lambda: plan.shell.json("status")["trouble"], "missing: broker 4")
+        assert "missing: broker 4" in plan.shell.ok("status")
+        plan.traffic.wait_for(20)
+        assert plan.shell.moves()["ongoing"] > 0
+    plan.ends()
+    assert plan.shell.json("status")["trouble"] is None
+
+
+def test_the_active_controller_is_killed(plan: Plan, kafka: KafkaCluster) -> None:
+    with dead(kafka, plan.direct.admin.do("quorum")):
+        plan.traffic.wait_for(20)
+    plan.ends()
+
+
+def test_the_broker_behind_a_clients_connection_is_killed(
+    plan: Plan, kafka: KafkaCluster, gateway: Reassignd
+) -> None:
+    with JavaAdmin(ports_of(gateway)[3]) as client:
+        assert OWN_ID in client.do("cluster")["brokers"]
+        with dead(kafka, 3):
+            wait_for(lambda: 3 in client.do("cluster")["brokers"], False)
+            assert client.do("alter", moves={f"{plan.topic}-0": AFTER[0]}) == {f"{plan.topic}-0": None}
+    plan.ends()

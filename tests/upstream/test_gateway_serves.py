@@ -1,0 +1,126 @@
+"""A gateway that starts before a real Kafka: whom clients see, where they are sent, and what it says until it can serve."""
+
+import asyncio
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import pytest
+from kafka import KafkaAdminClient
+
+from bench.raw import RawConnection
+from protocol.messages.api_versions_request import ApiVersionsRequest
+from protocol.messages.metadata_request import MetadataRequest
+from tests.clients.cluster import Cluster, wait_for
+from tests.clients.servers import OWN_ID
+from tools.kafka_cluster import KafkaCluster, admin_client
+from tools.processes import Reassignd, free_ports
+
+ALTER_PARTITION_REASSIGNMENTS, LIST_PARTITION_REASSIGNMENTS = 45, 46
+
+
+def ports_of(gateway: Reassignd, brokers: int = 4) -> list[str]:
+    """Those of our own id and of the brokers, in this order."""
+    host, _, first = gateway.bootstrap.partition(":")
+    return [f"{host}:{int(first) + position}" for position in range(brokers + 1)]
+
+
+def readiness(gateway: Reassignd) -> tuple[int, str]:
+    """Status and text of /readyz."""
+    try:
+        with urllib.request.urlopen(f"http://{gateway.http}/readyz", timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as refused:
+        return refused.code, refused.read().decode()
+    except OSError as error:
+        return 0, str(error)
+
+
+@contextmanager
+def administered(gateway: Reassignd, position: int = 0) -> Iterator[KafkaAdminClient]:
+    """kafka-python, by way of one of our ports."""
+    with admin_client(ports_of(gateway)[position]) as admin:
+        yield admin
+
+
+@pytest.mark.parametrize("position", [0, 1, 4])
+def test_every_port_leads_to_all_brokers_by_our_ports_and_to_us_as_the_controller(
+    gateway: Reassignd, kafka: KafkaCluster, position: int
+) -> None:
+    with administered(gateway, position) as admin:
+        described = admin.describe_cluster()
+    assert described["controller_id"] == OWN_ID
+    found = {row["broker_id"]: f"{row['host']}:{row['port']}" for row in described["brokers"]}
+    own, *others = ports_of(gateway)
+    assert found == {OWN_ID: own, **dict(zip(kafka.brokers, others, strict=True))}
+
+
+def test_metadata_leads_there_too(gateway: Reassignd) -> None:
+    connection = RawConnection(gateway.bootstrap)
+    answer = connection.ask(MetadataRequest(None), 12)
+    connection.close()
+    assert answer.controller_id == OWN_ID
+    assert sorted(f"{row.host}:{row.port}" for row in answer.brokers) == sorted(ports_of(gateway))
+
+
+def test_reassignments_are_among_the_versions(gateway: Reassignd) -> None:
+    connection = RawConnection(gateway.bootstrap)
+    answer = connection.ask(ApiVersionsRequest("test", "1"), 3)
+    connection.close()
+    served = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
+    assert served[ALTER_PARTITION_REASSIGNMENTS] == (0, 1)
+    assert served[LIST_PARTITION_REASSIGNMENTS] == (0, 0)
+
+
+def test_our_own_id_has_our_configs(cluster: Cluster) -> None:
+    rows = cluster.admin.do("configs", type="BROKER", name=str(OWN_ID))
+    assert rows["reassignment.cancel.mode"]["value"] == "rollback"
+    assert all(name.startswith("reassignment.") for name in rows)
+
+
+def test_a_move_is_carried_out_by_the_upstream(cluster: Cluster, direct: Cluster) -> None:
+    a, b, c, d = direct.brokers
+    topic = cluster.topic([[d, a], [a, b]])
+    cluster.move({f"{topic}-0": [b, c], f"{topic}-1": [d, c]})
+    cluster.wait_until_idle()
+    direct.wait_for_replicas(topic, [[b, c], [d, c]])
+    assert [row["leader"] for row in direct.partitions(topic).values()] == [b, d]
+
+
+@asynccontextmanager
+async def late_door(port: int, to: str) -> AsyncIterator[None]:
+    """A port that was closed until now, and leads to a broker."""
+    host, _, actual = to.partition(":")
+
+    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            writer.write(data)
+        writer.close()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection(host, int(actual))
+        await asyncio.gather(pass_on(reader, back), pass_on(there, writer))
+
+    async with await asyncio.start_server(serve, "127.0.0.1", port):
+        yield
+
+
+async def test_an_upstream_that_is_down_is_waited_for(kafka: KafkaCluster, tmp_path: Path) -> None:
+    closed = free_ports(1)
+    gateway = Reassignd(tmp_path, {}, len(kafka.brokers), f"127.0.0.1:{closed}")
+    gateway.launch()
+    waiting = f"waiting for the upstream: cannot connect to 127.0.0.1:{closed}"
+    await asyncio.to_thread(wait_for, lambda: waiting in readiness(gateway)[1], True)
+    assert readiness(gateway)[0] == 503
+    async with late_door(closed, kafka.bootstrap):
+        await asyncio.to_thread(wait_for, lambda: readiness(gateway)[0], 200)
+        assert await asyncio.to_thread(gateway.stop) == 0
+
+
+def test_a_second_one_on_the_same_data_directory_is_refused(gateway: Reassignd, kafka: KafkaCluster) -> None:
+    second = Reassignd(gateway.data_dir, {}, len(kafka.brokers), kafka.bootstrap)
+    with pytest.raises(RuntimeError, match="did not start"):
+        second.start()
+    assert readiness(gateway)[0] == 200

@@ -1,0 +1,104 @@
+"""People who reassign past the gateway, delete what moves, or leave without an answer: what is theirs, and what is ours."""
+
+import socket
+from typing import Any
+
+from bench.raw import address, encode
+from protocol.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from tests.clients.cluster import Cluster, wait_for
+from tests.reassignd.shell import Shell
+from tools.processes import Reassignd
+
+
+def newest(shell: Shell) -> Any:
+    """The job of the last order, with its partitions."""
+    jobs = shell.json("jobs")["jobs"]
+    return shell.json("job", str(max(job["id"] for job in jobs)))
+
+
+def part(shell: Shell) -> tuple[str, str]:
+    """State and reason of the only partition of the newest job."""
+    (row,) = newest(shell)["partitions"]
+    return row["state"], row["reason"]
+
+
+def cancelled_by_someone_else(cluster: Cluster, direct: Cluster, shell: Shell) -> str:
+    """A topic whose only partition was to move, until someone took that back past us."""
+    topic = cluster.topic([[1, 2]])
+    cluster.hold(topic)
+    cluster.move({f"{topic}-0": [3, 4]})
+    wait_for(lambda: set(direct.reassignments()), {f"{topic}-0"})
+    direct.admin.do("alter", moves={f"{topic}-0": None})
+    wait_for(lambda: part(shell), ("waiting", "cancelled by someone else"))
+    cluster.release()
+    direct.wait_for_replicas(topic, [[1, 2]])
+    return topic
+
+
+def test_what_someone_else_cancels_waits_until_it_is_resumed(
+    cluster: Cluster, direct: Cluster, shell: Shell
+) -> None:
+    topic = cancelled_by_someone_else(cluster, direct, shell)
+    shell.ok("resume", str(newest(shell)["job"]["id"]))
+    direct.wait_for_replicas(topic, [[3, 4]])
+    wait_for(lambda: part(shell), ("done", ""))
+
+
+def test_a_new_order_is_stronger_than_what_someone_else_did(
+    cluster: Cluster, direct: Cluster, shell: Shell
+) -> None:
+    topic = cancelled_by_someone_else(cluster, direct, shell)
+    cluster.move({f"{topic}-0": [2, 4]})
+    direct.wait_for_replicas(topic, [[2, 4]])
+    cluster.wait_until_idle()
+
+
+def test_others_moves_are_listed_and_count_against_the_limits(
+    cluster: Cluster, direct: Cluster, shell: Shell
+) -> None:
+    theirs, ours = cluster.topic([[1, 2]]), cluster.topic([[2, 3]], filled=False)
+    shell.ok("limits", "P=1")
+    cluster.hold(theirs)
+    direct.move({f"{theirs}-0": [3, 4]})
+    wait_for(lambda: shell.moves()["others"], 1)
+    assert set(cluster.reassignments()) == {f"{theirs}-0"}
+    cluster.move({f"{ours}-0": [4, 1]})
+    assert newest(shell)["partitions"][0]["state"] == "queued"
+    assert newest(shell)["reasons"][0]["reason"].startswith("limit P")
+    cluster.release()
+    direct.wait_for_replicas(theirs, [[3, 4]])
+    direct.wait_for_replicas(ours, [[4, 1]])
+    cluster.wait_until_idle()
+
+
+def test_a_topic_that_is_deleted_while_it_moves_ends_its_rows(
+    cluster: Cluster, direct: Cluster, shell: Shell
+) -> None:
+    topic = cluster.topic([[1, 2], [2, 3]])
+    cluster.hold(topic)
+    shell.ok("limits", "P=1")
+    cluster.move({f"{topic}-0": [3, 4], f"{topic}-1": [4, 1]})
+    wait_for(lambda: set(direct.reassignments()), {f"{topic}-0"})
+    direct.admin.do("delete", topics=[topic])
+    wait_for(lambda: [row["state"] for row in newest(shell)["partitions"]], ["topic deleted"] * 2)
+    assert newest(shell)["job"]["state"] == "ended"
+    assert cluster.reassignments() == {}
+
+
+def test_a_plan_whose_sender_has_vanished_is_kept(
+    cluster: Cluster, direct: Cluster, gateway: Reassignd
+) -> None:
+    topic = cluster.topic([[1, 2]])
+    cluster.hold(topic)
+    rows = [ReassignableTopic(topic, [ReassignablePartition(0, (3, 4))])]
+    with socket.create_connection(address(gateway.bootstrap)) as vanishing:
+        vanishing.sendall(encode(AlterPartitionReassignmentsRequest(topics=rows), 0))
+        wait_for(lambda: set(direct.reassignments()), {f"{topic}-0"})
+    assert set(cluster.reassignments()) == {f"{topic}-0"}
+    cluster.release()
+    direct.wait_for_replicas(topic, [[3, 4]])
+    cluster.wait_until_idle()

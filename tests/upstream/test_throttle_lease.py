@@ -1,0 +1,59 @@
+"""The throttle of a move on real brokers and topics: set, changed, given back, and gone after a crash."""
+
+import signal
+
+from tests.clients.cluster import FAST, RATES, REPLICAS, Cluster, wait_for
+from tests.reassignd.shell import Shell
+from tools.processes import Reassignd
+
+RATE = 1_000
+"""Bytes a second: no move ends under it."""
+
+
+def rates(direct: Cluster, *brokers: int) -> list[str | None]:
+    """The leader's and the follower's, where they are set on the brokers themselves."""
+    return [direct.config("BROKER", str(broker), rate) for broker in brokers for rate in RATES]
+
+
+def slow_move(cluster: Cluster, shell: Shell) -> str:
+    """A topic that moves from brokers 1 and 2 to 3, under our throttle."""
+    topic = cluster.topic([[1, 2]])
+    shell.ok("limits", f"throttle={RATE}")
+    cluster.move({f"{topic}-0": [1, 3]})
+    return topic
+
+
+def test_it_is_set_for_the_move_changed_and_given_back(
+    cluster: Cluster, direct: Cluster, shell: Shell
+) -> None:
+    topic = slow_move(cluster, shell)
+    wait_for(lambda: rates(direct, 1, 2, 3), [str(RATE)] * 6)
+    wait_for(lambda: direct.config("TOPIC", topic, REPLICAS[1]), "0:3")
+    assert direct.config("TOPIC", topic, REPLICAS[0]) == "0:1,0:2"
+    assert rates(direct, 4) == [None, None]
+    shell.ok("limits", f"throttle={FAST}")
+    cluster.wait_until_idle()
+    wait_for(lambda: direct.throttles(topic), [])
+
+
+def test_what_someone_else_had_set_stays(cluster: Cluster, direct: Cluster, shell: Shell) -> None:
+    direct.admin.do("set_configs", type="BROKER", name="3", ops=[["SET", RATES[1], "5000000"]])
+    wait_for(lambda: direct.config("BROKER", "3", RATES[1]), "5000000")
+    topic = slow_move(cluster, shell)
+    direct.admin.do("set_configs", type="TOPIC", name=topic, ops=[["APPEND", REPLICAS[0], "7:7"]])
+    shell.ok("limits", f"throttle={FAST}")
+    cluster.wait_until_idle()
+    wait_for(lambda: direct.throttles(topic), ["5000000", "7:7"])
+    direct.admin.do("set_configs", type="BROKER", name="3", ops=[["DELETE", RATES[1], None]])
+
+
+def test_nothing_of_it_is_left_by_a_crash(
+    cluster: Cluster, direct: Cluster, shell: Shell, gateway: Reassignd
+) -> None:
+    topic = slow_move(cluster, shell)
+    wait_for(lambda: rates(direct, 3), [str(RATE)] * 2)
+    assert gateway.kill() == -signal.SIGKILL
+    assert rates(direct, 3) == [str(RATE)] * 2
+    direct.admin.do("alter", moves={f"{topic}-0": None})
+    gateway.start()
+    wait_for(lambda: direct.throttles(topic), [])
