@@ -19,6 +19,17 @@ class Clock(Protocol):
         ...
 
 
+async def within(clock: Clock, seconds: float, event: asyncio.Event) -> bool:
+    """Wait for the event, but no longer than that; whether it came."""
+    tasks = [asyncio.ensure_future(event.wait()), asyncio.ensure_future(clock.sleep(seconds))]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+    return event.is_set()
+
+
 class RealClock:
     """The monotonic clock of the machine."""
 

@@ -20,7 +20,8 @@ class MemoryStore:
         self.commits: list[Sequence[Change]] = list(commits)
         self.failure: Exception | None = None
         """Set it, and commits fail with it from then on, as on a full disk."""
-        self._held = False
+        self._most: int | None = None
+        """How many commits are made durable before the others wait."""
         self._waiting: list[tuple[Sequence[Change], asyncio.Future[None]]] = []
 
     def load(self) -> Iterator[Record]:
@@ -36,7 +37,7 @@ class MemoryStore:
 
     def commit(self, changes: Sequence[Change]) -> asyncio.Future[None] | _Done:
         """Keep the changes, at once unless commits are held back."""
-        if self.failure is None and not self._held:
+        if self.failure is None and (self._most is None or len(self.commits) < self._most):
             self.commits.append(changes)
             return _Done()
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -46,16 +47,19 @@ class MemoryStore:
             self._waiting.append((changes, done))
         return done
 
-    def hold(self) -> None:
-        """From now on commits wait for `release`."""
-        self._held = True
+    def hold(self, after: int = 0) -> None:
+        """From now on, or once there are so many, commits wait for `release`."""
+        self._most = after
 
-    def release(self, count: int) -> None:
-        """Make the first `count` commits that wait durable."""
-        for changes, done in self._waiting[:count]:
+    def release(self, count: int | None = None) -> None:
+        """Make the first `count` commits that wait durable; None: all, and later ones at once again."""
+        if count is None:
+            self._most = None
+        released = self._waiting[:count]
+        del self._waiting[: len(released)]
+        for changes, done in released:
             self.commits.append(changes)
             done.set_result(None)
-        del self._waiting[:count]
 
     def survived(self, count: int) -> "MemoryStore":
         """The store that a crash after the first `count` commits leaves."""

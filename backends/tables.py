@@ -31,7 +31,7 @@ from controller.submission import Stage
 _SUBMISSIONS = """
 CREATE TABLE submissions (
     topic TEXT NOT NULL, partition INTEGER NOT NULL, base TEXT NOT NULL, following TEXT NOT NULL,
-    stage TEXT NOT NULL, PRIMARY KEY (topic, partition)
+    stage TEXT NOT NULL, turned_from TEXT NOT NULL, PRIMARY KEY (topic, partition)
 ) WITHOUT ROWID;
 """
 
@@ -167,12 +167,19 @@ def _pending(row: Row) -> Pending:
 
 
 def _submission_row(s: Submission) -> Row:
-    return (s.topic, s.partition, _text(s.base), _text(s.following), s.stage.name.lower())
+    return (
+        s.topic,
+        s.partition,
+        *map(_text, (s.base, s.following)),
+        s.stage.name.lower(),
+        _text(s.turned_from),
+    )
 
 
 def _submission(row: Row) -> Submission:
-    topic, partition, base, following, stage = row
-    return Submission(_same(topic), partition, _replicas(base), _replicas(following), Stage[stage.upper()])
+    topic, partition, base, following, stage, turned_from = row
+    lists = _replicas(base), _replicas(following)
+    return Submission(_same(topic), partition, *lists, Stage[stage.upper()], _replicas(turned_from))
 
 
 def _lease_row(lease: Lease) -> Row:
@@ -258,7 +265,7 @@ TABLES: dict[type[Record], Table] = {
     ),
     Submission: Table(
         "submissions",
-        "topic partition base following stage",
+        "topic partition base following stage turned_from",
         2,
         "topic, partition",
         _submission_row,

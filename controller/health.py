@@ -1,10 +1,11 @@
 """The health guard: nothing new starts while the cluster has worse to do (`reassignment.health.guard`)."""
 
 from collections.abc import Iterator
+from heapq import nsmallest
 
 from controller.config_values import CLUSTER_DEFAULT
 from controller.decision import Decision
-from controller.model import ResourceType, TopicPartition
+from controller.model import NO_LEADER, ResourceType, TopicPartition
 from controller.state import State
 
 GUARD = "reassignment.health.guard"
@@ -28,16 +29,21 @@ def _troubles(state: State) -> Iterator[str]:
     missing = sorted(state.brokers.keys() - state.live)
     if missing:
         yield "missing: " + ", ".join(f"broker {broker}" for broker in missing)
-    weak = [text for key in sorted(state.under_replicated | state.offline) if (text := _weakness(state, key))]
+    weak = [key for key in state.under_replicated | state.offline if _weakness(state, key)]
     if weak:
+        named = ", ".join(_weakness(state, key) for key in nsmallest(NAMED, weak))
         more = f" and {len(weak) - NAMED} more" if len(weak) > NAMED else ""
-        yield "under min ISR: " + ", ".join(weak[:NAMED]) + more
+        yield f"under min ISR: {named}{more}"
 
 
 def _weakness(state: State, key: TopicPartition) -> str:
     """What is wrong with a partition that is none of ours to repair; empty when nothing is."""
     partition = state.partitions[key.topic][key.partition]
     floor = min(state.min_isr(key.topic), len(partition.replicas))
-    if key in state.reassignments or len(partition.isr) >= floor:
+    if key in state.reassignments:
+        return ""
+    if partition.leader == NO_LEADER:
+        return f"{key} (no leader)"
+    if len(partition.isr) >= floor:
         return ""
     return f"{key} ({len(partition.isr)} in sync, min.insync.replicas {floor})"

@@ -4,6 +4,7 @@ A partition's own step is compared with what is seen, in `controller.reconciliat
 """
 
 from collections.abc import Iterator
+from itertools import islice
 
 from controller.decision import Decision
 from controller.health import judge
@@ -22,6 +23,7 @@ from controller.next_step import charge, charge_others
 from controller.phases import Trigger, fire
 from controller.reassignments import close_job, end, line_up
 from controller.reconciliation import check_place, follow
+from controller.state import State
 from controller.upstream_events import (
     Measured,
     Observed,
@@ -33,25 +35,40 @@ from controller.upstream_events import (
 )
 
 PARTITIONS_PER_SLICE = 1_000
+RETRIES = 1_000
+"""Partitions that wait and are looked at again in one go."""
 
 
 def observed(d: Decision, event: Observed) -> Iterator[None]:
     """Take in one look at the upstream."""
     state = d.state
+    news = bool(state.unreachable) or not state.guarded
     state.guarded, state.unreachable = True, ""
     back = _brokers(d, event)
     names = {topic.name for topic in event.topics}
     if event.whole:
-        orphans = {key.topic for key in (*state.reassignments, *state.submissions, *state.pending)}
-        for name in sorted((state.topics.keys() | orphans) - names):
+        for name in sorted((state.topics.keys() | our_topics(state)) - names):
             yield from _topic_gone(d, name)
+    seen = 0
     for topic in event.topics:
         yield from _topic(d, topic, event)
+        seen += len(topic.partitions)
+        if seen >= PARTITIONS_PER_SLICE:
+            seen = 0
+            yield
     if not event.whole:
         _moves_alone(d, event)
-    if back or event.whole:
-        yield from _retry(d, everything=back)
-    judge(d)
+    if back:
+        yield from _retry_all(d)
+    elif event.whole:
+        _retry_some(d)
+    if news or event.topics or event.brokers is not None:
+        judge(d)
+
+
+def our_topics(state: State) -> set[str]:
+    """Topics with something under way, or waiting."""
+    return state.moving.keys() | {key.topic for keys in (state.under_way, state.pending) for key in keys}
 
 
 def unreachable(d: Decision, event: Unreachable) -> None:
@@ -64,17 +81,20 @@ def measured(d: Decision, event: Measured) -> None:
     """Remember sizes and disks; steps planned from now on go by them."""
     d.state.sizes.update(event.sizes)
     d.state.disks.update(event.disks)
+    if event.disks:
+        _retry_some(d)
 
 
 def topic_configs_seen(d: Decision, event: TopicConfigsSeen) -> None:
     """Remember what steps go by, such as min.insync.replicas."""
     for topic, values in event.topics.items():
-        for name, value in values.items():
+        for name, value in values.items() if topic in d.state.topics else ():
             known = d.state.config(ResourceType.TOPIC, topic, name)
             if value is not None and value != known:
                 d.put(Config(ResourceType.TOPIC, topic, name, value))
             elif value is None and known is not None:
                 d.delete(Config, (ResourceType.TOPIC, topic, name))
+    judge(d)
 
 
 def _brokers(d: Decision, event: Observed) -> bool:
@@ -108,7 +128,8 @@ def _topic(d: Decision, seen: SeenTopic, event: Observed) -> Iterator[None]:
         key = TopicPartition(seen.name, number)
         if number > len(state.partitions[seen.name]):
             break  # a part of a topic that is new to us: the next whole look brings the rest
-        _partition(d, key, partition, event.moves.get(key), key in event.outstanding)
+        if not _is_quiet(state, key, partition, event):
+            _partition(d, key, partition, event)
         if number % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
 
@@ -122,12 +143,31 @@ def _moves_alone(d: Decision, event: Observed) -> None:
         if submission is None or partition is None or not submission.in_flight or key in looked_at:
             continue
         now = SeenPartition(move.replicas, partition.isr, partition.leader, partition.leader_epoch)
-        follow(d, partition, submission, now, move, key in event.outstanding)
+        if not _says_nothing(d, key, event):
+            follow(d, partition, submission, now, move)
 
 
-def _partition(
-    d: Decision, key: TopicPartition, seen: SeenPartition, move: SeenMove | None, outstanding: bool
-) -> None:
+def _says_nothing(d: Decision, key: TopicPartition, event: Observed) -> bool:
+    """A row was on its way during the look, or was decided since: the look is too old for it, or it is too hasty."""
+    return not event.conclusive or key in event.outstanding or key in d.state.unanswered
+
+
+def _is_quiet(state: State, key: TopicPartition, seen: SeenPartition, event: Observed) -> bool:
+    """The partition is as it is known and nobody does anything with it: most of a whole look, so it must cost little."""
+    known = state.partition(*key)
+    return (
+        known is not None
+        and (known.replicas, known.isr, known.leader, known.leader_epoch) == seen
+        and not known.moving
+        and key not in event.moves
+        and key not in state.reassignments
+        and key not in state.submissions
+        and key not in state.foreign
+    )
+
+
+def _partition(d: Decision, key: TopicPartition, seen: SeenPartition, event: Observed) -> None:
+    move = event.moves.get(key)
     state = d.state
     before = state.partition(*key)
     submission = state.submissions.get(key)
@@ -136,26 +176,36 @@ def _partition(
         _put(d, before, now)
         if before is None and key in state.reassignments:
             charge(state, now, state.reassignments[key])
-        follow(d, now, submission, seen, move, outstanding)
+        if not _says_nothing(d, key, event):
+            follow(d, now, submission, seen, move)
         return
     adding, removing = (move.adding, move.removing) if move is not None else ((), ())
     replicas, isr, leader, leader_epoch = seen
     now = Partition(*key, replicas, isr, leader, leader_epoch, adding=adding, removing=removing)
-    _put(d, before, now)
+    changed = _put(d, before, now)
+    _note_others(d, now, move)
     wanted = state.reassignments.get(key)
-    if move is not None:
-        if key not in state.foreign:
-            state.foreign.add(key)
-            charge_others(state, now)
-    elif key in state.foreign:
-        state.foreign.discard(key)
-        state.backlog.release(key)
-        if wanted is not None:
-            line_up(d, now)
     if wanted is not None:
         if before is None and move is None:
             line_up(d, now)
-        check_place(d, now, wanted, move)
+        if changed and key in state.waiting:
+            fire(d, now, Trigger.PROGRESS)
+        if event.conclusive:
+            check_place(d, now, wanted, move)
+
+
+def _note_others(d: Decision, partition: Partition, move: SeenMove | None) -> None:
+    """Whether someone else moves the partition; if so, that counts against the limits."""
+    state, key = d.state, partition.key
+    if move is not None:
+        if key not in state.foreign:
+            state.foreign.add(key)
+            charge_others(state, partition)
+    elif key in state.foreign:
+        state.foreign.discard(key)
+        state.backlog.release(key)
+        if key in state.reassignments:
+            line_up(d, partition)
 
 
 def _in_step(before: Partition | None, submission: Submission, seen: SeenPartition) -> Partition:
@@ -168,10 +218,13 @@ def _in_step(before: Partition | None, submission: Submission, seen: SeenPartiti
     return before._replace(isr=seen.isr, leader=seen.leader, leader_epoch=seen.leader_epoch)
 
 
-def _put(d: Decision, before: Partition | None, now: Partition) -> None:
+def _put(d: Decision, before: Partition | None, now: Partition) -> bool:
+    """Remember it; True when it is new, or not as it was."""
     epoch = 0 if before is None else before.partition_epoch
-    if before is None or now._replace(partition_epoch=epoch) != before:
+    changed = before is None or now._replace(partition_epoch=epoch) != before
+    if changed:
         d.put(now._replace(partition_epoch=epoch + 1))
+    return changed
 
 
 def _topic_gone(d: Decision, name: str) -> Iterator[None]:
@@ -184,6 +237,9 @@ def _topic_gone(d: Decision, name: str) -> Iterator[None]:
     if name in state.topics:
         for partition in reversed(list(state.partitions[name])):
             d.delete(Partition, partition.key)
+            state.sizes.pop(partition.key, None)
+        for config in list(state.configs.get((ResourceType.TOPIC, name), ())):
+            d.delete(Config, (ResourceType.TOPIC, name, config))
         d.delete(Topic, name)
 
 
@@ -197,18 +253,32 @@ def _forget(d: Decision, key: TopicPartition) -> None:
         d.delete(Submission, key)
     state.backlog.release(key)
     state.foreign.discard(key)
+    state.tries.pop(key, None)
     wanted = state.reassignments.get(key)
     if wanted is not None:
         end(d, wanted, Ending.TOPIC_DELETED)
 
 
-def _retry(d: Decision, *, everything: bool) -> Iterator[None]:
-    """What waits for a broker is looked at when one comes back, what was refused from time to time."""
-    state = d.state
-    for seen, key in enumerate(list(state.waiting) if everything else list(state.refused)):
-        partition = state.partition(*key)
-        if partition is not None:
-            fire(d, partition, Trigger.PROGRESS)
+def _retry_all(d: Decision) -> Iterator[None]:
+    """A broker has come back: look at all that waits, it may be for that one."""
+    for seen, key in enumerate(list(d.state.waiting)):
+        _retry(d, key)
         if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
-    state.refused.clear()
+
+
+def _retry_some(d: Decision) -> None:
+    """From time to time, look at what waits for something that no event tells of: room on a disk, another answer.
+
+    One that waits on goes to the end of `State.waiting`, so that all have their turn.
+    """
+    state = d.state
+    unblocked = (key for key in state.waiting if not state.reassignments[key].blocked)
+    for key in list(islice(unblocked, RETRIES)):
+        _retry(d, key)
+
+
+def _retry(d: Decision, key: TopicPartition) -> None:
+    partition = d.state.partition(*key)
+    if partition is not None:
+        fire(d, partition, Trigger.PROGRESS)

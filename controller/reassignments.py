@@ -9,7 +9,6 @@ from typing import NamedTuple
 from controller import movement
 from controller.buckets import Planned
 from controller.decision import Decision
-from controller.effects import Submit
 from controller.errors import DONE, Error, Outcome
 from controller.model import (
     NO_LEADER,
@@ -23,6 +22,7 @@ from controller.model import (
 )
 from controller.next_step import Plan, charge, following_step, has_room, plan_step, preferred_leader
 from controller.state import State
+from controller.upstream import send
 
 
 class Order(NamedTuple):
@@ -52,7 +52,7 @@ def adopt(d: Decision, partition: Partition, order: Order) -> Outcome:
 
 def undo_foreign(d: Decision, partition: Partition) -> Outcome:
     """Take back what someone else began, as Kafka's own cancel does."""
-    d.emit(Submit(*partition.key, None))
+    send(d, partition.key, None)
     return DONE
 
 

@@ -6,14 +6,13 @@ so that what does not fit is believed only when it is seen again.
 """
 
 from controller.decision import Decision
-from controller.effects import Submit
 from controller.errors import Error
 from controller.model import Partition, Reassignment, Replicas, Submission
 from controller.names import TopicPartition
 from controller.phases import Trigger, fire
 from controller.reassignments import settle
 from controller.submission import Stage
-from controller.upstream import expected_replicas
+from controller.upstream import expected_replicas, send
 from controller.upstream_events import SeenMove, SeenPartition, Submitted
 
 SURE = 10
@@ -33,8 +32,9 @@ _TRY_AGAIN = {
 
 
 def submitted(d: Decision, event: Submitted) -> None:
-    """The upstream has answered; an answer to anything but the present row is stale."""
+    """The upstream has answered, or will not; an answer to anything but the present row is stale."""
     for key, replicas, (error, message) in event.rows:
+        _heard(d, key)
         submission = d.state.submissions.get(key)
         if submission is None or submission.stage not in {Stage.SUBMITTING, Stage.UNDOING}:
             continue
@@ -42,12 +42,12 @@ def submitted(d: Decision, event: Submitted) -> None:
         if replicas != (None if undoing else submission.following):
             continue
         if error is Error.NONE and not undoing:
-            d.put(submission._replace(stage=Stage.ACTIVE))
+            _taken(d, submission)
         elif error is Error.NONE or error in _TRY_AGAIN or error is Error.NO_REASSIGNMENT_IN_PROGRESS:
             continue
         elif undoing:
-            # It goes on, then; what comes after it leads back.
-            d.put(submission._replace(stage=Stage.ACTIVE))
+            # It goes on, then, one way or the other; what comes after it leads back.
+            d.put(submission._replace(stage=Stage.SUBMITTING if submission.turned_from else Stage.ACTIVE))
         else:
             _refused(d, key, submission, f"the upstream refused it: {message or error.name}")
 
@@ -58,11 +58,8 @@ def follow(
     submission: Submission,
     seen: SeenPartition,
     move: SeenMove | None,
-    outstanding: bool,
 ) -> None:
-    """Compare a step in flight with what is seen of it. `partition` is as it was asked for."""
-    if outstanding:
-        return
+    """Compare a step in flight, of which no row is on its way, with what is seen. `partition` is as it was asked for."""
     if submission.stage is Stage.ARRIVED:
         fire(d, partition, Trigger.PROGRESS)
     elif move is not None:
@@ -75,14 +72,9 @@ def follow(
     elif submission.stage is Stage.UNDOING:
         _over(d, partition, submission, seen.replicas)
     elif submission.stage is Stage.SUBMITTING and seen.replicas == submission.base:
-        d.emit(Submit(*partition.key, submission.following))
+        send(d, partition.key, submission.following)
     elif _doubt(d, partition, SURE):
-        what = (
-            "cancelled by someone else"
-            if set(seen.replicas) == set(submission.base)
-            else (f"someone else changed its replicas to {list(seen.replicas)}")
-        )
-        _lost(d, partition, seen, None, what)
+        _elsewhere(d, partition, submission, seen)
 
 
 def check_place(d: Decision, partition: Partition, wanted: Reassignment, move: SeenMove | None) -> None:
@@ -100,24 +92,48 @@ def check_place(d: Decision, partition: Partition, wanted: Reassignment, move: S
         _block(d, partition, f"someone else changed its replicas to {list(partition.replicas)}")
 
 
+def _elsewhere(d: Decision, partition: Partition, submission: Submission, seen: SeenPartition) -> None:
+    """Nothing moves, and the partition is not where the step leads."""
+    if seen.replicas == submission.turned_from:
+        _over(d, partition, submission, seen.replicas)
+    elif set(seen.replicas) == set(submission.base):
+        _lost(d, partition, seen, None, "cancelled by someone else")
+    else:
+        why = f"someone else changed its replicas to {list(seen.replicas)}"
+        _lost(d, partition, seen, None, why)
+
+
 def _goes_on(d: Decision, partition: Partition, submission: Submission, move: SeenMove) -> None:
     """The upstream moves the partition: where we want it, or elsewhere."""
     if submission.stage is Stage.UNDOING:
-        d.emit(Submit(*partition.key, None))
+        send(d, partition.key, None)
     elif sorted(move.target) == sorted(submission.following):
         d.state.tries.pop(partition.key, None)
         if submission.stage is Stage.SUBMITTING:
-            d.put(submission._replace(stage=Stage.ACTIVE))
+            _taken(d, submission)
+    elif sorted(move.target) == sorted(submission.turned_from):
+        send(d, partition.key, submission.following)
     elif _doubt(d, partition, SURE):
         seen = SeenPartition(move.replicas, partition.isr, partition.leader, partition.leader_epoch)
         _lost(d, partition, seen, move, f"someone else moves it to {list(move.target)}")
+
+
+def _heard(d: Decision, key: TopicPartition) -> None:
+    unanswered = d.state.unanswered
+    left = unanswered.pop(key, 0) - 1
+    if left > 0:
+        unanswered[key] = left
+
+
+def _taken(d: Decision, submission: Submission) -> None:
+    d.put(submission._replace(stage=Stage.ACTIVE, turned_from=()))
 
 
 def _over(d: Decision, partition: Partition, submission: Submission, replicas: Replicas) -> None:
     """The step has ended here, whether that is where it was to lead or where it was undone to."""
     key = partition.key
     d.state.tries.pop(key, None)
-    d.put(submission._replace(following=replicas, stage=Stage.ARRIVED))
+    d.put(submission._replace(following=replicas, stage=Stage.ARRIVED, turned_from=()))
     if key in d.state.reassignments:
         fire(d, partition, Trigger.PROGRESS)
     else:
@@ -155,7 +171,6 @@ def _refused(d: Decision, key: TopicPartition, submission: Submission, why: str)
     state.backlog.release(key)
     if key in state.reassignments:
         state.waiting[key] = why
-        state.refused.add(key)
     else:
         d.delete(Submission, key)
 

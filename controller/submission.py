@@ -29,6 +29,8 @@ class Submission(NamedTuple):
     base: Replicas
     following: Replicas
     stage: Stage = Stage.SUBMITTING
+    turned_from: Replicas = ()
+    """Where the upstream goes on to if it does not hear of this row: the step in flight that the row turns."""
 
     @property
     def key(self) -> TopicPartition:

@@ -73,7 +73,9 @@ def wanted_throttle(state: State) -> Throttle:
         return Throttle(None, (), {}, {})
     lists = {topic: throttled_replicas(state, topic) for topic in state.in_flight}
     leaders, followers = ({topic: pair[side] for topic, pair in lists.items()} for side in (0, 1))
-    return Throttle(rate, state.backlog.usage.brokers(), leaders, followers)
+    # Whoever may come to lead gets the rate too, and nobody gets it for moves of others.
+    entries = (entry for lists in (leaders, followers) for named in lists.values() for entry in named)
+    return Throttle(rate, {int(entry.partition(":")[2]) for entry in entries}, leaders, followers)
 
 
 def throttled_replicas(state: State, topic: str) -> tuple[list[str], list[str]]:

@@ -28,13 +28,21 @@ def begin(d: "Decision", partition: Partition, following: Replicas, _: Replicas,
 
     A step in flight is turned directly only to replicas that have all arrived: then it ends there at once. A row that
     adds others would leave what it adds, and a cancel after it what the first one added (Kafka's own override).
+    Only a step that was not turned before is: what the upstream does if it misses a row must be known.
     """
     if d.state.in_step(partition):
+        known = d.state.submissions.get(partition.key)
         arrived = {*partition.isr, *partition.current}
-        if set(following) <= arrived and set(following) != set(partition.current):
-            _ask(d, partition, partition.current, following)
-        else:
+        if (
+            known is None
+            or known.turned_from
+            or known.stage not in {Stage.SUBMITTING, Stage.ACTIVE}
+            or not set(following) <= arrived
+            or set(following) == set(partition.current)
+        ):
             _undo(d, partition)
+        else:
+            _ask(d, partition, known.base, following, known.following)
         return False
     if following == partition.replicas:
         return True
@@ -77,8 +85,16 @@ def expected_replicas(state: "State", key: TopicPartition) -> Replicas:
 def ended(d: "Decision", key: TopicPartition) -> None:
     """Nothing is kept of steps that are over; one in flight is followed to its end."""
     submission = d.state.submissions.get(key)
-    if submission is not None and not submission.in_flight:
+    if submission is None:
+        d.state.tries.pop(key, None)
+    elif not submission.in_flight:
         d.delete(Submission, key)
+
+
+def send(d: "Decision", key: TopicPartition, replicas: Replicas | None) -> None:
+    """Have the row sent; until it is answered nothing is concluded from what is seen of the partition."""
+    d.state.unanswered[key] = d.state.unanswered.get(key, 0) + 1
+    d.emit(Submit(*key, replicas))
 
 
 def _leads_not_yet(d: "Decision", partition: Partition, preferred: int) -> bool:
@@ -97,7 +113,7 @@ def _full(state: "State", broker: int, size: int) -> str:
     disks = [disk for disk in state.disks.get(broker, ()) if disk.total > 0]
     if not disks or not size:
         return ""
-    disk = min(disks, key=lambda each: each.replicas)
+    disk = min(disks, key=lambda each: (each.replicas, each.usable))
     mark = float(state.config(ResourceType.BROKER, CLUSTER_DEFAULT, MOST_DISK) or MOST_DISK_DEFAULT)
     used = (disk.total - disk.usable + size + state.backlog.usage.bytes_to(broker)) / disk.total
     return (
@@ -107,14 +123,16 @@ def _full(state: "State", broker: int, size: int) -> str:
     )
 
 
-def _ask(d: "Decision", partition: Partition, base: Replicas, following: Replicas) -> None:
+def _ask(
+    d: "Decision", partition: Partition, base: Replicas, following: Replicas, turned_from: Replicas = ()
+) -> None:
     adding = tuple(r for r in following if r not in base)
     removing = tuple(r for r in base if r not in following)
     # A change of order alone is a step too, though nothing is added: it stays in flight until it is seen.
     d.put(partition._replace(replicas=following + removing, adding=adding, removing=removing))
-    d.put(Submission(*partition.key, base, following))
+    d.put(Submission(*partition.key, base, following, turned_from=turned_from))
     d.state.tries.pop(partition.key, None)
-    d.emit(Submit(*partition.key, following))
+    send(d, partition.key, following)
 
 
 def _undo(d: "Decision", partition: Partition) -> None:
@@ -124,4 +142,4 @@ def _undo(d: "Decision", partition: Partition) -> None:
     undone = known or Submission(*partition.key, partition.current, partition.next)
     d.put(undone._replace(stage=Stage.UNDOING))
     d.state.tries.pop(partition.key, None)
-    d.emit(Submit(*partition.key, None))
+    send(d, partition.key, None)

@@ -53,7 +53,8 @@ class Observed(NamedTuple):
 
     `whole`: these are all topics with all partitions, else those about which the moves alone do not say enough.
     `brokers` is None when they were not looked at. `outstanding` are the partitions of which a row was on its way at
-    any time during the look: nothing is concluded about their steps.
+    any time during the look: nothing is concluded about their steps. Nor is it from a look that is not `conclusive`,
+    one of those that come as often as clients ask: what does not fit must not fit for a while.
     """
 
     brokers: Sequence[SeenBroker] | None
@@ -61,6 +62,7 @@ class Observed(NamedTuple):
     moves: Mapping[TopicPartition, SeenMove]
     whole: bool = False
     outstanding: Collection[TopicPartition] = ()
+    conclusive: bool = True
 
 
 class Unreachable(NamedTuple):
@@ -70,7 +72,7 @@ class Unreachable(NamedTuple):
 
 
 class Submitted(NamedTuple):
-    """The upstream's answers to rows of `controller.effects.Submit`."""
+    """The upstream's answers to rows of `controller.effects.Submit`, each once; REQUEST_TIMED_OUT for one that got none."""
 
     rows: Sequence[tuple[TopicPartition, Replicas | None, Outcome]]
 

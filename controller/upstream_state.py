@@ -24,6 +24,10 @@ class UpstreamState(ConfigValues):
     """The steps that the upstream was asked for, the moves of others, and what was measured."""
 
     submissions: dict[TopicPartition, Submission] = field(default_factory=dict)
+    under_way: set[TopicPartition] = field(default_factory=set)
+    """Those of them with a step in flight."""
+    unanswered: dict[TopicPartition, int] = field(default_factory=dict)
+    """Rows that were decided and of which nothing was heard yet; absent when none."""
     foreign: set[TopicPartition] = field(default_factory=set)
     """Partitions that the upstream moves on behalf of someone else."""
     tries: dict[TopicPartition, int] = field(default_factory=dict)
@@ -34,8 +38,6 @@ class UpstreamState(ConfigValues):
     """By broker."""
     guarded: bool = False
     """There is an upstream whose health counts."""
-    refused: set[TopicPartition] = field(default_factory=set)
-    """Partitions whose next step the upstream did not take; it is asked again from time to time."""
     unreachable: str = ""
     """Why the upstream cannot be looked at; empty while it can."""
     trouble: str = ""
@@ -43,7 +45,12 @@ class UpstreamState(ConfigValues):
 
     def _put_submission(self, record: Submission) -> None:
         self.submissions[record.key] = record
+        if record.in_flight:
+            self.under_way.add(record.key)
+        else:
+            self.under_way.discard(record.key)
 
     def _delete_submission(self, key: TopicPartition) -> None:
         del self.submissions[key]
+        self.under_way.discard(key)
         self.tries.pop(key, None)

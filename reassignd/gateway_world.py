@@ -3,7 +3,9 @@
 import ssl
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 
+from backends.datadir import StoreError
 from backends.upstream.backend import Upstream
 from backends.upstream.client import UpstreamClient
 from backends.upstream.errors import AuthenticationError
@@ -54,7 +56,7 @@ class GatewayWorld:
             self._client,
             state,
             hooks.submit,
-            Ledger(settings.data_dir),
+            _ledger(settings.data_dir),
             on_brokers=self._brokers_seen,
             on_failure=partial(hooks.failed, "the connection to the upstream"),
         )
@@ -124,6 +126,13 @@ class GatewayWorld:
             await self._gateway.update({broker: addresses.Address(*at) for broker, at in brokers.items()})
         except OSError as error:
             raise refused(error, listener, "listener") from error
+
+
+def _ledger(directory: Path | None) -> Ledger:
+    try:
+        return Ledger(directory)
+    except StoreError as error:
+        raise CommandError(str(error)) from error
 
 
 def _tls(settings: Settings) -> ssl.SSLContext | None:

@@ -11,13 +11,14 @@ from typing import Any
 from backends.clock import Clock, RealClock
 from backends.stalls import StallWatch
 from backends.tasks import cancel, spawn
-from backends.upstream.client import UpstreamClient
 from backends.upstream.errors import AuthenticationError, UpstreamError
 from backends.upstream.ledger import Ledger
 from backends.upstream.looks import Looks, Pace
+from backends.upstream.ports import Client
 from backends.upstream.sizes import Sizes
 from backends.upstream.submitter import Submitter
 from backends.upstream.throttler import Throttler
+from backends.upstream.topic_configs import TopicConfigs
 from controller.effects import ConfigsChanged, Effect, Elect, Rethrottle, Submit
 from controller.events import Event, Stalled
 from controller.state import State
@@ -40,18 +41,18 @@ async def _nobody(_: Mapping[int, tuple[str, int]]) -> None:
 class Upstream:
     """Implements `controller.port.Backend`. `submit` gives events to the core.
 
-    `on_brokers` is told where the brokers are before the core is, `on_failure` of an error that nobody foresaw.
+    `on_brokers` is told where the brokers are before the core is, `on_failure` once of an error that nobody foresaw.
     """
 
     def __init__(
         self,
-        client: UpstreamClient,
+        client: Client,
         state: State,
         submit: Callable[[Event], Awaitable[Any]],
         ledger: Ledger,
         *,
         on_brokers: OnBrokers = _nobody,
-        on_failure: Callable[[BaseException], None] = lambda _: None,
+        on_failure: Callable[[BaseException], None],
         clock: Clock | None = None,
         pace: Pace | None = None,
     ) -> None:
@@ -61,8 +62,10 @@ class Upstream:
         self._submitter = Submitter(client, submit, self._throttler.settled)
         self._looks = Looks(client, state, self._submitter, submit, on_brokers, self._clock, pace)
         self.sizes = Sizes(client, state, submit, self._clock)
+        self._topic_configs = TopicConfigs(client, state, submit, self._clock)
         self._stalls = StallWatch(state, self.sizes.received)
         self._tasks: list[asyncio.Task[None]] = []
+        self._failed = False
 
     def perform(self, effects: Sequence[Effect]) -> None:
         """See `Backend.perform`."""
@@ -97,9 +100,10 @@ class Upstream:
             "upstream-looks": self._looks.run(),
             "upstream-throttle": self._throttler.run(),
             "upstream-sizes": self.sizes.run(),
+            "upstream-configs": self._topic_configs.run(),
             "upstream-stalls": self._watch_for_stalls(),
         }
-        self._tasks = [spawn(each, name, self._on_failure) for name, each in work.items()]
+        self._tasks = [spawn(each, name, self._fail) for name, each in work.items()]
 
     async def look_at(self, topics: Iterable[str]) -> None:
         """Have the core know these topics as they are now; when they cannot be seen, what it knows must do."""
@@ -112,6 +116,11 @@ class Upstream:
         """Stop; what is under way upstream goes on."""
         await cancel(*self._tasks)
         await self._client.close()
+
+    def _fail(self, error: BaseException) -> None:
+        if not self._failed:
+            self._failed = True
+            self._on_failure(error)
 
     async def _watch_for_stalls(self) -> None:
         while True:

@@ -6,17 +6,18 @@ first is looked up in the second, never the other way round.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from backends.clock import Clock
-from backends.upstream.client import UpstreamClient
+from backends.clock import Clock, within
 from backends.upstream.errors import UpstreamError
+from backends.upstream.ports import Client
 from backends.upstream.submitter import Submitter
 from controller.events import Event
 from controller.names import TopicPartition
+from controller.observed import our_topics
 from controller.state import State
-from controller.submission import Stage
+from controller.submission import Stage, Submission
 from controller.upstream_events import (
     Observed,
     SeenBroker,
@@ -46,6 +47,8 @@ class Pace(NamedTuple):
     whole: float = 10.0
     share: float = 10.0
     """A look that took 20 ms is followed by 200 ms without one."""
+    whole_share: float = 50.0
+    """The same for whole looks: 100,000 partitions take about half a second, and nothing else is done in it."""
 
 
 class Looks:
@@ -53,7 +56,7 @@ class Looks:
 
     def __init__(
         self,
-        client: UpstreamClient,
+        client: Client,
         state: State,
         submitter: Submitter,
         submit: Callable[[Event], Awaitable[Any]],
@@ -63,6 +66,7 @@ class Looks:
     ) -> None:
         self._client, self._state, self._submitter, self._submit = client, state, submitter, submit
         self._on_brokers, self._clock, self._pace = on_brokers, clock, pace or Pace()
+        self._whole_every = self._pace.whole
         self._moves: dict[TopicPartition, SeenMove] = {}
         self._brokers_at = self._whole_at = float("-inf")
         self._looking = asyncio.Lock()
@@ -88,11 +92,13 @@ class Looks:
                 named = [MetadataRequestTopic(name=name) for name in topics]
                 response = await self._client.ask(MetadataRequest(named, allow_auto_topic_creation=False))
                 seen = seen_topics(response, None)
-                await self._submit(Observed(None, seen, moves, False, frozenset(outstanding)))
+                await self._submit(
+                    Observed(None, seen, moves, False, frozenset(outstanding), conclusive=False)
+                )
 
     async def _look(self) -> None:
         now = self._clock.now()
-        whole = now - self._whole_at >= self._pace.whole
+        whole = now - self._whole_at >= self._whole_every
         brokers = None
         if whole or now - self._brokers_at >= self._pace.idle:
             await self._client.refresh()
@@ -108,7 +114,10 @@ class Looks:
                 await self._submit(Observed(brokers, topics, moves, whole, frozenset(outstanding)))
         self._moves = moves
         self._brokers_at = now if brokers is not None else self._brokers_at
-        self._whole_at = now if whole else self._whole_at
+        if whole:
+            self._whole_at = now
+            took = self._clock.now() - now
+            self._whole_every = max(self._pace.whole, took * self._pace.whole_share)
 
     async def run(self) -> None:
         """Look for ever; what goes wrong is told to the core, and the next look is a whole one."""
@@ -127,11 +136,7 @@ class Looks:
         self._wake.clear()
         await self._clock.sleep(least)
         if not self._busy and not self._wake.is_set():
-            waking = asyncio.ensure_future(self._wake.wait())
-            sleeping = asyncio.ensure_future(self._clock.sleep(max(0.0, self._pace.idle - least)))
-            await asyncio.wait((waking, sleeping), return_when=asyncio.FIRST_COMPLETED)
-            waking.cancel()
-            sleeping.cancel()
+            await within(self._clock, max(0.0, self._pace.idle - least), self._wake)
 
     @property
     def _busy(self) -> bool:
@@ -140,19 +145,17 @@ class Looks:
     def _settling(self) -> bool:
         return any(s.stage in SETTLING for s in self._in_flight())
 
-    def _in_flight(self) -> Iterable[Any]:
-        state = self._state
-        return (s for key in list(state.submissions) if (s := state.submissions.get(key)) and s.in_flight)
+    def _in_flight(self) -> list[Submission]:
+        return [self._state.submissions[key] for key in self._state.under_way]
 
     def _unclear(self, moves: dict[TopicPartition, SeenMove]) -> set[TopicPartition]:
         """The partitions of which the moves alone do not say enough."""
         state = self._state
-        unlisted = {s.key for s in self._in_flight() if s.key not in moves}
-        arrived = {s.key for s in self._in_flight() if s.stage is Stage.ARRIVED}
-        news = {key for key in moves if key not in state.submissions and key not in state.foreign}
-        ended = {key for key in state.foreign if key not in moves}
-        doubted = set(state.tries)
-        return unlisted | arrived | news | ended | doubted
+        ours = {s.key for s in self._in_flight() if s.key not in moves or s.stage is Stage.ARRIVED}
+        # Only what was not there last time: a topic that we may not see would be asked for for ever.
+        news = {key for key in moves.keys() - self._moves.keys() if key not in state.under_way}
+        ended = state.foreign - moves.keys()
+        return ours | news | ended | state.tries.keys()
 
     async def _ask_moves(self) -> dict[TopicPartition, SeenMove]:
         response = await self._client.ask(ListPartitionReassignmentsRequest(topics=None))
@@ -171,17 +174,16 @@ class Looks:
     async def _ask_all_topics(self) -> list[SeenTopic]:
         """All topics; one that we have something to do with and that is not among them is asked for by name."""
         seen = await self._ask_topics(None)
-        state = self._state
-        ours = {key.topic for keys in (state.reassignments, state.submissions, state.pending) for key in keys}
-        missing = sorted(ours - {topic.name for topic in seen})
+        missing = sorted(our_topics(self._state) - {topic.name for topic in seen})
         if missing:
             named = [MetadataRequestTopic(name=name) for name in missing]
             response = await self._client.ask(MetadataRequest(named, allow_auto_topic_creation=False))
             for topic in response.topics:
-                if topic.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                if topic.error_code not in {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}:
                     raise UpstreamError(
                         f"the upstream does not show us topic {topic.name}: {_named(topic.error_code)}"
                     )
+            seen += seen_topics(response, None)
         return seen
 
     async def _ask_topics(self, keys: set[TopicPartition] | None) -> list[SeenTopic]:

@@ -48,6 +48,12 @@ def answers(rows: Sequence[Submit], response: AlterPartitionReassignmentsRespons
     return [(TopicPartition(t, p), replicas, given.get((t, p), top)) for t, p, replicas in rows]
 
 
+def unanswered(rows: Sequence[Submit], why: str) -> list[Answered]:
+    """Rows whose answer did not come: whether the upstream has heard of them is not known."""
+    lost = Outcome(Error.REQUEST_TIMED_OUT, why)
+    return [(TopicPartition(topic, partition), replicas, lost) for topic, partition, replicas in rows]
+
+
 def outcome(code: int, message: str | None) -> Outcome:
     """An error number of Kafka's as the core knows it; one that it does not know keeps its number in the message."""
     known = _KNOWN.get(code)

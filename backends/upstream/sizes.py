@@ -1,16 +1,17 @@
 """How large partitions are, how much of a moving one has arrived, and how full disks are: DescribeLogDirs (KIP-113, KIP-827).
 
-Sizes are asked for where something is to be done: of topics with reassignments now and then, of partitions in flight often.
+Sizes are asked for where something is to be done: of partitions in flight often, of others now and then.
 `offset_lag` says nothing of a replica that is being added; its bytes do.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from bisect import bisect_right
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from backends.clock import Clock
-from backends.upstream.client import UpstreamClient
 from backends.upstream.errors import UpstreamError
+from backends.upstream.ports import Asker
 from controller.events import Event
 from controller.names import TopicPartition
 from controller.state import State
@@ -25,19 +26,24 @@ log = logging.getLogger(__name__)
 OFTEN_SECONDS = 3.0
 """Between two looks at partitions in flight."""
 SELDOM_SECONDS = 60.0
-"""Between two looks at everything with a reassignment, and at all disks."""
+"""Between two looks at what waits, and at all disks."""
+SHARE = 10.0
+"""After a look that took long, so many times as long none is taken."""
+MOST = 20_000
+"""Partitions asked for in one look, of a cluster that has more: in turn those of topics with reassignments."""
 
 
 class Sizes:
     """Implements `server.ports.Sizes`. `submit` gives events to the core."""
 
     def __init__(
-        self, client: UpstreamClient, state: State, submit: Callable[[Event], Awaitable[Any]], clock: Clock
+        self, client: Asker, state: State, submit: Callable[[Event], Awaitable[Any]], clock: Clock
     ) -> None:
         self._client, self._state, self._submit, self._clock = client, state, submit, clock
         self._arrived: dict[tuple[TopicPartition, int], int] = {}
         self._all_at = float("-inf")
         self._known_jobs = 0
+        self._last_topic = ""
 
     def size(self, key: TopicPartition) -> int | None:
         """Bytes of a whole replica of the partition; None when not known."""
@@ -55,23 +61,20 @@ class Sizes:
     async def run(self) -> None:
         """Measure for ever, where there is something to measure."""
         while True:
+            began = self._clock.now()
             await self.measure()
-            await self._clock.sleep(OFTEN_SECONDS)
+            await self._clock.sleep(max(OFTEN_SECONDS, SHARE * (self._clock.now() - began)))
 
     async def measure(self) -> None:
         """One look at what is due. A broker that does not answer is left out."""
         state, now = self._state, self._clock.now()
         everything = state.last_job != self._known_jobs or now - self._all_at >= SELDOM_SECONDS
         if everything:
-            topics: dict[str, Iterable[int] | None] = dict.fromkeys(state.moving)
             self._known_jobs, self._all_at = state.last_job, now
-        else:
-            topics = {topic: sorted(numbers) for topic, numbers in state.in_flight.items()}
-        if not topics and not everything:
+        elif not state.in_flight:
             return
-        request = DescribeLogDirsRequest(
-            [DescribableLogDirTopic(topic, self._numbers(topic, n)) for topic, n in topics.items()]
-        )
+        self._forget()
+        request = self._request(everything)
         sizes: dict[TopicPartition, int] = {}
         disks: dict[int, list[Disk]] = {}
         for broker in sorted(state.live):
@@ -80,16 +83,49 @@ class Sizes:
             except UpstreamError as error:
                 log.info("broker %d does not tell its sizes: %s", broker, error)
                 continue
-            self._take(broker, response, sizes, disks)
-        # What a broker holds in all is told only when all of it is asked for.
+            self._take(broker, request, response, sizes, disks)
+        # How many replicas a directory holds is told only when all are asked for; then directories compete by room.
         await self._submit(Measured(sizes, disks if everything else {}))
 
-    def _numbers(self, topic: str, numbers: Iterable[int] | None) -> tuple[int, ...]:
-        return tuple(range(len(self._state.partitions.get(topic, ()))) if numbers is None else numbers)
+    def _request(self, everything: bool) -> DescribeLogDirsRequest:
+        """Ask for what is in flight, or for all there is, or for all of a large cluster's that is in flight or next."""
+        state = self._state
+        if everything and sum(map(len, state.partitions.values())) <= MOST:
+            return DescribeLogDirsRequest(None)
+        asked = {topic: set(numbers) for topic, numbers in state.in_flight.items()}
+        if everything:
+            for topic, numbers in self._next_slice():
+                asked.setdefault(topic, set()).update(numbers)
+        return DescribeLogDirsRequest(
+            [DescribableLogDirTopic(topic, tuple(sorted(numbers))) for topic, numbers in asked.items()]
+        )
+
+    def _next_slice(self) -> Iterator[tuple[str, range]]:
+        """Topics with reassignments, from where the last slice ended."""
+        left = MOST
+        topics = sorted(self._state.moving)
+        at = bisect_right(topics, self._last_topic)
+        for topic in topics[at:] + topics[:at]:
+            size = len(self._state.partitions.get(topic, ()))
+            if left < MOST and size > left:
+                break
+            left -= size
+            self._last_topic = topic
+            yield topic, range(size)
+
+    def _forget(self) -> None:
+        """What has arrived counts only while it moves."""
+        partition = self._state.partition
+        self._arrived = {
+            (key, broker): size
+            for (key, broker), size in self._arrived.items()
+            if (known := partition(*key)) is not None and broker in known.adding
+        }
 
     def _take(
         self,
         broker: int,
+        request: DescribeLogDirsRequest,
         response: DescribeLogDirsResponse,
         sizes: dict[TopicPartition, int],
         disks: dict[int, list[Disk]],
@@ -109,7 +145,11 @@ class Sizes:
                             part.partition_size,
                             sizes,
                         )
-            found.append(Disk(row.log_dir, row.total_bytes, row.usable_bytes, replicas))
+            found.append(
+                Disk(
+                    row.log_dir, row.total_bytes, row.usable_bytes, replicas if request.topics is None else 0
+                )
+            )
         disks[broker] = found
 
     def _one(self, broker: int, key: TopicPartition, size: int, sizes: dict[TopicPartition, int]) -> None:
@@ -120,5 +160,3 @@ class Sizes:
             sizes[key] = size
         if broker in partition.adding:
             self._arrived[key, broker] = size
-        else:
-            self._arrived.pop((key, broker), None)

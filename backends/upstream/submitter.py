@@ -9,10 +9,11 @@ import logging
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from backends.upstream.errors import UpstreamError
-from backends.upstream.rows import alter_request, answers, elect_request
+from backends.upstream.ports import Asker
+from backends.upstream.rows import alter_request, answers, elect_request, unanswered
 from controller.effects import Elect, Submit
 from controller.events import Event
 from controller.names import TopicPartition
@@ -23,14 +24,6 @@ log = logging.getLogger(__name__)
 CHUNK = 1_000
 """Rows of one request."""
 TIMEOUT_SECONDS = 60.0
-
-
-class Asker(Protocol):
-    """Our connections to the upstream (`backends.upstream.client.UpstreamClient`)."""
-
-    async def ask(self, request: tuple[Any, ...], broker: int | None = None) -> Any:
-        """The response. Raises UpstreamError."""
-        ...
 
 
 class Submitter:
@@ -82,20 +75,18 @@ class Submitter:
         if not rows:
             return
         await self._ready()
-        answered = None
         try:
             request = alter_request(rows, int(TIMEOUT_SECONDS * 1000))
             answered = answers(rows, await self._client.ask(request))
         except UpstreamError as error:
             log.warning("%d rows were not answered, a look will tell what came of them: %s", len(rows), error)
-        finally:
-            if answered is not None:
-                await self._submit(Submitted(answered))
-            for topic, partition, _ in rows:
-                key = TopicPartition(topic, partition)
-                self._outstanding[key] -= 1
-                if not self._outstanding[key]:
-                    del self._outstanding[key]
+            answered = unanswered(rows, str(error))
+        await self._submit(Submitted(answered))
+        for topic, partition, _ in rows:
+            key = TopicPartition(topic, partition)
+            self._outstanding[key] -= 1
+            if not self._outstanding[key]:
+                del self._outstanding[key]
 
     def _take(self) -> list[Submit]:
         """The next rows, no partition twice: what came later for one waits for the answer to the earlier."""

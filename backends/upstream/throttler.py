@@ -6,12 +6,12 @@ alone: the stock tool's own `--throttle` is not fought. Everything that is set i
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
-from backends.clock import Clock
-from backends.upstream.client import UpstreamClient
+from backends.clock import Clock, within
 from backends.upstream.errors import UpstreamError
 from backends.upstream.ledger import Ledger
+from backends.upstream.ports import Asker
 from controller.events import ConfigOp
 from controller.model import ResourceType
 from controller.state import State
@@ -26,19 +26,27 @@ from protocol.messages.incremental_alter_configs_request import (
 
 log = logging.getLogger(__name__)
 
-DYNAMIC_BROKER = 2
-"""Source of a value that was set on the broker itself (Kafka: DescribeConfigsResponse.ConfigSource)."""
+BY_HAND = {2, 3}
+"""Sources of a value that was set on the broker itself, or on all (Kafka: DescribeConfigsResponse.ConfigSource)."""
 PATIENCE_SECONDS = 2.0
 """How long a step waits for its throttle; a broker that is dead must not hold up the others."""
 RETRY_SECONDS = 5.0
+TOPICS = 500
+"""Topics changed in one request, far below the 10,000 records that Kafka takes in one."""
+
+Lists = dict[str, dict[str, list[str]]]
+"""Entries of replicas by topic and config."""
 
 
 class Throttler:
     """One owner of the ledger: `run` makes the upstream what `wanted_throttle` says, whenever `change` was called."""
 
-    def __init__(self, client: UpstreamClient, state: State, ledger: Ledger, clock: Clock) -> None:
+    def __init__(self, client: Asker, state: State, ledger: Ledger, clock: Clock) -> None:
         self._client, self._state, self._ledger, self._clock = client, state, ledger, clock
         self._changed, self._settled = asyncio.Event(), asyncio.Event()
+        self._writing = asyncio.Lock()
+        self._unsure: set[str | int] = {*ledger.topics, *map(int, ledger.brokers)}
+        """Topics and brokers of which the ledger may say more than is set."""
         self._settled.set()
         if not ledger.empty:
             self.change()
@@ -49,109 +57,109 @@ class Throttler:
         self._changed.set()
 
     async def settled(self) -> None:
-        """Returns when the throttle is as it should be, or it has taken too long."""
-        if not self._settled.is_set():
-            try:
-                async with asyncio.timeout(PATIENCE_SECONDS):
-                    await self._settled.wait()
-            except TimeoutError:
-                log.warning("steps begin before their throttle is set: the upstream takes too long")
+        """Returns when the throttle is as it can be, or it has taken too long."""
+        if not self._settled.is_set() and not await within(self._clock, PATIENCE_SECONDS, self._settled):
+            log.warning("steps begin before their throttle is set: the upstream takes too long")
 
     async def run(self) -> None:
         """For ever; what fails is tried again."""
         while True:
             await self._changed.wait()
             self._changed.clear()
-            if await self.apply(wanted_throttle(self._state)):
-                if not self._changed.is_set():
-                    self._settled.set()
-            else:
-                await self._clock.sleep(RETRY_SECONDS)
-                self._changed.set()
+            fine = await self.apply(wanted_throttle(self._state))
+            if not self._changed.is_set():
+                self._settled.set()
+                if not fine:
+                    await within(self._clock, RETRY_SECONDS, self._changed)
+                    self._changed.set()
 
     async def apply(self, wanted: Throttle) -> bool:
         """Bring the upstream there; False when something of it failed."""
-        fine = True
-        names = {*wanted.leaders, *wanted.followers, *self._ledger.topics}
-        for topic in sorted(names):
-            lists = {
-                LEADER_REPLICAS: wanted.leaders.get(topic, ()),
-                FOLLOWER_REPLICAS: wanted.followers.get(topic, ()),
-            }
-            fine &= await self._topic(topic, lists)
-        for broker in sorted({*wanted.brokers, *map(int, self._ledger.brokers)}):
-            fine &= await self._broker(broker, wanted.rate if broker in wanted.brokers else None)
-        return fine
+        names = sorted({*wanted.leaders, *wanted.followers, *self._ledger.topics})
+        brokers = sorted({*wanted.brokers, *map(int, self._ledger.brokers)})
+        fine = [await self._topics(names[at : at + TOPICS], wanted) for at in range(0, len(names), TOPICS)]
+        rates = (self._broker(each, wanted.rate if each in wanted.brokers else None) for each in brokers)
+        return all(fine + await asyncio.gather(*rates))
 
-    async def _topic(self, topic: str, wanted: Mapping[str, Iterable[str]]) -> bool:
-        ours = self._ledger.topics.get(topic, {})
-        changes = []
-        for config, entries in wanted.items():
-            have = ours.get(config, [])
-            new, old = [e for e in entries if e not in have], [e for e in have if e not in set(entries)]
-            changes += [(config, ConfigOp.APPEND, new)] * bool(new) + [
-                (config, ConfigOp.SUBTRACT, old)
-            ] * bool(old)
-        if not changes:
-            return True
-        added = [each for each in changes if each[1] is ConfigOp.APPEND]
-        for config, _, entries in added:
-            self._ledger.topics.setdefault(topic, {}).setdefault(config, []).extend(entries)
+    async def _topics(self, names: Sequence[str], wanted: Throttle) -> bool:
+        """One request cannot both add to and take from one list."""
+        added, dropped = self._differences(names, wanted)
+        for topic, lists in added.items():
+            for config, entries in lists.items():
+                ours = self._ledger.topics.setdefault(topic, {}).setdefault(config, [])
+                ours += [entry for entry in entries if entry not in ours]
         if added:
             await self._save()
-        # One request cannot both add to and take from one list.
-        for op in (ConfigOp.APPEND, ConfigOp.SUBTRACT):
-            rows = [(config, op, ",".join(entries)) for config, how, entries in changes if how is op]
-            if rows and not await self._alter(ResourceType.TOPIC, topic, rows):
-                return False
-        for config, op, entries in changes:
-            if op is ConfigOp.SUBTRACT:
-                self._ledger.topics[topic][config] = [
-                    e for e in self._ledger.topics[topic][config] if e not in entries
-                ]
-        if not any(self._ledger.topics.get(topic, {}).values()):
-            self._ledger.topics.pop(topic, None)
-        await self._save()
-        return True
+        self._unsure |= added.keys()
+        failed = await self._alter_topics(added, ConfigOp.APPEND)
+        self._unsure -= added.keys() - failed
+        failed |= await self._alter_topics(dropped, ConfigOp.SUBTRACT)
+        for topic in dropped.keys() - failed:
+            kept = self._ledger.topics[topic]
+            for config, entries in dropped[topic].items():
+                gone = set(entries)
+                kept[config] = [entry for entry in kept[config] if entry not in gone]
+            if not any(kept.values()):
+                del self._ledger.topics[topic]
+        if dropped:
+            await self._save()
+        return not failed
+
+    def _differences(self, names: Sequence[str], wanted: Throttle) -> tuple[Lists, Lists]:
+        """What is to be added to the lists of replicas, and what to be taken from them."""
+        added: Lists = {}
+        dropped: Lists = {}
+        for topic in names:
+            ours = self._ledger.topics.get(topic, {})
+            for config, side in ((LEADER_REPLICAS, wanted.leaders), (FOLLOWER_REPLICAS, wanted.followers)):
+                entries, have = side.get(topic, ()), set(ours.get(config, ()))
+                sure = set() if topic in self._unsure else have
+                if new := [each for each in entries if each not in sure]:
+                    added.setdefault(topic, {})[config] = new
+                if old := sorted(have - set(entries)):
+                    dropped.setdefault(topic, {})[config] = old
+        return added, dropped
 
     async def _broker(self, broker: int, rate: int | None) -> bool:
+        """Set our rates, or take them off; one that someone else has set, or changed since, stays."""
         name = str(broker)
         ours = self._ledger.brokers.get(name, {})
-        if rate is None:
-            return not ours or await self._give_back(broker, ours)
-        wanted = str(rate)
-        if all(ours.get(config) == wanted for config in RATES):
+        wanted = None if rate is None else str(rate)
+        if broker not in self._unsure and all(ours.get(config) == [wanted] for config in RATES):
             return True
+        if broker not in self._state.live:
+            return False
         found = await self._set_by_hand(broker)
         if found is None:
             return False
-        rows = [
-            (config, ConfigOp.SET, wanted)
-            for config in RATES
-            if found.get(config) in {None, ours.get(config)} and ours.get(config) != wanted
-        ]
-        if not rows:
-            return True
-        self._ledger.brokers.setdefault(name, {}).update({config: wanted for config, _, _ in rows})
-        await self._save()
-        return await self._alter(ResourceType.BROKER, name, rows, broker)
-
-    async def _give_back(self, broker: int, ours: dict[str, str]) -> bool:
-        """Take our rates off, but one that someone has changed since."""
-        found = await self._set_by_hand(broker)
-        if found is None:
+        mine = [config for config in RATES if found.get(config) in {None, *ours.get(config, ())}]
+        rows: list[tuple[str, ConfigOp, str | None]]
+        if wanted is None:
+            rows = [(config, ConfigOp.DELETE, None) for config in mine if config in found]
+            after: dict[str, list[str]] = {}
+        else:
+            rows = [(config, ConfigOp.SET, wanted) for config in mine if found.get(config) != wanted]
+            after = {config: [wanted] for config in mine}
+            before = {config: [*ours.get(config, ()), wanted] for config, _, _ in rows}
+            if before:
+                self._ledger.brokers[name] = {**ours, **before}
+                await self._save()
+        self._unsure.add(broker)
+        if rows and not await self._alter_broker(broker, rows):
             return False
-        rows = [
-            (config, ConfigOp.DELETE, None) for config, value in ours.items() if found.get(config) == value
-        ]
-        if rows and not await self._alter(ResourceType.BROKER, str(broker), rows, broker):
-            return False
-        self._ledger.brokers.pop(str(broker), None)
-        await self._save()
+        self._unsure.discard(broker)
+        await self._settle_broker(name, after)
         return True
 
+    async def _settle_broker(self, name: str, ours: dict[str, list[str]]) -> None:
+        if ours != self._ledger.brokers.get(name, {}):
+            self._ledger.brokers[name] = ours
+            if not ours:
+                del self._ledger.brokers[name]
+            await self._save()
+
     async def _set_by_hand(self, broker: int) -> dict[str, str] | None:
-        """The rates that are set on the broker itself; None when it does not say."""
+        """The rates that are set; None when it does not say."""
         resource = DescribeConfigsResource(ResourceType.BROKER, str(broker), list(RATES))
         try:
             response = await self._client.ask(DescribeConfigsRequest([resource]), broker)
@@ -162,28 +170,49 @@ class Throttler:
         if result.error_code != ErrorCode.NONE:
             log.warning("the throttle of broker %d cannot be read: %s", broker, result.error_message)
             return None
-        return {c.name: c.value or "" for c in result.configs if c.config_source == DYNAMIC_BROKER}
+        return {c.name: c.value or "" for c in result.configs if c.config_source in BY_HAND}
 
-    async def _alter(
-        self,
-        kind: ResourceType,
-        name: str,
-        rows: Sequence[tuple[str, ConfigOp, str | None]],
-        broker: int | None = None,
-    ) -> bool:
+    async def _alter_topics(self, lists: Lists, op: ConfigOp) -> set[str]:
+        """Those that failed."""
+        resources = [
+            AlterConfigsResource(
+                ResourceType.TOPIC,
+                topic,
+                [AlterableConfig(config, op.value, ",".join(entries)) for config, entries in configs.items()],
+            )
+            for topic, configs in lists.items()
+        ]
+        return await self._alter(resources) if resources else set()
+
+    async def _alter_broker(self, broker: int, rows: Sequence[tuple[str, ConfigOp, str | None]]) -> bool:
         configs = [AlterableConfig(config, op.value, value) for config, op, value in rows]
-        request = IncrementalAlterConfigsRequest([AlterConfigsResource(kind, name, configs)])
+        return not await self._alter(
+            [AlterConfigsResource(ResourceType.BROKER, str(broker), configs)], broker
+        )
+
+    async def _alter(self, resources: Sequence[AlterConfigsResource], broker: int | None = None) -> set[str]:
+        """The names of those that failed."""
+        names = {resource.resource_name for resource in resources}
         try:
-            response = await self._client.ask(request, broker)
+            response = await self._client.ask(IncrementalAlterConfigsRequest(resources), broker)
         except UpstreamError as error:
-            log.warning("the throttle of %s %s cannot be set: %s", kind.name.lower(), name, error)
-            return False
-        (result,) = response.responses
-        # A topic that is gone has no throttle that could stay behind.
-        if result.error_code in {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}:
-            return True
-        log.warning("the throttle of %s %s cannot be set: %s", kind.name.lower(), name, result.error_message)
-        return False
+            log.warning("the throttle of %s cannot be set: %s", _few(names), error)
+            return names
+        # A topic that is gone has no throttle that could stay behind; a list that is `*` takes, and needs, no more.
+        fine = {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_CONFIG}
+        for result in response.responses:
+            if result.error_code in fine:
+                names.discard(result.resource_name)
+            else:
+                log.warning(
+                    "the throttle of %s cannot be set: %s", result.resource_name, result.error_message
+                )
+        return names
 
     async def _save(self) -> None:
-        await asyncio.to_thread(self._ledger.save)
+        async with self._writing:
+            await asyncio.to_thread(self._ledger.write, self._ledger.text())
+
+
+def _few(names: Collection[str]) -> str:
+    return ", ".join(sorted(names)[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -1,6 +1,7 @@
 """The controller, a store in memory and a backend, under a clock that tests move."""
 
 import asyncio
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -9,10 +10,21 @@ from backends.embedded.cluster import EmbeddedCluster
 from backends.embedded.settings import Settings
 from backends.memory import MemoryStore
 from controller.errors import Outcome
-from controller.events import AlterReassignments, AlterReply, CreateTopics, DeleteTopics, Event, NewTopic
+from controller.events import (
+    AlterConfigs,
+    AlterReassignments,
+    AlterReply,
+    ConfigChange,
+    ConfigOp,
+    CreateTopics,
+    DeleteTopics,
+    Event,
+    NewTopic,
+    ResourceChanges,
+)
 from controller.job_events import AlterRow, AlterTopic
 from controller.machine import decide
-from controller.model import Partition, Reassignment, Replicas, TopicPartition
+from controller.model import Partition, Reassignment, Replicas, ResourceType, TopicPartition
 from controller.port import Backend
 from controller.state import State
 from server.driver import Driver
@@ -23,7 +35,11 @@ SETTINGS = Settings(partition_bytes=1_000_000, network_bytes_per_second=1_000_00
 """A replica takes a second when it has a leader for itself."""
 
 
-class _Relay:
+_IDS = itertools.count()
+"""A topic that is made anew has another id, as in Kafka."""
+
+
+class Relay:
     """Stands for the backend until it is made, which needs the driver."""
 
     def __init__(self) -> None:
@@ -34,8 +50,78 @@ class _Relay:
         self.backend.perform(effects)
 
 
-class Embedded:
+class World:
+    """One life of a controller, whatever its backend."""
+
+    clock: ManualClock
+    store: MemoryStore
+    state: State
+    driver: Driver
+    failures: list[BaseException]
+    settings: Settings
+    at_once: float
+    """Seconds in which what moves no data is done."""
+
+    async def do(self, event: Event) -> Any:
+        reply = await self.driver.submit(event)
+        await settle()
+        return reply
+
+    async def configure(self, **values: str | None) -> None:
+        """Set cluster-wide configs; None takes one off."""
+        changes = [
+            ConfigChange(name, ConfigOp.DELETE if value is None else ConfigOp.SET, value)
+            for name, value in values.items()
+        ]
+        (outcome,) = await self.do(AlterConfigs([ResourceChanges(ResourceType.BROKER, "", changes)]))
+        assert outcome.ok, outcome.message
+
+    async def alter(self, rows: Mapping[str, Sequence[int] | None]) -> None:
+        """Order targets, None to cancel; none is refused."""
+        assert [outcome.message for outcome in await self.try_alter(rows) if not outcome.ok] == []
+
+    async def try_alter(self, rows: Mapping[str, Sequence[int] | None]) -> list[Outcome]:
+        """The same; the outcomes in order."""
+        topics = [
+            AlterTopic(key(name).topic, [AlterRow(key(name).partition, None if to is None else tuple(to))])
+            for name, to in rows.items()
+        ]
+        reply: AlterReply = await self.do(AlterReassignments(topics))
+        assert reply.outcome.ok
+        return [outcome for topic in reply.topics for _, outcome in topic.rows]
+
+    async def advance(self, seconds: float) -> None:
+        await self.clock.advance(seconds)
+
+    async def until(self, holds: Callable[[], bool], seconds: float = 60.0) -> float:
+        """Let time pass until it holds; return how long that took."""
+        began = self.clock.now()
+        while not holds():
+            assert self.clock.now() - began < seconds, "it never came true"
+            await self.clock.advance(self.settings.tick_seconds)
+        return self.clock.now() - began
+
+    async def until_idle(self, seconds: float = 60.0) -> float:
+        """Let time pass until nothing is being reassigned and all requests are answered."""
+        took = await self.until(lambda: not self.state.reassignments, seconds)
+        await settle()
+        return took
+
+    def __getitem__(self, name: str) -> Partition:
+        topic, index = key(name)
+        return self.state.partitions[topic][index]
+
+    def replicas(self, name: str) -> Replicas:
+        return self[name].replicas
+
+    def wanted(self, name: str) -> Reassignment | None:
+        return self.state.reassignments.get(key(name))
+
+
+class Embedded(World):
     """One life of a controller with the embedded cluster; `restarted` begins the next one."""
+
+    at_once = 0.0
 
     def __init__(self, store: MemoryStore | None = None, settings: Settings = SETTINGS) -> None:
         self.clock = ManualClock()
@@ -43,7 +129,7 @@ class Embedded:
         self.settings = settings
         self.state = State()
         self.state.apply(self.store.load())
-        relay = _Relay()
+        relay = Relay()
         self.failures: list[BaseException] = []
         self.driver = Driver(
             self.state, self.store, relay, decide, stats=NoStats(), on_failure=self.failures.append
@@ -79,9 +165,10 @@ class Embedded:
 
     async def restarted(self, commits: int | None = None) -> "Embedded":
         """Kill the process, then start again with what the first `commits` commits left."""
+        survivor = self.store.survived(len(self.store.commits) if commits is None else commits)
+        self.store.release()
         await self.stop()
-        kept = len(self.store.commits) if commits is None else commits
-        return await Embedded(self.store.survived(kept), self.settings).start()
+        return await Embedded(survivor, self.settings).start()
 
     @property
     def commits(self) -> int:
@@ -92,11 +179,6 @@ class Embedded:
         """The next life, had this one been killed after so many commits."""
         return await Embedded(self.store.survived(commits), self.settings).start()
 
-    async def do(self, event: Event) -> Any:
-        reply = await self.driver.submit(event)
-        await settle()
-        return reply
-
     async def having(self, partitions: Mapping[str, Sequence[int]], **configs: str) -> None:
         """Create topics with these replicas; partition names such as `foo-0`."""
         topics: dict[str, dict[int, Replicas]] = {}
@@ -106,27 +188,13 @@ class Embedded:
         new = [
             NewTopic(
                 name,
-                name.encode().ljust(16, b"\0")[:16],
+                f"{name} {next(_IDS)}".encode().ljust(16, b"\0")[:16],
                 assignments=rows,
                 configs={config.replace("_", "."): value for config, value in configs.items()},
             )
             for name, rows in topics.items()
         ]
         assert all(created.outcome.ok for created in await self.do(CreateTopics(new)))
-
-    async def alter(self, rows: Mapping[str, Sequence[int] | None]) -> None:
-        """Order targets, None to cancel; none is refused."""
-        assert [outcome.message for outcome in await self.try_alter(rows) if not outcome.ok] == []
-
-    async def try_alter(self, rows: Mapping[str, Sequence[int] | None]) -> list[Outcome]:
-        """The same; the outcomes in order."""
-        topics = [
-            AlterTopic(key(name).topic, [AlterRow(key(name).partition, None if to is None else tuple(to))])
-            for name, to in rows.items()
-        ]
-        reply: AlterReply = await self.do(AlterReassignments(topics))
-        assert reply.outcome.ok
-        return [outcome for topic in reply.topics for _, outcome in topic.rows]
 
     async def delete(self, *topics: str) -> None:
         assert all(outcome.ok for _, outcome in await self.do(DeleteTopics(topics)))
@@ -138,33 +206,6 @@ class Embedded:
         while not task.done():
             await self.clock.advance(self.settings.tick_seconds)
         await task
-
-    async def advance(self, seconds: float) -> None:
-        await self.clock.advance(seconds)
-
-    async def until(self, holds: Callable[[], bool], seconds: float = 60.0) -> float:
-        """Let time pass until it holds; return how long that took."""
-        began = self.clock.now()
-        while not holds():
-            assert self.clock.now() - began < seconds, "it never came true"
-            await self.clock.advance(self.settings.tick_seconds)
-        return self.clock.now() - began
-
-    async def until_idle(self, seconds: float = 60.0) -> float:
-        """Let time pass until nothing is being reassigned and all requests are answered."""
-        took = await self.until(lambda: not self.state.reassignments, seconds)
-        await settle()
-        return took
-
-    def __getitem__(self, name: str) -> Partition:
-        topic, index = key(name)
-        return self.state.partitions[topic][index]
-
-    def replicas(self, name: str) -> Replicas:
-        return self[name].replicas
-
-    def wanted(self, name: str) -> Reassignment | None:
-        return self.state.reassignments.get(key(name))
 
     def hosts(self, name: str) -> set[int]:
         """Brokers that have a log of the partition."""

@@ -1,6 +1,6 @@
 import asyncio
 
-from backends.clock import ManualClock, RealClock, settle
+from backends.clock import ManualClock, RealClock, settle, within
 
 
 async def test_sleepers_wake_in_the_order_of_their_times() -> None:
@@ -39,3 +39,21 @@ async def test_the_real_clock_goes_on() -> None:
     await clock.sleep(0)
     await settle(1)
     assert clock.now() >= before
+
+
+async def test_an_event_is_waited_for_no_longer_than_said() -> None:
+    clock, event = ManualClock(), asyncio.Event()
+    waiting = asyncio.create_task(within(clock, 5, event))
+    await clock.advance(4)
+    assert not waiting.done()
+    await clock.advance(1)
+    assert await waiting is False
+
+
+async def test_an_event_that_comes_ends_the_wait() -> None:
+    clock, event = ManualClock(), asyncio.Event()
+    waiting = asyncio.create_task(within(clock, 5, event))
+    await settle()
+    event.set()
+    await settle()
+    assert await waiting is True

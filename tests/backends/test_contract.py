@@ -8,19 +8,20 @@ from random import Random
 
 import pytest
 
-from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
-from controller.model import NO_LEADER, ResourceType
+from controller.model import NO_LEADER
 from tests.backends.harness import Embedded
+from tests.backends.upstream.harness import Gatewayed
 from tests.backends.zookeeper.world import OLD, Zookeeper
 
-World = Embedded
-"""The ZooKeeper world is one too: its brokers are embedded ones."""
+World = Embedded | Gatewayed
+"""The ZooKeeper world is an embedded one too: its brokers are."""
+
+R = "reassignment.max.concurrent.replica.movements.per.partition"
 
 
 async def one_by_one(world: World) -> World:
     """With R = 1: replicas move one at a time."""
-    change = ConfigChange("reassignment.max.concurrent.replica.movements.per.partition", ConfigOp.SET, "1")
-    await world.do(AlterConfigs([ResourceChanges(ResourceType.BROKER, "", [change])]))
+    await world.configure(**{R: "1"})
     return world
 
 
@@ -44,12 +45,25 @@ async def old_zookeeper() -> World:
     return await Zookeeper(version=OLD).start()
 
 
+async def upstream() -> World:
+    """Without the health guard: what starts while a broker is missing is not what this suite is about."""
+    world = await Gatewayed(await Embedded().start()).start()
+    await world.configure(**{"reassignment.health.guard": "off"})
+    return world
+
+
+async def upstream_one_by_one() -> World:
+    return await one_by_one(await upstream())
+
+
 BACKENDS: dict[str, Callable[[], Coroutine[None, None, World]]] = {
     "embedded": embedded,
     "embedded, R=1": embedded_one_by_one,
     "zookeeper": zookeeper,
     "zookeeper, R=1": zookeeper_one_by_one,
     "zookeeper, brokers store ISRs": old_zookeeper,
+    "upstream": upstream,
+    "upstream, R=1": upstream_one_by_one,
 }
 """KIP-435's test plan: everything with and without batches."""
 
@@ -88,7 +102,7 @@ async def test_many_moves_run_side_by_side(world: World) -> None:
 async def test_a_reorder_moves_no_data_and_ends_at_once(world: World) -> None:
     await world.having({"foo-0": [1, 2, 3]})
     await world.alter({"foo-0": [3, 1, 2]})
-    assert world.wanted("foo-0") is None
+    assert await world.until_idle() <= world.at_once
     assert world.replicas("foo-0") == (3, 1, 2)
     assert world["foo-0"].leader == (3 if batched(world) else 1)
 
@@ -104,7 +118,7 @@ async def test_after_a_reorder_the_isr_can_still_change(world: World) -> None:
 async def test_fewer_replicas_are_there_at_once(world: World) -> None:
     await world.having({"foo-0": [1, 2, 3]})
     await world.alter({"foo-0": [3]})
-    assert world.wanted("foo-0") is None
+    assert await world.until_idle() <= world.at_once
     assert world.hosts("foo-0") == world.leaders("foo-0") == {3}
 
 
@@ -121,6 +135,7 @@ async def test_a_cancel_restores_the_order_and_drops_what_had_arrived(world: Wor
     await world.advance(0.5)
     assert 4 in world.hosts("foo-0")
     await world.alter({"foo-0": None})
+    assert await world.until_idle() <= world.at_once
     assert world.replicas("foo-0") == (1, 2, 3)
     assert world.hosts("foo-0") == {1, 2, 3}
 
@@ -173,7 +188,7 @@ async def test_a_partition_without_a_live_replica_comes_back_with_its_broker(wor
     await world.alter({"foo-0": [2]})
     await world.advance(0.3)
     await world.stop_broker(1, controlled=False)
-    assert world["foo-0"].leader == NO_LEADER
+    await world.until(lambda: world["foo-0"].leader == NO_LEADER)
     await world.advance(2)
     await world.cluster.start_broker(1)
     await world.until_idle()
@@ -181,8 +196,7 @@ async def test_a_partition_without_a_live_replica_comes_back_with_its_broker(wor
 
 
 async def test_a_step_that_gets_nowhere_gives_its_place_back_and_is_begun_again(world: World) -> None:
-    change = ConfigChange("reassignment.step.timeout.ms", ConfigOp.SET, "5000")
-    await world.do(AlterConfigs([ResourceChanges(ResourceType.BROKER, "", [change])]))
+    await world.configure(**{"reassignment.step.timeout.ms": "5000"})
     await world.having({"foo-0": [1, 2]})
     await world.alter({"foo-0": [1, 3]})
     await world.stop_broker(3, controlled=False)
@@ -196,7 +210,7 @@ async def test_a_step_that_gets_nowhere_gives_its_place_back_and_is_begun_again(
 async def test_a_broker_that_stops_in_order_hands_its_leaderships_over(world: World) -> None:
     await world.having({"foo-0": [1, 2], "foo-1": [2, 1]})
     await world.stop_broker(1, controlled=True)
-    assert (world["foo-0"].leader, world["foo-0"].isr) == (2, (2,))
+    await world.until(lambda: (world["foo-0"].leader, world["foo-0"].isr) == (2, (2,)))
     await world.cluster.start_broker(1)
     await world.until(lambda: set(world["foo-0"].isr) == {1, 2} == set(world["foo-1"].isr))
 
@@ -222,21 +236,29 @@ async def test_a_topic_made_anew_under_an_old_name_keeps_its_replicas(world: Wor
     assert world.leaders("foo-0") == {2}
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", [name for name in BACKENDS if not name.startswith("zookeeper")])
 async def test_a_controller_killed_after_any_commit_goes_on_where_it_was(backend: str) -> None:
-    world = await BACKENDS[backend]()
-    await world.having({"foo-0": [1, 2, 3], "foo-1": [2, 3, 4]})
-    accepted = world.commits + 1
-    await world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
-    await world.until_idle()
-    for commits in range(accepted, world.commits + 1):
-        again = await world.survivor(commits)
+    survived, ended = 0, False
+    while not ended:
+        world = await BACKENDS[backend]()
+        await world.having({"foo-0": [1, 2, 3], "foo-1": [2, 3, 4]})
+        commits = len(world.store.commits) + 1 + survived
+        world.store.hold(after=commits)
+        await world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
+        await _until_held_or_idle(world, commits)
+        ended = len(world.store.commits) < commits
+        again = await world.restarted()
         await again.until_idle()
         await again.advance(1)
         for name in ("foo-0", "foo-1"):
             assert again.hosts(name) == {4, 5, 6} == set(again[name].isr)
         await again.stop()
-    await world.stop()
+        survived += 1
+    assert survived > 2
+
+
+async def _until_held_or_idle(world: World, commits: int) -> None:
+    await world.until(lambda: len(world.store.commits) == commits or not world.state.reassignments)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -254,10 +276,9 @@ async def test_whatever_goes_wrong_meanwhile_all_moves_end_in_order(backend: str
         await world.cluster.start_broker(broker)
     await world.until_idle()
     await world.until(lambda: all(set(world[name].isr) == set(world.replicas(name)) for name in names))
-    await world.advance(1)
+    await world.until(lambda: all(world.leaders(name) == {world[name].leader} for name in names))
     for name in names:
         assert world.hosts(name) == set(world.replicas(name))
-        assert world.leaders(name) == {world[name].leader}
     await world.stop()
 
 

@@ -40,6 +40,17 @@ async def test_commits_that_are_held_back_wait_for_their_release() -> None:
     second.cancel()
 
 
+async def test_commits_can_be_held_back_from_one_on_and_all_be_released() -> None:
+    store = MemoryStore()
+    store.hold(after=1)
+    first, *others = (asyncio.ensure_future(store.commit([ControllerEpoch(n)])) for n in range(3))
+    await first
+    assert len(store.commits) == 1
+    store.release()
+    await asyncio.gather(*others, store.commit([ControllerEpoch(3)]))
+    assert list(store.load()) == [ControllerEpoch(3)]
+
+
 async def test_a_failure_is_what_commits_end_with() -> None:
     store = MemoryStore()
     store.failure = OSError("full")

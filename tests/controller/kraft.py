@@ -138,13 +138,20 @@ class Gateway(World):
 
     def lose(self) -> None:
         """What was decided never leaves us."""
-        self._unheard()
+        self._give_up(each for each in self._unheard() if isinstance(each, Submit))
 
     def send_unheard(self) -> None:
         """What was decided is carried out, and the answers are lost."""
-        for effect in self._unheard():
-            if isinstance(effect, Submit):
-                self.kafka.alter(TopicPartition(effect.topic, effect.partition), effect.replicas)
+        sent = [each for each in self._unheard() if isinstance(each, Submit)]
+        for effect in sent:
+            self.kafka.alter(TopicPartition(effect.topic, effect.partition), effect.replicas)
+        self._give_up(sent)
+
+    def _give_up(self, sent: Iterable[Submit]) -> None:
+        lost = Outcome(Error.REQUEST_TIMED_OUT)
+        rows = [(TopicPartition(row.topic, row.partition), row.replicas, lost) for row in sent]
+        if rows:
+            self.do(Submitted(rows))
 
     def catch_up(self) -> None:
         """Carry out, let everything upstream catch up once, and look."""

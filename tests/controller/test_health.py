@@ -66,3 +66,21 @@ def test_a_new_mode_counts_at_once() -> None:
     gateway.alter({"foo-0": (2, 3)})
     gateway.default("reassignment.health.guard", "off")
     assert gateway.moving() == ["foo-0"]
+
+
+def test_a_partition_without_a_leader_is_trouble_and_many_are_counted() -> None:
+    gateway = Gateway(*((f"foo-{n}", (1, 2)) for n in range(5)))
+    for name in gateway.kafka.leader:
+        gateway.kafka.leader[name] = -1
+    gateway.look()
+    named = "foo-0 (no leader), foo-1 (no leader), foo-2 (no leader)"
+    assert gateway.state.trouble == f"under min ISR: {named} and 2 more"
+
+
+def test_a_config_that_is_learnt_counts_at_once() -> None:
+    gateway = Gateway(BAR)
+    gateway.kafka.isr[key("bar-0")] = (7,)
+    gateway.look()
+    assert gateway.state.trouble == ""
+    gateway.do(TopicConfigsSeen({"bar": {"min.insync.replicas": "2"}}))
+    assert gateway.state.trouble == "under min ISR: bar-0 (1 in sync, min.insync.replicas 2)"

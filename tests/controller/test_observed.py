@@ -1,8 +1,11 @@
 from controller.effects import Submit
 from controller.errors import DONE
 from controller.model import Ending, Topic
+from controller.observed import our_topics
 from controller.phases import Phase
+from controller.reconciliation import SURE
 from controller.upstream_events import Measured, TopicConfigsSeen, Unreachable
+from controller.upstream_state import Disk
 from controller.views import ongoing
 from tests.builders import key
 from tests.controller.kraft import Gateway
@@ -112,3 +115,54 @@ def test_configs_of_topics_are_taken_in_and_go_again() -> None:
     assert gateway.state.min_isr("foo") == 2
     gateway.do(TopicConfigsSeen({"foo": {"min.insync.replicas": None}}))
     assert gateway.state.min_isr("foo") == 1
+
+
+def test_a_partition_that_waits_for_a_leader_goes_on_when_it_has_one() -> None:
+    gateway = Gateway(FOO)
+    gateway.kafka.leader[key("foo-0")] = -1
+    gateway.look()
+    gateway.alter({"foo-0": (2, 3)})
+    assert gateway.why("foo-0") == "the partition has no leader"
+    gateway.kafka.leader[key("foo-0")] = 4
+    gateway.look()
+    assert gateway.phase("foo-0") is Phase.MOVING
+
+
+def test_a_partition_that_waits_for_room_goes_on_when_there_is_some() -> None:
+    gateway = Gateway(FOO)
+    sizes = {key("foo-0"): 50}
+    gateway.do(Measured(sizes, {2: [Disk("/a", 100, 10, 1)]}))
+    gateway.alter({"foo-0": (2, 3)})
+    assert gateway.phase("foo-0") is Phase.WAITING
+    gateway.do(Measured(sizes, {2: [Disk("/a", 100, 90, 1)]}))
+    assert gateway.phase("foo-0") is Phase.MOVING
+
+
+def test_a_topic_that_is_gone_leaves_nothing_in_memory() -> None:
+    gateway = Gateway(FOO)
+    gateway.do(TopicConfigsSeen({"foo": {"min.insync.replicas": "2"}, "never": {"min.insync.replicas": "2"}}))
+    gateway.do(Measured({key("foo-0"): 50}, {}))
+    gateway.kafka.replicas.clear()
+    gateway.look()
+    assert (gateway.state.sizes, gateway.state.configs) == ({}, {})
+
+
+def test_looks_that_come_as_often_as_clients_ask_blame_nobody() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.kafka.alter(key("foo-0"), None)
+    for _ in range(2 * SURE):
+        gateway.do(gateway.kafka.look()._replace(whole=False, brokers=None, conclusive=False))
+    assert gateway.phase("foo-0") is Phase.MOVING
+    assert gateway.state.tries == {}
+
+
+def test_steps_in_flight_are_known_without_looking_at_what_waits() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    assert gateway.state.under_way == {key("foo-0")}
+    assert our_topics(gateway.state) == {"foo"}
+    gateway.settle()
+    assert not gateway.state.under_way
+    assert not our_topics(gateway.state)

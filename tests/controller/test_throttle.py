@@ -1,7 +1,8 @@
 from controller.events import AlterConfigs, ConfigChange, ConfigOp, DeleteTopics, ResourceChanges
 from controller.model import ResourceType
-from controller.throttle import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATE, RATES
-from tests.builders import World, partition
+from controller.throttle import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATE, RATES, wanted_throttle
+from tests.builders import World, key, partition
+from tests.controller.kraft import Gateway
 
 
 def throttled(rate: int | None = 1_000) -> World:
@@ -137,3 +138,14 @@ def test_a_cluster_wide_rate_is_left_alone() -> None:
     world.default(RATES[1], "10")
     world.alter({"foo-0": [1, 3]})
     assert rates(world) == {}
+
+
+def test_before_an_upstream_every_broker_on_a_list_gets_the_rate_and_none_for_moves_of_others() -> None:
+    gateway = Gateway(("foo-0", (1, 2)), ("foo-1", (7, 8)))
+    gateway.kafka.alter(key("foo-1"), (5, 6))
+    gateway.look()
+    gateway.default(RATE, "5")
+    gateway.alter({"foo-0": (1, 3)})
+    throttle = wanted_throttle(gateway.state)
+    assert set(throttle.brokers) == {1, 2, 3}
+    assert (throttle.leaders, throttle.followers) == ({"foo": ["0:1", "0:2"]}, {"foo": ["0:3"]})

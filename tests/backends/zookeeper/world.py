@@ -29,7 +29,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.alter_partition_request import AlterPartitionRequest
 from protocol.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
 from server.driver import Driver
-from tests.backends.harness import SETTINGS, Embedded, _Relay
+from tests.backends.harness import SETTINGS, Embedded, Relay
 from tests.backends.local import LocalNetwork, NoStats
 
 OWN_ID = 1000
@@ -72,7 +72,7 @@ class Zookeeper(Embedded):
 
     def _wire(self, office: Office) -> None:
         state, clock = self.state, self.clock
-        relay = _Relay()
+        relay = Relay()
         relay.backend = self
         failed = self.failures.append
         self.driver = Driver(state, self.znodes, relay, decide, stats=NoStats(), on_failure=failed)

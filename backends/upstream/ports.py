@@ -1,0 +1,31 @@
+"""What the rest of the backend asks the upstream through, as a port; `backends.upstream.client` implements it."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from backends.upstream.client import UpstreamBroker
+
+
+class Asker(Protocol):
+    """Asks the upstream."""
+
+    async def ask(self, request: tuple[Any, ...], broker: int | None = None) -> Any:
+        """The response of that broker, or of any. Raises UpstreamError."""
+        ...
+
+
+class Client(Asker, Protocol):
+    """Connections to the brokers of a cluster."""
+
+    @property
+    def brokers(self) -> Mapping[int, UpstreamBroker]:
+        """As the last `refresh` saw them."""
+        ...
+
+    async def refresh(self) -> None:
+        """Learn the brokers. Raises UpstreamError."""
+        ...
+
+    async def close(self) -> None:
+        """Close all connections."""
+        ...

@@ -1,0 +1,102 @@
+"""A gateway before an upstream that is our own embedded cluster, both under one clock that tests move."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from backends.memory import MemoryStore
+from backends.upstream.backend import Upstream
+from backends.upstream.ledger import Ledger
+from backends.upstream.own_records import OwnRecords
+from controller import upstream
+from controller.machine import decide
+from controller.state import State
+from server.driver import Driver
+from tests.backends.harness import Embedded, Relay, World
+from tests.backends.local import NoStats
+from tests.backends.upstream.local_client import LocalClient
+from tests.builders import key
+
+
+class Gatewayed(World):
+    """One life of a gateway; its upstream, and what was written of throttles, outlive it.
+
+    Topics, brokers and data are the upstream's, orders go to the gateway, whose state is what tests look at.
+    """
+
+    at_once = 1.0
+
+    def __init__(
+        self, inner: Embedded, store: MemoryStore | None = None, ledger: Ledger | None = None
+    ) -> None:
+        self.inner, self.clock, self.settings = inner, inner.clock, inner.settings
+        self.store = store or MemoryStore()
+        self.ledger = ledger or Ledger(None)
+        self.state = State(movement=upstream)
+        own = OwnRecords(self.store)
+        self.state.apply(own.load())
+        relay = Relay()
+        self.failures: list[BaseException] = []
+        self.driver = Driver(self.state, own, relay, decide, stats=NoStats(), on_failure=self.failures.append)
+        self.client = LocalClient(inner.network)
+        self.upstream = relay.backend = Upstream(
+            self.client,
+            self.state,
+            self.driver.submit,
+            self.ledger,
+            clock=self.clock,
+            on_failure=self.failures.append,
+        )
+        self.cluster = inner.cluster
+        self._ended = False
+
+    async def start(self) -> "Gatewayed":
+        self.driver.start()
+        await self.upstream.start()
+        return self
+
+    async def stop(self) -> None:
+        await self.detach()
+        await self.inner.stop()
+
+    async def restarted(self, commits: int | None = None) -> "Gatewayed":
+        """Kill the gateway, then start again with what the first `commits` commits left; the upstream goes on."""
+        survivor = self.store.survived(len(self.store.commits) if commits is None else commits)
+        await self.detach()
+        return await Gatewayed(self.inner, survivor, self.ledger).start()
+
+    async def detach(self) -> None:
+        """End this life of the gateway, as a kill would: nothing that is decided from here on reaches the upstream."""
+        if self._ended:
+            return
+        self._ended = True
+        await self.upstream.stop()
+        self.store.release()
+        await self.driver.stop()
+        assert self.failures == []
+
+    async def having(self, partitions: Mapping[str, Sequence[int]], **configs: str) -> None:
+        """Create topics upstream, and wait until they are seen."""
+        await self.inner.having(partitions, **configs)
+        topics = {key(name).topic for name in partitions}
+        await self.until(lambda: all(self._seen(topic) for topic in topics))
+
+    def _seen(self, topic: str) -> bool:
+        ours, theirs = self.state, self.inner.state
+        same = ours.topics.get(topic) == theirs.topics[topic]
+        return same and len(ours.partitions[topic]) == len(theirs.partitions[topic])
+
+    async def delete(self, *topics: str) -> None:
+        await self.inner.delete(*topics)
+
+    async def stop_broker(self, broker: int, *, controlled: bool = True) -> None:
+        await self.inner.stop_broker(broker, controlled=controlled)
+
+    def hosts(self, name: str) -> set[int]:
+        return self.inner.hosts(name)
+
+    def leaders(self, name: str) -> set[int]:
+        return self.inner.leaders(name)
+
+    def sent(self, kind: type) -> list[Any]:
+        """Requests of this class that went to the upstream."""
+        return [message for _, message in self.inner.network.requests if type(message) is kind]

@@ -1,0 +1,58 @@
+"""Stands for `UpstreamClient` before brokers that are called instead of connected to: the bytes are real."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from backends.upstream.client import UpstreamBroker
+from backends.upstream.errors import RequestLostError, UnreachableError
+from protocol.apis import find_api
+from protocol.messages.describe_cluster_request import DescribeClusterRequest
+from protocol.wire import schema_of
+from server.registry import ROUTES
+from tests.backends.local import FIRST_PORT, LocalNetwork
+
+
+async def _undisturbed(_request: Any) -> None:
+    """Nothing happens."""
+
+
+class LocalClient:
+    """Asks the brokers of a `LocalNetwork`, the first of them when none is named.
+
+    `before` and `after` are awaited around each request; what they raise is what the caller gets.
+    """
+
+    def __init__(self, network: LocalNetwork) -> None:
+        self.brokers: Mapping[int, UpstreamBroker] = {}
+        self.cluster_id = ""
+        self.controller_id = -1
+        self._network = network
+        self._closed = False
+        self.before: Callable[[Any], Awaitable[None]] = _undisturbed
+        self.after: Callable[[Any], Awaitable[None]] = _undisturbed
+
+    async def refresh(self) -> None:
+        seen = await self.ask(DescribeClusterRequest(include_fenced_brokers=True))
+        self.cluster_id, self.controller_id = seen.cluster_id, seen.controller_id
+        self.brokers = {
+            b.broker_id: UpstreamBroker(b.broker_id, b.host, b.port, b.rack, b.is_fenced)
+            for b in seen.brokers
+        }
+
+    async def ask(self, request: tuple[Any, ...], broker: int | None = None, **_: Any) -> Any:
+        listening = sorted(self._network.listening)
+        port = FIRST_PORT + broker - 1 if broker is not None else next(iter(listening), -1)
+        if self._closed or port not in listening:
+            raise UnreachableError(f"nobody answers on {port}")
+        await self.before(request)
+        api = find_api(schema_of(type(request)).api_key or 0)
+        assert api is not None
+        try:
+            answer = await self._network.answer(port, request, ROUTES[api.key].versions[-1])
+        except ConnectionRefusedError as error:
+            raise RequestLostError(str(error)) from None
+        await self.after(request)
+        return answer
+
+    async def close(self) -> None:
+        self._closed = True

@@ -1,0 +1,52 @@
+"""A client that answers as it is told, and events that are only remembered."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from backends.upstream.client import UpstreamBroker
+from backends.upstream.errors import UnreachableError
+
+E = TypeVar("E")
+
+
+class Scripted:
+    """Answers by class of request; an answer that is an exception is raised. `asked` has each request and its broker."""
+
+    def __init__(self, brokers: int = 3) -> None:
+        self.brokers: Mapping[int, UpstreamBroker] = {
+            n: UpstreamBroker(n, "localhost", 9000 + n) for n in range(1, brokers + 1)
+        }
+        self.answers: dict[type, Callable[[Any, int | None], Any]] = {}
+        self.asked: list[tuple[Any, int | None]] = []
+        self.refreshed = 0
+        self.closed = False
+
+    async def refresh(self) -> None:
+        self.refreshed += 1
+
+    async def ask(self, request: tuple[Any, ...], broker: int | None = None) -> Any:
+        self.asked.append((request, broker))
+        if type(request) not in self.answers:
+            raise UnreachableError("nobody answers")
+        answer = self.answers[type(request)](request, broker)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def close(self) -> None:
+        self.closed = True
+
+    def requests(self, kind: type[E]) -> list[E]:
+        """Requests of this class, in order."""
+        return [request for request, _ in self.asked if isinstance(request, kind)]
+
+
+class Events(list[Any]):
+    """Stands for the driver."""
+
+    async def submit(self, event: Any) -> None:
+        self.append(event)
+
+    def of(self, kind: type[E]) -> list[E]:
+        """Events of this class, in order."""
+        return [event for event in self if isinstance(event, kind)]

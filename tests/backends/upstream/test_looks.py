@@ -1,0 +1,295 @@
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from backends.clock import ManualClock, settle
+from backends.tasks import cancel, spawn
+from backends.upstream.errors import UnreachableError, UpstreamError
+from backends.upstream.looks import Looks, Pace, seen_topics
+from backends.upstream.submitter import Submitter
+from controller.effects import Submit
+from controller.model import Partition, Reassignment, Replicas, Submission, Topic
+from controller.state import State
+from controller.submission import Stage
+from controller.upstream_events import Observed, SeenMove, SeenPartition, Unreachable
+from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.messages.list_partition_reassignments_response import (
+    ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
+)
+from protocol.messages.metadata_request import MetadataRequest
+from protocol.messages.metadata_response import (
+    MetadataResponse,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from tests.backends.upstream.scripted import Events, Scripted
+from tests.builders import key
+
+MOVE = SeenMove((3, 1), (3,), (1,))
+
+
+class Rig:
+    """An upstream with topics of two partitions; `moves` by name, `errors` by topic, `hidden` are not among all."""
+
+    def __init__(self, pace: Pace | None = None) -> None:
+        self.client, self.events, self.clock, self.state = Scripted(), Events(), ManualClock(), State()
+        self.topics: dict[str, list[Replicas]] = {"foo": [(1,), (1,)], "bar": [(1,), (1,)]}
+        self.moves: dict[str, SeenMove] = {}
+        self.errors: dict[str, int] = {}
+        self.hidden: set[str] = set()
+        self.client.answers[ListPartitionReassignmentsRequest] = self._list
+        self.client.answers[MetadataRequest] = self._metadata
+        self.submitter = Submitter(self.client, self.events.submit, settle)
+        self.looks = Looks(
+            self.client, self.state, self.submitter, self.events.submit, self.told, self.clock, pace
+        )
+
+    async def told(self, brokers: Mapping[int, tuple[str, int]]) -> None:
+        self.brokers = brokers
+
+    def _list(self, *_: Any) -> ListPartitionReassignmentsResponse:
+        return ListPartitionReassignmentsResponse(
+            topics=[
+                OngoingTopicReassignment(
+                    key(name).topic, [OngoingPartitionReassignment(key(name).partition, *move)]
+                )
+                for name, move in self.moves.items()
+            ]
+        )
+
+    def _metadata(self, request: MetadataRequest, _: Any) -> MetadataResponse:
+        named = None if request.topics is None else [topic.name or "" for topic in request.topics]
+        shown = self.topics.keys() - self.hidden if named is None else named
+        return MetadataResponse(topics=[self._topic(name) for name in sorted(shown)])
+
+    def _topic(self, name: str) -> MetadataResponseTopic:
+        if name not in self.topics:
+            return MetadataResponseTopic(error_code=self.errors.get(name, 3), name=name)
+        rows = [
+            MetadataResponsePartition(0, n, 1, 0, replicas, replicas, ())
+            for n, replicas in enumerate(self.topics[name])
+        ]
+        return MetadataResponseTopic(0, name, name.encode().ljust(16), False, rows)
+
+    async def looked(self) -> None:
+        """A whole look has been taken, and all of it is known."""
+        await self.looks.look()
+        for name, lists in self.topics.items():
+            self.state.put(Topic(name, name.encode().ljust(16)))
+            for number, replicas in enumerate(lists):
+                self.state.put(Partition(name, number, replicas, replicas, 1))
+        self.events.clear()
+        self.client.asked.clear()
+
+    def step(self, name: str, stage: Stage = Stage.ACTIVE) -> None:
+        """A step of ours is in flight."""
+        self.state.put(Submission(*key(name), (1,), (3,), stage))
+
+    def asked_topics(self) -> list[list[str] | None]:
+        requests = self.client.requests(MetadataRequest)
+        return [None if r.topics is None else [t.name or "" for t in r.topics] for r in requests]
+
+
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
+async def test_the_first_look_is_whole_and_asks_moves_before_topics(rig: Rig) -> None:
+    rig.moves["foo-0"] = MOVE
+    await rig.looks.look()
+    assert [type(request) for request, _ in rig.client.asked] == [
+        ListPartitionReassignmentsRequest,
+        MetadataRequest,
+    ]
+    (seen,) = rig.events.of(Observed)
+    assert seen.whole
+    assert seen.moves == {key("foo-0"): MOVE}
+    assert [topic.name for topic in seen.topics] == ["bar", "foo"]
+    assert [broker.id for broker in seen.brokers or ()] == [1, 2, 3]
+
+
+async def test_between_whole_looks_topics_are_not_asked_for_when_nothing_moves(rig: Rig) -> None:
+    await rig.looked()
+    await rig.looks.look()
+    assert rig.asked_topics() == []
+    assert rig.events == []
+
+
+async def test_a_move_that_goes_on_is_told_from_the_list_alone(rig: Rig) -> None:
+    await rig.looked()
+    rig.step("foo-0")
+    rig.moves["foo-0"] = MOVE
+    await rig.looks.look()
+    assert rig.asked_topics() == []
+    (seen,) = rig.events.of(Observed)
+    assert (seen.moves, seen.topics, seen.whole) == ({key("foo-0"): MOVE}, [], False)
+
+
+async def test_a_step_that_is_not_listed_is_looked_up(rig: Rig) -> None:
+    await rig.looked()
+    rig.step("foo-1")
+    await rig.looks.look()
+    assert rig.asked_topics() == [["foo"]]
+    (seen,) = rig.events.of(Observed)
+    assert [dict(topic.partitions) for topic in seen.topics] == [{1: SeenPartition((1,), (1,), 1, 0)}]
+
+
+@pytest.mark.parametrize("what", ["arrived", "foreign has ended", "doubt"])
+async def test_what_the_list_does_not_tell_is_looked_up(rig: Rig, what: str) -> None:
+    await rig.looked()
+    if what == "arrived":
+        rig.moves["foo-0"] = MOVE
+        rig.step("foo-0", Stage.ARRIVED)
+    elif what == "doubt":
+        rig.state.tries[key("foo-0")] = 1
+    else:
+        rig.state.foreign.add(key("foo-0"))
+    await rig.looks.look()
+    assert rig.asked_topics() == [["foo"]]
+
+
+async def test_a_move_of_someone_else_is_looked_up_once(rig: Rig) -> None:
+    await rig.looked()
+    rig.moves["foo-0"] = MOVE
+    await rig.looks.look()
+    await rig.looks.look()
+    assert rig.asked_topics() == [["foo"]]
+
+
+async def test_where_brokers_are_is_told(rig: Rig) -> None:
+    await rig.looks.look()
+    assert rig.brokers == {n: ("localhost", 9000 + n) for n in (1, 2, 3)}
+
+
+async def test_topics_can_be_looked_at_out_of_turn_and_nothing_is_concluded_then(rig: Rig) -> None:
+    await rig.looked()
+    await rig.looks.look_at(["foo", "never"])
+    assert rig.asked_topics() == [["foo", "never"]]
+    (seen,) = rig.events.of(Observed)
+    assert ([topic.name for topic in seen.topics], seen.whole, seen.conclusive) == (["foo"], False, False)
+    await rig.looks.look_at([])
+    assert len(rig.events) == 1
+
+
+async def test_looks_are_whole_again_after_a_while(rig: Rig) -> None:
+    await rig.looked()
+    await rig.clock.advance(Pace().whole)
+    await rig.looks.look()
+    assert rig.asked_topics() == [None]
+
+
+async def test_brokers_are_looked_at_about_once_a_second(rig: Rig) -> None:
+    await rig.looked()
+    await rig.looks.look()
+    assert rig.client.refreshed == 1
+    await rig.clock.advance(Pace().idle)
+    await rig.looks.look()
+    assert rig.client.refreshed == 2
+
+
+async def test_a_topic_of_ours_that_is_missing_is_asked_for_by_name_before_it_counts_as_gone(
+    rig: Rig,
+) -> None:
+    rig.state.put(Reassignment("lost", 0, (1,), (2,), 1))
+    await rig.looks.look()
+    assert rig.asked_topics() == [None, ["lost"]]
+    assert "lost" not in {topic.name for topic in rig.events.of(Observed)[0].topics}
+
+
+async def test_a_topic_that_only_shows_when_asked_for_is_not_gone(rig: Rig) -> None:
+    rig.hidden.add("foo")
+    rig.state.put(Reassignment("foo", 0, (1,), (2,), 1))
+    await rig.looks.look()
+    assert {topic.name for topic in rig.events.of(Observed)[0].topics} == {"foo", "bar"}
+
+
+async def test_a_topic_that_we_may_not_see_is_trouble_and_not_a_deletion(rig: Rig) -> None:
+    rig.errors["secret"] = 29
+    rig.state.put(Reassignment("secret", 0, (1,), (2,), 1))
+    with pytest.raises(UpstreamError, match="does not show us topic secret: TOPIC_AUTHORIZATION_FAILED"):
+        await rig.looks.look()
+    assert rig.events == []
+
+
+async def test_a_list_that_is_refused_is_trouble(rig: Rig) -> None:
+    refused = ListPartitionReassignmentsResponse(error_code=31)
+    rig.client.answers[ListPartitionReassignmentsRequest] = lambda *_: refused
+    with pytest.raises(UpstreamError, match="CLUSTER_AUTHORIZATION_FAILED"):
+        await rig.looks.look()
+
+
+async def test_a_topic_that_went_meanwhile_makes_the_next_look_whole(rig: Rig) -> None:
+    await rig.looked()
+    rig.step("foo-0")
+    del rig.topics["foo"]
+    await rig.looks.look()
+    await rig.looks.look()
+    assert rig.asked_topics() == [["foo"], None, ["foo"]]
+
+
+async def test_rows_that_are_on_their_way_are_named(rig: Rig) -> None:
+    rig.submitter.add(Submit("foo", 0, (3,)))
+    await rig.looks.look()
+    assert rig.events.of(Observed)[0].outstanding == {key("foo-0")}
+
+
+async def test_trouble_is_told_and_followed_by_a_whole_look(rig: Rig) -> None:
+    await rig.looked()
+    fine = rig.client.answers[ListPartitionReassignmentsRequest]
+    rig.client.answers[ListPartitionReassignmentsRequest] = lambda *_: UnreachableError("cut")
+    running = spawn(rig.looks.run(), "looks")
+    await settle()
+    assert rig.events == [Unreachable("cut")]
+    rig.client.answers[ListPartitionReassignmentsRequest] = fine
+    await rig.clock.advance(Pace().idle)
+    assert rig.events.of(Observed)[0].whole
+    await cancel(running)
+
+
+async def looks_in(rig: Rig, seconds: float) -> int:
+    """How many looks are taken in that time."""
+    running = spawn(rig.looks.run(), "looks")
+    await rig.clock.advance(seconds)
+    await cancel(running)
+    return len(rig.client.requests(ListPartitionReassignmentsRequest))
+
+
+async def test_looks_are_frequent_while_something_moves_and_rare_while_nothing_does(rig: Rig) -> None:
+    await rig.looked()
+    assert 5 <= await looks_in(rig, 5) <= 7
+    rig.client.asked.clear()
+    rig.moves["foo-0"] = MOVE
+    rig.state.foreign.add(key("foo-0"))
+    assert 20 <= await looks_in(rig, 5) <= 27
+
+
+async def test_a_look_that_takes_long_is_followed_by_a_longer_pause() -> None:
+    rig = Rig(Pace(idle=0.0))
+
+    async def slowly(*_: Any) -> None:
+        await rig.clock.sleep(0.5)
+
+    await rig.looked()
+    rig.moves["foo-0"] = MOVE
+    rig.client.refresh = slowly  # type: ignore[method-assign]
+    assert await looks_in(rig, 10) == 2
+
+
+async def test_a_decision_is_followed_by_a_look_soon(rig: Rig) -> None:
+    await rig.looked()
+    running = spawn(rig.looks.run(), "looks")
+    await rig.clock.advance(0.5)
+    rig.client.asked.clear()
+    rig.looks.hurry()
+    await rig.clock.advance(0.01)
+    assert len(rig.client.requests(ListPartitionReassignmentsRequest)) == 1
+    await cancel(running)
+
+
+def test_a_topic_whose_metadata_is_not_complete_is_left_out() -> None:
+    response = MetadataResponse(topics=[MetadataResponseTopic(error_code=5, name="new")])
+    assert seen_topics(response, None) == []

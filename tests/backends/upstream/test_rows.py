@@ -1,0 +1,58 @@
+from backends.upstream.rows import alter_request, answers, elect_request, outcome, unanswered
+from controller.effects import Elect, Submit
+from controller.errors import DONE, Error, Outcome
+from protocol.messages.alter_partition_reassignments_response import (
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+from tests.builders import key
+
+ROWS = [Submit("foo", 0, (1, 2)), Submit("bar", 3, None), Submit("foo", 1, (3,))]
+
+
+def test_rows_are_grouped_by_topic_in_order() -> None:
+    request = alter_request(ROWS, 5_000)
+    assert request.timeout_ms == 5_000
+    assert [(t.name, [tuple(row) for row in t.partitions or ()]) for t in request.topics or ()] == [
+        ("foo", [(0, (1, 2)), (1, (3,))]),
+        ("bar", [(3, None)]),
+    ]
+
+
+def test_each_row_has_its_own_answer_and_one_that_is_left_out_is_unknown() -> None:
+    given = [ReassignableTopicResponse("foo", [ReassignablePartitionResponse(0, 0, None)])]
+    answered = answers(ROWS[:2], AlterPartitionReassignmentsResponse(responses=given))
+    assert answered == [
+        (key("foo-0"), (1, 2), DONE),
+        (key("bar-3"), None, Outcome(Error.UNKNOWN_SERVER_ERROR)),
+    ]
+
+
+def test_an_error_at_the_top_is_every_rows() -> None:
+    refused = AlterPartitionReassignmentsResponse(0, True, 31, "no", [])
+    assert {each for _, _, each in answers(ROWS, refused)} == {
+        Outcome(Error.CLUSTER_AUTHORIZATION_FAILED, "no")
+    }
+
+
+def test_the_half_of_a_request_that_was_too_large_is_tried_again() -> None:
+    """Kafka answers -1 with a null message for the rows that it did not take."""
+    given = [ReassignableTopicResponse("foo", [ReassignablePartitionResponse(0, -1, None)])]
+    ((_, _, left),) = answers(ROWS[:1], AlterPartitionReassignmentsResponse(responses=given))
+    assert left == Outcome(Error.UNKNOWN_SERVER_ERROR)
+
+
+def test_an_error_that_the_core_does_not_know_keeps_its_number() -> None:
+    assert outcome(12345, "strange") == Outcome(Error.INVALID_REQUEST, "error 12345: strange")
+
+
+def test_rows_without_an_answer_are_told_as_such() -> None:
+    lost = Outcome(Error.REQUEST_TIMED_OUT, "cut")
+    assert unanswered(ROWS[:1], "cut") == [(key("foo-0"), (1, 2), lost)]
+
+
+def test_elections_are_preferred_ones() -> None:
+    request = elect_request([Elect("foo", 0), Elect("foo", 2)], 1_000)
+    assert request.election_type == 0
+    assert [tuple(each) for each in request.topic_partitions or ()] == [("foo", (0, 2))]

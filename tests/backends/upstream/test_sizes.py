@@ -1,0 +1,148 @@
+from typing import Any
+
+import pytest
+
+from backends.clock import ManualClock
+from backends.tasks import cancel, spawn
+from backends.upstream import sizes as module
+from backends.upstream.errors import UnreachableError
+from backends.upstream.sizes import OFTEN_SECONDS, SELDOM_SECONDS, Sizes
+from controller.model import Partition, Reassignment, Replicas, Topic
+from controller.state import State
+from controller.upstream_events import Measured
+from controller.upstream_state import Disk
+from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from protocol.messages.describe_log_dirs_response import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+from tests.backends.upstream.scripted import Events, Scripted
+from tests.builders import key
+
+
+class Rig:
+    """`held` are the bytes of replicas by broker and name; all brokers have one log directory."""
+
+    def __init__(self) -> None:
+        self.client, self.events, self.clock, self.state = Scripted(), Events(), ManualClock(), State()
+        self.client.answers[DescribeLogDirsRequest] = self._describe
+        self.state.live.update((1, 2, 3))
+        self.held: dict[tuple[int, str], int] = {}
+        self.dead: set[int] = set()
+        self.sizes = Sizes(self.client, self.state, self.events.submit, self.clock)
+
+    def having(self, name: str, *, adding: Replicas = (), wanted: bool = True) -> None:
+        topic, number = key(name)
+        if topic not in self.state.topics:
+            self.state.put(Topic(topic, topic.encode().ljust(16)))
+        self.state.put(Partition(topic, number, (1, *adding), (1,), 1, adding=adding))
+        if wanted:
+            self.state.put(Reassignment(topic, number, (1,), (3,), 1))
+
+    def _describe(self, request: DescribeLogDirsRequest, broker: int | None) -> Any:
+        if broker in self.dead:
+            return UnreachableError("dead")
+        asked = None
+        if request.topics is not None:
+            asked = {(topic.topic, n) for topic in request.topics for n in topic.partitions}
+        topics = [
+            DescribeLogDirsTopic(
+                key(name).topic, [DescribeLogDirsPartition(key(name).partition, size, 0, False)]
+            )
+            for (where, name), size in self.held.items()
+            if where == broker and (asked is None or tuple(key(name)) in asked)
+        ]
+        failed = DescribeLogDirsResult(56, "/broken")
+        return DescribeLogDirsResponse(results=[DescribeLogDirsResult(0, "/a", topics, 100, 40), failed])
+
+    def asked(self) -> list[dict[str, tuple[int, ...]] | None]:
+        """What broker 1 was asked for."""
+        return [
+            None if request.topics is None else {t.topic: tuple(t.partitions) for t in request.topics}
+            for request, broker in self.client.asked
+            if broker == 1
+        ]
+
+
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
+async def test_sizes_are_the_leaders_and_disks_count_their_replicas(rig: Rig) -> None:
+    rig.having("foo-0", adding=(3,))
+    rig.held.update({(1, "foo-0"): 50, (3, "foo-0"): 20})
+    await rig.sizes.measure()
+    disks = {1: [Disk("/a", 100, 40, 1)], 2: [Disk("/a", 100, 40, 0)], 3: [Disk("/a", 100, 40, 1)]}
+    assert rig.events == [Measured({key("foo-0"): 50}, disks)]
+    assert rig.sizes.arrived(key("foo-0"), 3) == rig.sizes.received(key("foo-0")) == 20
+    rig.state.sizes.update(rig.events[0].sizes)
+    assert rig.sizes.size(key("foo-0")) == 50
+    assert rig.sizes.size(key("foo-1")) is None
+
+
+async def test_what_is_in_flight_is_asked_for_often_and_all_seldom(rig: Rig) -> None:
+    rig.having("foo-0", adding=(3,))
+    rig.having("foo-1")
+    await rig.sizes.measure()
+    await rig.sizes.measure()
+    await rig.clock.advance(SELDOM_SECONDS)
+    await rig.sizes.measure()
+    assert rig.asked() == [None, {"foo": (0,)}, None]
+    assert rig.events[1].disks == {}
+
+
+async def test_a_new_job_is_measured_at_once(rig: Rig) -> None:
+    await rig.sizes.measure()
+    rig.state.last_job = 1
+    await rig.sizes.measure()
+    assert rig.asked() == [None, None]
+
+
+async def test_nothing_is_asked_while_nothing_moves(rig: Rig) -> None:
+    rig.having("foo-0", wanted=False)
+    await rig.sizes.measure()
+    await rig.sizes.measure()
+    assert rig.asked() == [None]
+
+
+async def test_a_broker_that_does_not_answer_is_left_out(rig: Rig) -> None:
+    rig.dead.add(2)
+    await rig.sizes.measure()
+    assert set(rig.events[0].disks) == {1, 3}
+
+
+async def test_what_has_arrived_is_forgotten_when_the_step_is_over(rig: Rig) -> None:
+    rig.having("foo-0", adding=(3,))
+    rig.held[3, "foo-0"] = 20
+    await rig.sizes.measure()
+    rig.having("foo-0")
+    rig.having("foo-1", adding=(3,))
+    await rig.sizes.measure()
+    assert rig.sizes.arrived(key("foo-0"), 3) is None
+
+
+async def test_a_large_cluster_is_asked_for_topics_with_reassignments_in_turn(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST", 4)
+    for topic in ("a", "b", "c"):
+        rig.having(f"{topic}-0")
+        rig.having(f"{topic}-1")
+    rig.having("quiet-0", wanted=False)
+    for _ in range(3):
+        await rig.sizes.measure()
+        await rig.clock.advance(SELDOM_SECONDS)
+    both = (0, 1)
+    assert rig.asked() == [{"a": both, "b": both}, {"a": both, "c": both}, {"b": both, "c": both}]
+    assert {disk.replicas for disks in rig.events[0].disks.values() for disk in disks} == {0}
+
+
+async def test_it_measures_for_ever(rig: Rig) -> None:
+    rig.having("foo-0", adding=(3,))
+    running = spawn(rig.sizes.run(), "sizes")
+    await rig.clock.advance(2 * OFTEN_SECONDS)
+    await cancel(running)
+    assert len(rig.asked()) == 3

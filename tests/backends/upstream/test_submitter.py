@@ -1,0 +1,127 @@
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from backends.clock import settle
+from backends.tasks import cancel
+from backends.upstream.errors import RequestLostError
+from backends.upstream.submitter import CHUNK, Submitter
+from controller.effects import Elect, Submit
+from controller.errors import DONE, Error
+from controller.upstream_events import Submitted
+from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
+from protocol.messages.alter_partition_reassignments_response import (
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+from protocol.messages.elect_leaders_request import ElectLeadersRequest
+from protocol.messages.elect_leaders_response import ElectLeadersResponse
+from tests.backends.upstream.scripted import Events, Scripted
+from tests.builders import key
+
+
+def all_fine(request: AlterPartitionReassignmentsRequest, _: Any) -> AlterPartitionReassignmentsResponse:
+    return AlterPartitionReassignmentsResponse(
+        responses=[
+            ReassignableTopicResponse(
+                t.name,
+                [ReassignablePartitionResponse(row.partition_index, 0, None) for row in t.partitions or ()],
+            )
+            for t in request.topics or ()
+        ]
+    )
+
+
+class Rig:
+    def __init__(self) -> None:
+        self.client, self.events = Scripted(), Events()
+        self.client.answers[AlterPartitionReassignmentsRequest] = all_fine
+        self.client.answers[ElectLeadersRequest] = lambda *_: ElectLeadersResponse()
+        self.may_go = asyncio.Event()
+        self.may_go.set()
+        self.submitter = Submitter(self.client, self.events.submit, self.ready)
+        self.task = asyncio.create_task(self.submitter.run())
+
+    async def ready(self) -> None:
+        await self.may_go.wait()
+
+    async def add(self, *effects: Submit | Elect) -> None:
+        for each in effects:
+            self.submitter.add(each)
+        await settle()
+
+    def sent(self) -> list[list[tuple[int, Any]]]:
+        """The rows of each request."""
+        requests = self.client.requests(AlterPartitionReassignmentsRequest)
+        return [
+            [(row.partition_index, row.replicas) for t in r.topics or () for row in t.partitions or ()]
+            for r in requests
+        ]
+
+
+@pytest.fixture
+async def rig() -> AsyncIterator[Rig]:
+    rig = Rig()
+    yield rig
+    await cancel(rig.task)
+
+
+async def test_what_was_decided_together_is_sent_together_and_answered_by_row(rig: Rig) -> None:
+    await rig.add(Submit("foo", 0, (1,)), Submit("foo", 1, None))
+    assert rig.sent() == [[(0, (1,)), (1, None)]]
+    assert rig.events == [Submitted([(key("foo-0"), (1,), DONE), (key("foo-1"), None, DONE)])]
+
+
+async def test_a_request_has_a_bounded_number_of_rows(rig: Rig) -> None:
+    await rig.add(*(Submit("foo", n, (1,)) for n in range(CHUNK + 1)))
+    assert [len(rows) for rows in rig.sent()] == [CHUNK, 1]
+
+
+async def test_no_partition_is_twice_in_a_request_and_order_is_kept(rig: Rig) -> None:
+    await rig.add(
+        Submit("foo", 0, (1,)), Submit("foo", 1, (2,)), Submit("foo", 0, None), Submit("foo", 2, (3,))
+    )
+    assert rig.sent() == [[(0, (1,)), (1, (2,))], [(0, None), (2, (3,))]]
+
+
+async def test_rows_whose_answer_was_lost_are_told_as_lost_and_not_sent_again(rig: Rig) -> None:
+    rig.client.answers[AlterPartitionReassignmentsRequest] = lambda *_: RequestLostError("cut")
+    await rig.add(Submit("foo", 0, (1,)))
+    assert len(rig.sent()) == 1
+    ((rows,),) = rig.events
+    assert rows[0][2].error is Error.REQUEST_TIMED_OUT
+    with rig.submitter.watch() as outstanding:
+        assert outstanding == set()
+
+
+async def test_a_throttle_is_waited_for(rig: Rig) -> None:
+    rig.may_go.clear()
+    await rig.add(Submit("foo", 0, (1,)))
+    assert rig.sent() == []
+    rig.may_go.set()
+    await settle()
+    assert len(rig.sent()) == 1
+
+
+async def test_a_watch_sees_what_is_on_its_way_and_what_comes_meanwhile(rig: Rig) -> None:
+    rig.may_go.clear()
+    await rig.add(Submit("foo", 0, (1,)))
+    with rig.submitter.watch() as outstanding:
+        await rig.add(Submit("foo", 1, (1,)))
+        rig.may_go.set()
+        await settle()
+        assert outstanding == {key("foo-0"), key("foo-1")}
+    with rig.submitter.watch() as later:
+        assert later == set()
+
+
+async def test_elections_go_in_one_request_and_a_lost_one_is_let_be(rig: Rig) -> None:
+    rig.client.answers[ElectLeadersRequest] = lambda *_: RequestLostError("cut")
+    await rig.add(Elect("foo", 0), Elect("foo", 1), Elect("foo", 0))
+    (request,) = rig.client.requests(ElectLeadersRequest)
+    assert [tuple(each) for each in request.topic_partitions or ()] == [("foo", (0, 1))]
+    await rig.add(Submit("foo", 0, (1,)))
+    assert len(rig.sent()) == 1
