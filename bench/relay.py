@@ -91,7 +91,8 @@ def large(places: dict[str, str], pid: int, rounds: int) -> None:
             text = (
                 f"Fetch of {size / 1e6:4.0f} MB               {place:8} {received / seconds / 1e6:7.0f} MB/s"
             )
-            print(text + (f", {received / cpu / 1e6:.0f} MB for a second of its processor" if cpu else ""))
+            used = f", {received / cpu / 1e6:.0f} MB for a second of its processor" if cpu else ""
+            print(text + (used if place == "gateway" else ""))
 
 
 def processor_seconds(pid: int) -> float:

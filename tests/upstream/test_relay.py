@@ -1,11 +1,19 @@
 """Clients that we did not write, with the gateway as their only address: nothing is lost, and nobody gets past it."""
 
 import subprocess
+import time
 from collections.abc import Iterator
+from struct import pack
 
 import pytest
 from kafka import KafkaConsumer, KafkaProducer
+from kafka.record.default_records import DefaultRecordBatchBuilder
 
+from bench.raw import RawConnection
+from protocol.errors import ErrorCode
+from protocol.messages.produce_response import ProduceResponse
+from protocol.wire import codec
+from protocol.writing import varint
 from tests.clients.java_programs import JavaAdmin, JavaClient
 from tests.upstream.traffic import Traffic
 from tools.java import java_command
@@ -118,7 +126,7 @@ def test_the_console_s_clients_work(gateway: Reassignd, topic: str) -> None:
 
 def test_large_answers_pass(gateway: Reassignd, topic: str) -> None:
     producer = KafkaProducer(bootstrap_servers=gateway.bootstrap, max_request_size=1_000_000)
-    values = [bytes([number]) * 900_000 for number in range(40)]
+    values = [bytes([number]) * 900_000 for number in range(8)]
     for value in values:
         producer.send(topic, value=value, partition=0)
     producer.flush()
@@ -142,6 +150,44 @@ def test_clients_never_get_past_the_gateway(gateway: Reassignd, kafka: KafkaClus
             known = {f"{each.host}:{each.port}" for each in client._manager.cluster.brokers()}
             assert len(seen) == 5
             assert not (seen | known) & real
+
+
+@pytest.mark.parametrize("version", [10, 11, 12])
+def test_a_new_leader_is_named_at_our_port(
+    gateway: Reassignd, kafka: KafkaCluster, topic: str, version: int
+) -> None:
+    host, _, own = gateway.bootstrap.partition(":")
+    wrong_broker = f"{host}:{int(own) + 2}"
+    response = once_known(RawConnection(wrong_broker), topic, version)
+    assert response.responses[0].partition_responses[0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert [(each.node_id, each.host, each.port) for each in response.node_endpoints] == [
+        (1, host, int(own) + 1)
+    ]
+
+
+def once_known(connection: RawConnection, topic: str, version: int) -> ProduceResponse:
+    """What the broker says of a record, when it has heard of the topic."""
+    deadline = time.monotonic() + SECONDS
+    while True:
+        _, answer = connection.timed(produce(topic, version))
+        response = codec(ProduceResponse, version).decode(answer[5:])
+        unknown = (
+            response.responses[0].partition_responses[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        )
+        if not unknown or time.monotonic() > deadline:
+            connection.close()
+            return response
+
+
+def produce(topic: str, version: int) -> bytes:
+    """One record for the first partition, acks=all."""
+    batch = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 16_384)
+    batch.append(0, None, None, b"value", [])
+    records, name = bytes(batch.build()), topic.encode()
+    rows = b"\x02" + pack(">i", 0) + varint(len(records) + 1) + records + b"\0"
+    topics = b"\x02" + varint(len(name) + 1) + name + rows + b"\0"
+    body = pack(">hhih", 0, version, 7, -1) + b"\0" + b"\0" + pack(">hi", -1, 10_000) + topics + b"\0"
+    return pack(">i", len(body)) + body
 
 
 def test_a_broker_that_dies_and_returns_is_found_again(

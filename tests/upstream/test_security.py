@@ -110,14 +110,17 @@ def test_both_sides_may_be_encrypted(run: As, secured: KafkaCluster, tmp_path: P
         "listener.tls.certificate.file": str(secured.folder / "broker.pem"),
         "advertised.host": "localhost",
     }
-    encrypted = Reassignd(tmp_path, settings, len(secured.brokers), secured.address(1, "SASL_SSL"))
+    bootstrap = secured.address(1, "SASL_SSL")
+    encrypted = Reassignd(tmp_path, settings, len(secured.brokers), bootstrap)
     encrypted.start()
-    place = encrypted.bootstrap.replace("127.0.0.1", "localhost")
-    config = secured.client_config("SASL_SSL", "describe")
-    more = ("--command-config", str(config), "--list")
-    listed = run._tools.run("reassign", "--bootstrap-server", place, *more)
-    assert "No partition reassignments found" in said(listed)
-    encrypted.stop()
+    try:
+        place = encrypted.bootstrap.replace("127.0.0.1", "localhost")
+        config = secured.client_config("SASL_SSL", "describe")
+        more = ("--command-config", str(config), "--list")
+        listed = run._tools.run("reassign", "--bootstrap-server", place, *more)
+        assert "No partition reassignments found" in said(listed)
+    finally:
+        encrypted.stop()
 
 
 def test_who_may_not_alter_configs_sets_no_limits(run: As) -> None:
