@@ -26,7 +26,7 @@ def wait_for(look: Callable[[], object], expected: object) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while (seen := look()) != expected and time.monotonic() < deadline:
         time.sleep(0.05)  # The server is another process: there is nothing to wait on but its answers.
-    assert seen == expected
+    assert seen == expected, seen
 
 
 class Cluster:
