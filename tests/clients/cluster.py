@@ -69,6 +69,13 @@ class Cluster:
         listed: dict[str, Any] = self.admin.do("list")
         return listed
 
+    def lists(self, expected: set[str]) -> None:
+        """Expects these reassignments: at once, or soon where it is another that carries out what was answered."""
+        if self.server.embedded or self.kind == "kafka":
+            assert set(self.reassignments()) == expected
+        else:
+            wait_for(lambda: set(self.reassignments()), expected)
+
     def hold(self, topic: str) -> None:
         """From now on, what moves in the topic stays in flight."""
         self._set("TOPIC", topic, dict.fromkeys(REPLICAS, "*"))
