@@ -20,6 +20,7 @@ from protocol.messages.create_topics_request import (
 )
 from protocol.messages.delete_topics_request import DeleteTopicsRequest
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from tests.clients.cluster import wait_for
 from tests.reassignd.shell import Shell
 from tools.kafka_cluster import KafkaCluster
 from tools.processes import Reassignd
@@ -43,6 +44,7 @@ def past(kafka: KafkaCluster) -> Iterator[RawConnection]:
         rows = [CreatableReplicaAssignment(number, (home(number),)) for number in range(PARTITIONS)]
         made = connection.ask(CreateTopicsRequest([CreatableTopic(topic, -1, -1, rows)], 60_000), 5)
         assert made.topics[0].error_code == 0, made
+    wait_for(lambda: shifts(connection), Counter({0: TOGETHER}))
     yield connection
     connection.ask(DeleteTopicsRequest(topic_names=TOPICS, timeout_ms=60_000), 5)
     connection.close()
