@@ -112,6 +112,16 @@ class KafkaCluster:
         process.kill()
         process.wait()
 
+    @contextlib.contextmanager
+    def without(self, node: int) -> Iterator[None]:
+        """One node is killed, and ready again when the `with` is left."""
+        self.kill_node(node)
+        try:
+            yield
+        finally:
+            self.start_node(node)
+            self.wait_ready()
+
     def wait_ready(self) -> None:
         """Returns when every broker that runs knows that all of those are live. Raises RuntimeError after a while."""
         deadline = time.monotonic() + BOOT_SECONDS

@@ -35,6 +35,10 @@ log = logging.getLogger(__name__)
 
 SETTLING = {Stage.SUBMITTING, Stage.UNDOING, Stage.ARRIVED}
 
+HEARSAY = 10
+"""How often a broker is asked again about a topic that it does not know; the controller, which does, answers no Metadata."""
+HEARSAY_SECONDS = 0.1
+
 
 class Pace(NamedTuple):
     """Seconds between two looks: while steps are in flight, while none is, and between two whole ones.
@@ -89,9 +93,7 @@ class Looks:
         async with self._looking:
             with self._submitter.watch() as outstanding:
                 moves = await self._ask_moves()
-                named = [MetadataRequestTopic(name=name) for name in topics]
-                response = await self._client.ask(MetadataRequest(named, allow_auto_topic_creation=False))
-                seen = seen_topics(response, None)
+                seen = seen_topics(await self._ask_by_name(topics), None)
                 await self._submit(
                     Observed(None, seen, moves, False, frozenset(outstanding), conclusive=False)
                 )
@@ -185,6 +187,19 @@ class Looks:
                     )
             seen += seen_topics(response, None)
         return seen
+
+    async def _ask_by_name(self, names: Sequence[str]) -> MetadataResponse:
+        """Topics that an order names. One was perhaps made a moment ago, and the broker that we ask has not heard of it yet."""
+        request = MetadataRequest(
+            [MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False
+        )
+        response: MetadataResponse = await self._client.ask(request)
+        for _ in range(HEARSAY):
+            if not any(topic.error_code for topic in response.topics):
+                break
+            await self._clock.sleep(HEARSAY_SECONDS)
+            response = await self._client.ask(request)
+        return response
 
     async def _ask_topics(self, keys: set[TopicPartition] | None) -> list[SeenTopic]:
         if keys is not None and not keys:

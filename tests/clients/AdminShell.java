@@ -102,7 +102,7 @@ public class AdminShell {
     }
 
     private Object describe(String topic) throws Exception {
-        Map<String, Object> rows = new TreeMap<>();
+        Map<String, Object> rows = new LinkedHashMap<>();
         for (var partition : admin.describeTopics(List.of(topic)).allTopicNames().get().get(topic).partitions()) {
             Map<String, Object> row = new LinkedHashMap<>();
             row.put("leader", partition.leader() == null ? null : partition.leader().id());

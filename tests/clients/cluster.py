@@ -26,7 +26,7 @@ def wait_for(look: Callable[[], object], expected: object) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while (seen := look()) != expected and time.monotonic() < deadline:
         time.sleep(0.05)  # The server is another process: there is nothing to wait on but its answers.
-    assert seen == expected
+    assert seen == expected, seen
 
 
 class Cluster:
@@ -68,6 +68,13 @@ class Cluster:
         """replicas, adding and removing of all that moves, by "TOPIC-PARTITION"."""
         listed: dict[str, Any] = self.admin.do("list")
         return listed
+
+    def lists(self, expected: set[str]) -> None:
+        """Expects these reassignments: at once, or soon where it is another that carries out what was answered."""
+        if self.server.embedded or self.kind == "kafka":
+            assert set(self.reassignments()) == expected
+        else:
+            wait_for(lambda: set(self.reassignments()), expected)
 
     def hold(self, topic: str) -> None:
         """From now on, what moves in the topic stays in flight."""

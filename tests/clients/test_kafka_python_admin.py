@@ -30,6 +30,7 @@ def test_a_move_is_started_listed_and_cancelled(cluster: Cluster, client: KafkaA
     assert client.list_partition_reassignments() == {partition: state}
     assert client.list_partition_reassignments({topic: [0]}) == {partition: state}
     assert client.alter_partition_reassignments({partition: None}) == {partition: None}
+    cluster.lists(set())
     assert client.list_partition_reassignments() == {}
 
 

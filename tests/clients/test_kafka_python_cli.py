@@ -41,6 +41,7 @@ def test_a_move_is_started_listed_and_cancelled(cluster: Cluster, kafka_python: 
         "removing_replicas": [a, b],
     }
     assert kafka_python("partitions", "alter-reassignments", "-r", f"{name}=cancel") == {name: None}
+    cluster.lists(set())
     assert kafka_python("partitions", "list-reassignments", "-p", name) == {}
     cluster.wait_for_replicas(topic, [[a, b]])
 

@@ -1,6 +1,5 @@
 """A plan in the middle of which something dies, or someone else lays a hand on: it ends where it should, and no record is lost."""
 
-import contextlib
 import signal
 from collections.abc import Iterator
 
@@ -53,17 +52,6 @@ def plan(cluster: Cluster, direct: Cluster, shell: Shell, kafka: KafkaCluster) -
     traffic.check()
 
 
-@contextlib.contextmanager
-def dead(kafka: KafkaCluster, broker: int) -> Iterator[None]:
-    """The broker is killed, and is back at the end of the `with`."""
-    kafka.kill_node(broker)
-    try:
-        yield
-    finally:
-        kafka.start_node(broker)
-        kafka.wait_ready()
-
-
 def test_reassignd_is_killed(plan: Plan, gateway: Reassignd) -> None:
     assert gateway.kill() == -signal.SIGKILL
     plan.traffic.wait_for(20)
@@ -72,7 +60,7 @@ def test_reassignd_is_killed(plan: Plan, gateway: Reassignd) -> None:
 
 
 def test_the_target_broker_is_killed(plan: Plan, kafka: KafkaCluster) -> None:
-    with dead(kafka, 4):
+    with kafka.without(4):
         wait_for(lambda: plan.shell.json("status")["trouble"], "missing: broker 4")
         assert "missing: broker 4" in plan.shell.ok("status")
         plan.traffic.wait_for(20)
@@ -82,7 +70,7 @@ def test_the_target_broker_is_killed(plan: Plan, kafka: KafkaCluster) -> None:
 
 
 def test_the_active_controller_is_killed(plan: Plan, kafka: KafkaCluster) -> None:
-    with dead(kafka, plan.direct.admin.do("quorum")):
+    with kafka.without(plan.direct.admin.do("quorum")):
         plan.traffic.wait_for(20)
     plan.ends()
 
@@ -92,7 +80,7 @@ def test_the_broker_behind_a_clients_connection_is_killed(
 ) -> None:
     with JavaAdmin(ports_of(gateway)[3]) as client:
         assert OWN_ID in client.do("cluster")["brokers"]
-        with dead(kafka, 3):
+        with kafka.without(3):
             wait_for(lambda: 3 in client.do("cluster")["brokers"], False)
             assert client.do("alter", moves={f"{plan.topic}-0": AFTER[0]}) == {f"{plan.topic}-0": None}
     plan.ends()

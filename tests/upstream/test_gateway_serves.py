@@ -89,6 +89,14 @@ def test_a_move_is_carried_out_by_the_upstream(cluster: Cluster, direct: Cluster
     assert [row["leader"] for row in direct.partitions(topic).values()] == [b, d]
 
 
+def test_a_topic_can_be_moved_as_soon_as_it_is_made(cluster: Cluster, direct: Cluster) -> None:
+    for number in range(20):
+        topic = f"brand-new-{number}"
+        direct.admin.do("create", topic=topic, assignment=[[1, 2]])
+        cluster.move({f"{topic}-0": [2, 1]})
+    cluster.wait_until_idle()
+
+
 @asynccontextmanager
 async def late_door(port: int, to: str) -> AsyncIterator[None]:
     """A port that was closed until now, and leads to a broker."""

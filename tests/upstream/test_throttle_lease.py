@@ -4,6 +4,7 @@ import signal
 
 from tests.clients.cluster import FAST, RATES, REPLICAS, Cluster, wait_for
 from tests.reassignd.shell import Shell
+from tools.kafka_cluster import KafkaCluster
 from tools.processes import Reassignd
 
 RATE = 1_000
@@ -27,10 +28,10 @@ def test_it_is_set_for_the_move_changed_and_given_back(
     cluster: Cluster, direct: Cluster, shell: Shell
 ) -> None:
     topic = slow_move(cluster, shell)
-    wait_for(lambda: rates(direct, 1, 2, 3), [str(RATE)] * 6)
+    wait_for(lambda: rates(direct, 1, 3), [str(RATE)] * 4)
     wait_for(lambda: direct.config("TOPIC", topic, REPLICAS[1]), "0:3")
     assert direct.config("TOPIC", topic, REPLICAS[0]) == "0:1,0:2"
-    assert rates(direct, 4) == [None, None]
+    assert rates(direct, 2, 4) == [None] * 4
     shell.ok("limits", f"throttle={FAST}")
     cluster.wait_until_idle()
     wait_for(lambda: direct.throttles(topic), [])
@@ -57,3 +58,19 @@ def test_nothing_of_it_is_left_by_a_crash(
     direct.admin.do("alter", moves={f"{topic}-0": None})
     gateway.start()
     wait_for(lambda: direct.throttles(topic), [])
+
+
+def test_a_dead_broker_holds_up_no_other(
+    cluster: Cluster, direct: Cluster, shell: Shell, kafka: KafkaCluster
+) -> None:
+    alive = slow_move(cluster, shell)
+    other = cluster.topic([[1, 2]])
+    cluster.move({f"{other}-0": [1, 4]})
+    wait_for(lambda: rates(direct, 1, 3, 4), [str(RATE)] * 6)
+    with kafka.without(4):
+        shell.ok("limits", f"throttle={FAST}")
+        direct.wait_for_replicas(alive, [[1, 3]])
+        wait_for(lambda: rates(direct, 3), [None] * 2)
+    cluster.wait_until_idle()
+    direct.wait_for_replicas(other, [[1, 4]])
+    wait_for(lambda: direct.throttles(other), [])

@@ -85,7 +85,7 @@ def test_both_kinds_of_keys_in_one_go(cluster: Cluster, direct: Cluster, tool: T
     added = ",".join(map("=".join, both.items()))
     assert tool("configs", *DEFAULT, "--alter", "--add-config", added).exit_code == 0
     wait_for(lambda: direct.config("BROKER", "", "log.cleaner.threads"), "2")
-    assert rows(tool("configs", *DEFAULT, "--describe")) == both
+    assert rows(tool("configs", *DEFAULT, "--describe")).items() >= both.items()
     assert tool("configs", *DEFAULT, "--alter", "--delete-config", ",".join(both)).exit_code == 0
     wait_for(lambda: direct.config("BROKER", "", "log.cleaner.threads"), None)
 
@@ -130,7 +130,7 @@ def test_the_preferred_leader_is_elected(cluster: Cluster, direct: Cluster, tool
 def test_what_the_console_producer_sends_the_console_consumer_reads(cluster: Cluster, tool: Tool) -> None:
     topic = cluster.topic([[1, 2]], filled=False)
     lines = [f"line {number}" for number in range(20)]
-    sent = tool("console-producer", "--topic", topic, "--sync", stdin="\n".join([*lines, ""]))
+    sent = tool("console-producer", "--topic", topic, stdin="\n".join([*lines, ""]))
     assert sent.exit_code == 0, sent
     limits = ("--max-messages", len(lines), "--timeout-ms", 20_000)
     read = tool("console-consumer", "--topic", topic, "--from-beginning", *limits)
