@@ -1,6 +1,6 @@
 """A gateway before an upstream that is our own embedded cluster, both under one clock that tests move."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from backends.memory import MemoryStore
@@ -8,6 +8,7 @@ from backends.upstream.backend import Upstream
 from backends.upstream.ledger import Ledger
 from backends.upstream.own_records import OwnRecords
 from controller import upstream
+from controller.events import Event
 from controller.machine import decide
 from controller.state import State
 from server.driver import Driver
@@ -48,6 +49,7 @@ class Gatewayed(World):
         )
         self.cluster = inner.cluster
         self._ended = False
+        self._history: list[Callable[[Gatewayed], Awaitable[Any]]] = []
 
     async def start(self) -> "Gatewayed":
         self.driver.start()
@@ -64,6 +66,24 @@ class Gatewayed(World):
         await self.detach()
         return await Gatewayed(self.inner, survivor, self.ledger).start()
 
+    @property
+    def commits(self) -> int:
+        """How many are durable."""
+        return len(self.store.commits)
+
+    async def survivor(self, commits: int) -> "Gatewayed":
+        """The next life, had this one been killed after so many commits; its upstream is where it was then, too."""
+        again = await Gatewayed(await Embedded().start()).start()
+        again.store.hold(after=commits)
+        for happen in self._history:
+            await happen(again)
+        await again.until(lambda: again.commits == commits or not again.state.reassignments)
+        return await again.restarted()
+
+    async def do(self, event: Event) -> Any:
+        self._history.append(lambda world: world.do(event))
+        return await super().do(event)
+
     async def detach(self) -> None:
         """End this life of the gateway, as a kill would: nothing that is decided from here on reaches the upstream."""
         if self._ended:
@@ -76,6 +96,7 @@ class Gatewayed(World):
 
     async def having(self, partitions: Mapping[str, Sequence[int]], **configs: str) -> None:
         """Create topics upstream, and wait until they are seen."""
+        self._history.append(lambda world: world.having(partitions, **configs))
         await self.inner.having(partitions, **configs)
         topics = {key(name).topic for name in partitions}
         await self.until(lambda: all(self._seen(topic) for topic in topics))

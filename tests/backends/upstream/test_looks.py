@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -6,7 +7,7 @@ import pytest
 from backends.clock import ManualClock, settle
 from backends.tasks import cancel, spawn
 from backends.upstream.errors import UnreachableError, UpstreamError
-from backends.upstream.looks import Looks, Pace, seen_topics
+from backends.upstream.looks import HEARSAY, HEARSAY_SECONDS, Looks, Pace, seen_topics
 from backends.upstream.submitter import Submitter
 from controller.effects import Submit
 from controller.model import Partition, Reassignment, Replicas, Submission, Topic
@@ -167,8 +168,10 @@ async def test_where_brokers_are_is_told(rig: Rig) -> None:
 
 async def test_topics_can_be_looked_at_out_of_turn_and_nothing_is_concluded_then(rig: Rig) -> None:
     await rig.looked()
-    await rig.looks.look_at(["foo", "never"])
-    assert rig.asked_topics() == [["foo", "never"]]
+    looking = asyncio.ensure_future(rig.looks.look_at(["foo", "never"]))
+    await rig.clock.advance(HEARSAY * HEARSAY_SECONDS)
+    await looking
+    assert rig.asked_topics() == [["foo", "never"]] * (1 + HEARSAY)
     (seen,) = rig.events.of(Observed)
     assert ([topic.name for topic in seen.topics], seen.whole, seen.conclusive) == (["foo"], False, False)
     await rig.looks.look_at([])
