@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.clients.java_programs import Tools
 from tests.zookeeper.site import Site
 from tools.zookeeper_cluster import running_cluster
 
@@ -13,3 +14,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Four brokers 3.9 that speak inter-broker protocol 2.4-IV0."""
     with running_cluster(4, tmp_path_factory.mktemp("cluster")) as cluster, Site(cluster) as site:
         yield site
+
+
+@pytest.fixture(scope="session")
+def tools() -> Iterator[Tools]:
+    """Kafka's command line tools 3.9."""
+    with Tools("3.9") as resident:
+        yield resident

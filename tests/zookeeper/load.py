@@ -39,9 +39,9 @@ class Load:
         assert self._failures == []
         read = self._read()
         expected = list(range(self.sent))
-        assert {partition: len(numbers) for partition, numbers in read.items()} == dict.fromkeys(
-            range(self._partitions), self.sent
-        )
+        assert [len(read[partition]) for partition in range(self._partitions)] == [
+            self.sent
+        ] * self._partitions
         assert all(numbers == expected for numbers in read.values())
 
     def _produce(self) -> None:

@@ -1,6 +1,7 @@
 """A cluster of real brokers under reassignd, as its users see it: topics, moves, and data that is counted."""
 
 import itertools
+import json
 import subprocess
 import sys
 import time
@@ -10,8 +11,9 @@ from pathlib import Path
 from threading import Timer
 from typing import Any, Self
 
-from kafka import KafkaAdminClient, TopicPartition
-from kafka.admin import NewTopic
+from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
+from kazoo.client import KazooClient
 
 from tools.processes import free_ports
 from tools.zookeeper_cluster import ZookeeperCluster
@@ -118,9 +120,9 @@ class Site:
         """Where the cluster keeps its files."""
         return self.cluster.folder
 
-    def topic(self, assignment: Sequence[Sequence[int]]) -> str:
+    def topic(self, assignment: Sequence[Sequence[int]], name: str = "") -> str:
         """A new topic whose partitions have these replicas; its name."""
-        name = f"topic-{next(_numbers)}"
+        name = name or f"topic-{next(_numbers)}"
         rows = {number: list(replicas) for number, replicas in enumerate(assignment)}
         self.admin.create_topics([NewTopic(name, replica_assignments=rows)])
         self.wait_for_replicas(name, assignment)
@@ -148,6 +150,65 @@ class Site:
         rows = {TopicPartition(topic, number): to and list(to) for number, to in targets.items()}
         answer = self.admin.alter_partition_reassignments(rows)
         assert all(error is None for error in answer.values()), answer
+
+    def fill(self, topic: str, partitions: int, kilobytes: int = 200) -> None:
+        """Gives each partition so much data."""
+        producer = KafkaProducer(bootstrap_servers=self.cluster.bootstrap, acks="all")
+        for partition in range(partitions):
+            for _ in range(kilobytes):
+                producer.send(topic, bytes(1000), partition=partition)
+        producer.flush()
+        producer.close()
+
+    def configure(self, kind: str, name: str, **values: str | None) -> None:
+        """Sets configs, None to delete; `__` stands for dots."""
+        given = {
+            key.replace("__", "."): ("DELETE" if value is None else "SET", value)
+            for key, value in values.items()
+        }
+        self.admin.alter_configs(
+            [ConfigResource(ConfigResourceType[kind], name, given)], raise_on_unknown=False
+        )
+
+    def hold(self, topic: str) -> None:
+        """From now on, what moves in the topic stays in flight."""
+        listed = {
+            "leader__replication__throttled__replicas": "*",
+            "follower__replication__throttled__replicas": "*",
+        }
+        self.configure("TOPIC", topic, **listed)
+        self._set_rates("1000")
+
+    def release(self) -> None:
+        """Lets moves run that are held by `hold`."""
+        self._set_rates(None)
+
+    def _set_rates(self, value: str | None) -> None:
+        rates = {
+            "leader__replication__throttled__rate": value,
+            "follower__replication__throttled__rate": value,
+        }
+        for broker in self.cluster.brokers:
+            self.configure("BROKER", str(broker), **rates)
+
+    def znode(self, path: str) -> Any:
+        """The JSON of a znode, None when there is none."""
+        data = self._zookeeper(lambda client: client.get(path)[0] if client.exists(path) else None)
+        return None if data is None else json.loads(data)
+
+    def put_znode(self, path: str, value: Any) -> None:
+        """Makes a znode as a tool does."""
+        data = value if isinstance(value, bytes) else json.dumps(value).encode()
+        self._zookeeper(lambda client: client.create(path, data, makepath=True))
+
+    def _zookeeper(self, act: Callable[[KazooClient], Any]) -> Any:
+        client = KazooClient(self.cluster.zookeeper)
+        client.start()
+        try:
+            return act(client)
+        finally:
+            client.stop()
+            client.close()
 
     def moving(self) -> dict[str, Any]:
         """What ListPartitionReassignments says, by `TOPIC-PARTITION`."""
