@@ -22,6 +22,7 @@ from backends.zookeeper.fields import ZnodeError
 from backends.zookeeper.ledger import folders
 from backends.zookeeper.live import LiveBrokers
 from backends.zookeeper.loading import load
+from backends.zookeeper.producer_ids import allocate
 from backends.zookeeper.protocol import find_protocol
 from backends.zookeeper.store import REDO, Term, ZkStore
 from backends.zookeeper.tree import Tree, ZookeeperError, ensure
@@ -30,6 +31,7 @@ from controller.events import Event
 from controller.machine import decide
 from controller.model import NO_ID, TopicPartition
 from controller.state import State
+from protocol.errors import ApiError, ErrorCode
 from reassignd import __version__
 from reassignd.config import Settings
 from reassignd.errors import CommandError
@@ -178,11 +180,12 @@ class Controller:
         core = Core(__version__, identity, state, rule.driver, self._off_loop, _Unknown(), progress)
         sources = Sources(__version__, state, self._stats, self._latency, dict, lambda: True)
         self._deputy.router = Router(services, self._stats)
+        self._deputy.allocate = rule.allocate
         self._on_core(core, Metrics(sources))
         stack.callback(self._close_doors)
 
     def _close_doors(self) -> None:
-        self._deputy.router = None
+        self._deputy.router = self._deputy.allocate = None
         self._on_core(None, None)
 
     async def _resign(self, term: Term) -> None:
@@ -206,6 +209,7 @@ class _Rule:
     def __init__(
         self, office: Office, state: State, stats: Counters, on_end: Callable[[BaseException], None]
     ) -> None:
+        self._office, self._state = office, state
         self.cluster = ZookeeperCluster(office, state, self.submit, on_end)
         self.driver = Driver(state, office.store, self.cluster, decide, stats=stats, on_failure=on_end)
         self.driver.note = Journal(state).note
@@ -214,6 +218,13 @@ class _Rule:
     async def submit(self, event: Event) -> Any:
         """Have the controller decide; return its reply once that is durable."""
         return await self.driver.submit(event)
+
+    async def allocate(self, broker: int, epoch: int) -> tuple[int, int]:
+        """Producer ids for a broker that is registered. Raises ApiError, ZookeeperError."""
+        known = self._state.brokers.get(broker)
+        if known is None or broker not in self._state.live or epoch != known.epoch:
+            raise ApiError(ErrorCode.STALE_BROKER_EPOCH)
+        return await allocate(self._office.tree, self._office.store, broker)
 
     async def stop(self) -> None:
         """Say no more to brokers, then finish what was submitted."""

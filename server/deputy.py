@@ -17,7 +17,9 @@ from protocol.frames import (
     parse_response,
 )
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
+from server import producer_ids
 from server.handlers import load
+from server.producer_ids import Allocate
 from server.registry import ROUTES, Route
 from server.router import Caller, Router
 
@@ -41,11 +43,12 @@ Forward = Callable[[bytes], Awaitable[bytes]]
 
 
 class Deputy:
-    """Answers as `Router.answer` does. `router` is there while we are the controller."""
+    """Answers as `Router.answer` does. `router` and `allocate` are there while we are the controller."""
 
     def __init__(self, forward: Forward) -> None:
         load()
         self.router: Router | None = None
+        self.allocate: Allocate | None = None
         self._forward = forward
 
     def answer(self, frame: RequestFrame, caller: Caller) -> bytes | Awaitable[bytes]:
@@ -54,6 +57,10 @@ class Deputy:
             if self.router is not None:
                 return self.router.answer(frame, caller)
             return self._not_controller(ROUTES[frame.api_key], frame)
+        if frame.api_key == ApiKey.ALLOCATE_PRODUCER_IDS and frame.known:
+            if self.allocate is None:
+                return producer_ids.refuse(frame, ErrorCode.NOT_CONTROLLER)
+            return producer_ids.answer(frame, self.allocate)
         if frame.api_key == ApiKey.API_VERSIONS:
             return self._versions(frame)
         return self._hand_on(frame)
@@ -76,6 +83,7 @@ class Deputy:
         for key in OWN:
             versions = ROUTES[key].versions
             rows[key] = ApiVersion(key, versions[0], versions[-1])
+        rows[ApiKey.ALLOCATE_PRODUCER_IDS] = ApiVersion(ApiKey.ALLOCATE_PRODUCER_IDS, 0, 0)
         return encode_response(frame, response._replace(api_keys=[rows[key] for key in sorted(rows)]))
 
     async def _asked(self, frame: RequestFrame) -> bytes:

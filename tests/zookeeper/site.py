@@ -13,8 +13,10 @@ from typing import Any, Self
 
 from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
+from kafka.errors import KafkaError
 from kazoo.client import KazooClient
 
+from tests.zookeeper.load import FILL
 from tools.processes import free_ports
 from tools.zookeeper_cluster import ZookeeperCluster
 
@@ -26,11 +28,21 @@ _numbers = itertools.count(1)
 
 
 def wait_for(look: Callable[[], object], expected: object, seconds: float = PATIENCE_SECONDS) -> None:
-    """Looks until what is expected is seen; fails after a minute with what is seen then."""
+    """Looks until what is expected is seen; fails after a minute with what is seen then.
+
+    While brokers and controllers change, a client may not get an answer.
+    """
     deadline = time.monotonic() + seconds
-    while (seen := look()) != expected and time.monotonic() < deadline:
+    while (seen := _seen(look)) != expected and time.monotonic() < deadline:
         time.sleep(0.1)  # The others are processes: there is nothing to wait on but their answers.
     assert seen == expected
+
+
+def _seen(look: Callable[[], object]) -> object:
+    try:
+        return look()
+    except KafkaError as error:
+        return error
 
 
 class Commander:
@@ -102,7 +114,6 @@ class Site:
     def __enter__(self) -> Self:
         self.commander.start()
         self.wait_for_controller(self.commander.node_id)
-        self.admin = KafkaAdminClient(bootstrap_servers=self.cluster.bootstrap)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -111,9 +122,11 @@ class Site:
             assert self.commander.stop() == 0
 
     def wait_for_controller(self, expected: int) -> None:
-        """Returns when every broker names this controller, and lists it."""
+        """Returns when every broker names this controller, and lists it; it is asked from then on."""
         for broker in self.cluster.brokers:
             wait_for(partial(_controller, f"127.0.0.1:{self.cluster.port(broker)}"), (expected, True))
+        # kafka-python keeps asking a controller that is gone.
+        self.admin = KafkaAdminClient(bootstrap_servers=self.cluster.bootstrap)
 
     @property
     def folder(self) -> Path:
@@ -156,7 +169,7 @@ class Site:
         producer = KafkaProducer(bootstrap_servers=self.cluster.bootstrap, acks="all")
         for partition in range(partitions):
             for _ in range(kilobytes):
-                producer.send(topic, bytes(1000), partition=partition)
+                producer.send(topic, FILL.ljust(1000), partition=partition)
         producer.flush()
         producer.close()
 
