@@ -30,6 +30,12 @@ def decode_plan(data: bytes | None) -> Plan:
     return dict(_entry(row) for row in rows_of(decode_object(data)))
 
 
+def decode_file(data: bytes) -> Plan:
+    """A plan as people write it: log directories, which no controller takes, are left out. Raises ZnodeError."""
+    rows = rows_of(decode_object(data))
+    return dict(_entry({name: row[name] for name in KNOWN & row.keys()}) for row in rows)
+
+
 def encode_plan(plan: Plan) -> bytes:
     """Keys in KIP-236's order."""
     return encode({"version": 1, "partitions": [_row(key, entry) for key, entry in plan.items()]})

@@ -1,5 +1,6 @@
 """A cluster of real brokers under reassignd, as its users see it: topics, moves, and data that is counted."""
 
+import asyncio
 import itertools
 import json
 import subprocess
@@ -13,9 +14,12 @@ from typing import Any, Self
 
 from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
-from kafka.errors import KafkaError
+from kafka.errors import KafkaConnectionError, KafkaError
 from kazoo.client import KazooClient
 
+from backends.channel import connect
+from protocol.messages.metadata_request import MetadataRequest
+from protocol.messages.metadata_response import MetadataResponse
 from tests.zookeeper.load import FILL
 from tools.processes import free_ports
 from tools.zookeeper_cluster import ZookeeperCluster
@@ -124,7 +128,7 @@ class Site:
     def wait_for_controller(self, expected: int) -> None:
         """Returns when every broker names this controller, and lists it; it is asked from then on."""
         for broker in self.cluster.brokers:
-            wait_for(partial(_controller, f"127.0.0.1:{self.cluster.port(broker)}"), (expected, True))
+            wait_for(partial(_controller, self.cluster.port(broker)), (expected, True))
         # kafka-python keeps asking a controller that is gone.
         self.admin = KafkaAdminClient(bootstrap_servers=self.cluster.bootstrap)
 
@@ -237,11 +241,18 @@ class Site:
         wait_for(lambda: self.cluster.hosts(topic, partition), brokers)
 
 
-def _controller(bootstrap: str) -> tuple[int, bool]:
+def _controller(port: int) -> tuple[int, bool]:
     """Whom the broker names, and whether it lists that one."""
-    admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+    # kafka-python cannot read what a broker 2.8 says of its cluster.
+    response = asyncio.run(_metadata(port))
+    return response.controller_id, response.controller_id in [each.node_id for each in response.brokers]
+
+
+async def _metadata(port: int) -> MetadataResponse:
     try:
-        told = admin.describe_cluster()
-    finally:
-        admin.close()
-    return told["controller_id"], told["controller_id"] in [each["broker_id"] for each in told["brokers"]]
+        channel = await connect("127.0.0.1", port)
+        response: MetadataResponse = await channel.request(MetadataRequest(topics=[]), 4)
+    except OSError as error:
+        raise KafkaConnectionError(str(error)) from error
+    channel.close()
+    return response

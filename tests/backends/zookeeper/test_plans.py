@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.zookeeper.fields import ZnodeError
-from backends.zookeeper.plans import Entry, decode_plan, encode_plan, topics_of
+from backends.zookeeper.plans import Entry, decode_file, decode_plan, encode_plan, topics_of
 from controller.job_events import AlterRow, AlterTopic
 from controller.model import TopicPartition
 
@@ -41,6 +41,15 @@ def test_of_two_entries_for_a_partition_the_last_counts() -> None:
 def test_a_plan_that_makes_no_sense_is_refused_whole(row: str, reason: str) -> None:
     with pytest.raises(ZnodeError, match=reason):
         decode_plan(f'{{"version":1,"partitions":[{row}]}}'.encode())
+
+
+def test_a_plan_of_the_tools_is_taken_without_its_log_directories() -> None:
+    row = '{"topic":"foo","partition":0,"replicas":[1],"log_dirs":["any"]}'
+    assert decode_file(f'{{"version":1,"partitions":[{row}]}}'.encode()) == {
+        TopicPartition("foo", 0): Entry((1,))
+    }
+    with pytest.raises(ZnodeError):
+        decode_file(f"[{row}]".encode())
 
 
 def test_a_plan_is_ordered_topic_by_topic() -> None:
