@@ -29,7 +29,7 @@ from backends.zookeeper.tree import Tree, ZookeeperError, ensure
 from backends.zookeeper.znodes import Endpoint, Registration, decode_cluster_id
 from controller.events import Event
 from controller.machine import decide
-from controller.model import NO_ID, TopicPartition
+from controller.model import NO_ID, Broker, TopicPartition
 from controller.state import State
 from protocol.errors import ApiError, ErrorCode
 from reassignd import __version__
@@ -77,7 +77,7 @@ class Controller:
         self._stats = Counters()
         self._brokers = LiveBrokers(self._tree, settings.node_id)
         self._relay = Relay(self._brokers.choose)
-        self._deputy = Deputy(self._relay.forward)
+        self._deputy = Deputy(self._relay.forward, settings.node_id)
         self._latency = Latency(self._deputy.answer)
         bounds = limits(settings)
         self._listeners = Listeners(partial(Session, self._latency.answer, bounds), bounds, self._stats)
@@ -158,6 +158,8 @@ class Controller:
             rule.driver.start()
             stack.push_async_callback(rule.stop)
             await rule.cluster.start()
+            # To clients we are a broker too: they set and clear configs on every one that they are told of.
+            state.put(Broker(self._settings.node_id, *self.address, None, 0))
             identity = await _cluster_id(self._tree)
             await self._open_doors(stack, rule, identity, state)
             raise await self._ending

@@ -139,7 +139,8 @@ class Observer:
             raise ZnodeError("partitions are missing, or have no replicas")
         found = self._store.mirror.observe_topic(name, topic, znode.version)
         if found:
-            await self._submit(TopicStored(name, topic.id, found))
+            placed = [self._directory.place(partition, self._own_id) for partition in found]
+            await self._submit(TopicStored(name, topic.id, placed))
 
     async def _look_at_deletions(self, watch: Watch) -> None:
         for name in await self._tree.children(paths.DELETE_TOPICS, watch) or []:
