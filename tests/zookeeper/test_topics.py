@@ -1,7 +1,6 @@
 """Topics, leaders and shutdowns: what else a cluster needs of its controller."""
 
-from kafka import TopicPartition
-
+from tests.clients.java_programs import Tools
 from tests.zookeeper.load import Load
 from tests.zookeeper.site import Site, wait_for
 
@@ -47,7 +46,7 @@ def test_a_topics_configs_reach_the_brokers(site: Site) -> None:
     )
 
 
-def test_a_broker_that_stops_hands_its_leaderships_over_and_rejoins(site: Site) -> None:
+def test_a_broker_that_stops_hands_its_leaderships_over_and_rejoins(site: Site, tools: Tools) -> None:
     topic = site.topic([[1, 2, 3], [2, 3, 4]])
     with Load(site.cluster.bootstrap, topic, 2) as load:
         site.cluster.stop_broker(1)
@@ -58,7 +57,9 @@ def test_a_broker_that_stops_hands_its_leaderships_over_and_rejoins(site: Site) 
     load.check()
     assert "Controlled shutdown request returned successfully" in site.cluster.log(1)
     assert "unclean shutdown" not in site.cluster.log(1)
-    site.admin.elect_leaders(0, [TopicPartition(topic, 0)])
+    election = ("--election-type", "preferred", "--topic", topic, "--partition", "0")
+    ran = tools.run("leader-election", "--bootstrap-server", site.cluster.bootstrap, *election)
+    assert "Successfully completed leader election (PREFERRED)" in ran.stdout
     wait_for(lambda: site.partitions(topic)[0]["leader_id"], 1)
 
 
