@@ -62,6 +62,12 @@ class Directory:
         placed = tuple(r for each in replicas for r in (instead if each == own_id else [each]))
         return partition._replace(replicas=placed, isr=placed) if placed else partition
 
+    @property
+    def rack(self) -> str | None:
+        """A rack for the controller: brokers place nothing by racks while one that they are told of has none."""
+        racks = (self._known[number].registration.rack for number in sorted(self._known))
+        return next((rack for rack in racks if rack is not None), None)
+
     def _endpoint(self, registration: Registration) -> Endpoint:
         for each in registration.endpoints:
             if each.listener == self._listener or (not self._listener and each.protocol == "PLAINTEXT"):

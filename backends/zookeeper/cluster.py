@@ -71,7 +71,7 @@ class ZookeeperCluster:
             brokers=self._told_brokers,
         )
         self._observer = Observer(
-            office.tree, office.store, self._directory, office.candidate.id, submit, self._log_dir_failed
+            office.tree, office.store, self._directory, office.candidate, submit, self._log_dir_failed
         )
         self._orders = Orders(office.tree, office.store, state, submit, self._observer.lookout)
         self._watching: asyncio.Task[None] | None = None
@@ -145,4 +145,4 @@ class ZookeeperCluster:
         """Live ones, and ourselves: clients are to find the controller among the brokers."""
         live = [each for each in self._directory.told() if each.id in state.live]
         us = self._office.candidate
-        return [*live, told(us.id, us.registration)]
+        return [*live, told(us.id, us.registration._replace(rack=self._directory.rack))]

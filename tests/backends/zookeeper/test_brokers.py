@@ -38,6 +38,14 @@ def test_what_brokers_place_on_the_controller_is_placed_elsewhere() -> None:
         assert (placed.replicas, placed.isr) == (expected, expected)
 
 
+def test_the_controller_is_in_a_rack_when_brokers_are() -> None:
+    directory = Directory()
+    assert directory.rack is None
+    bare = Registered(0, 1, Registration((PLAIN,)))
+    directory.changes([ONE, bare])
+    assert directory.rack == "rack-a"
+
+
 def test_all_listeners_are_told_to_clients() -> None:
     directory = Directory()
     directory.changes([ONE])

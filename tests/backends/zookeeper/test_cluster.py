@@ -13,7 +13,7 @@ from controller.model import ResourceType
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
 from protocol.messages.stop_replica_request import StopReplicaRequest
 from protocol.messages.update_metadata_request import UpdateMetadataRequest
-from tests.backends.zookeeper.trees import put_state
+from tests.backends.zookeeper.trees import put_state, read
 from tests.backends.zookeeper.world import NEW, OLD, OWN_ID, Zookeeper
 
 
@@ -29,6 +29,12 @@ async def test_clients_find_the_controller_among_the_brokers(world: Zookeeper) -
     told = world.sent(UpdateMetadataRequest)[-1]
     assert told.controller_id == OWN_ID
     assert {broker.id for broker in told.live_brokers} == {1, 2, 3, 4, 5, 6, OWN_ID}
+
+
+async def test_the_controller_has_a_rack_as_brokers_have(world: Zookeeper) -> None:
+    assert read(world.tree, paths.broker(OWN_ID))["rack"] == "rack-a"
+    [ours] = [each for each in world.sent(UpdateMetadataRequest)[-1].live_brokers if each.id == OWN_ID]
+    assert ours.rack == "rack-a"
 
 
 async def test_nothing_is_placed_on_the_controller(world: Zookeeper) -> None:
