@@ -11,6 +11,9 @@ Address = tuple[str, int]
 
 READ_LIMIT = 1 << 20
 
+TRIES = 3
+"""Brokers that are tried for one request: those that have just died may still be registered."""
+
 
 class Relay:
     """`choose` gives the broker for the next request. Errors: OSError when there is none, or it does not answer."""
@@ -20,17 +23,29 @@ class Relay:
         self._idle: dict[Address, list[_Line]] = {}
 
     async def forward(self, payload: bytes) -> bytes:
-        """The answer to a frame (both without their sizes), with the correlation id that was asked with."""
-        address = self._choose()
-        lines = self._idle.setdefault(address, [])
-        line = lines.pop() if lines else await _Line.open(address)
-        try:
-            answer = await line.ask(payload)
-        except BaseException:
-            line.close()
-            raise
-        lines.append(line)
-        return answer
+        """The answer to a frame (both without their sizes), with the correlation id that was asked with.
+
+        A connection that was idle, or a broker, may be dead without our knowing: then another one is tried.
+        """
+        tried = 0
+        while True:
+            address = self._choose()
+            lines = self._idle.setdefault(address, [])
+            idle = bool(lines)
+            try:
+                line = lines.pop() if idle else await _Line.open(address)
+                try:
+                    answer = await line.ask(payload)
+                except BaseException:
+                    line.close()
+                    raise
+            except OSError:
+                tried += not idle
+                if tried == TRIES:
+                    raise
+                continue
+            lines.append(line)
+            return answer
 
     def close(self) -> None:
         """Let go of all connections that are not in use."""

@@ -42,6 +42,7 @@ VERBS = {
     "rollback": "take_back",
     "snapshot": "snapshot",
     "status": "status",
+    "zk": "zk",
 }
 """Verb -> its module in `reassignd.commands`, which has a command of that name (`list_` for `list`)."""
 

@@ -22,14 +22,16 @@ from backends.zookeeper.fields import ZnodeError
 from backends.zookeeper.ledger import folders
 from backends.zookeeper.live import LiveBrokers
 from backends.zookeeper.loading import load
+from backends.zookeeper.producer_ids import allocate
 from backends.zookeeper.protocol import find_protocol
 from backends.zookeeper.store import REDO, Term, ZkStore
 from backends.zookeeper.tree import Tree, ZookeeperError, ensure
 from backends.zookeeper.znodes import Endpoint, Registration, decode_cluster_id
 from controller.events import Event
 from controller.machine import decide
-from controller.model import NO_ID, TopicPartition
+from controller.model import NO_ID, Broker, TopicPartition
 from controller.state import State
+from protocol.errors import ApiError, ErrorCode
 from reassignd import __version__
 from reassignd.config import Settings
 from reassignd.errors import CommandError
@@ -75,7 +77,7 @@ class Controller:
         self._stats = Counters()
         self._brokers = LiveBrokers(self._tree, settings.node_id)
         self._relay = Relay(self._brokers.choose)
-        self._deputy = Deputy(self._relay.forward)
+        self._deputy = Deputy(self._relay.forward, settings.node_id)
         self._latency = Latency(self._deputy.answer)
         bounds = limits(settings)
         self._listeners = Listeners(partial(Session, self._latency.answer, bounds), bounds, self._stats)
@@ -156,6 +158,8 @@ class Controller:
             rule.driver.start()
             stack.push_async_callback(rule.stop)
             await rule.cluster.start()
+            # To clients we are a broker too: they set and clear configs on every one that they are told of.
+            state.put(Broker(self._settings.node_id, *self.address, None, 0))
             identity = await _cluster_id(self._tree)
             await self._open_doors(stack, rule, identity, state)
             raise await self._ending
@@ -178,11 +182,12 @@ class Controller:
         core = Core(__version__, identity, state, rule.driver, self._off_loop, _Unknown(), progress)
         sources = Sources(__version__, state, self._stats, self._latency, dict, lambda: True)
         self._deputy.router = Router(services, self._stats)
+        self._deputy.allocate = rule.allocate
         self._on_core(core, Metrics(sources))
         stack.callback(self._close_doors)
 
     def _close_doors(self) -> None:
-        self._deputy.router = None
+        self._deputy.router = self._deputy.allocate = None
         self._on_core(None, None)
 
     async def _resign(self, term: Term) -> None:
@@ -206,6 +211,7 @@ class _Rule:
     def __init__(
         self, office: Office, state: State, stats: Counters, on_end: Callable[[BaseException], None]
     ) -> None:
+        self._office, self._state = office, state
         self.cluster = ZookeeperCluster(office, state, self.submit, on_end)
         self.driver = Driver(state, office.store, self.cluster, decide, stats=stats, on_failure=on_end)
         self.driver.note = Journal(state).note
@@ -214,6 +220,13 @@ class _Rule:
     async def submit(self, event: Event) -> Any:
         """Have the controller decide; return its reply once that is durable."""
         return await self.driver.submit(event)
+
+    async def allocate(self, broker: int, epoch: int) -> tuple[int, int]:
+        """Producer ids for a broker that is registered. Raises ApiError, ZookeeperError."""
+        known = self._state.brokers.get(broker)
+        if known is None or broker not in self._state.live or epoch != known.epoch:
+            raise ApiError(ErrorCode.STALE_BROKER_EPOCH)
+        return await allocate(self._office.tree, self._office.store, broker)
 
     async def stop(self) -> None:
         """Say no more to brokers, then finish what was submitted."""

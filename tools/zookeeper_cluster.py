@@ -38,6 +38,9 @@ SETTINGS = {
     "num.recovery.threads.per.data.dir": "1",
     "offsets.topic.num.partitions": "2",
     "offsets.topic.replication.factor": "2",
+    # Small fetches, so that a replication throttle bites after kilobytes and a move can be held in flight.
+    "replica.fetch.max.bytes": "16384",
+    "replica.fetch.response.max.bytes": "16384",
     "replica.fetch.wait.max.ms": "200",
     "replica.lag.time.max.ms": "5000",
     "transaction.state.log.min.isr": "1",

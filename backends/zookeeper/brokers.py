@@ -6,6 +6,7 @@ from typing import NamedTuple
 from backends.zookeeper.fields import ZnodeError
 from backends.zookeeper.znodes import Endpoint, Registration
 from controller.events import BrokerRegistration
+from controller.model import Partition
 from protocol.messages.update_metadata_request import UpdateMetadataBroker, UpdateMetadataEndpoint
 
 PROTOCOLS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
@@ -50,6 +51,22 @@ class Directory:
     def told(self) -> Iterator[UpdateMetadataBroker]:
         """As brokers tell their clients: all listeners."""
         return (told(each.id, each.registration) for each in self._known.values())
+
+    def place(self, partition: Partition, own_id: int) -> Partition:
+        """A new partition without a replica on the controller, which brokers take for one of them."""
+        replicas = partition.replicas
+        if own_id not in replicas:
+            return partition
+        others = sorted(self._known.keys() - set(replicas))
+        instead = [others[partition.partition % len(others)]] if others else []
+        placed = tuple(r for each in replicas for r in (instead if each == own_id else [each]))
+        return partition._replace(replicas=placed, isr=placed) if placed else partition
+
+    @property
+    def rack(self) -> str | None:
+        """A rack for the controller: brokers place nothing by racks while one that they are told of has none."""
+        racks = (self._known[number].registration.rack for number in sorted(self._known))
+        return next((rack for rack in racks if rack is not None), None)
 
     def _endpoint(self, registration: Registration) -> Endpoint:
         for each in registration.endpoints:

@@ -17,6 +17,7 @@ from backends.zookeeper import paths
 from backends.zookeeper.brokers import Directory, told
 from backends.zookeeper.election import Candidate, in_office
 from backends.zookeeper.observer import Observer
+from backends.zookeeper.orders import Orders
 from backends.zookeeper.releases import Protocol
 from backends.zookeeper.store import DeposedError, ZkStore
 from backends.zookeeper.tree import Tree, Watch, ZookeeperError
@@ -70,8 +71,9 @@ class ZookeeperCluster:
             brokers=self._told_brokers,
         )
         self._observer = Observer(
-            office.tree, office.store, self._directory, office.candidate.id, submit, self._log_dir_failed
+            office.tree, office.store, self._directory, office.candidate, submit, self._log_dir_failed
         )
+        self._orders = Orders(office.tree, office.store, state, submit, self._observer.lookout)
         self._watching: asyncio.Task[None] | None = None
 
     def perform(self, effects: Sequence[Effect]) -> None:
@@ -99,6 +101,7 @@ class ZookeeperCluster:
             for number in numbers:
                 self._follow(self._state.partitions[topic][number])
         self._observer.start()
+        self._orders.start()
         self._observer.lookout.set(paths.CONTROLLER, self._look_at_office)
         self._watching = asyncio.create_task(self._watch(), name="zookeeper-watching")
 
@@ -142,4 +145,4 @@ class ZookeeperCluster:
         """Live ones, and ourselves: clients are to find the controller among the brokers."""
         live = [each for each in self._directory.told() if each.id in state.live]
         us = self._office.candidate
-        return [*live, told(us.id, us.registration)]
+        return [*live, told(us.id, us.registration._replace(rack=self._directory.rack))]

@@ -12,17 +12,19 @@ from typing import Any
 from backends.zookeeper import paths
 from backends.zookeeper.brokers import Directory, Registered
 from backends.zookeeper.draft import resource_of
+from backends.zookeeper.election import Candidate
 from backends.zookeeper.fields import ZnodeError, decode_object, named_partitions
 from backends.zookeeper.loading import read_partition
 from backends.zookeeper.lookout import Lookout
 from backends.zookeeper.store import ZkStore
-from backends.zookeeper.tree import ConflictError, Delete, Tree, Watch, ZookeeperError
+from backends.zookeeper.tree import ANY, ConflictError, Delete, Set, Tree, Watch, ZookeeperError
 from backends.zookeeper.znodes import (
     decode_broker,
     decode_config_change,
     decode_isr_changes,
     decode_log_dir_event,
     decode_topic,
+    encode_broker,
 )
 from controller.events import (
     BrokerChanged,
@@ -49,13 +51,14 @@ class Observer:
         tree: Tree,
         store: ZkStore,
         directory: Directory,
-        own_id: int,
+        candidate: Candidate,
         submit: Submit,
         on_log_dir_event: Callable[[int], None],
     ) -> None:
         self.lookout = Lookout(self._report)
         self._tree, self._store, self._directory = tree, store, directory
-        self._own_id, self._submit = own_id, submit
+        self._candidate, self._own_id, self._submit = candidate, candidate.id, submit
+        self._rack = candidate.registration.rack
         self._on_log_dir_event = on_log_dir_event
         self._seen: list[Partition] = []
         """Partitions whose ISR is news, to be reported together."""
@@ -116,6 +119,14 @@ class Observer:
             await self._submit(BrokerStarted(self._directory.reached(broker)))
         for broker in changed:
             await self._submit(BrokerChanged(self._directory.reached(broker)))
+        await self._take_rack()
+
+    async def _take_rack(self) -> None:
+        """Be registered in a rack when brokers are."""
+        if self._rack != self._directory.rack:
+            self._rack = self._directory.rack
+            registration = self._candidate.registration._replace(rack=self._rack)
+            await self._store.write([Set(paths.broker(self._own_id), encode_broker(registration, 0), ANY)])
 
     async def _look_at_topics(self, watch: Watch) -> None:
         names = await self._tree.children(paths.TOPICS, watch) or []
@@ -139,7 +150,8 @@ class Observer:
             raise ZnodeError("partitions are missing, or have no replicas")
         found = self._store.mirror.observe_topic(name, topic, znode.version)
         if found:
-            await self._submit(TopicStored(name, topic.id, found))
+            placed = [self._directory.place(partition, self._own_id) for partition in found]
+            await self._submit(TopicStored(name, topic.id, placed))
 
     async def _look_at_deletions(self, watch: Watch) -> None:
         for name in await self._tree.children(paths.DELETE_TOPICS, watch) or []:

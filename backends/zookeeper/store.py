@@ -72,6 +72,8 @@ class ZkStore:
     def __init__(self, tree: Tree, term: Term, loaded: Loaded, *, with_topic_ids: bool) -> None:
         self.mirror: Mirror = loaded.mirror
         self.on_merged: Callable[[Sequence[Partition]], None] = lambda _partitions: None
+        self.on_written: Callable[[Sequence[Change]], None] = lambda _changes: None
+        """Told of changes that are durable."""
         self._tree, self._term, self._with_ids = tree, term, with_topic_ids
         self._loaded = loaded
         self._ledger: Ledger = loaded.ledger
@@ -127,7 +129,9 @@ class ZkStore:
                 self._wake.clear()
                 while self._waiting:
                     group = self._next_group()
-                    await self._write([change for each in group for change in each.changes])
+                    changes = [change for each in group for change in each.changes]
+                    await self._write(changes)
+                    self.on_written(changes)
                     for each in group:
                         if not each.done.done():
                             each.done.set_result(None)

@@ -23,6 +23,8 @@ class Echo:
                 if payload == b"close":
                     break
                 writer.write(pack(">i", size) + payload)
+                if payload == b"die":
+                    break
         except asyncio.IncompleteReadError:
             pass
         writer.close()
@@ -49,6 +51,15 @@ async def test_an_answer_comes_back_as_it_is(echo: Echo) -> None:
 async def test_requests_at_one_time_have_connections_of_their_own(echo: Echo) -> None:
     relay = Relay(lambda: echo.address)
     assert list(await asyncio.gather(relay.forward(b"a"), relay.forward(b"b"))) == [b"a", b"b"]
+    assert echo.connections == 2
+    relay.close()
+
+
+async def test_an_idle_connection_that_has_died_is_replaced(echo: Echo) -> None:
+    relay = Relay(lambda: echo.address)
+    await relay.forward(b"die")
+    await asyncio.sleep(0.05)
+    assert await relay.forward(b"a") == b"a"
     assert echo.connections == 2
     relay.close()
 

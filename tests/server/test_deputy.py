@@ -17,6 +17,11 @@ from protocol.messages.alter_partition_reassignments_request import (
 )
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
+from protocol.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from protocol.messages.metadata_request import MetadataRequest
 from server.deputy import OWN, Deputy
 from server.registry import ROUTES
@@ -56,7 +61,9 @@ async def answered(deputy: Deputy, frame: RequestFrame) -> bytes:
 async def test_what_is_no_concern_of_a_controller_is_handed_on_as_it_is() -> None:
     broker = Broker()
     frame = frame_of(MetadataRequest(), 4)
-    assert await answered(Deputy(broker.forward), frame) == (10).to_bytes(4) + (7).to_bytes(4) + b"answer"
+    assert (
+        await answered(Deputy(broker.forward, 1000), frame) == (10).to_bytes(4) + (7).to_bytes(4) + b"answer"
+    )
     assert broker.handed == [frame.payload]
 
 
@@ -64,12 +71,12 @@ async def test_so_is_what_we_have_no_messages_for() -> None:
     broker = Broker()
     init_producer_id = (22).to_bytes(2) + (1).to_bytes(2) + (9).to_bytes(4) + b"whatever"
     [frame] = Connection().receive_data(len(init_producer_id).to_bytes(4) + init_producer_id)
-    assert (await answered(Deputy(broker.forward), frame))[4:8] == (9).to_bytes(4)
+    assert (await answered(Deputy(broker.forward, 1000), frame))[4:8] == (9).to_bytes(4)
     assert broker.handed == [init_producer_id]
 
 
 async def test_the_versions_are_the_brokers_but_for_what_we_answer() -> None:
-    answer = await answered(Deputy(Broker().forward), frame_of(ApiVersionsRequest(), 2))
+    answer = await answered(Deputy(Broker().forward, 1000), frame_of(ApiVersionsRequest(), 2))
     response = decode_response(parse_response(answer[4:], 18, 2))
     rows = {row.api_key: (row.min_version, row.max_version) for row in response.api_keys}
     assert (rows[3], rows[22]) == ((0, 4), (0, 1))
@@ -78,14 +85,14 @@ async def test_the_versions_are_the_brokers_but_for_what_we_answer() -> None:
 
 
 async def test_out_of_office_every_row_is_told_to_ask_elsewhere() -> None:
-    answer = await answered(Deputy(Broker().forward), frame_of(ALTER, 0))
+    answer = await answered(Deputy(Broker().forward, 1000), frame_of(ALTER, 0))
     response = decode_response(parse_response(answer[4:], 45, 0))
     assert response.error_code == 41
     assert [[row.error_code for row in topic.partitions] for topic in response.responses] == [[41, 41]]
 
 
 async def test_in_office_the_router_answers() -> None:
-    deputy = Deputy(Broker().forward)
+    deputy = Deputy(Broker().forward, 1000)
 
     class Office:
         def answer(self, frame: RequestFrame, caller: Caller) -> bytes:
@@ -100,4 +107,25 @@ async def test_without_a_broker_the_connection_is_closed() -> None:
         raise ConnectionRefusedError("no broker is registered")
 
     with pytest.raises(DecodeError, match="no broker to hand API key 3 on to"):
-        await answered(Deputy(nobody), frame_of(MetadataRequest(), 4))
+        await answered(Deputy(nobody, 1000), frame_of(MetadataRequest(), 4))
+
+
+def altered(kind: int, name: str, key: str) -> RequestFrame:
+    change = AlterableConfig(key, 0, "1")
+    return frame_of(IncrementalAlterConfigsRequest([AlterConfigsResource(kind, name, [change])]), 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "key", "ours"),
+    [
+        (4, "", "reassignment.max.concurrent.partition.movements", True),
+        (4, "1000", "leader.replication.throttled.rate", True),
+        (4, "", "log.cleaner.threads", False),
+        (2, "foo", "retention.ms", False),
+    ],
+)
+async def test_configs_are_a_brokers_affair_but_for_ours(kind: int, name: str, key: str, ours: bool) -> None:
+    broker = Broker()
+    answer = await answered(Deputy(broker.forward, 1000), altered(kind, name, key))
+    assert (broker.handed == []) is ours
+    assert answer.endswith(b"answer") is not ours

@@ -1,9 +1,11 @@
 """One ZooKeeper and one set of real brokers a release for all scenarios, with a reassignd that commands them."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.clients.java_programs import Tools
 from tests.zookeeper.site import Site
 from tools.zookeeper_cluster import running_cluster
 
@@ -13,3 +15,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Four brokers 3.9 that speak inter-broker protocol 2.4-IV0."""
     with running_cluster(4, tmp_path_factory.mktemp("cluster")) as cluster, Site(cluster) as site:
         yield site
+
+
+@pytest.fixture(scope="session")
+def tools() -> Iterator[Tools]:
+    """Kafka's command line tools 3.9."""
+    with Tools("3.9") as resident:
+        yield resident
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """kafka-python leaves sockets to the garbage collector when a broker has died."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))

@@ -1,6 +1,8 @@
 """A cluster of real brokers under reassignd, as its users see it: topics, moves, and data that is counted."""
 
+import asyncio
 import itertools
+import json
 import subprocess
 import sys
 import time
@@ -10,9 +12,15 @@ from pathlib import Path
 from threading import Timer
 from typing import Any, Self
 
-from kafka import KafkaAdminClient, TopicPartition
-from kafka.admin import NewTopic
+from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
+from kafka.errors import KafkaConnectionError, KafkaError
+from kazoo.client import KazooClient
 
+from backends.channel import connect
+from protocol.messages.metadata_request import MetadataRequest
+from protocol.messages.metadata_response import MetadataResponse
+from tests.zookeeper.load import FILL
 from tools.processes import free_ports
 from tools.zookeeper_cluster import ZookeeperCluster
 
@@ -24,11 +32,21 @@ _numbers = itertools.count(1)
 
 
 def wait_for(look: Callable[[], object], expected: object, seconds: float = PATIENCE_SECONDS) -> None:
-    """Looks until what is expected is seen; fails after a minute with what is seen then."""
+    """Looks until what is expected is seen; fails after a minute with what is seen then.
+
+    While brokers and controllers change, a client may not get an answer.
+    """
     deadline = time.monotonic() + seconds
-    while (seen := look()) != expected and time.monotonic() < deadline:
+    while (seen := _seen(look)) != expected and time.monotonic() < deadline:
         time.sleep(0.1)  # The others are processes: there is nothing to wait on but their answers.
     assert seen == expected
+
+
+def _seen(look: Callable[[], object]) -> object:
+    try:
+        return look()
+    except KafkaError as error:
+        return error
 
 
 class Commander:
@@ -100,7 +118,6 @@ class Site:
     def __enter__(self) -> Self:
         self.commander.start()
         self.wait_for_controller(self.commander.node_id)
-        self.admin = KafkaAdminClient(bootstrap_servers=self.cluster.bootstrap)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -109,18 +126,20 @@ class Site:
             assert self.commander.stop() == 0
 
     def wait_for_controller(self, expected: int) -> None:
-        """Returns when every broker names this controller, and lists it."""
+        """Returns when every broker names this controller, and lists it; it is asked from then on."""
         for broker in self.cluster.brokers:
-            wait_for(partial(_controller, f"127.0.0.1:{self.cluster.port(broker)}"), (expected, True))
+            wait_for(partial(_controller, self.cluster.port(broker)), (expected, True))
+        # kafka-python keeps asking a controller that is gone.
+        self.admin = KafkaAdminClient(bootstrap_servers=self.cluster.bootstrap)
 
     @property
     def folder(self) -> Path:
         """Where the cluster keeps its files."""
         return self.cluster.folder
 
-    def topic(self, assignment: Sequence[Sequence[int]]) -> str:
+    def topic(self, assignment: Sequence[Sequence[int]], name: str = "") -> str:
         """A new topic whose partitions have these replicas; its name."""
-        name = f"topic-{next(_numbers)}"
+        name = name or f"topic-{next(_numbers)}"
         rows = {number: list(replicas) for number, replicas in enumerate(assignment)}
         self.admin.create_topics([NewTopic(name, replica_assignments=rows)])
         self.wait_for_replicas(name, assignment)
@@ -149,6 +168,65 @@ class Site:
         answer = self.admin.alter_partition_reassignments(rows)
         assert all(error is None for error in answer.values()), answer
 
+    def fill(self, topic: str, partitions: int, kilobytes: int = 200) -> None:
+        """Gives each partition so much data."""
+        producer = KafkaProducer(bootstrap_servers=self.cluster.bootstrap, acks="all")
+        for partition in range(partitions):
+            for _ in range(kilobytes):
+                producer.send(topic, FILL.ljust(1000), partition=partition)
+        producer.flush()
+        producer.close()
+
+    def configure(self, kind: str, name: str, **values: str | None) -> None:
+        """Sets configs, None to delete; `__` stands for dots."""
+        given = {
+            key.replace("__", "."): ("DELETE" if value is None else "SET", value)
+            for key, value in values.items()
+        }
+        self.admin.alter_configs(
+            [ConfigResource(ConfigResourceType[kind], name, given)], raise_on_unknown=False
+        )
+
+    def hold(self, topic: str) -> None:
+        """From now on, what moves in the topic stays in flight."""
+        listed = {
+            "leader__replication__throttled__replicas": "*",
+            "follower__replication__throttled__replicas": "*",
+        }
+        self.configure("TOPIC", topic, **listed)
+        self._set_rates("1000")
+
+    def release(self) -> None:
+        """Lets moves run that are held by `hold`."""
+        self._set_rates(None)
+
+    def _set_rates(self, value: str | None) -> None:
+        rates = {
+            "leader__replication__throttled__rate": value,
+            "follower__replication__throttled__rate": value,
+        }
+        for broker in self.cluster.brokers:
+            self.configure("BROKER", str(broker), **rates)
+
+    def znode(self, path: str) -> Any:
+        """The JSON of a znode, None when there is none."""
+        data = self._zookeeper(lambda client: client.get(path)[0] if client.exists(path) else None)
+        return None if data is None else json.loads(data)
+
+    def put_znode(self, path: str, value: Any) -> None:
+        """Makes a znode as a tool does."""
+        data = value if isinstance(value, bytes) else json.dumps(value).encode()
+        self._zookeeper(lambda client: client.create(path, data, makepath=True))
+
+    def _zookeeper(self, act: Callable[[KazooClient], Any]) -> Any:
+        client = KazooClient(self.cluster.zookeeper)
+        client.start()
+        try:
+            return act(client)
+        finally:
+            client.stop()
+            client.close()
+
     def moving(self) -> dict[str, Any]:
         """What ListPartitionReassignments says, by `TOPIC-PARTITION`."""
         listed = self.admin.list_partition_reassignments() or {}
@@ -163,11 +241,18 @@ class Site:
         wait_for(lambda: self.cluster.hosts(topic, partition), brokers)
 
 
-def _controller(bootstrap: str) -> tuple[int, bool]:
+def _controller(port: int) -> tuple[int, bool]:
     """Whom the broker names, and whether it lists that one."""
-    admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+    # kafka-python cannot read what a broker 2.8 says of its cluster.
+    response = asyncio.run(_metadata(port))
+    return response.controller_id, response.controller_id in [each.node_id for each in response.brokers]
+
+
+async def _metadata(port: int) -> MetadataResponse:
     try:
-        told = admin.describe_cluster()
-    finally:
-        admin.close()
-    return told["controller_id"], told["controller_id"] in [each["broker_id"] for each in told["brokers"]]
+        channel = await connect("127.0.0.1", port)
+        response: MetadataResponse = await channel.request(MetadataRequest(topics=[]), 4)
+    except OSError as error:
+        raise KafkaConnectionError(str(error)) from error
+    channel.close()
+    return response

@@ -4,6 +4,7 @@ from backends.zookeeper.brokers import Directory, Registered
 from backends.zookeeper.fields import ZnodeError
 from backends.zookeeper.znodes import Endpoint, Registration
 from controller.events import BrokerRegistration
+from controller.model import Partition
 
 TLS = Endpoint("OUTSIDE", "SSL", "example.org", 9093)
 PLAIN = Endpoint("INSIDE", "PLAINTEXT", "10.0.0.1", 9092)
@@ -27,6 +28,22 @@ def test_a_broker_is_reached_at_its_first_listener_in_plaintext_or_at_the_one_na
 def test_a_broker_that_cannot_be_reached_is_refused() -> None:
     with pytest.raises(ZnodeError, match="no listener named INTERNAL; set "):
         Directory("INTERNAL").reached(ONE)
+
+
+def test_what_brokers_place_on_the_controller_is_placed_elsewhere() -> None:
+    directory = Directory()
+    directory.changes([ONE, ONE._replace(id=2)])
+    for replicas, expected in (((9, 1), (2, 1)), ((1, 2), (1, 2)), ((1, 9, 2), (1, 2))):
+        placed = directory.place(Partition("foo", 0, replicas, replicas, -1), 9)
+        assert (placed.replicas, placed.isr) == (expected, expected)
+
+
+def test_the_controller_is_in_a_rack_when_brokers_are() -> None:
+    directory = Directory()
+    assert directory.rack is None
+    bare = Registered(0, 1, Registration((PLAIN,)))
+    directory.changes([ONE, bare])
+    assert directory.rack == "rack-a"
 
 
 def test_all_listeners_are_told_to_clients() -> None:

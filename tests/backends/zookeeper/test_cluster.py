@@ -7,11 +7,14 @@ import pytest
 from backends.clock import settle
 from backends.zookeeper import paths
 from backends.zookeeper.tree import Create, Delete
+from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.limits import PREFIX
+from controller.model import ResourceType
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
 from protocol.messages.stop_replica_request import StopReplicaRequest
 from protocol.messages.update_metadata_request import UpdateMetadataRequest
-from tests.backends.zookeeper.trees import put_state
-from tests.backends.zookeeper.world import OLD, OWN_ID, Zookeeper
+from tests.backends.zookeeper.trees import put_state, read
+from tests.backends.zookeeper.world import NEW, OLD, OWN_ID, Zookeeper
 
 
 @pytest.fixture
@@ -26,6 +29,12 @@ async def test_clients_find_the_controller_among_the_brokers(world: Zookeeper) -
     told = world.sent(UpdateMetadataRequest)[-1]
     assert told.controller_id == OWN_ID
     assert {broker.id for broker in told.live_brokers} == {1, 2, 3, 4, 5, 6, OWN_ID}
+
+
+async def test_the_controller_has_a_rack_as_brokers_have(world: Zookeeper) -> None:
+    assert read(world.tree, paths.broker(OWN_ID))["rack"] == "rack-a"
+    [ours] = [each for each in world.sent(UpdateMetadataRequest)[-1].live_brokers if each.id == OWN_ID]
+    assert ours.rack == "rack-a"
 
 
 async def test_nothing_is_placed_on_the_controller(world: Zookeeper) -> None:
@@ -71,3 +80,25 @@ async def test_moves_are_watched_only_while_brokers_store_isrs() -> None:
         await world.alter({"foo-0": [1, 3]})
         assert bool(world.tree._watches.get((paths.state("foo", 0), False))) is watched
         await world.stop()
+
+
+@pytest.mark.parametrize("limit", [1, None])
+@pytest.mark.parametrize("version", [OLD, NEW])
+async def test_a_controller_killed_after_any_write_goes_on_where_it_was(
+    version: str, limit: int | None
+) -> None:
+    world = await Zookeeper(version=version).start()
+    if limit is not None:
+        change = ConfigChange(f"{PREFIX}replica.movements.per.partition", ConfigOp.SET, str(limit))
+        await world.do(AlterConfigs([ResourceChanges(ResourceType.BROKER, "", [change])]))
+    await world.having({"foo-0": [1, 2, 3]})
+    accepted = world.commits + 1
+    await world.alter({"foo-0": [4, 5, 6]})
+    await world.until_idle()
+    for commits in range(accepted, world.commits + 1):
+        again = await world.survivor(commits)
+        await again.until_idle()
+        await again.advance(1)
+        assert again.hosts("foo-0") == {4, 5, 6} == set(again["foo-0"].isr)
+        await again.stop()
+    await world.stop()

@@ -9,8 +9,8 @@ from backends.zookeeper import paths
 from backends.zookeeper.tree import Delete
 from backends.zookeeper.znodes import Endpoint, Registration, encode_broker, encode_config_change
 from controller.model import ResourceType
-from tests.backends.zookeeper.trees import put, put_state
-from tests.backends.zookeeper.world import OLD, Zookeeper
+from tests.backends.zookeeper.trees import put, put_state, read
+from tests.backends.zookeeper.world import OLD, OWN_ID, Zookeeper
 
 
 @pytest.fixture
@@ -30,6 +30,14 @@ async def test_a_topic_made_by_a_tool_is_led(world: Zookeeper) -> None:
     await put_and_settle(world, paths.topic("bar"), {"version": 1, "partitions": {"0": [3, 4]}})
     assert (world["bar-0"].leader, world["bar-0"].isr, world["bar-0"].partition_epoch) == (3, (3, 4), 0)
     assert world.leaders("bar-0") == {3}
+
+
+async def test_a_topic_that_a_broker_has_placed_on_the_controller_is_placed_elsewhere(
+    world: Zookeeper,
+) -> None:
+    await put_and_settle(world, paths.topic("bar"), {"version": 1, "partitions": {"0": [OWN_ID]}})
+    assert world["bar-0"].leader in world.state.live
+    assert read(world.tree, paths.topic("bar"))["partitions"]["0"] == list(world["bar-0"].replicas)
 
 
 async def test_partitions_added_by_a_tool_are_led(world: Zookeeper) -> None:

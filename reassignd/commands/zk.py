@@ -1,0 +1,219 @@
+"""The verb `zk`: plans by znode, whoever is the controller (KIP-236; kafka-reassign-partitions --zookeeper before Kafka 3).
+
+`submit` writes what every controller takes. `cancel` and `queue` are for a reassignd in office: no broker of Kafka's heeds
+them, and they are refused then, rather than left lying.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+
+import click
+
+from reassignd.commands import plans
+from reassignd.commands.options import FILE
+from reassignd.errors import CommandError
+
+if TYPE_CHECKING:
+    from backends.zookeeper.plans import Plan
+    from backends.zookeeper.tree import Tree
+
+P = ParamSpec("P")
+
+SESSION_SECONDS = 6.0
+
+PLAN = click.option(
+    "--reassignment-json-file",
+    "file",
+    metavar="FILE",
+    type=FILE,
+    required=True,
+    help="A plan, as Kafka's tool takes it.",
+)
+
+
+@click.group()
+def zk() -> None:
+    """Plans by znode, in a cluster in ZooKeeper mode."""
+
+
+def asks_zookeeper(
+    verb: Callable[Concatenate["Tree", P], Awaitable[None]],
+) -> Callable[..., None]:
+    """Give the verb the tree of znodes that `--zookeeper` names."""
+
+    @click.option("--zookeeper", metavar="HOST:PORT/CHROOT", required=True, help="As the brokers have it.")
+    def run(zookeeper: str, *args: P.args, **kwargs: P.kwargs) -> None:
+        asyncio.run(_connected(zookeeper, lambda tree: verb(tree, *args, **kwargs)))
+
+    run.__doc__, run.__name__ = verb.__doc__, verb.__name__
+    run.__click_params__ += getattr(verb, "__click_params__", [])  # type: ignore[attr-defined]
+    return run
+
+
+@zk.command()
+@asks_zookeeper
+@PLAN
+async def submit(tree: "Tree", file: Path) -> None:
+    """Leave a plan for the controller, when there is none."""
+    from backends.zookeeper import paths
+    from backends.zookeeper.plans import encode_plan
+
+    plan = await _read_plan(tree, file)
+    if await tree.get(paths.CANCEL) is not None:
+        raise CommandError(f"{paths.CANCEL} exists: wait until what is pending has been cancelled")
+    await _create(tree, paths.REASSIGN, encode_plan(plan))
+    click.echo(f"submitted: {len(plan)} partitions, in {paths.REASSIGN}")
+
+
+@zk.command()
+@asks_zookeeper
+@PLAN
+async def queue(tree: "Tree", file: Path) -> None:
+    """Leave a plan to run behind what runs; partitions that move are rolled back first."""
+    from backends.zookeeper import paths
+    from backends.zookeeper.plans import encode_plan
+
+    await _check_office(tree)
+    plan = await _read_plan(tree, file)
+    await _create(tree, paths.QUEUE, encode_plan(plan))
+    click.echo(f"queued: {len(plan)} partitions, in {paths.QUEUE}")
+
+
+@zk.command()
+@asks_zookeeper
+async def cancel(tree: "Tree") -> None:
+    """Take back what is pending of the plan in ZooKeeper."""
+    from backends.zookeeper import paths
+
+    await _check_office(tree)
+    if await tree.get(paths.REASSIGN) is None:
+        click.echo("no pending reassignments to cancel")
+        return
+    await _create(tree, paths.CANCEL, b"")
+    click.echo("submitted the cancellation of all pending reassignments")
+
+
+@zk.command()
+@asks_zookeeper
+async def show(tree: "Tree") -> None:
+    """Who the controller is, what was left for it, and what moves."""
+    from backends.zookeeper import paths
+
+    office = await _office(tree)
+    click.echo(f"controller: {'nobody' if office is None else office.broker} ({_whose(office)})")
+    for name, path in (("plan", paths.REASSIGN), ("queue", paths.QUEUE)):
+        for line in await _plan_lines(tree, name, path):
+            click.echo(line)
+    if await tree.get(paths.CANCEL) is not None:
+        click.echo("cancel: asked for")
+    for line in await _moving(tree):
+        click.echo(line)
+
+
+async def _connected(hosts: str, act: "Callable[[Tree], Awaitable[None]]") -> None:
+    from backends.zookeeper.client import ZookeeperClient
+    from backends.zookeeper.fields import ZnodeError
+    from backends.zookeeper.tree import ZookeeperError
+
+    client = ZookeeperClient(hosts, SESSION_SECONDS, lambda: None)
+    try:
+        await client.start()
+        await act(client)
+    except (ZookeeperError, ZnodeError) as error:
+        raise CommandError(str(error)) from error
+    finally:
+        await client.stop()
+
+
+async def _read_plan(tree: "Tree", file: Path) -> "Plan":
+    """The file's entries, as far as a controller takes them. Raises CommandError."""
+    from backends.zookeeper import paths
+    from backends.zookeeper.fields import ZnodeError
+    from backends.zookeeper.plans import decode_file
+    from backends.zookeeper.znodes import decode_topic
+
+    try:
+        plan = decode_file(plans.read(file))
+    except ZnodeError as error:
+        raise CommandError(f"{file}: {error}") from error
+    for topic in sorted({key.topic for key in plan}):
+        znode = await tree.get(paths.topic(topic))
+        known = {} if znode is None else decode_topic(znode.data).partitions
+        for key in plan:
+            if key.topic == topic and key.partition not in known:
+                raise CommandError(f"{file}: there is no partition {key}")
+    if not plan:
+        raise CommandError(f"{file}: it names no partitions")
+    return plan
+
+
+async def _create(tree: "Tree", path: str, data: bytes) -> None:
+    from backends.zookeeper.tree import ConflictError, Create, ensure
+
+    await ensure(tree, "/admin")
+    try:
+        await tree.multi([Create(path, data)])
+    except ConflictError as conflict:
+        raise CommandError(
+            f"{path} exists already: wait until it is gone (`reassignd zk show`)"
+        ) from conflict
+
+
+async def _office(tree: "Tree") -> Any:
+    from backends.zookeeper import paths
+    from backends.zookeeper.znodes import decode_controller
+
+    znode = await tree.get(paths.CONTROLLER)
+    return None if znode is None else decode_controller(znode.data)
+
+
+async def _check_office(tree: "Tree") -> None:
+    office = await _office(tree)
+    if office is None or not office.ours:
+        raise CommandError(f"the controller is {_whose(office)}, which does not know this; start reassignd")
+
+
+def _whose(office: Any) -> str:
+    if office is None:
+        return "nobody"
+    return "reassignd" if office.ours else "a broker of Kafka's"
+
+
+async def _plan_lines(tree: "Tree", name: str, path: str) -> list[str]:
+    from backends.zookeeper.fields import ZnodeError
+    from backends.zookeeper.plans import decode_plan
+
+    znode = await tree.get(path)
+    if znode is None:
+        return [f"{name}: none"]
+    try:
+        plan = decode_plan(znode.data)
+    except ZnodeError as error:
+        return [f"{name}: {path} makes no sense: {error}"]
+    lines = [f"{name}: {len(plan)} partitions, written {znode.version} times"]
+    for key, (replicas, original) in plan.items():
+        was = "" if original is None else f", from {_ids(original)}"
+        lines.append(f"  {key} to {_ids(replicas)}{was}")
+    return lines
+
+
+async def _moving(tree: "Tree") -> Iterator[str]:
+    from backends.zookeeper import paths
+    from backends.zookeeper.znodes import decode_topic
+
+    lines = []
+    for name in sorted(await tree.children(paths.TOPICS) or []):
+        znode = await tree.get(paths.topic(name))
+        rows = {} if znode is None else decode_topic(znode.data).partitions
+        for number, (replicas, adding, removing) in rows.items():
+            if adding or removing:
+                lines.append(
+                    f"  {name}-{number}: {_ids(replicas)}, adding {_ids(adding)}, removing {_ids(removing)}"
+                )
+    return iter([f"moving: {len(lines)} partitions", *lines])
+
+
+def _ids(replicas: tuple[int, ...]) -> str:
+    return ",".join(map(str, replicas)) or "none"

@@ -1,0 +1,35 @@
+"""AllocateProducerIds (67), version 0: a broker asks the controller for ids to give to producers (KIP-730).
+
+Errors: STALE_BROKER_EPOCH, UNKNOWN_SERVER_ERROR.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from protocol.errors import ApiError, ErrorCode
+from protocol.frames import RequestFrame, decode_request, encode_response
+from protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from protocol.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
+
+log = logging.getLogger(__name__)
+
+Allocate = Callable[[int, int], Awaitable[tuple[int, int]]]
+"""From a broker's id and epoch to the first of its new ids, and how many they are. Raises ApiError."""
+
+
+async def answer(frame: RequestFrame, allocate: Allocate) -> bytes:
+    """The frame that answers `frame`."""
+    request: AllocateProducerIdsRequest = decode_request(frame)
+    try:
+        start, size = await allocate(request.broker_id, request.broker_epoch)
+    except ApiError as error:
+        return refuse(frame, error.code)
+    except Exception:
+        log.exception("no producer ids for broker %d", request.broker_id)
+        return refuse(frame, ErrorCode.UNKNOWN_SERVER_ERROR)
+    return encode_response(frame, AllocateProducerIdsResponse(producer_id_start=start, producer_id_len=size))
+
+
+def refuse(frame: RequestFrame, code: int) -> bytes:
+    """The error alone."""
+    return encode_response(frame, AllocateProducerIdsResponse(error_code=code))

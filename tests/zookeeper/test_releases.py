@@ -1,0 +1,46 @@
+"""Other releases, and other inter-broker protocols: a move under load, and a cancel half-way, on each."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.zookeeper.load import Load
+from tests.zookeeper.site import Site
+from tools.zookeeper_cluster import running_cluster
+
+RELEASES = [("3.9", "3.9"), ("2.8", "2.4"), ("2.8", "2.8"), ("2.4", "2.4-IV0")]
+
+
+@pytest.fixture(scope="module", params=RELEASES, ids=lambda each: f"{each[0]} at {each[1]}")
+def other(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Four brokers of another release."""
+    release, protocol = request.param
+    folder = tmp_path_factory.mktemp(f"cluster-{release}")
+    with running_cluster(4, folder, release=release, protocol=protocol) as cluster, Site(cluster) as site:
+        yield site
+
+
+def test_data_moves_under_load(other: Site) -> None:
+    topic = other.topic([[1, 2], [2, 1]])
+    with Load(other.cluster.bootstrap, topic, 2) as load:
+        other.alter(topic, {0: [3, 4], 1: [4, 1]})
+        other.wait_until_idle()
+    load.check()
+    other.wait_for_replicas(topic, [[3, 4], [4, 1]])
+    other.wait_for_hosts(topic, 0, {3, 4})
+    other.wait_for_hosts(topic, 1, {1, 4})
+
+
+def test_a_cancel_half_way_leaves_no_partial_copy(other: Site) -> None:
+    topic = other.topic([[1, 2, 3]])
+    other.fill(topic, 1)
+    other.hold(topic)
+    with Load(other.cluster.bootstrap, topic, 1) as load:
+        other.alter(topic, {0: [3, 4, 2]})
+        other.wait_for_hosts(topic, 0, {1, 2, 3, 4})
+        other.alter(topic, {0: None})
+        other.wait_until_idle()
+        other.release()
+    load.check()
+    other.wait_for_replicas(topic, [[1, 2, 3]])
+    other.wait_for_hosts(topic, 0, {1, 2, 3})
