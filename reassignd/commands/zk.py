@@ -16,7 +16,7 @@ from reassignd.commands.options import FILE
 from reassignd.errors import CommandError
 
 if TYPE_CHECKING:
-    from backends.zookeeper.plans import Plan
+    from backends.zookeeper.plans import Entry
     from backends.zookeeper.tree import Tree
 
 P = ParamSpec("P")
@@ -127,7 +127,7 @@ async def _connected(hosts: str, act: "Callable[[Tree], Awaitable[None]]") -> No
         await client.stop()
 
 
-async def _read_plan(tree: "Tree", file: Path) -> "Plan":
+async def _read_plan(tree: "Tree", file: Path) -> "list[Entry]":
     """The file's entries, as far as a controller takes them. Raises CommandError."""
     from backends.zookeeper import paths
     from backends.zookeeper.fields import ZnodeError
@@ -138,12 +138,12 @@ async def _read_plan(tree: "Tree", file: Path) -> "Plan":
         plan = decode_file(plans.read(file))
     except ZnodeError as error:
         raise CommandError(f"{file}: {error}") from error
-    for topic in sorted({key.topic for key in plan}):
+    for topic in sorted({each.topic for each in plan}):
         znode = await tree.get(paths.topic(topic))
         known = {} if znode is None else decode_topic(znode.data).partitions
-        for key in plan:
-            if key.topic == topic and key.partition not in known:
-                raise CommandError(f"{file}: there is no partition {key}")
+        for each in plan:
+            if each.topic == topic and each.partition not in known:
+                raise CommandError(f"{file}: there is no partition {each.key}")
     if not plan:
         raise CommandError(f"{file}: it names no partitions")
     return plan
@@ -193,9 +193,9 @@ async def _plan_lines(tree: "Tree", name: str, path: str) -> list[str]:
     except ZnodeError as error:
         return [f"{name}: {path} makes no sense: {error}"]
     lines = [f"{name}: {len(plan)} partitions, written {znode.version} times"]
-    for key, (replicas, original) in plan.items():
-        was = "" if original is None else f", from {_ids(original)}"
-        lines.append(f"  {key} to {_ids(replicas)}{was}")
+    for each in plan:
+        was = "" if each.original is None else f", from {_ids(each.original)}"
+        lines.append(f"  {each.key} to {_ids(each.replicas)}{was}")
     return lines
 
 
