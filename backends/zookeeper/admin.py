@@ -91,6 +91,7 @@ class Admin:
 
     async def _look(self, path: str, watch: Watch) -> None:
         self._seen[path] = await self._tree.get(path, watch)
+        self._shown = -1
 
     # ---- what follows from it ---------------------------------------------------------------------------------
 
@@ -112,12 +113,11 @@ class Admin:
                 await self._children.act()
         except ConflictError as conflict:
             log.debug("looked at again: %s", conflict)
-            self._shown = -1
             for path in (paths.REASSIGN, paths.CANCEL, paths.QUEUE):
                 self._lookout.again(path)
 
     async def _take_document(self) -> None:
-        entries = self._news(paths.REASSIGN, self._pending())
+        entries = self._news(paths.REASSIGN, self._pending)
         if entries is None:
             if self._first:
                 self._remember()
@@ -144,7 +144,7 @@ class Admin:
         return orders.pending(self._state, self._named)
 
     async def _take_queue(self) -> None:
-        entries = self._news(paths.QUEUE, orders.queued(self._state))
+        entries = self._news(paths.QUEUE, lambda: orders.queued(self._state))
         if entries is None:
             return
         if next(waiting_entries(self._state), None) is not None:
@@ -162,7 +162,7 @@ class Admin:
         found = None
         if self._first:
             self._remember()
-            found = self._news(paths.REASSIGN, ())
+            found = self._news(paths.REASSIGN, self._pending)
         else:
             await self._take_document()
         event, keys, skipped = orders.cancel(self._state, self._pending(), found or [])
@@ -181,14 +181,13 @@ class Admin:
         await self._write(skipped, Delete(paths.CANCEL))
         self._lookout.again(paths.REASSIGN)
 
-    def _news(self, path: str, pending: Sequence[Entry]) -> list[Entry] | None:
+    def _news(self, path: str, pending: Callable[[], Sequence[Entry]]) -> list[Entry] | None:
         """The entries of a document that is not ours and may be taken: nothing is pending, or we have just come."""
         znode = self._seen[path]
         if znode is None or _digest(znode.data) == self._ours.get(path):
             return None
-        if pending and not self._first:
+        if not self._first and pending():
             self._tell_once(path, logging.WARNING, "was written over while it was carried out: ignored")
-            self._shown = -1
             return None
         try:
             return decode_plan(znode.data)
@@ -224,7 +223,7 @@ class Admin:
         operations = [
             each for path, data in documents.items() if (each := self._made_so(path, data)) is not None
         ]
-        ours = {path: self._ours_after(path, data) for path, data in documents.items()}
+        ours = {path: "" if data is None else _digest(data) for path, data in documents.items()}
         if skipped:
             ours[paths.REASSIGN] = ""
         digests = encode(ours)
@@ -250,9 +249,6 @@ class Admin:
         if data is None:
             return Delete(path, seen.version) if _digest(seen.data) == self._ours.get(path) else None
         return None if seen.data == data else Set(path, data, seen.version)
-
-    def _ours_after(self, path: str, data: bytes | None) -> str:
-        return "" if data is None else _digest(data)
 
 
 def _after(operation: Operation, before: Znode | None) -> Znode | None:

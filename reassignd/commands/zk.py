@@ -108,8 +108,9 @@ async def show(tree: "Tree") -> None:
             click.echo(line)
     if await tree.get(paths.CANCEL) is not None:
         click.echo("cancel: asked for")
-    for line in await _moving(tree):
-        click.echo(line)
+    for lines in (await _moving(tree), await _children(tree)):
+        for line in lines:
+            click.echo(line)
 
 
 async def _connected(hosts: str, act: "Callable[[Tree], Awaitable[None]]") -> None:
@@ -213,6 +214,32 @@ async def _moving(tree: "Tree") -> Iterator[str]:
                     f"  {name}-{number}: {_ids(replicas)}, adding {_ids(adding)}, removing {_ids(removing)}"
                 )
     return iter([f"moving: {len(lines)} partitions", *lines])
+
+
+async def _children(tree: "Tree") -> list[str]:
+    """KIP-236's earlier draft: which reassignment a child is, and whether it was changed, tell its zxids."""
+    from backends.zookeeper import paths
+    from backends.zookeeper.children import decode_child
+    from backends.zookeeper.fields import ZnodeError
+
+    lines = []
+    for topic in sorted(await tree.children(paths.REASSIGNMENTS) or []):
+        for number in sorted(await tree.children(f"{paths.REASSIGNMENTS}/{topic}") or [], key=_by_number):
+            path = f"{paths.REASSIGNMENTS}/{topic}/{number}"
+            znode = await tree.get(path)
+            if znode is None:
+                continue
+            try:
+                to = f"to {_ids(decode_child(znode.data))}"
+            except ZnodeError as error:
+                to = f"makes no sense: {error}"
+            changed = f", changed {znode.mzxid:#x}" if znode.mzxid != znode.czxid else ""
+            lines.append(f"  {path} {to}, reassignment {znode.czxid:#x}{changed}")
+    return [f"children: {len(lines)}", *lines] if lines else []
+
+
+def _by_number(name: str) -> tuple[int, str]:
+    return (int(name) if name.isascii() and name.isdecimal() else -1, name)
 
 
 def _ids(replicas: tuple[int, ...]) -> str:

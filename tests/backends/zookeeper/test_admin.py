@@ -57,6 +57,15 @@ async def test_what_is_not_valid_is_dropped_and_the_rest_goes_on(
     assert world.hosts("foo-0") == {1, 2, 3}
 
 
+async def test_a_document_of_a_megabyte_that_names_nothing_real_is_a_few_lines_in_the_log(
+    world: Zookeeper, caplog: pytest.LogCaptureFixture
+) -> None:
+    await write(world, paths.REASSIGN, document(**{f"none_{n}": [1, 2, 3, 4, 5, 6] for n in range(13_000)}))
+    assert held(world) is None
+    assert "12980 more are not reassigned" in caplog.text
+    assert len(caplog.records) < 30
+
+
 async def test_a_document_in_which_nothing_is_valid_is_removed(world: Zookeeper) -> None:
     await write(world, paths.REASSIGN, document(foo_0=[]))
     assert held(world) is None
@@ -78,7 +87,6 @@ async def test_one_that_is_removed_while_it_is_not_empty_is_written_again(
 ) -> None:
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3]))
     await world.tree.multi([Delete(paths.REASSIGN)])
-    await world.alter({"foo-2": [6, 1, 2]})
     await settle(200)
     assert set(held(world) or ()) == {"foo-0"}
     assert "was removed, and is written again" in caplog.text

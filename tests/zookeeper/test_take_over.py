@@ -1,0 +1,85 @@
+"""Plans by znode when a broker is the controller, or becomes it: what docs/zookeeper.md says of that."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.zookeeper.site import Commander, Site, wait_for
+from tests.zookeeper.test_failures import a_broker
+from tests.zookeeper.test_orders import REASSIGN, Zk
+
+CHILDREN = "/admin/reassignments"
+
+
+@pytest.fixture
+def zk(site: Site, tmp_path: Path) -> Iterator[Zk]:
+    yield Zk(site, tmp_path)
+    site.release()
+    if not site.commander.runs:
+        site.commander.start()
+    site.wait_for_controller(1000)
+    site.wait_until_idle()
+
+
+@pytest.fixture
+def topic(site: Site) -> str:
+    topic = site.topic([[1, 2], [2, 1]])
+    site.fill(topic, 2)
+    site.hold(topic)
+    return topic
+
+
+def a_broker_takes_over(site: Site) -> None:
+    site.wait_for_controller(a_broker(site))
+    site.release()
+    site.wait_until_idle()
+
+
+def test_a_broker_refuses_a_plan_with_originals_and_finishes_what_is_under_way(
+    site: Site, zk: Zk, topic: str
+) -> None:
+    zk.plan("submit", topic, {0: [3, 2], 1: [4, 1]})
+    site.wait_for_hosts(topic, 1, {1, 2, 4})
+    wait_for(lambda: len(site.moving()), 2)
+    assert site.commander.stop() == 0
+    a_broker_takes_over(site)
+    site.wait_for_replicas(topic, [[3, 2], [4, 1]])
+    assert len(site.znode(REASSIGN)["partitions"]) == 2
+    site.commander.start()
+    wait_for(lambda: site.znode(REASSIGN), None)
+
+
+def test_a_broker_takes_over_a_plan_in_the_plain_form(site: Site, zk: Zk, topic: str) -> None:
+    options = {"zookeeper.reassign.partitions.plain": "true", "zookeeper.reassignments.children": "true"}
+    plain = Commander(site.cluster, 1002, **options)
+    plain.start()
+    try:
+        assert site.commander.stop() == 0
+        site.wait_for_controller(1002)
+        zk.plan("submit", topic, {0: [3, 2], 1: [4, 1]})
+        wait_for(lambda: len(site.moving()), 2)
+        wait_for(lambda: site.znode(f"{CHILDREN}/{topic}/1"), [4, 1])
+        assert "original_replicas" not in site.znode(REASSIGN)["partitions"][0]
+        shown = zk.run("show").stdout
+        assert "children: 2" in shown
+        assert f"{CHILDREN}/{topic}/0 to 3,2, reassignment 0x" in shown
+    finally:
+        assert plain.stop() == 0
+    a_broker_takes_over(site)
+    wait_for(lambda: site.znode(REASSIGN), None)
+    site.wait_for_replicas(topic, [[3, 2], [4, 1]])
+
+
+def test_a_broker_in_office_takes_what_is_submitted_and_is_left_alone_with_the_rest(
+    site: Site, zk: Zk, topic: str
+) -> None:
+    assert site.commander.stop() == 0
+    site.wait_for_controller(a_broker(site))
+    site.release()
+    assert zk.plan("submit", topic, {0: [3, 2], 1: [4, 1]}).returncode == 0
+    wait_for(lambda: site.znode(REASSIGN), None)
+    site.wait_for_replicas(topic, [[3, 2], [4, 1]])
+    for refused in (zk.plan("queue", topic, {0: [1, 2]}), zk.run("cancel")):
+        assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+        assert "the controller is a broker of Kafka's" in refused.stderr
