@@ -5,20 +5,26 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.java_programs import Tools
 from tests.zookeeper.site import Commander, Site, wait_for
 from tests.zookeeper.test_failures import a_broker
+from tests.zookeeper.test_moves import limit
 from tests.zookeeper.test_orders import REASSIGN, Zk
 
 CHILDREN = "/admin/reassignments"
+AT_ONCE = "reassignment.max.concurrent.partition.movements"
 
 
 @pytest.fixture
-def zk(site: Site, tmp_path: Path) -> Iterator[Zk]:
+def zk(site: Site, tools: Tools, tmp_path: Path) -> Iterator[Zk]:
+    """One partition moves at a time, as long as reassignd is the controller."""
+    limit(site, tools, "--add-config", f"{AT_ONCE}=1")
     yield Zk(site, tmp_path)
     site.release()
     if not site.commander.runs:
         site.commander.start()
     site.wait_for_controller(1000)
+    limit(site, tools, "--delete-config", AT_ONCE)
     site.wait_until_idle()
 
 
@@ -40,13 +46,13 @@ def test_a_broker_refuses_a_plan_with_originals_and_finishes_what_is_under_way(
     site: Site, zk: Zk, topic: str
 ) -> None:
     zk.plan("submit", topic, {0: [3, 2], 1: [4, 1]})
-    site.wait_for_hosts(topic, 1, {1, 2, 4})
-    wait_for(lambda: len(site.moving()), 2)
+    site.wait_for_hosts(topic, 0, {1, 2, 3})
     assert site.commander.stop() == 0
     a_broker_takes_over(site)
-    site.wait_for_replicas(topic, [[3, 2], [4, 1]])
-    assert len(site.znode(REASSIGN)["partitions"]) == 2
+    site.wait_for_replicas(topic, [[3, 2], [2, 1]])
+    wait_for(lambda: site.znode(REASSIGN), None)
     site.commander.start()
+    site.wait_for_replicas(topic, [[3, 2], [4, 1]])
     wait_for(lambda: site.znode(REASSIGN), None)
 
 
@@ -58,7 +64,7 @@ def test_a_broker_takes_over_a_plan_in_the_plain_form(site: Site, zk: Zk, topic:
         assert site.commander.stop() == 0
         site.wait_for_controller(1002)
         zk.plan("submit", topic, {0: [3, 2], 1: [4, 1]})
-        wait_for(lambda: len(site.moving()), 2)
+        site.wait_for_hosts(topic, 0, {1, 2, 3})
         wait_for(lambda: site.znode(f"{CHILDREN}/{topic}/1"), [4, 1])
         assert "original_replicas" not in site.znode(REASSIGN)["partitions"][0]
         shown = zk.run("show").stdout
