@@ -36,6 +36,8 @@ class Backlog:
         self.usage = Usage()
         self.planned: dict[TopicPartition, tuple[int, ...]] = {}
         """The waves of the steps that each partition has before it, where a planned order gives them."""
+        self.halted = False
+        """Nothing starts, by order of what is no record of ours (KIP-236: the cancel znode)."""
         self._arrivals: deque[TopicPartition] = deque()
         self._arriving: set[TopicPartition] = set()
         self._entries: dict[TopicPartition, Bucket | Step] = {}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from controller.errors import Outcome
 from controller.job_events import AlterTopic, Pause, Prioritize, Prune, Queue, Reorder, RollBackJob
 from controller.model import Replicas, ResourceType, TopicPartition
-from controller.stored_events import ConfigsStored, PartitionsStored, TopicStored
+from controller.stored_events import ConfigsStored, Halt, PartitionsStored, TopicStored
 from controller.upstream_events import Measured, Observed, Submitted, TopicConfigsSeen, Unreachable
 
 # ---- reassignments (KIP-455) ------------------------------------------------------------------------------
@@ -279,4 +279,5 @@ Event = (
     | TopicStored
     | ConfigsStored
     | BrokerChanged
+    | Halt
 )

@@ -147,6 +147,8 @@ def why_not(state: State, wanted: Reassignment, partition: Partition) -> str:
         return known
     if state.paused:
         return "everything is paused"
+    if state.backlog.halted:
+        return "nothing starts while the cancel znode exists"
     job = state.jobs.get(wanted.job)
     if job is not None and job.paused:
         return f"job {job.id} is paused"

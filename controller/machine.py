@@ -26,7 +26,7 @@ from controller.observed import measured, observed, topic_configs_seen, unreacha
 from controller.phases import Trigger, fire
 from controller.queue import queue_plan
 from controller.reconciliation import submitted
-from controller.stored import broker_changed, configs_stored, partitions_stored, topic_stored
+from controller.stored import broker_changed, configs_stored, halt, partitions_stored, topic_stored
 from controller.throttle import adjust
 from controller.topics import create_partitions, create_topics, delete_doomed, delete_topics
 from controller.window import fill
@@ -85,4 +85,5 @@ _HANDLERS: dict[type, Handler] = {
     stored_events.TopicStored: topic_stored,
     stored_events.ConfigsStored: configs_stored,
     events.BrokerChanged: broker_changed,
+    stored_events.Halt: halt,
 }

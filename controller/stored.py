@@ -10,11 +10,12 @@ from controller.configs import DECIDES_STEPS, retry
 from controller.decision import Decision
 from controller.effects import BrokerJoined, ConfigsChanged, Publish
 from controller.election import after_loss
+from controller.errors import DONE
 from controller.events import BrokerChanged
 from controller.limits import ALIASES
 from controller.model import Broker, Config, Deleted, ResourceType, Topic
 from controller.phases import Trigger, fire
-from controller.stored_events import ConfigsStored, PartitionsStored, TopicStored
+from controller.stored_events import ConfigsStored, Halt, PartitionsStored, TopicStored
 
 ROWS_PER_SLICE = 500
 
@@ -91,3 +92,9 @@ def broker_changed(d: Decision, event: BrokerChanged) -> None:
         number, host, port, rack, epoch = event.broker
         d.put(Broker(number, host, port, rack, known.epoch if epoch is None else epoch))
         d.emit(BrokerJoined(number))
+
+
+def halt(d: Decision, event: Halt) -> None:
+    """Nothing starts, or what waits may."""
+    d.state.backlog.halted = event.halted
+    d.reply = DONE

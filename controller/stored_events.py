@@ -26,3 +26,9 @@ class ConfigsStored(NamedTuple):
     resource: ResourceType
     name: str
     values: Mapping[str, str]
+
+
+class Halt(NamedTuple):
+    """Start nothing, or go on; steps in flight go on (KIP-236: while the cancel znode exists). Reply: `Outcome`."""
+
+    halted: bool

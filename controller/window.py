@@ -22,13 +22,14 @@ def fill(d: Decision) -> None:
     state = d.state
     backlog = state.backlog
     budget = max(0, STEPS_PER_DECISION - d.rows)
-    if not state.paused:
+    stopped = state.paused or backlog.halted
+    if not stopped:
         for key in backlog.arrivals(budget):
             _take(d, key, Trigger.PLAN)
         for step in islice(backlog.candidates(), budget):
             if step is not None:
                 _take(d, step[0], Trigger.TURN)
-    more = not state.paused and not backlog.idle
+    more = not stopped and not backlog.idle
     if (more or state.doomed) and not state.woken:
         state.woken = True
         d.emit(Wake())

@@ -101,6 +101,17 @@ class Settings:
     zookeeper_inter_broker_protocol_version = Key(
         TEXT, "", "The brokers' `inter.broker.protocol.version`; when not set, they are asked."
     )
+    zookeeper_reassign_partitions_plain = Key(
+        choice("true", "false"),
+        "false",
+        "Write `/admin/reassign_partitions` as Kafka does, without `original_replicas`, so that a controller of Kafka's "
+        "can take it over.",
+    )
+    zookeeper_reassignments_children = Key(
+        choice("true", "false"),
+        "false",
+        "Keep `/admin/reassignments/TOPIC/PARTITION` in step with what is being reassigned (KIP-236, earlier draft).",
+    )
     upstream_bootstrap_servers = Key(
         SERVERS, "", "Brokers of the running Kafka, some of which answer at the start; the others are learnt."
     )

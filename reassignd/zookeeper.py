@@ -15,6 +15,7 @@ from typing import Any, Self
 from backends.relay import Relay
 from backends.tasks import cancel, spawn
 from backends.zookeeper import paths
+from backends.zookeeper.admin import Form
 from backends.zookeeper.client import ZookeeperClient
 from backends.zookeeper.cluster import Office, ZookeeperCluster
 from backends.zookeeper.election import Candidate, resign, stand
@@ -144,6 +145,8 @@ class Controller:
             )
             await ensure(self._tree, *folders(), REDO, "/config/changes", "/config/topics", "/config/brokers",
                          "/admin/delete_topics")  # fmt: skip
+            if self._form().children:
+                await ensure(self._tree, paths.REASSIGNMENTS)
             loaded = await load(self._tree)
             store = ZkStore(self._tree, term, loaded, with_topic_ids=protocol.topic_ids)
             stack.push_async_callback(store.close)
@@ -151,9 +154,8 @@ class Controller:
             state.apply(store.load())
             if orphans := loaded.orphans():
                 await store.commit(orphans)
-            office = Office(
-                self._tree, store, self._candidate, protocol, self._settings.zookeeper_broker_listener_name
-            )
+            listener = self._settings.zookeeper_broker_listener_name
+            office = Office(self._tree, store, self._candidate, protocol, listener, self._form())
             rule = _Rule(office, state, self._stats, self._end)
             rule.driver.start()
             stack.push_async_callback(rule.stop)
@@ -163,6 +165,12 @@ class Controller:
             identity = await _cluster_id(self._tree)
             await self._open_doors(stack, rule, identity, state)
             raise await self._ending
+
+    def _form(self) -> Form:
+        return Form(
+            plain=self._settings.zookeeper_reassign_partitions_plain == "true",
+            children=self._settings.zookeeper_reassignments_children == "true",
+        )
 
     async def _open_doors(self, stack: AsyncExitStack, rule: "_Rule", identity: str, state: State) -> None:
         """Serve, until the stack is left."""

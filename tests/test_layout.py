@@ -40,6 +40,7 @@ TESTED_ELSEWHERE = {
 
 OF_MANY_MODULES = {
     "backends/test_contract.py",
+    "backends/zookeeper/test_cancel_and_queue.py",
     "backends/test_crashes.py",
     "controller/test_cases.py",
     "controller/test_properties.py",

@@ -6,7 +6,7 @@ znode, and a broker that joins is told the mirror.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from backends.broker_link import BrokerLinks, Submit
@@ -14,10 +14,10 @@ from backends.channel import Connect, connect
 from backends.clock import Clock
 from backends.tasks import cancel
 from backends.zookeeper import paths
+from backends.zookeeper.admin import Admin, Form
 from backends.zookeeper.brokers import Directory, told
 from backends.zookeeper.election import Candidate, in_office
 from backends.zookeeper.observer import Observer
-from backends.zookeeper.orders import Orders
 from backends.zookeeper.releases import Protocol
 from backends.zookeeper.store import DeposedError, ZkStore
 from backends.zookeeper.tree import Tree, Watch, ZookeeperError
@@ -41,6 +41,7 @@ class Office(NamedTuple):
     candidate: Candidate
     protocol: Protocol
     listener: str = ""
+    form: Form = Form()
 
 
 class ZookeeperCluster:
@@ -73,8 +74,8 @@ class ZookeeperCluster:
         self._observer = Observer(
             office.tree, office.store, self._directory, office.candidate, submit, self._log_dir_failed
         )
-        self._orders = Orders(office.tree, office.store, state, submit, self._observer.lookout)
-        self._watching: asyncio.Task[None] | None = None
+        self._admin = Admin(office.tree, office.store, state, submit, office.form)
+        self._watching: list[asyncio.Task[None]] = []
 
     def perform(self, effects: Sequence[Effect]) -> None:
         """See `Backend.perform`."""
@@ -93,6 +94,7 @@ class ZookeeperCluster:
 
     async def start(self) -> None:
         """Take over: the brokers that are registered are alive, and what is under way goes on."""
+        await self._admin.begin()
         brokers = await self._observer.read_brokers()
         self._directory.changes(brokers)
         await self._submit(ControllerStarted([self._directory.reached(each) for each in brokers]))
@@ -101,19 +103,19 @@ class ZookeeperCluster:
             for number in numbers:
                 self._follow(self._state.partitions[topic][number])
         self._observer.start()
-        self._orders.start()
         self._observer.lookout.set(paths.CONTROLLER, self._look_at_office)
-        self._watching = asyncio.create_task(self._watch(), name="zookeeper-watching")
+        self._admin.start()
+        for watching in (self._observer.lookout, self._admin):
+            self._watching.append(asyncio.create_task(self._watch(watching.run), name="zookeeper-watching"))
 
     async def stop(self) -> None:
         """Send and look no more."""
-        if self._watching is not None:
-            await cancel(self._watching)
+        await cancel(*self._watching)
         await self._links.close()
 
-    async def _watch(self) -> None:
+    async def _watch(self, run: Callable[[], Awaitable[None]]) -> None:
         try:
-            await self._observer.lookout.run()
+            await run()
         except ZookeeperError as error:
             self._on_end(error)
 

@@ -41,6 +41,11 @@ class Lookout:
             self._due[name] = None
             self._wake.set()
 
+    @property
+    def settled(self) -> bool:
+        """All that is set has been looked at."""
+        return not self._due
+
     def wake(self) -> None:
         """Begin a round, though nothing may be due."""
         self._wake.set()

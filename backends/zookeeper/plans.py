@@ -1,66 +1,105 @@
-"""Documents of partition moves in znodes: `/admin/reassign_partitions` and its queue.
+"""Plans in znodes: `/admin/reassign_partitions` and its queue (KIP-236; Kafka: ReassignPartitionsZNode).
 
-KIP-236: `original_replicas`, which the controller adds. Kafka's own reader takes no key that it does not know, and the
-whole document for nothing then: a broker that becomes the controller finishes what topic znodes say is under way, and no
-more of the plan.
+`{"version": 1, "partitions": [{"topic": "foo", "partition": 0, "replicas": [1, 2], "original_replicas": [1, 3]}]}`. The
+originals are KIP-236's; a controller of Kafka's takes no document with keys that it does not know.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from backends.zookeeper.fields import ZnodeError, decode_object, encode, ids, integer, rows_of, string
-from controller.job_events import AlterRow, AlterTopic
 from controller.model import Replicas, TopicPartition
 
-KNOWN = {"topic", "partition", "replicas", "original_replicas"}
+LIMIT_BYTES = 900_000
+"""ZooKeeper takes requests of 1 MB."""
+
+DOCUMENT_KEYS = {"version", "partitions"}
+ROW_KEYS = {"topic", "partition", "replicas", "original_replicas"}
 
 
 class Entry(NamedTuple):
-    """What is wanted of a partition; `original` is None until the controller has accepted it."""
+    """A partition and its target; `original` is None where the document does not say it."""
 
+    topic: str
+    partition: int
     replicas: Replicas
     original: Replicas | None = None
 
-
-Plan = dict[TopicPartition, Entry]
-
-
-def decode_plan(data: bytes | None) -> Plan:
-    """The entries; of two for one partition the last counts. Raises ZnodeError for the whole of it."""
-    return dict(_entry(row) for row in rows_of(decode_object(data)))
+    @property
+    def key(self) -> TopicPartition:
+        """Whose entry it is."""
+        return TopicPartition(self.topic, self.partition)
 
 
-def decode_file(data: bytes) -> Plan:
-    """A plan as people write it: log directories, which no controller takes, are left out. Raises ZnodeError."""
-    rows = rows_of(decode_object(data))
-    return dict(_entry({name: row[name] for name in KNOWN & row.keys()}) for row in rows)
+def decode_plan(data: bytes | None) -> list[Entry]:
+    """The entries in order; of two for one partition the last counts. Raises ZnodeError, as strict as Kafka."""
+    value = decode_object(data)
+    _refuse_others(value, DOCUMENT_KEYS)
+    rows = list(rows_of(value))
+    for row in rows:
+        _refuse_others(row, ROW_KEYS)
+    return _entries(rows)
 
 
-def encode_plan(plan: Plan) -> bytes:
-    """Keys in KIP-236's order."""
-    return encode({"version": 1, "partitions": [_row(key, entry) for key, entry in plan.items()]})
+def decode_file(data: bytes) -> list[Entry]:
+    """A plan as people write it: what no controller takes, such as log directories, is left out. Raises ZnodeError."""
+    return _entries(rows_of(decode_object(data)))
 
 
-def topics_of(rows: Iterable[tuple[TopicPartition, Replicas | None]]) -> list[AlterTopic]:
-    """The same as an order; None takes a partition's reassignment back."""
-    topics: dict[str, list[AlterRow]] = {}
-    for key, replicas in rows:
-        topics.setdefault(key.topic, []).append(AlterRow(key.partition, replicas))
-    return [AlterTopic(topic, rows) for topic, rows in topics.items()]
+def _entries(rows: Iterable[Mapping[str, Any]]) -> list[Entry]:
+    found: dict[TopicPartition, Entry] = {}
+    for row in rows:
+        key = TopicPartition(string(row, "topic"), integer(row, "partition"))
+        original = row.get("original_replicas")
+        entry = Entry(
+            *key,
+            ids(row.get("replicas"), f"replicas of {key}"),
+            None if original is None else ids(original, f"original_replicas of {key}") or None,
+        )
+        found.pop(entry.key, None)
+        found[entry.key] = entry
+    return list(found.values())
 
 
-def _entry(row: Mapping[str, Any]) -> tuple[TopicPartition, Entry]:
-    unknown = sorted(row.keys() - KNOWN)
-    if unknown:
-        raise ZnodeError(f"an entry has the unknown key {unknown[0]!r}")
-    key = TopicPartition(string(row, "topic"), integer(row, "partition"))
-    original = row.get("original_replicas")
-    return key, Entry(
-        ids(row.get("replicas"), f"replicas of {key}"),
-        None if original is None else ids(original, f"original_replicas of {key}"),
-    )
+def encode_plan(entries: Iterable[Entry], *, plain: bool = False) -> bytes:
+    """The document; `plain` leaves the originals out."""
+    return encode({"version": 1, "partitions": [_row(each, plain) for each in entries]})
 
 
-def _row(key: TopicPartition, entry: Entry) -> dict[str, Any]:
-    row = {"topic": key.topic, "partition": key.partition, "replicas": entry.replicas}
-    return row if entry.original is None else {**row, "original_replicas": entry.original}
+def fitting(entries: Sequence[Entry], *, plain: bool, limit: int = LIMIT_BYTES) -> bytes:
+    """The document of as many entries as a znode takes: the originals are left out first, then the last entries.
+
+    What is left out is not lost: our own records beside the document say all of it.
+    """
+    data = encode_plan(entries, plain=plain)
+    if len(data) > limit:
+        data = encode_plan(entries, plain=True)
+    if len(data) > limit:
+        data = encode_plan(_first(entries, limit), plain=True)
+    return data
+
+
+def _first(entries: Sequence[Entry], limit: int) -> Iterator[Entry]:
+    room = limit - len(encode_plan([]))
+    for entry in entries:
+        room -= len(encode(_row(entry, plain=True))) + 1
+        if room < 0:
+            return
+        yield entry
+
+
+def _row(entry: Entry, plain: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "topic": entry.topic,
+        "partition": entry.partition,
+        "replicas": list(entry.replicas),
+    }
+    if entry.original is not None and not plain:
+        row["original_replicas"] = list(entry.original)
+    return row
+
+
+def _refuse_others(value: Mapping[str, Any], known: set[str]) -> None:
+    others = sorted(value.keys() - known)
+    if others:
+        raise ZnodeError(f"unknown key {others[0]!r}")

@@ -67,13 +67,15 @@ class _Waiting(NamedTuple):
 
 
 class ZkStore:
-    """Implements `controller.port.Store` for one term. `on_merged` is told what was stored otherwise than decided."""
+    """Implements `controller.port.Store` for one term.
+
+    `on_written` is told that something was stored, `on_merged` what was stored otherwise than decided.
+    """
 
     def __init__(self, tree: Tree, term: Term, loaded: Loaded, *, with_topic_ids: bool) -> None:
         self.mirror: Mirror = loaded.mirror
         self.on_merged: Callable[[Sequence[Partition]], None] = lambda _partitions: None
-        self.on_written: Callable[[Sequence[Change]], None] = lambda _changes: None
-        """Told of changes that are durable."""
+        self.on_written: Callable[[], None] = lambda: None
         self._tree, self._term, self._with_ids = tree, term, with_topic_ids
         self._loaded = loaded
         self._ledger: Ledger = loaded.ledger
@@ -129,13 +131,12 @@ class ZkStore:
                 self._wake.clear()
                 while self._waiting:
                     group = self._next_group()
-                    changes = [change for each in group for change in each.changes]
-                    await self._write(changes)
-                    self.on_written(changes)
+                    await self._write([change for each in group for change in each.changes])
                     for each in group:
                         if not each.done.done():
                             each.done.set_result(None)
                         self._waiting.popleft()
+                    self.on_written()
         except (ZookeeperError, StaleError) as error:
             self._fail(error)
 

@@ -16,7 +16,7 @@ from reassignd.commands.options import FILE
 from reassignd.errors import CommandError
 
 if TYPE_CHECKING:
-    from backends.zookeeper.plans import Plan
+    from backends.zookeeper.plans import Entry
     from backends.zookeeper.tree import Tree
 
 P = ParamSpec("P")
@@ -108,8 +108,9 @@ async def show(tree: "Tree") -> None:
             click.echo(line)
     if await tree.get(paths.CANCEL) is not None:
         click.echo("cancel: asked for")
-    for line in await _moving(tree):
-        click.echo(line)
+    for lines in (await _moving(tree), await _children(tree)):
+        for line in lines:
+            click.echo(line)
 
 
 async def _connected(hosts: str, act: "Callable[[Tree], Awaitable[None]]") -> None:
@@ -127,7 +128,7 @@ async def _connected(hosts: str, act: "Callable[[Tree], Awaitable[None]]") -> No
         await client.stop()
 
 
-async def _read_plan(tree: "Tree", file: Path) -> "Plan":
+async def _read_plan(tree: "Tree", file: Path) -> "list[Entry]":
     """The file's entries, as far as a controller takes them. Raises CommandError."""
     from backends.zookeeper import paths
     from backends.zookeeper.fields import ZnodeError
@@ -138,12 +139,12 @@ async def _read_plan(tree: "Tree", file: Path) -> "Plan":
         plan = decode_file(plans.read(file))
     except ZnodeError as error:
         raise CommandError(f"{file}: {error}") from error
-    for topic in sorted({key.topic for key in plan}):
+    for topic in sorted({each.topic for each in plan}):
         znode = await tree.get(paths.topic(topic))
         known = {} if znode is None else decode_topic(znode.data).partitions
-        for key in plan:
-            if key.topic == topic and key.partition not in known:
-                raise CommandError(f"{file}: there is no partition {key}")
+        for each in plan:
+            if each.topic == topic and each.partition not in known:
+                raise CommandError(f"{file}: there is no partition {each.key}")
     if not plan:
         raise CommandError(f"{file}: it names no partitions")
     return plan
@@ -193,9 +194,9 @@ async def _plan_lines(tree: "Tree", name: str, path: str) -> list[str]:
     except ZnodeError as error:
         return [f"{name}: {path} makes no sense: {error}"]
     lines = [f"{name}: {len(plan)} partitions, written {znode.version} times"]
-    for key, (replicas, original) in plan.items():
-        was = "" if original is None else f", from {_ids(original)}"
-        lines.append(f"  {key} to {_ids(replicas)}{was}")
+    for each in plan:
+        was = "" if each.original is None else f", from {_ids(each.original)}"
+        lines.append(f"  {each.key} to {_ids(each.replicas)}{was}")
     return lines
 
 
@@ -213,6 +214,32 @@ async def _moving(tree: "Tree") -> Iterator[str]:
                     f"  {name}-{number}: {_ids(replicas)}, adding {_ids(adding)}, removing {_ids(removing)}"
                 )
     return iter([f"moving: {len(lines)} partitions", *lines])
+
+
+async def _children(tree: "Tree") -> list[str]:
+    """KIP-236's earlier draft: which reassignment a child is, and whether it was changed, tell its zxids."""
+    from backends.zookeeper import paths
+    from backends.zookeeper.children import decode_child
+    from backends.zookeeper.fields import ZnodeError
+
+    lines = []
+    for topic in sorted(await tree.children(paths.REASSIGNMENTS) or []):
+        for number in sorted(await tree.children(f"{paths.REASSIGNMENTS}/{topic}") or [], key=_by_number):
+            path = f"{paths.REASSIGNMENTS}/{topic}/{number}"
+            znode = await tree.get(path)
+            if znode is None:
+                continue
+            try:
+                to = f"to {_ids(decode_child(znode.data))}"
+            except ZnodeError as error:
+                to = f"makes no sense: {error}"
+            changed = f", changed {znode.mzxid:#x}" if znode.mzxid != znode.czxid else ""
+            lines.append(f"  {path} {to}, reassignment {znode.czxid:#x}{changed}")
+    return [f"children: {len(lines)}", *lines] if lines else []
+
+
+def _by_number(name: str) -> tuple[int, str]:
+    return (int(name) if name.isascii() and name.isdecimal() else -1, name)
 
 
 def _ids(replicas: tuple[int, ...]) -> str:

@@ -4,10 +4,11 @@ from typing import Any
 
 from controller.decision import Decision
 from controller.effects import BrokerJoined, ConfigsChanged, Publish
-from controller.events import BrokerChanged, Event
+from controller.events import AlterReassignments, BrokerChanged, Event
+from controller.job_events import AlterRow, AlterTopic
 from controller.machine import decide
-from controller.model import NO_ID, NO_LEADER, Config, Partition, ResourceType, TopicPartition
-from controller.stored_events import ConfigsStored, PartitionsStored, TopicStored
+from controller.model import NO_ID, NO_LEADER, Config, Partition, Reassignment, ResourceType, TopicPartition
+from controller.stored_events import ConfigsStored, Halt, PartitionsStored, TopicStored
 from tests.builders import World, partition, registration
 
 FOO = TopicPartition("foo", 0)
@@ -103,3 +104,30 @@ def test_a_broker_that_is_gone_cannot_change() -> None:
     world = World(live=[1])
     outcome: Any = do(world, BrokerChanged(registration(2)._replace(port=1)))
     assert outcome.effects == []
+
+
+def adopting() -> World:
+    """A step that another controller began."""
+    world = World().having(MOVING)
+    world.state.put(Reassignment("foo", 0, MOVING.current, MOVING.next))
+    return world
+
+
+def order(number: int, *replicas: int) -> AlterReassignments:
+    return AlterReassignments([AlterTopic("foo", [AlterRow(number, replicas)])])
+
+
+def test_while_halted_nothing_starts() -> None:
+    world = World().having(partition("foo-0", (1, 2)))
+    do(world, Halt(True))
+    do(world, order(0, 3, 2))
+    assert not world.state.partitions["foo"][0].moving
+    do(world, Halt(False))
+    assert world.state.partitions["foo"][0].adding == (3,)
+
+
+def test_while_halted_a_step_in_flight_is_finished() -> None:
+    world = adopting()
+    do(world, Halt(True))
+    do(world, PartitionsStored([MOVING._replace(isr=(1, 2, 3), partition_epoch=1)]))
+    assert world.state.partitions["foo"][0].replicas == (3, 2)

@@ -16,6 +16,7 @@ from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 from kafka.errors import KafkaConnectionError, KafkaError
 from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError
 
 from backends.channel import connect
 from protocol.messages.metadata_request import MetadataRequest
@@ -210,7 +211,7 @@ class Site:
 
     def znode(self, path: str) -> Any:
         """The JSON of a znode, None when there is none."""
-        data = self._zookeeper(lambda client: client.get(path)[0] if client.exists(path) else None)
+        data = self._zookeeper(lambda client: _data(client, path))
         return None if data is None else json.loads(data)
 
     def put_znode(self, path: str, value: Any) -> None:
@@ -256,3 +257,11 @@ async def _metadata(port: int) -> MetadataResponse:
         raise KafkaConnectionError(str(error)) from error
     channel.close()
     return response
+
+
+def _data(client: KazooClient, path: str) -> bytes | None:
+    try:
+        data: bytes | None = client.get(path)[0]
+    except NoNodeError:
+        return None
+    return data

@@ -1,60 +1,93 @@
+"""Documents of reassignments: what is understood, what is refused as a whole, and what fits."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.zookeeper.fields import ZnodeError
-from backends.zookeeper.plans import Entry, decode_file, decode_plan, encode_plan, topics_of
-from controller.job_events import AlterRow, AlterTopic
-from controller.model import TopicPartition
+from backends.zookeeper.fields import ZnodeError, encode
+from backends.zookeeper.plans import Entry, decode_file, decode_plan, encode_plan, fitting
 
-REPLICAS = st.lists(st.integers(0, 99), max_size=4).map(tuple)
-KEYS = st.builds(TopicPartition, st.text("ab", min_size=1, max_size=2), st.integers(0, 9))
-PLANS = st.dictionaries(KEYS, st.builds(Entry, REPLICAS, st.none() | REPLICAS))
+ROW = {"topic": "foo", "partition": 0, "replicas": [1, 2]}
 
-
-@given(PLANS)
-def test_a_plan_is_read_as_it_was_written(plan: dict[TopicPartition, Entry]) -> None:
-    assert decode_plan(encode_plan(plan)) == plan
+IDS = st.lists(st.integers(0, 9), min_size=1, max_size=3).map(tuple)
+ENTRIES = st.lists(
+    st.builds(Entry, st.sampled_from(["foo", "bär"]), st.integers(0, 9), IDS, st.none() | IDS),
+    unique_by=lambda entry: entry.key,
+)
 
 
-def test_keys_are_in_the_order_of_kip_236() -> None:
-    plan = {TopicPartition("foo1", 0): Entry((1, 2, 4), (1, 2, 3))}
-    text = '{"topic":"foo1","partition":0,"replicas":[1,2,4],"original_replicas":[1,2,3]}'
-    assert encode_plan(plan) == f'{{"version":1,"partitions":[{text}]}}'.encode()
+@given(ENTRIES)
+def test_what_is_written_is_read(entries: list[Entry]) -> None:
+    assert decode_plan(encode_plan(entries)) == entries
 
 
-def test_of_two_entries_for_a_partition_the_last_counts() -> None:
-    row = '{"topic":"foo","partition":0,"replicas":[%d]}'
-    data = f'{{"partitions":[{row % 1},{row % 2}]}}'.encode()
-    assert decode_plan(data) == {TopicPartition("foo", 0): Entry((2,))}
+@given(ENTRIES)
+def test_the_plain_form_has_no_originals(entries: list[Entry]) -> None:
+    assert decode_plan(encode_plan(entries, plain=True)) == [e._replace(original=None) for e in entries]
+
+
+@given(ENTRIES, st.integers(35, 600))
+def test_a_document_never_passes_its_limit_and_holds_the_first_entries(
+    entries: list[Entry], limit: int
+) -> None:
+    data = fitting(entries, plain=False, limit=limit)
+    held = decode_plan(data)
+    assert len(data) <= limit
+    assert [each.key for each in held] == [each.key for each in entries[: len(held)]]
+
+
+def test_originals_are_left_out_before_entries_are() -> None:
+    entries = [Entry("foo", number, (1, 2), (3, 4)) for number in range(3)]
+    data = encode_plan(entries, plain=True)
+    assert fitting(entries, plain=False, limit=len(data)) == data
+
+
+def test_it_is_written_as_the_kip_has_it() -> None:
+    assert encode_plan([Entry("foo1", 0, (1, 2, 4), (1, 2, 3))]) == (
+        b'{"version":1,"partitions":[{"topic":"foo1","partition":0,"replicas":[1,2,4],'
+        b'"original_replicas":[1,2,3]}]}'
+    )
+
+
+def test_of_two_rows_for_a_partition_the_last_counts() -> None:
+    data = encode({"partitions": [ROW, {**ROW, "replicas": [3]}]})
+    assert decode_plan(data) == [Entry("foo", 0, (3,))]
+
+
+def test_empty_originals_are_none() -> None:
+    data = encode({"version": 1, "partitions": [{**ROW, "original_replicas": []}]})
+    assert decode_plan(data) == [Entry("foo", 0, (1, 2))]
 
 
 @pytest.mark.parametrize(
-    ("row", "reason"),
+    ("value", "why"),
     [
-        ('{"topic":"foo","partition":0}', "replicas of foo-0 is not a list"),
-        ('{"topic":"foo","partition":"0","replicas":[1]}', "partition is not a number"),
-        ('{"topic":"foo","partition":0,"replicas":[1],"log_dirs":["any"]}', "unknown key 'log_dirs'"),
-        ("7", "partitions is not a list of objects"),
+        ("{garbage", "it is not JSON"),
+        ([], "it is not a JSON object"),
+        ({}, "partitions is not a list of objects"),
+        ({"version": 1, "partitions": [1]}, "partitions is not a list of objects"),
+        ({"partitions": [], "also": 1}, "unknown key 'also'"),
+        ({"partitions": [{**ROW, "log_dirs": ["any", "any"]}]}, "unknown key 'log_dirs'"),
+        ({"partitions": [{**ROW, "replicas": "1,2"}]}, "replicas of foo-0 is not a list of broker ids"),
+        ({"partitions": [{**ROW, "replicas": [1, True]}]}, "replicas of foo-0 is not a list of broker ids"),
+        ({"partitions": [{**ROW, "replicas": [-1]}]}, "replicas of foo-0 is not a list of broker ids"),
+        ({"partitions": [{**ROW, "partition": "0"}]}, "partition is not a number"),
+        ({"partitions": [{**ROW, "topic": 7}]}, "topic is not a string"),
+        (
+            {"partitions": [{**ROW, "original_replicas": 7}]},
+            "original_replicas of foo-0 is not a list of broker ids",
+        ),
     ],
 )
-def test_a_plan_that_makes_no_sense_is_refused_whole(row: str, reason: str) -> None:
-    with pytest.raises(ZnodeError, match=reason):
-        decode_plan(f'{{"version":1,"partitions":[{row}]}}'.encode())
+def test_what_is_not_a_document_is_refused_as_a_whole(value: object, why: str) -> None:
+    data = value.encode() if isinstance(value, str) else encode(value)
+    with pytest.raises(ZnodeError, match=why):
+        decode_plan(data)
 
 
 def test_a_plan_of_the_tools_is_taken_without_its_log_directories() -> None:
-    row = '{"topic":"foo","partition":0,"replicas":[1],"log_dirs":["any"]}'
-    assert decode_file(f'{{"version":1,"partitions":[{row}]}}'.encode()) == {
-        TopicPartition("foo", 0): Entry((1,))
-    }
-    with pytest.raises(ZnodeError):
-        decode_file(f"[{row}]".encode())
-
-
-def test_a_plan_is_ordered_topic_by_topic() -> None:
-    rows = [(TopicPartition("a", 0), (1,)), (TopicPartition("b", 0), None), (TopicPartition("a", 1), (2,))]
-    assert topics_of(rows) == [
-        AlterTopic("a", [AlterRow(0, (1,)), AlterRow(1, (2,))]),
-        AlterTopic("b", [AlterRow(0, None)]),
+    assert decode_file(encode({"partitions": [{**ROW, "log_dirs": ["any", "any"]}]})) == [
+        Entry("foo", 0, (1, 2))
     ]
+    with pytest.raises(ZnodeError):
+        decode_file(encode([ROW]))

@@ -10,6 +10,7 @@ from backends.clock import settle
 from backends.embedded.cluster import EmbeddedCluster
 from backends.embedded.settings import Settings
 from backends.zookeeper import paths
+from backends.zookeeper.admin import Form
 from backends.zookeeper.cluster import Office, ZookeeperCluster
 from backends.zookeeper.election import Candidate, stand
 from backends.zookeeper.fields import encode
@@ -45,11 +46,15 @@ class Zookeeper(Embedded):
     """One life of a controller on a tree of znodes."""
 
     def __init__(
-        self, tree: MemoryTree | None = None, settings: Settings = SETTINGS, version: str = NEW
+        self,
+        tree: MemoryTree | None = None,
+        settings: Settings = SETTINGS,
+        version: str = NEW,
+        form: Form = Form(),  # noqa: B008 (immutable)
     ) -> None:
         super().__init__(None, settings)
         self.tree = tree or MemoryTree()
-        self.version = version
+        self.version, self.form = version, form
         self.office: ZookeeperCluster
 
     async def start(self) -> "Zookeeper":
@@ -64,7 +69,7 @@ class Zookeeper(Embedded):
         self.znodes = ZkStore(self.tree, term, loaded, with_topic_ids=spoken.topic_ids)
         self.state = State()
         self.state.apply(self.znodes.load())
-        self._wire(Office(self.tree, self.znodes, CANDIDATE, spoken))
+        self._wire(Office(self.tree, self.znodes, CANDIDATE, spoken, form=self.form))
         self.driver.start()
         await self.cluster.start()
         await settle()
@@ -104,7 +109,7 @@ class Zookeeper(Embedded):
         return len(self.tree.log)
 
     async def survivor(self, commits: int) -> "Zookeeper":
-        return await Zookeeper(self.tree.survived(commits), self.settings, self.version).start()
+        return await Zookeeper(self.tree.survived(commits), self.settings, self.version, self.form).start()
 
     async def _submit(self, event: Event) -> Any:
         """What embedded brokers tell their controller is told by their znodes here."""

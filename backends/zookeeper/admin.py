@@ -1,0 +1,274 @@
+"""Reassignments by znode: what people and tools write under `/admin` is ordered, and kept true (KIP-236, KIP-455).
+
+`/admin/reassign_partitions` and its queue are taken when they are empty; from then on they are ours, and show what is
+pending. A digest of what we wrote last is kept beside our records: at take-over it tells a document that was ordered from
+one that was not, which counts before what was ordered through the API.
+"""
+
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple
+
+from backends.zookeeper import orders, paths
+from backends.zookeeper.children import Children
+from backends.zookeeper.fields import ZnodeError, decode_object, encode
+from backends.zookeeper.lookout import Lookout
+from backends.zookeeper.plans import Entry, decode_plan, fitting
+from backends.zookeeper.store import ZkStore
+from backends.zookeeper.tree import ANY, ConflictError, Create, Delete, Operation, Set, Tree, Watch, Znode
+from controller.errors import Error
+from controller.events import AlterReply, Event
+from controller.model import Replicas, TopicPartition
+from controller.queue import waiting_entries
+from controller.state import State
+from controller.stored_events import Halt
+
+log = logging.getLogger(__name__)
+
+WRITTEN = f"{paths.OURS}/documents"
+"""Digests of the documents as we wrote them last."""
+
+REFUSALS_LOGGED = 20
+
+
+class Form(NamedTuple):
+    """How documents are written: Kafka's plain form, or with KIP-236's originals; and with its earlier draft's children."""
+
+    plain: bool = False
+    children: bool = False
+
+
+class Admin:
+    """Watches for one term. Whoever runs it calls `begin` before anything may move."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        store: ZkStore,
+        state: State,
+        submit: Callable[[Event], Awaitable[Any]],
+        form: Form,
+    ) -> None:
+        self._tree, self._store, self._state, self._submit, self._form = tree, store, state, submit, form
+        self._lookout = Lookout(self._act)
+        self._seen: dict[str, Znode | None] = {}
+        self._ours: dict[str, str] = {}
+        """By path: the digest of what we wrote or took."""
+        self._digests: bytes | None = None
+        self._named: dict[TopicPartition, Replicas] = {}
+        """Targets that the document names, whoever ordered them."""
+        self._told: set[tuple[str, int]] = set()
+        """Path and mzxid of what the log has told of already."""
+        self._first = True
+        self._shown = -1
+        """The revision of the state that was written."""
+        self._children = Children(tree, store, state, submit, self._lookout) if form.children else None
+
+    async def begin(self) -> None:
+        """Learn what was written before; nothing starts while the cancel znode exists."""
+        self._state.backlog.halted = await self._tree.get(paths.CANCEL) is not None
+        written = await self._tree.get(WRITTEN)
+        self._digests = None if written is None else written.data or b""
+        if written is not None:
+            try:
+                found = decode_object(written.data)
+                self._ours = {path: each for path, each in found.items() if isinstance(each, str)}
+            except ZnodeError as error:
+                log.error("%s is passed over: %s", WRITTEN, error)
+
+    def start(self) -> None:
+        """Look at everything."""
+        for path in (paths.REASSIGN, paths.CANCEL, paths.QUEUE):
+            self._lookout.set(path, lambda watch, path=path: self._look(path, watch))  # type: ignore[misc]
+        if self._children is not None:
+            self._children.start()
+        self._store.on_written = self._lookout.wake
+
+    async def run(self) -> None:
+        """Look for ever. Raises ZookeeperError when ZooKeeper cannot be asked."""
+        await self._lookout.run()
+
+    async def _look(self, path: str, watch: Watch) -> None:
+        self._seen[path] = await self._tree.get(path, watch)
+        self._shown = -1
+
+    # ---- what follows from it ---------------------------------------------------------------------------------
+
+    async def _act(self) -> None:
+        """End of a round of looks. What changed since they were made is looked at again."""
+        if len(self._seen) < 3:
+            return
+        try:
+            if self._seen[paths.CANCEL] is not None:
+                await self._cancel()
+            else:
+                if self._state.backlog.halted:
+                    await self._submit(Halt(False))
+                await self._take_document()
+                await self._take_queue()
+                self._first = False
+            await self._write()
+            if self._children is not None:
+                await self._children.act()
+        except ConflictError as conflict:
+            log.debug("looked at again: %s", conflict)
+            for path in (paths.REASSIGN, paths.CANCEL, paths.QUEUE):
+                self._lookout.again(path)
+
+    async def _take_document(self) -> None:
+        entries = self._news(paths.REASSIGN, self._pending)
+        if entries is None:
+            if self._first:
+                self._remember()
+            return
+        log.info("%d partitions are to be reassigned, ordered by %s", len(entries), paths.REASSIGN)
+        reply = await self._submit(orders.order(entries, paths.REASSIGN))
+        _tell_of_refusals(paths.REASSIGN, reply)
+        self._named.update((each.key, each.replicas) for each in entries)
+        self._taken(paths.REASSIGN)
+
+    def _remember(self) -> None:
+        """At take-over: what the document names, which was taken before."""
+        znode = self._seen[paths.REASSIGN]
+        try:
+            found = [] if znode is None else decode_plan(znode.data)
+        except ZnodeError:
+            return
+        self._named = {each.key: each.replicas for each in found}
+
+    def _pending(self) -> list[Entry]:
+        wanted = self._state.reassignments
+        for key in [key for key, to in self._named.items() if key not in wanted or wanted[key].target != to]:
+            del self._named[key]
+        return orders.pending(self._state, self._named)
+
+    async def _take_queue(self) -> None:
+        entries = self._news(paths.QUEUE, lambda: orders.queued(self._state))
+        if entries is None:
+            return
+        if next(waiting_entries(self._state), None) is not None:
+            self._tell_once(paths.QUEUE, logging.INFO, "waits: another queued plan has not started yet")
+            return
+        log.info("%d partitions are queued, ordered by %s", len(entries), paths.QUEUE)
+        reply = await self._submit(orders.queue(entries))
+        if reply.outcome.error is not Error.REASSIGNMENT_IN_PROGRESS:
+            _tell_of_refusals(paths.QUEUE, reply)
+            self._taken(paths.QUEUE)
+
+    async def _cancel(self) -> None:
+        """Roll back what the document holds; then the cancel znode goes, and what was passed over stays."""
+        await self._submit(Halt(True))
+        found = None
+        if self._first:
+            self._remember()
+            found = self._news(paths.REASSIGN, self._pending)
+        else:
+            await self._take_document()
+        event, keys, skipped = orders.cancel(self._state, self._pending(), found or [])
+        refused = dict(orders.refusals(await self._submit(event)))
+        for entry in skipped:
+            log.error("%s is not rolled back: original_replicas is missing in %s", entry.key, paths.REASSIGN)
+        for key, outcome in refused.items():
+            log.error("%s is not rolled back: %s", key, outcome.message or outcome.error.name)
+        back = [key for key in keys if key not in refused]
+        log.info("%d partitions are rolled back, ordered by %s", len(back), paths.CANCEL)
+        unthrottled = orders.unthrottle(self._state, back)
+        if unthrottled is not None:
+            await self._submit(unthrottled)
+        if found is not None and not skipped:
+            self._taken(paths.REASSIGN)
+        await self._write(skipped, Delete(paths.CANCEL))
+        self._lookout.again(paths.REASSIGN)
+
+    def _news(self, path: str, pending: Callable[[], Sequence[Entry]]) -> list[Entry] | None:
+        """The entries of a document that is not ours and may be taken: nothing is pending, or we have just come."""
+        znode = self._seen[path]
+        if znode is None or _digest(znode.data) == self._ours.get(path):
+            return None
+        if not self._first and pending():
+            self._tell_once(path, logging.WARNING, "was written over while it was carried out: ignored")
+            return None
+        try:
+            return decode_plan(znode.data)
+        except ZnodeError as error:
+            self._tell_once(path, logging.ERROR, f"is passed over, and left as it is: {error}")
+            return None
+
+    def _taken(self, path: str) -> None:
+        znode = self._seen[path]
+        if znode is not None:
+            self._ours[path] = _digest(znode.data)
+            self._shown = -1
+
+    def _tell_once(self, path: str, level: int, text: str) -> None:
+        znode = self._seen[path]
+        told = (path, 0 if znode is None else znode.mzxid)
+        if told not in self._told:
+            self._told.add(told)
+            log.log(level, "%s %s", path, text)
+
+    # ---- what is shown ----------------------------------------------------------------------------------------
+
+    async def _write(self, skipped: Sequence[Entry] = (), *also: Operation) -> None:
+        """Make the documents show what is pending. With skipped entries it is taken anew, when it is read again."""
+        revision = self._state.reassigning_revision
+        if revision == self._shown and not also:
+            return
+        pending, queued = [*self._pending(), *skipped], orders.queued(self._state)
+        documents = {
+            paths.REASSIGN: fitting(pending, plain=self._form.plain) if pending else None,
+            paths.QUEUE: fitting(queued, plain=True) if queued else None,
+        }
+        operations = [
+            each for path, data in documents.items() if (each := self._made_so(path, data)) is not None
+        ]
+        ours = {path: "" if data is None else _digest(data) for path, data in documents.items()}
+        if skipped:
+            ours[paths.REASSIGN] = ""
+        digests = encode(ours)
+        if digests != self._digests:
+            operations.append(
+                Create(WRITTEN, digests) if self._digests is None else Set(WRITTEN, digests, ANY)
+            )
+        operations += also
+        if operations:
+            await self._store.write(operations)
+        self._digests, self._ours, self._shown = digests, ours, revision
+        for each in operations:
+            if each.path in self._seen:
+                self._seen[each.path] = _after(each, self._seen[each.path])
+
+    def _made_so(self, path: str, data: bytes | None) -> Operation | None:
+        """What makes the document so. One that is not ours is not removed."""
+        seen = self._seen[path]
+        if seen is None:
+            if data is not None and self._ours.get(path):
+                log.warning("%s was removed, and is written again: what it held has not ended", path)
+            return None if data is None else Create(path, data)
+        if data is None:
+            return Delete(path, seen.version) if _digest(seen.data) == self._ours.get(path) else None
+        return None if seen.data == data else Set(path, data, seen.version)
+
+
+def _after(operation: Operation, before: Znode | None) -> Znode | None:
+    """The znode as the operation leaves it; it is read again soon."""
+    match operation:
+        case Create(_, data):
+            return Znode(data, 0, 0)
+        case Set(_, data, version):
+            return None if before is None else before._replace(data=data, version=version + 1)
+        case _:
+            return None
+
+
+def _digest(data: bytes | None) -> str:
+    return hashlib.sha256(data or b"").hexdigest()
+
+
+def _tell_of_refusals(path: str, reply: AlterReply) -> None:
+    refused = list(orders.refusals(reply))
+    for key, outcome in refused[:REFUSALS_LOGGED]:
+        log.error("%s: %s is not reassigned: %s", path, key, outcome.message or outcome.error.name)
+    if len(refused) > REFUSALS_LOGGED:
+        log.error("%s: %d more are not reassigned", path, len(refused) - REFUSALS_LOGGED)

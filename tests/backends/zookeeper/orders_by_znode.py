@@ -1,0 +1,45 @@
+"""Documents of reassignments as people write them, and what a cluster makes of them."""
+
+from typing import Any
+
+from backends.clock import settle
+from backends.zookeeper import paths
+from backends.zookeeper.plans import decode_plan
+from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.model import ResourceType
+from tests.backends.zookeeper.trees import put
+from tests.backends.zookeeper.world import Zookeeper
+
+
+def document(**rows: list[int]) -> dict[str, Any]:
+    """`foo_0=[1, 2]` and so on."""
+    return {
+        "version": 1,
+        "partitions": [
+            {"topic": name.rpartition("_")[0], "partition": int(name.rpartition("_")[2]), "replicas": to}
+            for name, to in rows.items()
+        ],
+    }
+
+
+async def one_at_a_time(world: Zookeeper) -> None:
+    limit = ConfigChange("reassignment.max.concurrent.partition.movements", ConfigOp.SET, "1")
+    await world.do(AlterConfigs([ResourceChanges(ResourceType.BROKER, "", [limit])]))
+
+
+async def write(world: Zookeeper, path: str, value: object = b"") -> None:
+    await put(world.tree, path, value)
+    await settle(200)
+
+
+def held(world: Zookeeper, path: str = paths.REASSIGN) -> dict[str, Any] | None:
+    """Partition -> (replicas, original) as the document says; None when there is none."""
+    node = world.tree.nodes.get(path)
+    if node is None:
+        return None
+    return {f"{e.topic}-{e.partition}": (e.replicas, e.original) for e in decode_plan(node.data)}
+
+
+async def end(world: Zookeeper) -> None:
+    await world.until_idle()
+    await settle(200)

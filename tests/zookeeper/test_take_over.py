@@ -1,0 +1,93 @@
+"""Plans by znode when a broker is the controller, or becomes it: what docs/zookeeper.md says of that."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.clients.java_programs import Tools
+from tests.zookeeper.site import Commander, Site, wait_for
+from tests.zookeeper.test_failures import a_broker
+from tests.zookeeper.test_moves import limit
+from tests.zookeeper.test_orders import REASSIGN, Zk
+
+CHILDREN = "/admin/reassignments"
+PLAIN = {"topic", "partition", "replicas"}
+AT_ONCE = "reassignment.max.concurrent.partition.movements"
+
+
+@pytest.fixture
+def zk(site: Site, tools: Tools, tmp_path: Path) -> Iterator[Zk]:
+    """One partition moves at a time, as long as reassignd is the controller."""
+    limit(site, tools, "--add-config", f"{AT_ONCE}=1")
+    yield Zk(site, tmp_path)
+    site.release()
+    if not site.commander.runs:
+        site.commander.start()
+    site.wait_for_controller(1000)
+    limit(site, tools, "--delete-config", AT_ONCE)
+    site.wait_until_idle()
+
+
+@pytest.fixture
+def topic(site: Site) -> str:
+    topic = site.topic([[1, 2], [2, 1]])
+    site.fill(topic, 2)
+    site.hold(topic)
+    return topic
+
+
+def a_broker_takes_over(site: Site) -> None:
+    site.wait_for_controller(a_broker(site))
+    site.release()
+    site.wait_until_idle()
+
+
+def test_a_broker_refuses_a_plan_with_originals_and_finishes_what_is_under_way(
+    site: Site, zk: Zk, topic: str
+) -> None:
+    zk.plan("submit", topic, {0: [3, 2], 1: [4, 1]})
+    site.wait_for_hosts(topic, 0, {1, 2, 3})
+    assert site.commander.stop() == 0
+    a_broker_takes_over(site)
+    site.wait_for_replicas(topic, [[3, 2], [2, 1]])
+    wait_for(lambda: site.znode(REASSIGN), None)
+    site.commander.start()
+    site.wait_for_replicas(topic, [[3, 2], [4, 1]])
+    wait_for(lambda: site.znode(REASSIGN), None)
+
+
+def test_a_broker_takes_over_a_plan_in_the_plain_form(site: Site, zk: Zk, topic: str) -> None:
+    options = {"zookeeper.reassign.partitions.plain": "true", "zookeeper.reassignments.children": "true"}
+    plain = Commander(site.cluster, 1002, **options)
+    plain.start()
+    try:
+        assert site.commander.stop() == 0
+        site.wait_for_controller(1002)
+        zk.plan("submit", topic, {0: [3, 2]})
+        site.wait_for_hosts(topic, 0, {1, 2, 3})
+        wait_for(lambda: site.znode(f"{CHILDREN}/{topic}/0"), [3, 2])
+        site.put_znode(f"{CHILDREN}/{topic}/1", [4, 1])
+        wait_for(lambda: [set(row) for row in site.znode(REASSIGN)["partitions"]], [PLAIN, PLAIN])
+        shown = zk.run("show").stdout
+        assert "children: 2" in shown
+        assert f"{CHILDREN}/{topic}/0 to 3,2, reassignment 0x" in shown
+    finally:
+        assert plain.stop() == 0
+    a_broker_takes_over(site)
+    wait_for(lambda: site.znode(REASSIGN), None)
+    site.wait_for_replicas(topic, [[3, 2], [4, 1]])
+
+
+def test_a_broker_in_office_takes_what_is_submitted_and_is_left_alone_with_the_rest(
+    site: Site, zk: Zk, topic: str
+) -> None:
+    assert site.commander.stop() == 0
+    site.wait_for_controller(a_broker(site))
+    site.release()
+    assert zk.plan("submit", topic, {0: [3, 2], 1: [4, 1]}).returncode == 0
+    wait_for(lambda: site.znode(REASSIGN), None)
+    site.wait_for_replicas(topic, [[3, 2], [4, 1]])
+    for refused in (zk.plan("queue", topic, {0: [1, 2]}), zk.run("cancel")):
+        assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+        assert "the controller is a broker of Kafka's" in refused.stderr
