@@ -22,7 +22,6 @@ from controller.model import (
 )
 from controller.next_step import Plan, charge, following_step, has_room, plan_step, preferred_leader
 from controller.state import State
-from controller.upstream import send
 
 
 class Order(NamedTuple):
@@ -34,8 +33,9 @@ class Order(NamedTuple):
 
 def accept(d: Decision, partition: Partition, order: Order) -> Outcome:
     """A first order: remember the original and wait for a turn. Nothing to do is nothing remembered."""
-    if order.target != partition.replicas:
-        d.put(Reassignment(partition.topic, partition.partition, partition.replicas, order.target, order.job))
+    # A step that a stop left in flight ends first; where it began is the original.
+    if order.target != partition.replicas or d.state.in_step(partition):
+        d.put(Reassignment(partition.topic, partition.partition, partition.current, order.target, order.job))
         line_up(d, partition)
     return DONE
 
@@ -45,14 +45,14 @@ def adopt(d: Decision, partition: Partition, order: Order) -> Outcome:
     original = partition.current
     wanted = Reassignment(partition.topic, partition.partition, original, order.target, order.job)
     d.put(wanted)
-    d.state.foreign.discard(partition.key)
     _begin(d, partition, order.target if order.target == partition.next else original, wanted)
     return DONE
 
 
 def undo_foreign(d: Decision, partition: Partition) -> Outcome:
     """Take back what someone else began, as Kafka's own cancel does."""
-    send(d, partition.key, None)
+    back = partition.current
+    d.state.movement.begin(d, partition, back, back, NO_LEADER)
     return DONE
 
 
@@ -66,7 +66,7 @@ def retarget(d: Decision, partition: Partition, wanted: Reassignment, order: Ord
 
 def redirect(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
     """A new order while a step is in flight turns that step; what only the old order added is dropped."""
-    if order.target == wanted.target:
+    if order.target == wanted.target and not wanted.blocked:
         if wanted.key in d.state.pending:
             _take_over(d, wanted, order)
         return DONE
@@ -96,7 +96,9 @@ def roll_back(d: Decision, partition: Partition, wanted: Reassignment, order: Or
 
 
 def stall(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
-    """The step in flight gets nowhere: undo it, so that it holds no place, and line it up again."""
+    """The step in flight gets nowhere: undo it, so that it holds no place, and line it up again. Not one of others."""
+    if wanted.key in d.state.foreign:
+        return DONE
     return _turn(d, partition, wanted, Order(wanted.target, wanted.job), wanted.current_of(partition))
 
 
@@ -219,6 +221,7 @@ def _begin(d: Decision, partition: Partition, following: Replicas, wanted: Reass
     waves = d.state.backlog.planned.pop(wanted.key, ())
     if len(waves) > 1:
         d.state.backlog.planned[wanted.key] = waves[1:]
+    d.state.foreign.discard(wanted.key)
     done = d.state.movement.begin(d, partition, following, wanted.target, preferred_leader(d.state, wanted))
     after = d.state.partitions[partition.topic][partition.partition]
     if done:

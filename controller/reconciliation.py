@@ -12,7 +12,7 @@ from controller.names import TopicPartition
 from controller.phases import Trigger, fire
 from controller.reassignments import settle
 from controller.submission import Stage
-from controller.upstream import expected_replicas, send
+from controller.upstream import expected_replicas, send, undo
 from controller.upstream_events import SeenMove, SeenPartition, Submitted
 
 SURE = 10
@@ -48,6 +48,10 @@ def submitted(d: Decision, event: Submitted) -> None:
         elif undoing:
             # It goes on, then, one way or the other; what comes after it leads back.
             d.put(submission._replace(stage=Stage.SUBMITTING if submission.turned_from else Stage.ACTIVE))
+        elif submission.turned_from:
+            # The step that the row was to turn goes on.
+            d.put(submission._replace(following=submission.turned_from, turned_from=(), stage=Stage.ACTIVE))
+            undo(d, d.state.partitions[key.topic][key.partition])
         else:
             _refused(d, key, submission, f"the upstream refused it: {message or error.name}")
 

@@ -241,7 +241,9 @@ class State(UpstreamState):
 
     def _delete_partition(self, key: TopicPartition) -> None:
         """Partitions go with their topic, the highest index first."""
-        self.partitions[key.topic].pop()
+        gone = self.partitions[key.topic].pop()
+        self.adding -= len(gone.adding)
+        self.in_flight.note(gone._replace(adding=(), removing=()))
         self.offline.discard(key)
         self.under_replicated.discard(key)
         self.metadata_revision += 1

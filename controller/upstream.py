@@ -40,7 +40,7 @@ def begin(d: "Decision", partition: Partition, following: Replicas, _: Replicas,
             or not set(following) <= arrived
             or set(following) == set(partition.current)
         ):
-            _undo(d, partition)
+            undo(d, partition)
         else:
             _ask(d, partition, known.base, following, known.following)
         return False
@@ -97,6 +97,17 @@ def send(d: "Decision", key: TopicPartition, replicas: Replicas | None) -> None:
     d.emit(Submit(*key, replicas))
 
 
+def undo(d: "Decision", partition: Partition) -> None:
+    """Take the step in flight back, whoever began it."""
+    known = d.state.submissions.get(partition.key)
+    if known is not None and known.stage is Stage.UNDOING:
+        return
+    undone = known or Submission(*partition.key, partition.current, partition.next)
+    d.put(undone._replace(stage=Stage.UNDOING))
+    d.state.tries.pop(partition.key, None)
+    send(d, partition.key, None)
+
+
 def _leads_not_yet(d: "Decision", partition: Partition, preferred: int) -> bool:
     """The preferred leader could lead, does not, and has not been asked for too often."""
     state, key = d.state, partition.key
@@ -133,13 +144,3 @@ def _ask(
     d.put(Submission(*partition.key, base, following, turned_from=turned_from))
     d.state.tries.pop(partition.key, None)
     send(d, partition.key, following)
-
-
-def _undo(d: "Decision", partition: Partition) -> None:
-    known = d.state.submissions.get(partition.key)
-    if known is not None and known.stage is Stage.UNDOING:
-        return
-    undone = known or Submission(*partition.key, partition.current, partition.next)
-    d.put(undone._replace(stage=Stage.UNDOING))
-    d.state.tries.pop(partition.key, None)
-    send(d, partition.key, None)

@@ -1,9 +1,12 @@
 from controller.effects import Submit
 from controller.errors import DONE
+from controller.events import Stalled
+from controller.job_events import Pause
 from controller.model import Ending, Topic
 from controller.observed import our_topics
 from controller.phases import Phase
 from controller.reconciliation import SURE
+from controller.throttle import RATE, wanted_throttle
 from controller.upstream_events import Measured, TopicConfigsSeen, Unreachable
 from controller.upstream_state import Disk
 from controller.views import ongoing
@@ -166,3 +169,38 @@ def test_steps_in_flight_are_known_without_looking_at_what_waits() -> None:
     gateway.settle()
     assert not gateway.state.under_way
     assert not our_topics(gateway.state)
+
+
+def test_a_topic_that_goes_in_mid_move_leaves_no_step_behind() -> None:
+    gateway = Gateway(FOO)
+    gateway.default(RATE, "1000")
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.look()
+    gateway.kafka.replicas.clear()
+    gateway.look()
+    assert (gateway.state.in_flight, gateway.state.adding) == ({}, 0)
+    assert not wanted_throttle(gateway.state).brokers
+
+
+def test_the_cancel_of_a_move_of_others_is_kept_until_it_has_happened() -> None:
+    gateway = Gateway(FOO)
+    gateway.kafka.alter(key("foo-0"), (5, 6))
+    gateway.look()
+    gateway.alter({"foo-0": None})
+    again = gateway.again()
+    again.settle()
+    assert again.kafka.replicas[key("foo-0")] == (4, 1)
+    assert (again.state.submissions, again.state.foreign) == ({}, set())
+    assert again.state.backlog.in_flight() == 0
+
+
+def test_a_move_of_others_that_stands_still_is_theirs_to_take_back() -> None:
+    gateway = Gateway(FOO)
+    gateway.do(Pause(None, True))
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.kafka.alter(key("foo-0"), (5, 6))
+    gateway.look()
+    gateway.do(Stalled([key("foo-0")]))
+    gateway.carry()
+    assert gateway.kafka.moves(key("foo-0"))

@@ -96,6 +96,17 @@ def test_a_move_that_someone_else_turned_elsewhere_is_not_fought_over() -> None:
     assert gateway.settle().kafka.replicas[KEY] == (5, 6)
 
 
+def test_an_order_given_again_takes_over_what_someone_else_still_moves() -> None:
+    gateway = moving()
+    gateway.kafka.alter(KEY, (5, 6))
+    for _ in range(SURE + 1):
+        gateway.look()
+    assert gateway.state.foreign == {KEY}
+    gateway.alter({"foo-0": (2, 3)})
+    assert gateway.state.foreign == set()
+    assert gateway.settle().kafka.replicas[KEY] == (2, 3)
+
+
 def test_replicas_that_someone_else_changed_before_the_turn_came_are_not_overwritten() -> None:
     gateway = Gateway(FOO)
     gateway.do(Pause(None, True))
@@ -176,6 +187,15 @@ def test_a_step_that_was_turned_is_not_turned_any_more_once_the_upstream_has_it(
     gateway.carry()
     gateway.look()
     assert gateway.settle().kafka.replicas[KEY] == (1,)
+
+
+def test_a_step_whose_turning_is_refused_is_taken_back() -> None:
+    gateway = turned()
+    gateway.lose()
+    gateway.do(Submitted([(KEY, (1,), Outcome(Error.INVALID_REPLICA_ASSIGNMENT, "no"))]))
+    assert gateway.state.submissions[KEY].stage is Stage.UNDOING
+    assert gateway.settle().kafka.replicas[KEY] == (1,)
+    assert gateway.state.foreign == set()
 
 
 def test_a_way_back_that_is_refused_leaves_open_which_way_it_goes() -> None:

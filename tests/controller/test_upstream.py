@@ -71,6 +71,19 @@ def test_a_stop_keeps_what_has_arrived() -> None:
     assert gateway.state.submissions == {}
 
 
+def test_an_order_behind_a_stop_starts_from_where_the_step_began() -> None:
+    gateway = Gateway(("foo-0", (1, 2)))
+    gateway.default("reassignment.cancel.mode", "stop")
+    gateway.alter({"foo-0": (1, 2, 3)})
+    gateway.carry()
+    gateway.alter({"foo-0": None})
+    gateway.alter({"foo-0": (1, 2, 3)})
+    wanted = gateway.wanted("foo-0")
+    assert wanted is not None
+    assert wanted.original == (1, 2)
+    assert gateway.settle().kafka.replicas[key("foo-0")] == (1, 2, 3)
+
+
 def test_a_small_step_elects_the_new_leader_before_the_next_one() -> None:
     gateway = Gateway(FOO)
     gateway.default("reassignment.max.concurrent.replica.movements.per.partition", "1")
