@@ -6,6 +6,7 @@ import pytest
 
 from backends.clock import settle
 from backends.tasks import cancel
+from backends.upstream.client import REQUEST_SECONDS
 from backends.upstream.errors import RequestLostError
 from backends.upstream.submitter import CHUNK, Submitter
 from controller.effects import Elect, Submit
@@ -125,3 +126,11 @@ async def test_elections_go_in_one_request_and_a_lost_one_is_let_be(rig: Rig) ->
     assert [tuple(each) for each in request.topic_partitions or ()] == [("foo", (0, 1))]
     await rig.add(Submit("foo", 0, (1,)))
     assert len(rig.sent()) == 1
+
+
+async def test_the_upstream_gives_a_row_up_before_we_give_up_its_answer(rig: Rig) -> None:
+    rig.submitter.add(Submit("foo", 0, (1,)))
+    rig.submitter.add(Elect("foo", 0))
+    await settle()
+    assert len(rig.client.asked) == 2
+    assert all(request.timeout_ms < 1000 * REQUEST_SECONDS for request, _ in rig.client.asked)
