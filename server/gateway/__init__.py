@@ -8,6 +8,6 @@ ours is put where its answer comes.
     splitter    frames in a stream, held only as far as someone must look at them
     rules       which requests and answers are looked at; one module each for what that means:
                 api_versions, addresses, questions (45, 46), configs (32, 33, 44), own (16, 35, 66), produce, sasl
-    doors       one listener a broker; places: its port, for good
+    gateway     one listener a broker; places: its port, for good
     upstreams   where the brokers are, and connections to them
 """

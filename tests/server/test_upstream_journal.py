@@ -40,3 +40,9 @@ def test_refused_rows_are_counted_by_reason(caplog: pytest.LogCaptureFixture) ->
         Submitted([(key("foo-0"), (1,), refused), (key("foo-1"), (1,), Outcome())])
     )
     assert caplog.messages == ["the upstream refused 1 of 2 rows: no such broker"]
+
+
+def test_what_was_over_before_it_was_taken_back_was_not_refused(caplog: pytest.LogCaptureFixture) -> None:
+    over = Outcome(Error.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
+    UpstreamJournal(State()).submitted(Submitted([(key("foo-0"), None, over)]))
+    assert caplog.messages == []
