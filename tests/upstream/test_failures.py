@@ -69,6 +69,19 @@ def test_the_target_broker_is_killed(plan: Plan, kafka: KafkaCluster) -> None:
     assert plan.shell.json("status")["trouble"] is None
 
 
+def test_what_repairs_starts_while_a_broker_is_missing(
+    cluster: Cluster, direct: Cluster, shell: Shell, kafka: KafkaCluster
+) -> None:
+    hurt, well = cluster.topic([[4, 1]], filled=False), cluster.topic([[1, 2]], filled=False)
+    with kafka.without(4):
+        wait_for(lambda: shell.json("status")["trouble"], "missing: broker 4")
+        cluster.move({f"{hurt}-0": [2, 1], f"{well}-0": [2, 3]})
+        direct.wait_for_replicas(hurt, [[2, 1]])
+        assert set(cluster.reassignments()) == {f"{well}-0"}
+        assert "the cluster is not well: missing: broker 4" in shell.ok("status")
+    direct.wait_for_replicas(well, [[2, 3]])
+
+
 def test_the_active_controller_is_killed(plan: Plan, kafka: KafkaCluster) -> None:
     with kafka.without(plan.direct.admin.do("quorum")):
         plan.traffic.wait_for(20)

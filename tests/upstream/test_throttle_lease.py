@@ -28,10 +28,10 @@ def test_it_is_set_for_the_move_changed_and_given_back(
     cluster: Cluster, direct: Cluster, shell: Shell
 ) -> None:
     topic = slow_move(cluster, shell)
-    wait_for(lambda: rates(direct, 1, 3), [str(RATE)] * 4)
+    wait_for(lambda: rates(direct, 1, 2, 3), [str(RATE)] * 6)
     wait_for(lambda: direct.config("TOPIC", topic, REPLICAS[1]), "0:3")
     assert direct.config("TOPIC", topic, REPLICAS[0]) == "0:1,0:2"
-    assert rates(direct, 2, 4) == [None] * 4
+    assert rates(direct, 4) == [None] * 2
     shell.ok("limits", f"throttle={FAST}")
     cluster.wait_until_idle()
     wait_for(lambda: direct.throttles(topic), [])
