@@ -14,6 +14,7 @@ run: .venv/run.done
 	$(BIN)/reassignd serve --backend embedded --data-dir ./.reassignd --demo-topics $(ARGS)
 
 reset:
+	@test ! -e ./.reassignd/lock || flock --nonblock ./.reassignd/lock true || { echo "./.reassignd is in use: stop the server first" >&2; exit 1; }
 	rm -rf ./.reassignd
 
 test: setup check

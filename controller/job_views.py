@@ -153,7 +153,7 @@ def why_not(state: State, wanted: Reassignment, partition: Partition) -> str:
     if job is not None and job.paused:
         return f"job {job.id} is paused"
     plan = plan_step(state, partition, wanted)
-    place = state.backlog.blocker(plan.rank, plan.cost)
+    place = state.backlog.blocker(plan.rank, plan.cost) or state.backlog.usage.exhausted(plan.cost)
     if place is None:
         return "its turn will come"
     if place.kind is Kind.HEALTH:

@@ -59,9 +59,8 @@ class State(UpstreamState):
     partitions: dict[str, list[Partition]] = field(default_factory=dict)
     """By topic, at the partition's index, 0..n-1 without gaps."""
     reassignments: dict[TopicPartition, Reassignment] = field(default_factory=dict)
-    """In order of acceptance."""
+    """In order of acceptance, as `jobs`."""
     jobs: dict[int, Job] = field(default_factory=dict)
-    """In order of acceptance."""
     last_job: int = 0
     """Job ids are not used again while the newest job is kept, which it is."""
     open: dict[int, int] = field(default_factory=dict)

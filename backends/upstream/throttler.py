@@ -26,11 +26,15 @@ from protocol.messages.incremental_alter_configs_request import (
 
 log = logging.getLogger(__name__)
 
+DYNAMIC_TOPIC = 1
+"""Source of a value that was set on the topic."""
 BY_HAND = {2, 3}
 """Sources of a value that was set on the broker itself, or on all (Kafka: DescribeConfigsResponse.ConfigSource)."""
 PATIENCE_SECONDS = 2.0
 """How long a step waits for its throttle; a broker that is dead must not hold up the others."""
 RETRY_SECONDS = 5.0
+CHECK_SECONDS = 10.0
+"""Between two looks at whether what we set is still there."""
 TOPICS = 500
 """Topics changed in one request, far below the 10,000 records that Kafka takes in one."""
 
@@ -64,7 +68,7 @@ class Throttler:
     async def run(self) -> None:
         """For ever; what fails is tried again."""
         while True:
-            await self._changed.wait()
+            await self._changed_or_due()
             self._changed.clear()
             fine = await self.apply(wanted_throttle(self._state))
             if not self._changed.is_set():
@@ -72,6 +76,13 @@ class Throttler:
                 if not fine:
                     await within(self._clock, RETRY_SECONDS, self._changed)
                     self._changed.set()
+
+    async def _changed_or_due(self) -> None:
+        """What is set is looked at again from time to time: the stock tool's `--cancel` and `--verify` take all of it off."""
+        if self._ledger.empty:
+            await self._changed.wait()
+        elif not await within(self._clock, CHECK_SECONDS, self._changed):
+            self._unsure |= {*self._ledger.topics, *map(int, self._ledger.brokers)}
 
     async def apply(self, wanted: Throttle) -> bool:
         """Bring the upstream there; False when something of it failed."""
@@ -103,7 +114,25 @@ class Throttler:
                 del self._ledger.topics[topic]
         if dropped:
             await self._save()
+            await self._tidy([topic for topic in dropped if topic not in self._ledger.topics])
         return not failed
+
+    async def _tidy(self, topics: Sequence[str]) -> None:
+        """Delete lists that are empty now: what was taken from them was all there was."""
+        keys = [LEADER_REPLICAS, FOLLOWER_REPLICAS]
+        resources = [DescribeConfigsResource(ResourceType.TOPIC, topic, keys) for topic in topics]
+        try:
+            response = await self._client.ask(DescribeConfigsRequest(resources)) if resources else None
+        except UpstreamError as error:
+            log.warning("empty lists of throttled replicas stay on %s: %s", _few(topics), error)
+            return
+        empty = {
+            row.resource_name: {
+                c.name: [""] for c in row.configs if c.config_source == DYNAMIC_TOPIC and not c.value
+            }
+            for row in (response.results if response is not None else ())
+        }
+        await self._alter_topics({topic: lists for topic, lists in empty.items() if lists}, ConfigOp.DELETE)
 
     def _differences(self, names: Sequence[str], wanted: Throttle) -> tuple[Lists, Lists]:
         """What is to be added to the lists of replicas, and what to be taken from them."""

@@ -63,8 +63,8 @@ def _page(client: "Client", form: str) -> str:
 def lines(status: dict[str, Any]) -> list[str]:
     """What people read."""
     found = [_cluster(status), _moves(status)]
-    if status["trouble"]:
-        found.append(f"Health    nothing new starts but repairs: {status['trouble']}")
+    if status["health"]["trouble"]:
+        found.append(f"Health    {_GUARD[status['health']['holds']]}: {status['health']['trouble']}")
     if status["jobs"]:
         found += ["", *job_lines(status["jobs"])]
     if status["incoming"]:
@@ -98,6 +98,9 @@ def _cluster(status: dict[str, Any]) -> str:
         f"Cluster   {brokers['live']} of {counted(brokers['registered'], 'broker')}{gone},"
         f" {counted(partitions['total'], 'partition')}, {', '.join(troubles) or 'all in sync'}"
     )
+
+
+_GUARD = {0: "only repairs start", 1: "one step at a time", None: "not well, but the guard is off"}
 
 
 def _moves(status: dict[str, Any]) -> str:

@@ -153,7 +153,10 @@ COMPONENTS: Mapping[str, Schema] = {
         paused=BOOLEAN,
         brokers=record(registered=INTEGER, live=INTEGER, offline=array(INTEGER)),
         partitions=record(total=INTEGER, offline=INTEGER, under_replicated=INTEGER, under_min_isr=INTEGER),
-        trouble={**NULLABLE_TEXT, "description": "Why the health guard lets nothing new start."},
+        health={
+            **record(trouble=NULLABLE_TEXT, holds=NULLABLE_INTEGER),
+            "description": "What is wrong with the cluster, and how many steps that repair nothing may go on: null for any.",
+        },
         reassignments=ref("Totals"),
         jobs=array(ref("Job")),
         incoming={

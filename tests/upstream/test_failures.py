@@ -61,12 +61,12 @@ def test_reassignd_is_killed(plan: Plan, gateway: Reassignd) -> None:
 
 def test_the_target_broker_is_killed(plan: Plan, kafka: KafkaCluster) -> None:
     with kafka.without(4):
-        wait_for(lambda: plan.shell.json("status")["trouble"], "missing: broker 4")
+        wait_for(lambda: plan.shell.json("status")["health"]["trouble"], "missing: broker 4")
         assert "missing: broker 4" in plan.shell.ok("status")
         plan.traffic.wait_for(20)
         assert plan.shell.moves()["ongoing"] > 0
     plan.ends()
-    assert plan.shell.json("status")["trouble"] is None
+    assert plan.shell.json("status")["health"]["trouble"] is None
 
 
 def test_what_repairs_starts_while_a_broker_is_missing(
@@ -74,7 +74,7 @@ def test_what_repairs_starts_while_a_broker_is_missing(
 ) -> None:
     hurt, well = cluster.topic([[4, 1]], filled=False), cluster.topic([[1, 2]], filled=False)
     with kafka.without(4):
-        wait_for(lambda: shell.json("status")["trouble"], "missing: broker 4")
+        wait_for(lambda: shell.json("status")["health"]["trouble"], "missing: broker 4")
         cluster.move({f"{hurt}-0": [2, 1], f"{well}-0": [2, 3]})
         direct.wait_for_replicas(hurt, [[2, 1]])
         assert set(cluster.reassignments()) == {f"{well}-0"}

@@ -8,7 +8,7 @@ from backends.clock import ManualClock, settle
 from backends.tasks import cancel
 from backends.upstream.errors import RequestLostError
 from backends.upstream.ledger import Ledger
-from backends.upstream.throttler import PATIENCE_SECONDS, RETRY_SECONDS, Throttler
+from backends.upstream.throttler import CHECK_SECONDS, PATIENCE_SECONDS, RETRY_SECONDS, Throttler
 from controller.state import State
 from controller.throttle import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, Throttle
 from protocol.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
@@ -42,7 +42,7 @@ def rig(tmp_path: Path) -> Rig:
 
 
 def assert_clean(rig: Rig) -> None:
-    assert {c: v for values in rig.upstream.values.values() for c, v in values.items() if v} == {}
+    assert {c: v for values in rig.upstream.values.values() for c, v in values.items()} == {}
     assert Ledger(rig.directory).empty
 
 
@@ -180,6 +180,20 @@ async def until(holds: Any) -> None:
     """Ledgers are written in another thread."""
     while not holds():
         await asyncio.sleep(0.001)
+
+
+async def test_what_a_tool_has_taken_off_meanwhile_is_set_again(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backends.upstream.throttler.wanted_throttle", lambda _: FOO)
+    rig.throttler.change()
+    running = asyncio.create_task(rig.throttler.run())
+    await until(lambda: rig.upstream.broker(2) == SET)
+    rig.upstream.values.clear()
+    await rig.clock.advance(CHECK_SECONDS)
+    await until(lambda: rig.upstream.broker(2) == SET)
+    assert rig.upstream.topic("foo") == {LEADER_REPLICAS: "0:1", FOLLOWER_REPLICAS: "0:2"}
+    await cancel(running)
 
 
 async def test_what_failed_holds_up_no_step_and_is_tried_again_later(rig: Rig) -> None:
