@@ -48,7 +48,6 @@ class State(UpstreamState):
     """Records by key, and counters over them."""
 
     movement: Movement = movement
-    """How steps are carried out."""
     controller_epoch: int = 0
     brokers: dict[int, Broker] = field(default_factory=dict)
     live: set[int] = field(default_factory=set)
