@@ -52,10 +52,12 @@ def test_nothing_of_it_is_left_by_a_crash(
     cluster: Cluster, direct: Cluster, shell: Shell, gateway: Reassignd
 ) -> None:
     topic = slow_move(cluster, shell)
-    wait_for(lambda: rates(direct, 3), [str(RATE)] * 2)
+    wait_for(lambda: set(direct.reassignments()), {f"{topic}-0"})
     assert gateway.kill() == -signal.SIGKILL
     assert rates(direct, 3) == [str(RATE)] * 2
-    direct.admin.do("alter", moves={f"{topic}-0": None})
+    unthrottled = [["DELETE", key, None] for key in REPLICAS]
+    direct.admin.do("set_configs", type="TOPIC", name=topic, ops=unthrottled)
+    direct.wait_for_replicas(topic, [[1, 3]])
     gateway.start()
     wait_for(lambda: direct.throttles(topic), [])
 
