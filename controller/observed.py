@@ -4,7 +4,7 @@ A partition's own step is compared with what is seen, in `controller.reconciliat
 """
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from controller.decision import Decision
 from controller.health import judge
@@ -230,10 +230,10 @@ def _put(d: Decision, before: Partition | None, now: Partition) -> bool:
 def _topic_gone(d: Decision, name: str) -> Iterator[None]:
     """The topic was deleted, or made anew: nothing is wanted of its partitions any more."""
     state = d.state
-    for keys in (state.pending, state.reassignments, state.submissions):
-        for key in [key for key in keys if key.topic == name]:
-            _forget(d, key)
-        yield
+    for seen, key in enumerate(_keys(state, name), 1):
+        _forget(d, key)
+        if seen % PARTITIONS_PER_SLICE == 0:
+            yield
     if name in state.topics:
         for partition in reversed(list(state.partitions[name])):
             d.delete(Partition, partition.key)
@@ -241,6 +241,16 @@ def _topic_gone(d: Decision, name: str) -> Iterator[None]:
         for config in list(state.configs.get((ResourceType.TOPIC, name), ())):
             d.delete(Config, (ResourceType.TOPIC, name, config))
         d.delete(Topic, name)
+
+
+def _keys(state: State, topic: str) -> list[TopicPartition]:
+    """Its partitions; of a topic that went while we did not run, those that the records still name."""
+    known = [partition.key for partition in state.partitions.get(topic, ())]
+    return known or [
+        key
+        for key in dict.fromkeys(chain(state.pending, state.reassignments, state.submissions))
+        if key.topic == topic
+    ]
 
 
 def _forget(d: Decision, key: TopicPartition) -> None:

@@ -1,8 +1,10 @@
+from collections.abc import Iterator
+
 from controller.effects import Submit
 from controller.errors import DONE
 from controller.events import Stalled
 from controller.job_events import Pause
-from controller.model import Ending, Topic
+from controller.model import Ending, Reassignment, Topic, TopicPartition
 from controller.observed import our_topics
 from controller.phases import Phase
 from controller.reconciliation import SURE
@@ -204,3 +206,19 @@ def test_a_move_of_others_that_stands_still_is_theirs_to_take_back() -> None:
     gateway.do(Stalled([key("foo-0")]))
     gateway.carry()
     assert gateway.kafka.moves(key("foo-0"))
+
+
+class Unread(dict[TopicPartition, Reassignment]):
+    """Nobody may go through all of it."""
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        raise AssertionError
+
+
+def test_a_topic_goes_without_a_look_at_what_moves_elsewhere() -> None:
+    gateway = Gateway(FOO, ("bar-0", (1, 2)))
+    gateway.alter({"foo-0": (2, 3), "bar-0": (3, 4)})
+    gateway.state.reassignments = Unread(gateway.state.reassignments)
+    del gateway.kafka.replicas[key("bar-0")]
+    gateway.look()
+    assert (gateway.wanted("bar-0"), gateway.phase("foo-0")) == (None, Phase.MOVING)
