@@ -79,9 +79,9 @@ class Application:
         self._progress = Progress(state, self.world.sizes)
         self.core = self._core(cluster_id)
         """What the API serves from."""
-        self.metrics = Metrics(
-            Sources(__version__, state, stats, latency, self.world.traffic, lambda: self.serves)
-        )
+        traffic, relayed = self.world.traffic, self.world.relayed
+        sources = Sources(__version__, state, stats, latency, traffic, lambda: self.serves, relayed)
+        self.metrics = Metrics(sources)
 
     @property
     def addresses(self) -> list[Address]:

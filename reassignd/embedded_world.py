@@ -13,6 +13,7 @@ from reassignd.kinds import Address
 from reassignd.parts import embedded_defaults, embedded_settings, limits
 from reassignd.ports import Port, Ports
 from reassignd.world import GRACE_SECONDS, Hooks
+from server.gateway.counts import Counts
 from server.listener import Listeners
 from server.metric_table import Traffic
 from server.ports import Stats
@@ -28,6 +29,7 @@ class EmbeddedWorld:
 
     def __init__(self, settings: Settings, state: State, hooks: Hooks, clock: Clock | None = None) -> None:
         self._settings = settings
+        self.relayed = Counts()
         state.config_defaults = embedded_defaults(settings)
         self.cluster = EmbeddedCluster(
             embedded_settings(settings),

@@ -27,6 +27,7 @@ from reassignd.sockets import refused
 from reassignd.world import GRACE_SECONDS, Hooks
 from server.gateway import addresses
 from server.gateway.core import Core
+from server.gateway.counts import Counts
 from server.gateway.gateway import Gateway, Setup
 from server.gateway.places import PlacesError
 from server.metric_table import Traffic
@@ -68,6 +69,11 @@ class GatewayWorld:
         own = self._settings.gateway_node_id
         found = sorted(self._gateway.addresses.items(), key=lambda each: (each[0] != own, each[0]))
         return [Address(*address) for _, address in found]
+
+    @property
+    def relayed(self) -> Counts:
+        """By the gateway."""
+        return self._gateway.counts
 
     def bandwidth(self) -> int:
         """The throttle, or a guess."""

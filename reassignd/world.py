@@ -7,6 +7,7 @@ from controller.events import Event
 from controller.port import Backend
 from reassignd.kinds import Address
 from server.api.brokers import Brokers
+from server.gateway.counts import Counts
 from server.metric_table import Traffic
 from server.ports import Sizes, Stats
 from server.router import Router
@@ -52,6 +53,11 @@ class World(Protocol):
 
     def traffic(self) -> Mapping[int, Traffic]:
         """What reassignments moved, by broker."""
+        ...
+
+    @property
+    def relayed(self) -> Counts:
+        """What passed by us on its way to brokers that are not ours."""
         ...
 
     def serve(self, router: Router, answer: Answer, stats: Stats) -> None:

@@ -17,6 +17,7 @@ from controller.state import State
 from controller.views import Counts
 from protocol.apis import ApiKey
 from protocol.errors import ErrorCode
+from server.gateway.counts import Counts as Relayed
 from server.latency import Latency
 from server.stats import Counters
 
@@ -37,6 +38,8 @@ class Sources(NamedTuple):
     latency: Latency
     traffic: Callable[[], Mapping[int, Traffic]]
     active: Callable[[], bool]
+    relayed: Relayed = Relayed()
+    """What went through the gateway, where there is one."""
 
 
 class Reading(NamedTuple):
@@ -85,6 +88,12 @@ def _counter(name: str, read: Callable[[Reading], float], doc: str) -> Metric:
 
 def _requests(reading: Reading) -> Samples:
     return [((_api_name(key),), count) for key, count in reading.stats.requests.items()]
+
+
+def _relayed_bytes(reading: Reading) -> Samples:
+    relayed = reading.sources.relayed
+    both = (("in", relayed.bytes_in), ("out", relayed.bytes_out))
+    return [((_api_name(key), way), size) for way, sizes in both for key, size in sizes.items()]
 
 
 def _errors(reading: Reading) -> Samples:
@@ -198,6 +207,20 @@ METRICS = (
         ("request",),
         _times,
         "Milliseconds from a request to its answer, by API.",
+    ),
+    Metric(
+        "reassignd_relayed_requests",
+        "counter",
+        ("request",),
+        lambda r: [((_api_name(key),), n) for key, n in r.sources.relayed.requests.items()],
+        "Requests of clients that passed the gateway, by API.",
+    ),
+    Metric(
+        "reassignd_relayed_bytes",
+        "counter",
+        ("request", "direction"),
+        _relayed_bytes,
+        "Bytes that passed the gateway: requests in, answers out.",
     ),
     _gauge(
         "kafka_server_socket_server_metrics_connection_count",
