@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from heapq import nsmallest
+from itertools import chain
 
 from controller.config_values import CLUSTER_DEFAULT
 from controller.decision import Decision
@@ -29,21 +30,31 @@ def _troubles(state: State) -> Iterator[str]:
     missing = sorted(state.brokers.keys() - state.live)
     if missing:
         yield "missing: " + ", ".join(f"broker {broker}" for broker in missing)
-    weak = [key for key in state.under_replicated | state.offline if _weakness(state, key)]
+    weak = list(_weak(state))
     if weak:
         named = ", ".join(_weakness(state, key) for key in nsmallest(NAMED, weak))
         more = f" and {len(weak) - NAMED} more" if len(weak) > NAMED else ""
         yield f"under min ISR: {named}{more}"
 
 
+def _weak(state: State) -> Iterator[TopicPartition]:
+    """Partitions that are none of ours to repair, and need it. A dead broker makes many to look at, few to return."""
+    floors: dict[str, int] = {}
+    for key in chain(state.under_replicated, state.offline - state.under_replicated):
+        topic, number = key
+        floor = floors.get(topic)
+        if floor is None:
+            floor = floors[topic] = state.min_isr(topic)
+        partition = state.partitions[topic][number]
+        enough = len(partition.isr) >= floor or len(partition.isr) >= len(partition.replicas)
+        if (not enough or partition.leader == NO_LEADER) and key not in state.reassignments:
+            yield key
+
+
 def _weakness(state: State, key: TopicPartition) -> str:
-    """What is wrong with a partition that is none of ours to repair; empty when nothing is."""
+    """What is wrong with it."""
     partition = state.partitions[key.topic][key.partition]
-    floor = min(state.min_isr(key.topic), len(partition.replicas))
-    if key in state.reassignments:
-        return ""
     if partition.leader == NO_LEADER:
         return f"{key} (no leader)"
-    if len(partition.isr) >= floor:
-        return ""
+    floor = min(state.min_isr(key.topic), len(partition.replicas))
     return f"{key} ({len(partition.isr)} in sync, min.insync.replicas {floor})"

@@ -32,6 +32,10 @@ def begin(d: "Decision", partition: Partition, following: Replicas, _: Replicas,
     """
     if d.state.in_step(partition):
         known = d.state.submissions.get(partition.key)
+        if following == partition.next and not (known and known.in_flight):
+            # Someone else moves it there already: Kafka takes the same row again for nothing new.
+            _ask(d, partition, partition.current, following)
+            return False
         arrived = {*partition.isr, *partition.current}
         if (
             known is None

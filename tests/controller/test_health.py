@@ -1,6 +1,7 @@
 import pytest
 
 from controller.job_views import why_not
+from controller.state import State
 from controller.upstream_events import TopicConfigsSeen
 from tests.builders import key
 from tests.controller.kraft import Gateway
@@ -84,3 +85,20 @@ def test_a_config_that_is_learnt_counts_at_once() -> None:
     assert gateway.state.trouble == ""
     gateway.do(TopicConfigsSeen({"bar": {"min.insync.replicas": "2"}}))
     assert gateway.state.trouble == "under min ISR: bar-0 (1 in sync, min.insync.replicas 2)"
+
+
+def test_many_partitions_in_trouble_cost_one_look_at_the_configs_of_their_topic(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gateway = Gateway(*((f"foo-{n}", (4, 1)) for n in range(50)))
+    gateway.kafka.isr.update({key(f"foo-{n}"): (4,) for n in range(50)})
+    gateway.look()
+    asked: list[str] = []
+
+    def min_isr(_: State, topic: str) -> int:
+        asked.append(topic)
+        return 1
+
+    monkeypatch.setattr(State, "min_isr", min_isr)
+    gateway.look()
+    assert asked == ["foo"]

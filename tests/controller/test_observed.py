@@ -82,6 +82,16 @@ def test_a_move_of_others_can_be_cancelled_and_taken_over() -> None:
     assert gateway.kafka.replicas == {key("foo-0"): (4, 1), key("foo-1"): (5, 7)}
 
 
+def test_an_order_for_where_others_move_it_already_takes_nothing_back() -> None:
+    gateway = Gateway(FOO)
+    gateway.kafka.alter(key("foo-0"), (5, 6))
+    gateway.look()
+    gateway.alter({"foo-0": (5, 6)})
+    assert gateway.settle().kafka.replicas[key("foo-0")] == (5, 6)
+    assert [row.replicas for row in gateway.kafka.requests] == [(5, 6), (5, 6)]
+    assert gateway.state.finished[1][key("foo-0")].original == (4, 1)
+
+
 def test_what_waits_for_a_broker_goes_on_when_it_is_back() -> None:
     gateway = Gateway(FOO)
     gateway.default("reassignment.health.guard", "off")
