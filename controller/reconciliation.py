@@ -17,6 +17,8 @@ from controller.upstream_events import SeenMove, SeenPartition, Submitted
 
 SURE = 10
 """Looks in a row that must show the same before it is believed."""
+SELDOM = 64
+"""Looks between two rows, at most, where the upstream does not take one."""
 LAG = 20
 """Looks in which Metadata may still show both old and new replicas of a move that is over."""
 
@@ -76,7 +78,11 @@ def follow(
     elif submission.stage is Stage.UNDOING:
         _over(d, partition, submission, seen.replicas)
     elif submission.stage is Stage.SUBMITTING and seen.replicas == submission.base:
-        send(d, partition.key, submission.following)
+        # Each time after twice as many looks: what the upstream refuses for now is not helped by haste.
+        _doubt(d, partition, SURE)
+        looks = d.state.tries[partition.key]
+        if looks.bit_count() == 1 or looks % SELDOM == 0:
+            send(d, partition.key, submission.following)
     elif _doubt(d, partition, SURE):
         _elsewhere(d, partition, submission, seen)
 

@@ -49,6 +49,8 @@ class GatewayWorld:
     def __init__(self, settings: Settings, state: State, hooks: Hooks) -> None:
         state.movement, state.guarded = upstream, True
         self._settings, self._state, self._hooks = settings, state, hooks
+        self._claimed = ""
+        """The cluster that the records are known to be of."""
         path = settings.upstream_command_config
         self._security = command_config.load(path) if path is not None else PLAINTEXT
         caller = Caller(software_version=__version__, security=self._security)
@@ -122,7 +124,9 @@ class GatewayWorld:
 
     async def _brokers_seen(self, brokers: Mapping[int, tuple[str, int]]) -> None:
         """Raises CommandError when they are another cluster's, whose partitions may have the same names, or ours cannot be added."""
-        claim(self._settings.data_dir, "upstream.cluster.id", self._client.cluster_id)
+        if self._client.cluster_id not in {"", self._claimed}:
+            claim(self._settings.data_dir, "upstream.cluster.id", self._client.cluster_id)
+            self._claimed = self._client.cluster_id
         own, listener = self._settings.gateway_node_id, self._settings.listener
         if own in brokers:
             raise CommandError(

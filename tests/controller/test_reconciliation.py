@@ -1,6 +1,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from controller.effects import Submit
 from controller.errors import Error, Outcome
 from controller.job_events import Pause
 from controller.names import Replicas
@@ -43,6 +44,16 @@ def test_a_row_that_never_left_is_sent_after_a_look() -> None:
     gateway.alter({"foo-0": (2, 3)})
     gateway.lose()
     gateway.look()
+    assert gateway.settle().kafka.replicas[KEY] == (2, 3)
+
+
+def test_a_row_that_is_not_taken_is_sent_ever_more_rarely() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    for _ in range(16):
+        gateway.lose()
+        gateway.look()
+    assert len([each for each in gateway.effects if isinstance(each, Submit)]) == 1 + 5
     assert gateway.settle().kafka.replicas[KEY] == (2, 3)
 
 
