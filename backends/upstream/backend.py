@@ -95,6 +95,8 @@ class Upstream:
                     waits(f"waiting for the upstream: {said}")
                 await self._submit(Unreachable(said))
                 await self._clock.sleep(RETRY_SECONDS)
+        # Before anything starts: the limit on bytes and the disk guard go by sizes.
+        await self.sizes.measure()
         work = {
             "upstream-rows": self._submitter.run(),
             "upstream-looks": self._looks.run(),

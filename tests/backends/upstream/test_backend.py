@@ -56,6 +56,14 @@ async def test_the_start_waits_for_an_upstream_that_cannot_be_reached_and_says_s
     await world.stop()
 
 
+async def test_sizes_and_disks_are_known_before_anything_starts(inner: Embedded) -> None:
+    await inner.having({"foo-0": [1, 2]})
+    world = await Gatewayed(inner).start()
+    assert world.state.sizes[key("foo-0")] == inner.settings.partition_bytes
+    assert set(world.state.disks) == set(range(1, 7))
+    await world.stop()
+
+
 async def test_the_start_ends_when_credentials_are_refused(inner: Embedded) -> None:
     world = Gatewayed(inner)
     world.client.before = failing(AuthenticationError("wrong password"))
