@@ -95,6 +95,7 @@ class Throttler:
     async def _topics(self, names: Sequence[str], wanted: Throttle) -> bool:
         """One request cannot both add to and take from one list."""
         added, dropped = self._differences(names, wanted)
+        added = await self._without_others(added)
         for topic, lists in added.items():
             for config, entries in lists.items():
                 ours = self._ledger.topics.setdefault(topic, {}).setdefault(config, [])
@@ -117,22 +118,41 @@ class Throttler:
             await self._tidy([topic for topic in dropped if topic not in self._ledger.topics])
         return not failed
 
-    async def _tidy(self, topics: Sequence[str]) -> None:
+    async def _without_others(self, added: Lists) -> Lists:
+        """Entries that are there and not ours were set by someone else: they do their work, and stay when ours go."""
+        found = await self._lists_of(added)
+        left: Lists = {}
+        for topic, lists in added.items():
+            for config, entries in lists.items():
+                there = set(found.get(topic, {}).get(config, "").split(","))
+                ours = set(self._ledger.topics.get(topic, {}).get(config, ()))
+                if new := [entry for entry in entries if entry in ours or entry not in there]:
+                    left.setdefault(topic, {})[config] = new
+        return left
+
+    async def _tidy(self, topics: Collection[str]) -> None:
         """Delete lists that are empty now: what was taken from them was all there was."""
+        found = await self._lists_of(topics)
+        empty = {
+            topic: {c: [""] for c, value in lists.items() if not value} for topic, lists in found.items()
+        }
+        await self._alter_topics({topic: lists for topic, lists in empty.items() if lists}, ConfigOp.DELETE)
+
+    async def _lists_of(self, topics: Collection[str]) -> dict[str, dict[str, str]]:
+        """The lists that are set on topics, by config; none when they cannot be read."""
         keys = [LEADER_REPLICAS, FOLLOWER_REPLICAS]
         resources = [DescribeConfigsResource(ResourceType.TOPIC, topic, keys) for topic in topics]
         try:
             response = await self._client.ask(DescribeConfigsRequest(resources)) if resources else None
         except UpstreamError as error:
-            log.warning("empty lists of throttled replicas stay on %s: %s", _few(topics), error)
-            return
-        empty = {
+            log.warning("the throttled replicas of %s cannot be read: %s", _few(topics), error)
+            return {}
+        return {
             row.resource_name: {
-                c.name: [""] for c in row.configs if c.config_source == DYNAMIC_TOPIC and not c.value
+                c.name: c.value or "" for c in row.configs if c.config_source == DYNAMIC_TOPIC
             }
             for row in (response.results if response is not None else ())
         }
-        await self._alter_topics({topic: lists for topic, lists in empty.items() if lists}, ConfigOp.DELETE)
 
     def _differences(self, names: Sequence[str], wanted: Throttle) -> tuple[Lists, Lists]:
         """What is to be added to the lists of replicas, and what to be taken from them."""

@@ -71,6 +71,13 @@ async def test_entries_of_others_stay_in_the_lists(rig: Rig) -> None:
     assert rig.upstream.topic("foo")[LEADER_REPLICAS] == "7:8"
 
 
+async def test_an_entry_that_others_had_set_before_is_theirs(rig: Rig) -> None:
+    rig.upstream.topic("foo")[LEADER_REPLICAS] = "0:1"
+    await rig.throttler.apply(FOO)
+    await rig.throttler.apply(NOTHING)
+    assert rig.upstream.topic("foo") == {LEADER_REPLICAS: "0:1"}
+
+
 async def test_a_list_of_all_replicas_stays_so(rig: Rig) -> None:
     rig.upstream.topic("foo")[LEADER_REPLICAS] = "*"
     assert await rig.throttler.apply(FOO)
