@@ -127,6 +127,7 @@ def test_status_shows_again_and_again_how_far_it_is(day: Day) -> None:
     with subprocess.Popen([*command, "--url", day.shell.url], stdout=subprocess.PIPE, text=True) as watching:
         seen = list(islice(progress(watching), 5))
         watching.send_signal(signal.SIGINT)
+        watching.communicate()
     assert watching.returncode == 0
     assert seen == sorted(set(seen))
 
