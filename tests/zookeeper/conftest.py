@@ -1,5 +1,7 @@
 """One ZooKeeper and one set of real brokers a release for all scenarios, with a reassignd that commands them."""
 
+import gc
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +10,15 @@ import pytest
 from tests.clients.java_programs import Tools
 from tests.zookeeper.site import Site
 from tools.zookeeper_cluster import running_cluster
+
+
+@pytest.fixture(scope="session", autouse=True)
+def sockets() -> Iterator[None]:
+    """What kafka-python left to the collector is collected here, last of all, not when pytest has ended."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @pytest.fixture(scope="session")
