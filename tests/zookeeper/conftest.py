@@ -1,7 +1,5 @@
 """One ZooKeeper and one set of real brokers a release for all scenarios, with a reassignd that commands them."""
 
-import gc
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,13 +10,9 @@ from tests.zookeeper.site import Site
 from tools.zookeeper_cluster import running_cluster
 
 
-@pytest.fixture(scope="session", autouse=True)
-def sockets() -> Iterator[None]:
-    """What kafka-python left to the collector is collected here, last of all, not when pytest has ended."""
-    yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
+def pytest_configure(config: pytest.Config) -> None:
+    """The last of what kafka-python left is collected when no test runs any more: its mark does not count there."""
+    config.addinivalue_line("filterwarnings", "ignore:unclosed .*socket:ResourceWarning")
 
 
 @pytest.fixture(scope="session")
