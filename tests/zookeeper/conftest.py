@@ -1,5 +1,6 @@
 """One ZooKeeper and one set of real brokers a release for all scenarios, with a reassignd that commands them."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,9 +11,9 @@ from tests.zookeeper.site import Site
 from tools.zookeeper_cluster import running_cluster
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """The last of what kafka-python left is collected when no test runs any more: its mark does not count there."""
-    config.addinivalue_line("filterwarnings", "ignore:unclosed .*socket:ResourceWarning")
+def pytest_unconfigure() -> None:
+    """The last of what kafka-python left is not collected when no test runs any more: its mark does not count there."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
