@@ -1,6 +1,5 @@
 """One ZooKeeper and one set of real brokers a release for all scenarios, with a reassignd that commands them."""
 
-import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,11 +8,6 @@ import pytest
 from tests.clients.java_programs import Tools
 from tests.zookeeper.site import Site
 from tools.zookeeper_cluster import running_cluster
-
-
-def pytest_unconfigure() -> None:
-    """The last of what kafka-python left is not collected when no test runs any more: its mark does not count there."""
-    gc.freeze()
 
 
 @pytest.fixture(scope="session")
