@@ -46,7 +46,7 @@ def wait_for(look: Callable[[], object], expected: object, seconds: float = PATI
 def _seen(look: Callable[[], object]) -> object:
     try:
         return look()
-    except KafkaError as error:
+    except (KafkaError, RuntimeError) as error:  # the latter where kafka-python finds no controller
         return error
 
 
