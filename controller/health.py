@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from heapq import nsmallest
 from itertools import chain
 
+from controller.config_keys import BROKER_KEYS
 from controller.config_values import CLUSTER_DEFAULT
 from controller.decision import Decision
 from controller.model import NO_LEADER, ResourceType, TopicPartition
@@ -19,7 +20,7 @@ def judge(d: Decision) -> None:
     """Let steps start, or not, by what is known of the cluster's health."""
     state = d.state
     unreachable = state.unreachable
-    mode = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, GUARD) or "hold"
+    mode = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, GUARD) or BROKER_KEYS[GUARD].default
     troubles = [unreachable] if unreachable else list(_troubles(state))
     state.trouble = "; ".join(troubles)
     # Without the upstream nothing can start, whatever the mode.

@@ -7,6 +7,7 @@ taken back first: what follows is planned from where that leads.
 
 from typing import TYPE_CHECKING
 
+from controller.config_keys import BROKER_KEYS
 from controller.config_values import CLUSTER_DEFAULT
 from controller.effects import Elect, Submit
 from controller.model import Partition, Replicas, ResourceType, Submission, TopicPartition
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from controller.state import State
 
 MOST_DISK = "reassignment.max.disk.usage"
-MOST_DISK_DEFAULT = "0.9"
 ELECTIONS = 3
 """How often the preferred leader is asked for before the next step begins without it."""
 
@@ -129,7 +129,9 @@ def _full(state: "State", broker: int, size: int) -> str:
     if not disks or not size:
         return ""
     disk = min(disks, key=lambda each: (each.replicas, each.usable))
-    mark = float(state.config(ResourceType.BROKER, CLUSTER_DEFAULT, MOST_DISK) or MOST_DISK_DEFAULT)
+    mark = float(
+        state.config(ResourceType.BROKER, CLUSTER_DEFAULT, MOST_DISK) or BROKER_KEYS[MOST_DISK].default
+    )
     used = (disk.total - disk.usable + size + state.backlog.usage.bytes_to(broker)) / disk.total
     return (
         ""

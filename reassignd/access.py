@@ -47,6 +47,16 @@ def _warn_if_open(path: Path) -> None:
         log.warning("others can read the token in %s; chmod 600 it", path)
 
 
+def shown_to_clients(certificate: Path, key: Path | None, setting: str) -> ssl.SSLContext:
+    """TLS of a listener with this chain and key. Raises CommandError, naming the settings, when they cannot be used."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(certificate, key)
+    except OSError as error:
+        raise CommandError(f"cannot use the {setting} files: {error}") from error
+    return context
+
+
 def _tls(settings: Settings) -> ssl.SSLContext | None:
     certificate, key = settings.http_tls_certificate_file, settings.http_tls_key_file
     ca = settings.http_tls_client_ca_file
@@ -55,13 +65,12 @@ def _tls(settings: Settings) -> ssl.SSLContext | None:
             if path is not None:
                 raise CommandError(f"{name} is set without http.tls.certificate.file")
         return None
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    try:
-        context.load_cert_chain(certificate, key)
-        if ca is not None:
+    context = shown_to_clients(certificate, key, "http.tls")
+    if ca is not None:
+        try:
             context.load_verify_locations(ca)
-            # Asked for, and required by `Access` for /v1 only: /healthz, /readyz and /metrics stay open.
-            context.verify_mode = ssl.CERT_OPTIONAL
-    except OSError as error:
-        raise CommandError(f"cannot use the http.tls files: {error}") from error
+        except OSError as error:
+            raise CommandError(f"cannot use the http.tls files: {error}") from error
+        # Asked for, and required by `Access` for /v1 only: /healthz, /readyz and /metrics stay open.
+        context.verify_mode = ssl.CERT_OPTIONAL
     return context

@@ -18,6 +18,7 @@ from controller.job_events import Queue, RollBackJob
 from controller.state import State
 from controller.throttle import throttle_rate
 from reassignd import __version__, command_config
+from reassignd.access import shown_to_clients
 from reassignd.config import Settings
 from reassignd.errors import CommandError
 from reassignd.identity import claim
@@ -151,9 +152,4 @@ def _tls(settings: Settings) -> ssl.SSLContext | None:
         if key is not None:
             raise CommandError("listener.tls.key.file is set without listener.tls.certificate.file")
         return None
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    try:
-        context.load_cert_chain(certificate, key)
-    except OSError as error:
-        raise CommandError(f"cannot use the listener.tls files: {error}") from error
-    return context
+    return shown_to_clients(certificate, key, "listener.tls")

@@ -23,9 +23,6 @@ REQUEST_SECONDS = 30.0
 WITH_FENCED_BROKERS = 2
 """DescribeCluster from this version on tells of brokers that are registered but fenced (KIP-1073)."""
 
-OF_CONTROLLERS = 114
-"""A controller says that it is none of the brokers that were asked about (Kafka: UNSUPPORTED_ENDPOINT_TYPE)."""
-
 READS = frozenset(
     {
         ApiKey.METADATA,
@@ -75,9 +72,8 @@ class UpstreamClient:
             await self._refresh_by_metadata()
             return
         if seen.error_code != ErrorCode.NONE:
-            hint = (
-                "; that is a controller's port, give a broker's" if seen.error_code == OF_CONTROLLERS else ""
-            )
+            controller = seen.error_code == ErrorCode.MISMATCHED_ENDPOINT_TYPE
+            hint = "; that is a controller's port, give a broker's" if controller else ""
             raise UpstreamError(f"the upstream does not describe itself: error {seen.error_code}{hint}")
         rows = [UpstreamBroker(b.broker_id, b.host, b.port, b.rack, b.is_fenced) for b in seen.brokers]
         self._learn(seen.cluster_id, seen.controller_id, rows)

@@ -8,6 +8,7 @@ one that was not, which counts before what was ordered through the API.
 import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from backends.zookeeper import orders, paths
@@ -80,7 +81,7 @@ class Admin:
     def start(self) -> None:
         """Look at everything."""
         for path in (paths.REASSIGN, paths.CANCEL, paths.QUEUE):
-            self._lookout.set(path, lambda watch, path=path: self._look(path, watch))  # type: ignore[misc]
+            self._lookout.set(path, partial(self._look, path))
         if self._children is not None:
             self._children.start()
         self._store.on_written = self._lookout.wake

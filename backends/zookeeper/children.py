@@ -7,6 +7,7 @@ when the partition is there. Its czxid is the identity of the reassignment, its 
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -67,7 +68,7 @@ class Children:
         for topic in await self._tree.children(paths.REASSIGNMENTS, watch) or []:
             path = f"{paths.REASSIGNMENTS}/{topic}"
             self._folders.add(topic)
-            self._lookout.set(path, lambda watch, topic=topic: self._look_at_topic(topic, watch))  # type: ignore[misc]
+            self._lookout.set(path, partial(self._look_at_topic, topic))
 
     async def _look_at_topic(self, topic: str, watch: Watch) -> None:
         path = f"{paths.REASSIGNMENTS}/{topic}"
@@ -78,7 +79,7 @@ class Children:
         for name in names or []:
             if name.isascii() and name.isdecimal():
                 key = TopicPartition(topic, int(name))
-                self._lookout.set(f"{path}/{name}", lambda watch, key=key: self._look_at(key, watch))  # type: ignore[misc]
+                self._lookout.set(f"{path}/{name}", partial(self._look_at, key))
             else:
                 raise ZnodeError(f"{name} is not a partition")
 

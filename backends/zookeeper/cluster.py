@@ -79,18 +79,7 @@ class ZookeeperCluster:
 
     def perform(self, effects: Sequence[Effect]) -> None:
         """See `Backend.perform`."""
-        told = []
-        for effect in effects:
-            match effect:
-                case Publish():
-                    effect = effect._replace(partition=self._store.stored(effect.partition))  # noqa: PLW2901
-                    self._follow(effect.partition)
-                case DropReplica() if effect.leader_epoch != TOPIC_DELETED:
-                    effect = effect._replace(leader_epoch=UNFENCED)  # noqa: PLW2901
-                case TopicGone():
-                    self._observer.forget(effect.topic)
-            told.append(effect)
-        self._links.perform(told)
+        self._links.perform([self._told(effect) for effect in effects])
 
     async def start(self) -> None:
         """Take over: the brokers that are registered are alive, and what is under way goes on."""
@@ -122,6 +111,19 @@ class ZookeeperCluster:
     async def _look_at_office(self, watch: Watch) -> None:
         if not await in_office(self._office.tree, watch):
             raise DeposedError("another controller was elected")
+
+    def _told(self, effect: Effect) -> Effect:
+        """The effect as brokers are told of it: what is stored, and epochs that they take."""
+        match effect:
+            case Publish():
+                stored = self._store.stored(effect.partition)
+                self._follow(stored)
+                return effect._replace(partition=stored)
+            case DropReplica() if effect.leader_epoch != TOPIC_DELETED:
+                return effect._replace(leader_epoch=UNFENCED)
+            case TopicGone():
+                self._observer.forget(effect.topic)
+        return effect
 
     def _follow(self, partition: Partition) -> None:
         if not self._office.protocol.isr_by_request:

@@ -6,6 +6,7 @@ A topic whose znodes make no sense is left alone, with a line in the log: nothin
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TypeVar
 
 from backends.zookeeper import paths
@@ -102,14 +103,10 @@ async def load(tree: Tree) -> Loaded:
             loaded.mirror.topics[name].doomed = True
     for kind in ("topics", "brokers"):
         entities = await tree.children(f"/config/{kind}") or []
-        await _all(entities, lambda name, kind=kind: _load_config(tree, loaded, f"/config/{kind}/{name}"))  # type: ignore[misc]
+        await _all([f"/config/{kind}/{name}" for name in entities], partial(_load_config, tree, loaded))
     for folder in folders():
-        chunks = sorted(await tree.children(folder) or [])
-        for path, znode in zip(
-            [f"{folder}/{name}" for name in chunks],
-            await _all(chunks, lambda name, folder=folder: tree.get(f"{folder}/{name}")),  # type: ignore[misc]
-            strict=True,
-        ):
+        chunks = [f"{folder}/{name}" for name in sorted(await tree.children(folder) or [])]
+        for path, znode in zip(chunks, await _all(chunks, tree.get), strict=True):
             if znode is not None:
                 _read_chunk(loaded.ledger, path, znode)
     return loaded
