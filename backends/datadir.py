@@ -49,6 +49,21 @@ def lock(directory: Path) -> IO[str]:
     return file
 
 
+def write_whole(path: Path, text: str) -> None:
+    """Replace the file, whole or not at all whenever the power fails. Blocks for a disk's flush; raises OSError."""
+    draft = path.with_suffix(".new")
+    with draft.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
 def open_database(directory: Path) -> sqlite3.Connection:
     """A connection to the directory's records, whose tables are created if there are none yet.
 

@@ -1,10 +1,10 @@
 """The cluster's id, and what its records are about: noted once, beside the records (Kafka: meta.properties)."""
 
 import base64
-import os
 import uuid
 from pathlib import Path
 
+from backends.datadir import write_whole
 from reassignd import properties
 from reassignd.errors import CommandError
 
@@ -52,10 +52,4 @@ def _read(path: Path) -> dict[str, str]:
 
 
 def _write(path: Path, values: dict[str, str]) -> None:
-    """Whole or not at all, whenever the power fails."""
-    draft = path.with_suffix(".new")
-    with draft.open("w", encoding="utf-8") as file:
-        file.writelines(f"{key}={value}\n" for key, value in values.items())
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+    write_whole(path, "".join(f"{key}={value}\n" for key, value in values.items()))

@@ -4,11 +4,10 @@ A file of its own in the data directory: after a crash everything in it, and not
 """
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
-from backends.datadir import StoreError
+from backends.datadir import StoreError, write_whole
 
 FILE = "throttles.json"
 
@@ -36,19 +35,8 @@ class Ledger:
 
     def write(self, text: str) -> None:
         """Make it durable. Blocks for a disk's flush."""
-        if self._path is None:
-            return
-        draft = self._path.with_suffix(".new")
-        with draft.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self._path)
-        folder = os.open(self._path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        if self._path is not None:
+            write_whole(self._path, text)
 
     def _read(self) -> dict[str, Any]:
         if self._path is None or not self._path.exists():

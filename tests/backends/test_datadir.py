@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.datadir import StoreError, lock, open_database
+from backends.datadir import StoreError, lock, open_database, write_whole
 
 
 @pytest.fixture
@@ -133,3 +133,11 @@ def test_a_path_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
 def test_a_creation_that_was_cut_short_is_begun_again(tmp_path: Path) -> None:
     (tmp_path / "records.db").touch()
     open_database(tmp_path).close()
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "kept.json"
+    for text in ("one", "two"):
+        write_whole(path, text)
+        assert path.read_text("utf-8") == text
+    assert list(tmp_path.iterdir()) == [path]
