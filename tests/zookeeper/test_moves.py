@@ -6,6 +6,7 @@ import pytest
 
 from tests.clients.java_programs import Tools
 from tests.zookeeper.load import Load
+from tests.zookeeper.scenarios import cancel_half_way
 from tests.zookeeper.site import Site, wait_for
 
 STEP = "reassignment.max.concurrent.replica.movements.per.partition"
@@ -61,18 +62,7 @@ def test_replicas_move_one_at_a_time_and_the_limit_counts_from_the_next_step_on(
 
 
 def test_a_cancel_half_way_restores_the_order_and_drops_the_partial_copies(site: Site) -> None:
-    topic = site.topic([[1, 2, 3]])
-    site.fill(topic, 1)
-    site.hold(topic)
-    with Load(site.cluster.bootstrap, topic, 1) as load:
-        site.alter(topic, {0: [3, 4, 2]})
-        site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
-        site.alter(topic, {0: None})
-        site.wait_until_idle()
-        site.release()
-    load.check()
-    site.wait_for_replicas(topic, [[1, 2, 3]])
-    site.wait_for_hosts(topic, 0, {1, 2, 3})
+    cancel_half_way(site)
 
 
 def test_an_override_leads_to_the_newer_target(site: Site) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.zookeeper.load import Load
+from tests.zookeeper.scenarios import cancel_half_way
 from tests.zookeeper.site import Site
 from tools.zookeeper_cluster import running_cluster
 
@@ -32,15 +33,4 @@ def test_data_moves_under_load(other: Site) -> None:
 
 
 def test_a_cancel_half_way_leaves_no_partial_copy(other: Site) -> None:
-    topic = other.topic([[1, 2, 3]])
-    other.fill(topic, 1)
-    other.hold(topic)
-    with Load(other.cluster.bootstrap, topic, 1) as load:
-        other.alter(topic, {0: [3, 4, 2]})
-        other.wait_for_hosts(topic, 0, {1, 2, 3, 4})
-        other.alter(topic, {0: None})
-        other.wait_until_idle()
-        other.release()
-    load.check()
-    other.wait_for_replicas(topic, [[1, 2, 3]])
-    other.wait_for_hosts(topic, 0, {1, 2, 3})
+    cancel_half_way(other)
