@@ -13,6 +13,9 @@ from protocol.wire import Codec, codec, schema_of
 MAX_FRAME = 100 * 1024 * 1024
 """Kafka's socket.request.max.bytes, in bytes."""
 
+SMALL_BODY = 256
+"""Bytes up to which a request is worth remembering: decoding one costs more than comparing it with what came before."""
+
 
 class RequestFrame(NamedTuple):
     """A request whose header has been read. The body, which may be large, is decoded by `decode_request`.
@@ -60,6 +63,12 @@ class FrameSplitter:
         """Take bytes of any number; return the frames that are now complete, without their sizes."""
         if self.error is not None:
             return []
+        if (
+            not self._buffer
+            and len(data) >= 4
+            and unpack_from(">i", data)[0] == len(data) - 4 <= self._max_frame
+        ):
+            return [bytes(data[4:])]  # one whole frame, as most reads are
         self._buffer += data
         frames = []
         start = 0
@@ -85,9 +94,8 @@ def parse_request(payload: bytes) -> RequestFrame:
     shape = _shape(key, version)
     if shape is None:
         return RequestFrame(key, version, correlation_id, None, memoryview(b""), False, payload)
-    header, end = shape.request_header.decode_prefix(payload)
-    body = memoryview(payload)[end:]
-    return RequestFrame(key, version, correlation_id, header.client_id, body, True, payload)
+    (_, _, _, client_id), end = shape.request_header.decode_prefix(payload)
+    return RequestFrame(key, version, correlation_id, client_id, memoryview(payload)[end:], True, payload)
 
 
 def parse_response(payload: bytes, api_key: int, api_version: int) -> ResponseFrame:
@@ -99,10 +107,10 @@ def parse_response(payload: bytes, api_key: int, api_version: int) -> ResponseFr
 
 def decode_request(frame: RequestFrame) -> Any:
     """Return the request message, of the class in `find_api(frame.api_key).request.root`."""
-    shape = _shape(frame.api_key, frame.api_version)
-    if shape is None:
-        raise DecodeError(f"API key {frame.api_key} version {frame.api_version} is unknown")
-    return shape.request.decode(frame.body)
+    body = frame.body
+    if len(body) <= SMALL_BODY:
+        return _decode_small(frame.api_key, frame.api_version, bytes(body))
+    return _request_codec(frame.api_key, frame.api_version).decode(body)
 
 
 def decode_response(frame: ResponseFrame) -> Any:
@@ -145,6 +153,19 @@ class _Shape(NamedTuple):
     request_header: Codec[RequestHeader]
     request: Codec[Any]
     response_header_version: int
+
+
+def _request_codec(key: int, version: int) -> Codec[Any]:
+    shape = _shape(key, version)
+    if shape is None:
+        raise DecodeError(f"API key {key} version {version} is unknown")
+    return shape.request
+
+
+@lru_cache(maxsize=1024)
+def _decode_small(key: int, version: int, body: bytes) -> Any:
+    """Whoever polls sends the same body over and over; messages cannot change, so they share one."""
+    return _request_codec(key, version).decode(body)
 
 
 @lru_cache(maxsize=1024)

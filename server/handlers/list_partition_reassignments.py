@@ -50,9 +50,12 @@ def refuse(
 def handle(
     request: ListPartitionReassignmentsRequest, context: Context
 ) -> ListPartitionReassignmentsResponse | Encoded | Awaitable[Encoded | ListPartitionReassignmentsResponse]:
-    """List what is ongoing; a long list is made off the loop, and that of everything kept until it changes."""
+    """List what is ongoing; a long list is made off the loop, and that of everything kept until it changes.
+
+    Where nothing is ongoing, that is the answer whatever was asked for.
+    """
     state = context.state
-    if request.topics is None:
+    if request.topics is None or not (state.reassignments or state.foreign):
         return context.cached(
             "ListPartitionReassignments",
             state.reassigning_revision,

@@ -68,6 +68,15 @@ def test_a_request_header_is_read_and_the_body_left_alone() -> None:
     assert decode_request(frame) == MetadataRequest(topics=None)
 
 
+def test_a_small_request_that_comes_again_is_decoded_once() -> None:
+    frames = [parse_request(encode_request(MetadataRequest(), 12, number, "me")[4:]) for number in (1, 2)]
+    assert decode_request(frames[0]) is decode_request(frames[1])
+    cut_short = frames[0]._replace(body=frames[0].body[:2])
+    for _ in range(2):
+        with pytest.raises(DecodeError, match="cut short"):
+            decode_request(cut_short)
+
+
 def test_a_client_id_may_be_null() -> None:
     assert parse_request(encode_request(MetadataRequest(), 1, 7, None)[4:]).client_id is None
 

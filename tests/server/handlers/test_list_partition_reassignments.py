@@ -86,6 +86,13 @@ async def test_nothing_ongoing_has_neither_rows_nor_a_step() -> None:
     assert response == ListPartitionReassignmentsResponse(error_message=None)
 
 
+async def test_where_nothing_moves_all_who_ask_get_one_answer() -> None:
+    asked = context(0, World().having(partition("foo-0", [1, 2])).state)
+    answers = [handle(request, asked) for request in (only(foo=(0,)), only(bar=None), everything())]
+    assert answers[0] is answers[1] is answers[2]
+    assert rows(await ask(only(foo=(0,)), asked)) == {}
+
+
 async def test_the_answer_is_kept_until_something_changes() -> None:
     made = world()
     asked = context(0, made.state)
