@@ -9,7 +9,7 @@ import contextlib
 import itertools
 import sqlite3
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -114,15 +114,23 @@ class SqliteStore:
 
 def _apply(database: sqlite3.Connection, changes: Sequence[Change]) -> None:
     """Tables are independent of each other, so the order of changes matters within each one only."""
-    by_table: dict[Table, list[Change]] = {}
+    by_table: defaultdict[Table, list[Change]] = defaultdict(list)
+    shrinking: set[Table] = set()
     for change in changes:
-        kind = change.kind if isinstance(change, Deleted) else type(change)
-        by_table.setdefault(TABLES[kind], []).append(change)
+        if isinstance(change, Deleted):
+            table = TABLES[change.kind]
+            shrinking.add(table)
+        else:
+            table = TABLES[type(change)]
+        by_table[table].append(change)
     for table, rows in by_table.items():
-        _apply_to(table, database, rows)
+        if table in shrinking:
+            _apply_mixed(table, database, rows)
+        else:
+            table.upsert(database, rows)
 
 
-def _apply_to(table: Table, database: sqlite3.Connection, changes: Sequence[Change]) -> None:
+def _apply_mixed(table: Table, database: sqlite3.Connection, changes: Sequence[Change]) -> None:
     """All deletes, then all upserts, which come to the same: of a key that is put and deleted in turns, the last counts."""
     deleted: dict[object, None] = {}
     put: dict[object, Record] = {}

@@ -1,13 +1,15 @@
 """AlterPartitionReassignments (KIP-455, KIP-860), in slices, with the outcomes of Kafka's KRaft controller."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from controller.decision import Decision
 from controller.errors import DONE, Error, Outcome
 from controller.events import AlterReassignments, AlterReply, TopicOutcomes
+from controller.first_orders import FirstOrders
 from controller.job_events import AlterRow, AlterTopic
 from controller.jobs import open_job, seal_job
-from controller.model import JobKind, Partition
+from controller.model import JobKind, Partition, Replicas
 from controller.phases import Trigger, fire
 from controller.reassignments import Order
 from controller.state import State
@@ -25,18 +27,17 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
         return
     job = open_job(d, JobKind.PLAN, event)
     answers = []
-    seen = 0
+    room = ROWS_PER_SLICE
     for topic, requested in topics:
         outcomes: list[tuple[int, Outcome]] = []
         answers.append(TopicOutcomes(topic, outcomes))
         if requested is None and topic not in d.state.topics:
             outcomes.append((-1, _no_topic(topic)))
-        for row in _moving_rows(d, topic) if requested is None else requested:
-            if row is not None:
-                outcomes.append((row.partition, _alter(d, topic, row, job, event)))
-                d.rows += 1
-            seen += 1
-            if seen % ROWS_PER_SLICE == 0:
+        rows = iter(_moving_rows(d, topic) if requested is None else requested)
+        while taken := list(islice(rows, room)):
+            outcomes += _alter(d, topic, [row for row in taken if row is not None], job, event)
+            room = room - len(taken) or ROWS_PER_SLICE
+            if room == ROWS_PER_SLICE:
                 yield
     outcome = Outcome(message=None if topics or event.topics is None else "")
     d.reply = AlterReply(outcome, answers, seal_job(d, job))
@@ -66,13 +67,27 @@ def check_row(
     return DONE, partition
 
 
-def _alter(d: Decision, topic: str, row: AlterRow, job: int, event: AlterReassignments) -> Outcome:
-    outcome, partition = check_row(d.state, topic, row, event.allow_replication_factor_change)
-    if partition is None:
-        return outcome
-    if row.replicas is None:
+def _alter(
+    d: Decision, topic: str, rows: Sequence[AlterRow], job: int, event: AlterReassignments
+) -> list[tuple[int, Outcome]]:
+    first = FirstOrders(d, topic, job)
+    outcomes = []
+    for row in rows:
+        number, target = row
+        outcome, partition = check_row(d.state, topic, row, event.allow_replication_factor_change)
+        if partition is not None and (target is None or not first.take(partition, target)):
+            first.accept()
+            outcome = _fire(d, partition, target, job)
+        outcomes.append((number, outcome))
+    first.accept()
+    d.rows += len(rows)
+    return outcomes
+
+
+def _fire(d: Decision, partition: Partition, target: Replicas | None, job: int) -> Outcome:
+    if target is None:
         return fire(d, partition, Trigger.CANCEL)
-    return fire(d, partition, Trigger.ORDER, Order(row.replicas, job))
+    return fire(d, partition, Trigger.ORDER, Order(target, job))
 
 
 def _no_topic(topic: str) -> Outcome:

@@ -10,7 +10,7 @@ small ones holds up the others.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from heapq import heapify, heappop, heappush
 
 from controller.buckets import Bucket, Planned, Rank, Step, Turn
@@ -144,6 +144,11 @@ class Backlog:
         if key not in self._arriving:
             self._arriving.add(key)
             self._arrivals.append(key)
+
+    def arrive_all(self, keys: Collection[TopicPartition]) -> None:
+        """As `arrive` of each."""
+        self._arrivals.extend([key for key in keys if key not in self._arriving])
+        self._arriving.update(keys)
 
     def arrivals(self, most: int) -> Iterator[TopicPartition]:
         """At most so many partitions whose step is to be planned, in order of arrival; they have left the backlog."""

@@ -1,9 +1,10 @@
 """What one event leads to: records, effects and a reply, gathered while the handlers run."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from controller.effects import Effect
-from controller.model import Change, Deleted, Record
+from controller.model import Change, Deleted, Reassignment, Record, TopicPartition
 from controller.state import State
 
 
@@ -25,6 +26,11 @@ class Decision:
         """Insert or replace the record."""
         self.state.put(record)
         self.changes.append(record)
+
+    def put_first(self, topic: str, job: int, records: Mapping[TopicPartition, Reassignment]) -> None:
+        """Insert many first reassignments; see `State.put_first`."""
+        self.state.put_first(topic, job, records)
+        self.changes += records.values()
 
     def delete(self, kind: type[Record], key: object) -> None:
         """Remove the record, which exists."""

@@ -5,13 +5,14 @@ consistent whole. Loading the store is `put` of every record, so memory after a 
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from controller import movement
 from controller.backlog import Backlog
 from controller.config_values import CLUSTER_DEFAULT
+from controller.counting import count_down, count_up, toggle
 from controller.flight import Flight
 from controller.limits import BYTES_CONFIG, UNLIMITED_BYTES, limits_of
 from controller.model import (
@@ -37,8 +38,6 @@ from controller.model import (
 )
 from controller.port import Movement
 from controller.upstream_state import UpstreamState
-
-K = TypeVar("K")
 
 Handler = Callable[[Any], None]
 
@@ -139,6 +138,13 @@ class State(UpstreamState):
         """Insert or replace the record under its key."""
         self._put[type(record)](record)
 
+    def put_first(self, topic: str, job: int, records: Mapping[TopicPartition, Reassignment]) -> None:
+        """As `put` of each, for partitions of a topic that have no reassignment yet, ordered by one job."""
+        self.reassignments.update(records)
+        count_up(self.moving, topic, len(records))
+        count_up(self.open, job, len(records))
+        self.reassigning_revision += 1
+
     def delete(self, deleted: Deleted) -> None:
         """Remove the record; it must exist."""
         self._delete[deleted.kind](deleted.key)
@@ -184,17 +190,17 @@ class State(UpstreamState):
         self.metadata_revision += 1
         if record.topic in self.moving or record.moving or (before is not None and before.moving):
             self.reassigning_revision += 1
-        _toggle(self.offline, record, record.leader == NO_LEADER)
-        _toggle(self.under_replicated, record, record.isr != record.replicas and record.under_replicated)
+        toggle(self.offline, record.key, record.leader == NO_LEADER)
+        toggle(self.under_replicated, record.key, record.isr != record.replicas and record.under_replicated)
 
     def _put_reassignment(self, record: Reassignment) -> None:
         key = record.key
         before = self.reassignments.get(key)
         if before is None:
-            _count_up(self.moving, record.topic)
+            count_up(self.moving, record.topic)
         else:
-            _count_down(self.open, before.job)
-        _count_up(self.open, record.job)
+            count_down(self.open, before.job)
+        count_up(self.open, record.job)
         self.reassignments[key] = record
         self.waiting.pop(key, None)
         if record.blocked:
@@ -217,8 +223,8 @@ class State(UpstreamState):
     def _put_pending(self, record: Pending) -> None:
         before = self.pending.get(record.key)
         if before is not None:
-            _count_down(self.open, before.job)
-        _count_up(self.open, record.job)
+            count_down(self.open, before.job)
+        count_up(self.open, record.job)
         self.pending[record.key] = record
 
     def _put_lease(self, record: Lease) -> None:
@@ -247,10 +253,10 @@ class State(UpstreamState):
         self.metadata_revision += 1
 
     def _delete_reassignment(self, key: TopicPartition) -> None:
-        _count_down(self.open, self.reassignments.pop(key).job)
+        count_down(self.open, self.reassignments.pop(key).job)
         self.waiting.pop(key, None)
         self.backlog.planned.pop(key, None)
-        _count_down(self.moving, key.topic)
+        count_down(self.moving, key.topic)
         self.reassigning_revision += 1
 
     def _delete_job(self, key: int) -> None:
@@ -268,7 +274,7 @@ class State(UpstreamState):
         del self.leases[key]
 
     def _delete_pending(self, key: TopicPartition) -> None:
-        _count_down(self.open, self.pending.pop(key).job)
+        count_down(self.open, self.pending.pop(key).job)
 
     def _delete_config(self, key: tuple[ResourceType, str, str]) -> None:
         resource, name, config = key
@@ -279,22 +285,3 @@ class State(UpstreamState):
         if resource is ResourceType.BROKER and name == CLUSTER_DEFAULT:
             configs = self.configs.get((resource, name), {})
             self.backlog.change_limits(limits_of(configs), int(configs.get(BYTES_CONFIG, UNLIMITED_BYTES)))
-
-
-def _count_up(counts: dict[K, int], key: K) -> None:
-    counts[key] = counts.get(key, 0) + 1
-
-
-def _count_down(counts: dict[K, int], key: K) -> None:
-    left = counts[key] - 1
-    if left:
-        counts[key] = left
-    else:
-        del counts[key]
-
-
-def _toggle(members: set[TopicPartition], partition: Partition, belongs: bool) -> None:
-    if belongs:
-        members.add(partition.key)
-    elif members:
-        members.discard(partition.key)

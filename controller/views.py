@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from controller.model import NO_LEADER, Partition, Reassignment, Replicas, TopicPartition
@@ -39,24 +41,25 @@ def ongoing(state: State, topics: Mapping[str, Iterable[int] | None] | None = No
     A long listing may be taken piece by piece, or in another thread, while the state changes: what is gone when its
     turn comes is left out too.
     """
-    for topic, partition, lists in listed(state, topics):
-        yield Ongoing(topic, partition, *lists)
+    for topic, rows in listed(state, topics):
+        for partition, lists in rows:
+            yield Ongoing(topic, partition, *lists)
 
 
 def listed(
     state: State, topics: Mapping[str, Iterable[int] | None] | None = None
-) -> Iterator[tuple[str, int, Lists]]:
-    """`ongoing`, at half the cost: topic, partition and lists."""
-    everything = state.partitions
-    for topic, number, original, target, _, _ in _chosen(state, topics):
-        partitions = everything.get(topic, ())
-        if number < len(partitions):
-            partition = partitions[number]
-            yield (
-                topic,
-                number,
-                _lists(partition.replicas, partition.adding, partition.removing, original, target),
-            )
+) -> Iterator[tuple[str, list[tuple[int, Lists]]]]:
+    """`ongoing`, at a third of the cost: partitions and lists in runs of one topic, which may come again."""
+    for topic, chosen in groupby(_chosen(state, topics), itemgetter(0)):
+        partitions = state.partitions.get(topic, ())
+        yield (
+            topic,
+            [
+                (number, _lists(partition.replicas, partition.adding, partition.removing, original, target))
+                for _, number, original, target, _, _ in chosen
+                if number < len(partitions) and (partition := partitions[number])
+            ],
+        )
 
 
 @lru_cache(maxsize=65_536)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from controller.events import AlterReassignments, AlterReply
 from controller.job_events import AlterRow, AlterTopic
+from controller.rows import maker, plain
 from protocol.apis import ApiKey
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -23,7 +24,6 @@ from protocol.messages.alter_partition_reassignments_response import (
 from server.authorizer import Operation
 from server.context import Context
 from server.registry import handles
-from server.rows import maker
 
 
 def refuse(
@@ -64,7 +64,7 @@ async def handle(
     return await context.compute(rows, _response, request, reply)
 
 
-_row, _answer = maker(AlterRow), maker(ReassignablePartitionResponse)
+_row = maker(AlterRow)
 
 
 def _event(request: AlterPartitionReassignmentsRequest, context: Context) -> AlterReassignments:
@@ -89,7 +89,10 @@ def _response(
 ) -> AlterPartitionReassignmentsResponse:
     topics = [
         ReassignableTopicResponse(
-            topic, [_answer((index, error, message)) for index, (error, message) in rows]
+            topic,
+            plain(
+                ReassignablePartitionResponse, [(index, error, message) for index, (error, message) in rows]
+            ),
         )
         for topic, rows in reply.topics
     ]

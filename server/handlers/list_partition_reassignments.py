@@ -5,8 +5,10 @@ ACL: DESCRIBE on the cluster.
 Errors: CLUSTER_AUTHORIZATION_FAILED at top level; the requested rows are echoed with empty lists.
 """
 
+from collections import defaultdict
 from collections.abc import Awaitable, Mapping
 
+from controller.rows import plain
 from controller.state import State
 from controller.views import listed
 from protocol.apis import ApiKey
@@ -22,7 +24,6 @@ from server.authorizer import Operation
 from server.cache import Encoded
 from server.context import LARGE_ROWS, Context
 from server.registry import handles
-from server.rows import maker
 
 Asked = Mapping[str, tuple[int, ...] | None] | None
 
@@ -71,21 +72,13 @@ def handle(
     return context.compute(rows, _response, state, asked)
 
 
-_row, _batch = maker(OngoingPartitionReassignment), maker(CurrentBatchPartition)
-
-
 def _response(state: State, asked: Asked) -> ListPartitionReassignmentsResponse:
-    topics: dict[str, list[OngoingPartitionReassignment]] = {}
-    batch: dict[str, list[CurrentBatchPartition]] = {}
-    rows: list[OngoingPartitionReassignment] = []
-    steps: list[CurrentBatchPartition] = []
-    at = None
-    for topic, number, (replicas, adding, removing, step, current) in listed(state, asked):
-        if topic != at:
-            at, rows, steps = topic, topics.setdefault(topic, []), batch.setdefault(topic, [])
-        rows.append(_row((number, replicas, adding, removing)))
-        if step is not None:
-            steps.append(_batch((number, current, step)))
+    topics: defaultdict[str, list[OngoingPartitionReassignment]] = defaultdict(list)
+    batch: defaultdict[str, list[CurrentBatchPartition]] = defaultdict(list)
+    for topic, rows in listed(state, asked):
+        topics[topic] += plain(OngoingPartitionReassignment, [(n, *lists[:3]) for n, lists in rows])
+        steps = [(n, lists.current, lists.step) for n, lists in rows if lists.step is not None]
+        batch[topic] += plain(CurrentBatchPartition, steps)
     return ListPartitionReassignmentsResponse(
         error_message=None,
         topics=[OngoingTopicReassignment(*each) for each in topics.items()],

@@ -34,6 +34,7 @@ from server.authorizer import ANONYMOUS, CLUSTER, AclTable, Operation
 from server.handlers import list_partition_reassignments
 from server.registry import ROUTES, Route
 from tests.builders import World, key, partition
+from tests.server.fakes import decoded
 
 GIVEN = {
     "brokers",
@@ -115,7 +116,8 @@ class Played:
     def list_(self, action: Mapping[str, Json]) -> Reply:
         if not self._allows(ApiKey.LIST_PARTITION_REASSIGNMENTS):
             return _refused_list(action["topics"])
-        return _listing(list_partition_reassignments._response(self.world.state, action["topics"]))
+        response = list_partition_reassignments._response(self.world.state, action["topics"])
+        return _listing(decoded(response, 0))
 
     def isr_change(self, action: Mapping[str, Json]) -> Reply:
         outcome = self.world.isr(action.get("partition") or self.only, action["isr"])
@@ -280,8 +282,7 @@ def _refused_alter(orders: Sequence[AlterTopic]) -> Reply:
 def _refused_list(topics: Mapping[str, Sequence[int]]) -> Reply:
     asked = [ListPartitionReassignmentsTopics(topic, tuple(numbers)) for topic, numbers in topics.items()]
     request = ListPartitionReassignmentsRequest(topics=asked)
-    response = ROUTES[ApiKey.LIST_PARTITION_REASSIGNMENTS].refuse(request, _DENIED, None)
-    return _listing(response)
+    return _listing(ROUTES[ApiKey.LIST_PARTITION_REASSIGNMENTS].refuse(request, _DENIED, None))
 
 
 def _listing(response: ListPartitionReassignmentsResponse) -> Reply:

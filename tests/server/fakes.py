@@ -179,6 +179,12 @@ async def answer(handle: Callable[[Any, Context], Any], request: Any, asked: Con
     return await response if inspect.isawaitable(response) else response
 
 
+def decoded(response: M, version: int) -> M:
+    """The response as a client reads it in this version."""
+    wire = codec(type(response), version)
+    return wire.decode(wire.encode(response))
+
+
 def encodable(response: M, api_key: int) -> M:
     """The response, once it has been through the codec in every version that is served."""
     for version in ROUTES[api_key].versions:

@@ -9,7 +9,7 @@ from protocol.messages.alter_partition_reassignments_request import (
     ReassignableTopic,
 )
 from server.handlers.alter_partition_reassignments import handle, refuse
-from tests.server.fakes import FakeDriver, answer, context, encodable
+from tests.server.fakes import FakeDriver, answer, context, decoded, encodable
 
 REQUEST = AlterPartitionReassignmentsRequest(
     timeout_ms=5,
@@ -50,7 +50,7 @@ async def test_an_error_of_the_whole_request_is_at_top_level() -> None:
     reply = AlterReply(timed_out, [TopicOutcomes("foo", [(0, timed_out)])])
     response = await answer(handle, REQUEST, context(0, driver=FakeDriver(reply)))
     assert response.error_code == 7
-    assert response.responses[0].partitions[0].error_code == 7
+    assert decoded(response, 1).responses[0].partitions[0].error_code == 7
 
 
 async def test_an_empty_request_is_answered_with_an_empty_message() -> None:
@@ -66,7 +66,7 @@ async def test_a_large_request_is_answered_in_the_same_way() -> None:
     topic = ReassignableTopic("foo", [ReassignablePartition(index, (1,)) for index in range(2000)])
     request = AlterPartitionReassignmentsRequest(topics=[topic])
     response = await answer(handle, request, context(0, driver=driver))
-    assert [row.partition_index for row in response.responses[0].partitions] == list(range(2000))
+    assert [row[0] for row in response.responses[0].partitions] == list(range(2000))
 
 
 def test_a_refusal_is_repeated_on_every_row() -> None:
