@@ -21,8 +21,7 @@ test: setup check
 	$(BIN)/python -m pytest -m spark
 	$(BIN)/python -m pytest tests/clients
 	$(BIN)/python -m pytest tests/upstream
-	# kafka-python leaves sockets to brokers that died to the collector, which may come when no test runs any more.
-	$(BIN)/python -W ignore:unclosed:ResourceWarning -m pytest -W ignore:unclosed:ResourceWarning tests/zookeeper
+	$(BIN)/python -m pytest tests/zookeeper
 
 check: .venv/test.done
 	$(BIN)/ruff check .

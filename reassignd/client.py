@@ -18,6 +18,9 @@ TIMEOUT = httpx.Timeout(600.0, connect=5.0)
 
 BUSY = 503
 
+IN_DOUBT = "; whether it was done is not known: `reassignd jobs` and `reassignd status` show how things are"
+"""When a change was sent, and its answer did not come."""
+
 
 class Target(NamedTuple):
     """Where the server is, and what to show it."""
@@ -70,7 +73,7 @@ class Client:
         """As `get`, with any method."""
         content: dict[str, Any] = {"content": body} if isinstance(body, bytes) else {"json": body}
         given = {name: _text(value) for name, value in query.items() if value is not None}
-        with self._one_line():
+        with self._one_line("" if method == "GET" else IN_DOUBT):
             response = self._http.request(method, path, params=given, **(content if body is not None else {}))
             self._check(response)
             try:
@@ -96,19 +99,21 @@ class Client:
         raise UnreachableError(text) if response.status_code == BUSY else CommandError(text)
 
     @contextmanager
-    def _one_line(self) -> Iterator[None]:
+    def _one_line(self, unanswered: str = "") -> Iterator[None]:
+        """`unanswered` is added to the line when the request may have been taken."""
         try:
             yield
         except httpx.UnsupportedProtocol as error:
             raise CommandError(f"--url {self._url}: expected http://, https:// or unix:PATH") from error
-        except httpx.ConnectError as error:
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise UnreachableError(
                 f"cannot reach {self._url} ({error}); is `reassignd serve` running there? --url says where"
             ) from error
         except httpx.TimeoutException as error:
-            raise UnreachableError(f"{self._url} does not answer in time") from error
+            raise UnreachableError(f"{self._url} does not answer in time{unanswered}") from error
         except httpx.TransportError as error:
-            raise UnreachableError(f"the connection to {self._url} broke: {error}") from error
+            broke = f"the connection to {self._url} broke ({error})"
+            raise UnreachableError(broke + unanswered) from error
         except httpx.HTTPError as error:
             raise CommandError(f"--url {self._url}: {error}") from error
 

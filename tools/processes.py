@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from threading import Timer
 
-READY_SECONDS = 20
-STOP_SECONDS = 5
+READY_SECONDS = 60
+STOP_SECONDS = 30
 
 
 class Reassignd:
@@ -61,7 +61,7 @@ class Reassignd:
         return self._end(signal.SIGKILL)
 
     def stop(self) -> int:
-        """SIGTERM; the exit code. Raises TimeoutExpired if that takes more than 5 s."""
+        """SIGTERM; the exit code. Raises TimeoutExpired if that takes more than 30 s."""
         return self._end(signal.SIGTERM)
 
     def _end(self, by: signal.Signals) -> int:

@@ -28,7 +28,7 @@ from controller.model import (
     TopicPartition,
 )
 
-PATIENCE_SECONDS = 10
+PATIENCE_SECONDS = 60
 
 RECORDS: list[Record] = [
     ControllerEpoch(7),

@@ -10,7 +10,7 @@ from tests.clients.servers import OWN_ID, Server
 
 Assignment = Sequence[Sequence[int]]
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 60
 SLOW = 1_000
 """A throttle, in bytes per second, under which a move outlasts any test."""
 

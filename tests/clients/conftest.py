@@ -8,12 +8,21 @@ import pytest
 
 from tests.clients.cluster import Cluster
 from tests.clients.java_programs import TOOL_VERSIONS, JavaAdmin, Tools
+from tests.clients.leftovers import excuse, excuse_the_last
 from tests.clients.servers import Server, running_server
 from tests.clients.tool import Tool
 
 AGAINST = os.environ.get("REASSIGND_CLIENT_TESTS_AGAINST", "embedded")
 
 collect_ignore = [] if AGAINST == "embedded" else ["test_survival.py", "test_large_plan.py"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    excuse(items, Path(__file__).parent)
+
+
+def pytest_unconfigure() -> None:
+    excuse_the_last()
 
 
 @pytest.fixture(scope="session")

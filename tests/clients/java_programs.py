@@ -61,9 +61,9 @@ class JavaProgram:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.communicate(timeout=20)
+        self._process.communicate(timeout=60)
 
-    def ask(self, request: Mapping[str, Any], timeout: float = 40) -> dict[str, Any]:
+    def ask(self, request: Mapping[str, Any], timeout: float = 90) -> dict[str, Any]:
         """The answer; raises EOFError where the program ends, or is ended after `timeout` seconds, without one."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None

@@ -19,7 +19,7 @@ class KafkaPython:
     def __call__(self, *arguments: str) -> Any:
         """The document that it prints; raises CalledProcessError."""
         ran = subprocess.run(
-            [*self._begin, *arguments], capture_output=True, text=True, timeout=40, check=True
+            [*self._begin, *arguments], capture_output=True, text=True, timeout=90, check=True
         )
         return json.loads(ran.stdout)
 

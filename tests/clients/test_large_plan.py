@@ -24,7 +24,7 @@ SETTINGS = {
 }
 LIMIT = "reassignment.max.concurrent.partition.movements"
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(300)
 
 
 def lists(shift: int = 0) -> list[list[int]]:

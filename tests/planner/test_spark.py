@@ -36,7 +36,6 @@ LIMITS = (1, 2, 3, UNLIMITED)
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.timeout(180),  # a JVM that starts beside other tests takes its time
     pytest.mark.filterwarnings(
         "ignore::ResourceWarning"
     ),  # PySpark leaves its socket to the JVM to be collected

@@ -12,8 +12,8 @@ from threading import Timer
 from backends.channel import connect
 from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 
-PATIENCE_SECONDS = 20
-STOP_SECONDS = 5
+PATIENCE_SECONDS = 60
+STOP_SECONDS = 30
 
 Start = Callable[..., "Served"]
 

@@ -19,7 +19,7 @@ from reassignd import cli
 from tools.processes import Reassignd
 
 PARTITIONS = 200
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 60
 SETTINGS = {
     "embedded.partition.bytes": "100000",
     "embedded.network.bytes.per.second": "2000000",

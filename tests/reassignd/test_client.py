@@ -7,9 +7,11 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
 
+import httpx
 import pytest
 
-from reassignd.client import Client, Target
+from reassignd import client as client_module
+from reassignd.client import IN_DOUBT, Client, Target
 from reassignd.errors import CommandError, UnreachableError
 
 
@@ -37,9 +39,31 @@ def answering(status: int, body: bytes) -> Iterator[tuple[str, list[str]]]:
         thread.join()
 
 
-def refusal(target: Target, kind: type[CommandError] = CommandError) -> str:
+@contextmanager
+def hanging_up() -> Iterator[str]:
+    """A server that takes one request, and goes away without an answer: its URL."""
+
+    def take_one(listener: socket.socket) -> None:
+        with listener.accept()[0] as taken:
+            taken.recv(65_536)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = Thread(target=take_one, args=(listener,))
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        thread.join()
+
+
+@contextmanager
+def silent() -> Iterator[str]:
+    """A server that never answers: its URL."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def refusal(target: Target, kind: type[CommandError] = CommandError, method: str = "GET") -> str:
     with pytest.raises(kind) as caught, Client(target) as client:
-        client.get("/v1/status")
+        client.ask(method, "/v1/status")
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -95,6 +119,31 @@ def test_where_nobody_listens_one_is_told_what_to_look_at() -> None:
     line = refusal(Target(f"http://127.0.0.1:{port}"), UnreachableError)
     assert line.startswith(f"cannot reach http://127.0.0.1:{port} (")
     assert line.endswith("is `reassignd serve` running there? --url says where")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_a_change_whose_answer_is_cut_off_may_have_been_made(method: str) -> None:
+    with hanging_up() as url:
+        line = refusal(Target(url), UnreachableError, method)
+    assert line.startswith(f"the connection to {url} broke (")
+    assert line.endswith(IN_DOUBT)
+
+
+def test_a_change_whose_answer_takes_too_long_may_have_been_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "TIMEOUT", httpx.Timeout(30, read=0.01))
+    with silent() as url:
+        assert refusal(Target(url), UnreachableError, "POST") == f"{url} does not answer in time{IN_DOUBT}"
+
+
+def test_a_question_that_is_not_answered_leaves_nothing_in_doubt() -> None:
+    with hanging_up() as url:
+        assert IN_DOUBT not in refusal(Target(url), UnreachableError)
+
+
+def test_a_change_that_was_never_sent_is_not_in_doubt() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    assert IN_DOUBT not in refusal(Target(f"http://127.0.0.1:{port}"), UnreachableError, "POST")
 
 
 def test_a_socket_that_is_not_there_is_told() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from reassignd import cli
 from reassignd.config import WILDCARDS
-from tests.reassignd.served import Served, Start
+from tests.reassignd.served import STOP_SECONDS, Served, Start
 
 TLS = Path(__file__).parent / "tls"
 ANYWHERE = WILDCARDS[0]
@@ -58,7 +58,7 @@ def test_a_unix_socket_is_its_owner_s_and_gone_at_the_end(
     again = start(http=f"unix:{path}")
     assert status(capsys, f"unix:{path}") == 2
     again.process.terminate()
-    again.process.communicate(timeout=5)
+    again.process.communicate(timeout=STOP_SECONDS)
     assert not path.exists()
 
 

@@ -14,7 +14,7 @@ from reassignd.embedded import EmbeddedCluster, ManualClock
 from reassignd.errors import CommandError, ConfigError
 
 QUICK = {"embedded.partition.bytes": "1000", "embedded.tick.ms": "1"}
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 
 
 async def metadata(address: str) -> Any:

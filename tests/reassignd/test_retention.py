@@ -25,7 +25,7 @@ class Controller:
 async def test_it_prunes_at_once_and_again_and_ends_with_the_controller() -> None:
     controller = Controller(2)
     now = iter([10_000, 20_000, 30_000])
-    await asyncio.wait_for(prune_for_ever(controller, Retention(1_000, 5), lambda: next(now), 0.0), 5)
+    await asyncio.wait_for(prune_for_ever(controller, Retention(1_000, 5), lambda: next(now), 0.0), 30)
     assert controller.events == [Prune(9_000, 5), Prune(19_000, 5)]
 
 

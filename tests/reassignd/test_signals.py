@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 import pytest
 
+PATIENCE_SECONDS = 30
+
 PROGRAM = """
 import asyncio, logging
 from reassignd.signals import until_signalled
@@ -49,7 +51,7 @@ def test_a_signal_stops_cleanly(number: signal.Signals) -> None:
     with program() as process:
         process.send_signal(number)
         assert (line(process), line(process)) == ("stopping", "stopped")
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -58,12 +60,12 @@ def test_a_second_signal_ends_it_at_once(number: signal.Signals) -> None:
         process.send_signal(number)
         assert line(process) == "stopping"
         process.send_signal(number)
-        assert process.wait(10) == -number
+        assert process.wait(PATIENCE_SECONDS) == -number
 
 
 def test_a_stop_that_takes_too_long_is_given_up() -> None:
     with program(stop_takes=60, patience=0.01) as process:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
         assert process.stderr is not None
         assert "not stopped after 0.01 s" in process.stderr.read()

@@ -84,7 +84,7 @@ class Case:
     async def served(self, condition: Callable[[], bool] = lambda: True) -> None:
         """Let it look until it has nothing to do and the condition holds."""
         task = asyncio.create_task(self.planning.run(0.0))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             for _ in range(50):
                 await asyncio.sleep(0)
             while not condition() or self.planning.view().state is SparkState.WORKING:
@@ -190,7 +190,7 @@ async def test_a_failure_is_told_and_the_next_job_is_tried() -> None:
 async def test_with_a_least_of_zero_it_is_off() -> None:
     case = Case(least=0)
     case.submit()
-    await asyncio.wait_for(case.planning.run(), 5)
+    await asyncio.wait_for(case.planning.run(), 30)
     assert (case.planning.view().state, case.spark.requests) == (SparkState.OFF, [])
 
 
@@ -198,7 +198,7 @@ async def test_it_ends_with_the_controller() -> None:
     case = Case()
     case.submit()
     case.controller.stopped = True
-    await asyncio.wait_for(case.planning.run(0.0), 5)
+    await asyncio.wait_for(case.planning.run(0.0), 30)
 
 
 async def test_an_order_comes_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

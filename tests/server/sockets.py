@@ -16,7 +16,7 @@ from server.stats import Counters
 from tests.builders import World, partition
 from tests.server.fakes import FakeBroker, FakeClient, services
 
-PROMPT = 5.0
+PROMPT = 30.0
 """Seconds within which a test's answer must come."""
 
 
@@ -32,6 +32,8 @@ class Served:
         self.host, self.port = "", 0
         self.held: asyncio.Event | None = None
         """Set it, and answers wait for it."""
+        self.holding = 0
+        """Requests whose answers have begun to wait."""
 
     def answer(self, frame: RequestFrame, caller: Caller) -> Any:
         if self.held is None:
@@ -39,6 +41,7 @@ class Served:
         return self._later(self.held, frame, caller)
 
     async def _later(self, held: asyncio.Event, frame: RequestFrame, caller: Caller) -> Any:
+        self.holding += 1
         await held.wait()
         return self.router.answer(frame, caller)
 

@@ -182,7 +182,7 @@ async def test_many_effects_are_handed_over_in_slices(rig: Rig, change: bool) ->
     rig.decide = large
     watching = asyncio.create_task(watch())
     await rig.submit(0)
-    await asyncio.wait_for(watching, 5)
+    await asyncio.wait_for(watching, 30)
     assert {1000, 2000} <= seen
     assert rig.log == [BrokerLeft(number) for number in range(2500)]
 
@@ -203,7 +203,7 @@ async def test_stop_finishes_what_was_submitted() -> None:
 
 
 async def test_a_driver_that_never_started_stops_at_once() -> None:
-    await asyncio.wait_for(Rig().driver.stop(), 5)
+    await asyncio.wait_for(Rig().driver.stop(), 30)
 
 
 async def test_whoever_gives_up_waiting_does_not_disturb_the_others(rig: Rig) -> None:

@@ -13,7 +13,7 @@ from server.listener import Listeners
 from server.session import Session
 from server.stats import Counters
 from tests.server.fakes import FakeBroker
-from tests.server.sockets import serving, until
+from tests.server.sockets import PROMPT, serving, until
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,7 @@ async def test_closing_a_brokers_listener_cuts_its_connections_alone() -> None:
         stays = await served.connect()
         reader, writer = await asyncio.open_connection(host, port)
         await served.listeners.close(3)
-        assert await asyncio.wait_for(reader.read(), 5) == b""
+        assert await asyncio.wait_for(reader.read(), PROMPT) == b""
         writer.close()
         await stays.ask(DescribeClusterRequest(), 1)
         await stays.close()
@@ -78,7 +78,7 @@ async def test_closing_all_finishes_the_answers_under_way() -> None:
         served.held = asyncio.Event()
         talk = await served.connect()
         asked = asyncio.create_task(talk.ask(DescribeClusterRequest(), 1))
-        await asyncio.sleep(0.02)
+        await until(lambda: served.holding == 1)
         closing = asyncio.create_task(served.listeners.close_all(5))
         await asyncio.sleep(0)
         served.held.set()
@@ -93,7 +93,7 @@ async def test_closing_all_does_not_wait_longer_than_the_grace() -> None:
         served.held = asyncio.Event()
         talk = await served.connect()
         talk.writer.write(talk.client.ask(DescribeClusterRequest(), 1))
-        await asyncio.sleep(0.02)
+        await until(lambda: served.holding == 1)
         await served.listeners.close_all(0.01)
         assert await talk.ended()
         await talk.close()

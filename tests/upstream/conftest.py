@@ -10,14 +10,12 @@ import uvloop
 from backends.upstream.client import UpstreamClient
 from tests.clients.cluster import Cluster
 from tests.clients.java_programs import JavaAdmin
+from tests.clients.leftovers import excuse, excuse_the_last
 from tests.clients.servers import Server
 from tests.reassignd.shell import Shell
 from tools.kafka_cluster import KafkaCluster, running_kafka
 from tools.kafka_settings import SMALL_FETCHES, SOON_FENCED, Spec
 from tools.processes import Reassignd
-
-BOOT_SECONDS = 180
-"""What a test may take that finds no cluster yet, on a busy machine."""
 
 REAUTHENTICATION = {"listener.name.sasl_plaintext.scram-sha-512.connections.max.reauth.ms": "3000"}
 """Who comes by SCRAM-SHA-512 without TLS has to come again (KIP-368)."""
@@ -29,13 +27,11 @@ def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.Abstrac
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            # kafka-python leaves its sockets to brokers that died to the collector.
-            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed .*socket:ResourceWarning"))
-            if item.get_closest_marker("timeout") is None:
-                item.add_marker(pytest.mark.timeout(BOOT_SECONDS))
+    excuse(items, Path(__file__).parent)
+
+
+def pytest_unconfigure() -> None:
+    excuse_the_last()
 
 
 @pytest.fixture(scope="session")

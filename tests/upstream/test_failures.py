@@ -18,8 +18,6 @@ BEFORE = [[1, 2], [2, 3], [3, 1], [1, 3]] * 8
 AFTER = [[4, 1], [4, 2], [2, 4], [4, 3]] * 8
 """Broker 4 is the target of every move."""
 
-pytestmark = pytest.mark.timeout(180)
-
 
 class Plan:
     """A plan under way, two partitions at a time, with a producer at work on all of them."""

@@ -21,7 +21,7 @@ from protocol.messages.metadata_request import MetadataRequest, MetadataRequestT
 
 Assignment = Sequence[tuple[int, ...]]
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 60
 
 _numbers = itertools.count(1)
 

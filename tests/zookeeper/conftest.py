@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.java_programs import Tools
+from tests.clients.leftovers import excuse, excuse_the_last
 from tests.zookeeper.site import Site
 from tools.zookeeper_cluster import running_cluster
 
@@ -25,7 +26,8 @@ def tools() -> Iterator[Tools]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """kafka-python leaves sockets to the garbage collector when a broker has died."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
+    excuse(items, Path(__file__).parent)
+
+
+def pytest_unconfigure() -> None:
+    excuse_the_last()

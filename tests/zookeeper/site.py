@@ -26,8 +26,8 @@ from tools.processes import free_ports
 from tools.zookeeper_cluster import ZookeeperCluster
 
 PATIENCE_SECONDS = 60
-READY_SECONDS = 30
-STOP_SECONDS = 10
+READY_SECONDS = 60
+STOP_SECONDS = 30
 
 _numbers = itertools.count(1)
 
@@ -114,7 +114,7 @@ class Site:
     def __init__(self, cluster: ZookeeperCluster) -> None:
         self.cluster = cluster
         self.commander = Commander(cluster, 1000)
-        self.admin: KafkaAdminClient
+        self.admin: KafkaAdminClient = None
 
     def __enter__(self) -> Self:
         self.commander.start()
@@ -131,6 +131,8 @@ class Site:
         for broker in self.cluster.brokers:
             wait_for(partial(_controller, self.cluster.port(broker)), (expected, True))
         # kafka-python keeps asking a controller that is gone.
+        if self.admin is not None:
+            self.admin.close()
         self.admin = KafkaAdminClient(bootstrap_servers=self.cluster.bootstrap)
 
     @property

@@ -53,7 +53,7 @@ def holding(fake: FakeBroker) -> Callable[[], Any]:
 
 
 async def until(look: Callable[[], Any], expected: Any) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while look() != expected:
             await asyncio.sleep(0.001)
 

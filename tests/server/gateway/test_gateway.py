@@ -185,7 +185,7 @@ async def test_a_client_that_leaves_takes_its_connection_to_the_upstream_along(
         await talk.ask(DescribeClusterRequest(), 1)
         (upstream,) = kafka[0].connections
         await talk.abort()
-        await asyncio.wait_for(upstream.wait_closed(), 5)
+        await asyncio.wait_for(upstream.wait_closed(), 30)
 
 
 async def test_a_client_that_does_not_read_holds_no_more_than_its_buffers(tmp_path: Path) -> None:
