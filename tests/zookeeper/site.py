@@ -165,7 +165,15 @@ class Site:
 
     def alter(self, topic: str, targets: Mapping[int, Sequence[int] | None]) -> None:
         """Orders targets, None to cancel; none is refused."""
-        rows = {TopicPartition(topic, number): to and list(to) for number, to in targets.items()}
+        self.alter_all({topic: targets})
+
+    def alter_all(self, topics: Mapping[str, Mapping[int, Sequence[int] | None]]) -> None:
+        """The same for several topics in one request, which is one job."""
+        rows = {
+            TopicPartition(topic, number): to and list(to)
+            for topic, targets in topics.items()
+            for number, to in targets.items()
+        }
         answer = self.admin.alter_partition_reassignments(rows)
         assert all(error is None for error in answer.values()), answer
 
