@@ -150,7 +150,7 @@ class Controller:
             loaded = await load(self._tree)
             store = ZkStore(self._tree, term, loaded, with_topic_ids=protocol.topic_ids)
             stack.push_async_callback(store.close)
-            state = State()
+            state = State(grows_while_moving=False)
             state.apply(store.load())
             if orphans := loaded.orphans():
                 await store.commit(orphans)

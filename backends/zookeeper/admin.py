@@ -84,7 +84,10 @@ class Admin:
             self._lookout.set(path, partial(self._look, path))
         if self._children is not None:
             self._children.start()
-        self._store.on_written = self._lookout.wake
+
+    def wake(self) -> None:
+        """Something was decided: the documents may have to show it."""
+        self._lookout.wake()
 
     async def run(self) -> None:
         """Look for ever. Raises ZookeeperError when ZooKeeper cannot be asked."""

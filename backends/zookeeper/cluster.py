@@ -72,7 +72,7 @@ class ZookeeperCluster:
             brokers=self._told_brokers,
         )
         self._observer = Observer(
-            office.tree, office.store, self._directory, office.candidate, submit, self._log_dir_failed
+            office.tree, office.store, self._directory, office.candidate, state, submit, self._log_dir_failed
         )
         self._admin = Admin(office.tree, office.store, state, submit, office.form)
         self._watching: list[asyncio.Task[None]] = []
@@ -87,7 +87,7 @@ class ZookeeperCluster:
         brokers = await self._observer.read_brokers()
         self._directory.changes(brokers)
         await self._submit(ControllerStarted([self._directory.reached(each) for each in brokers]))
-        self._store.on_merged = self._observer.report
+        self._store.on_merged, self._store.on_written = self._observer.report, self._written
         for topic, numbers in self._state.in_flight.items():
             for number in numbers:
                 self._follow(self._state.partitions[topic][number])
@@ -101,6 +101,10 @@ class ZookeeperCluster:
         """Send and look no more."""
         await cancel(*self._watching)
         await self._links.close()
+
+    def _written(self) -> None:
+        self._observer.release()
+        self._admin.wake()
 
     async def _watch(self, run: Callable[[], Awaitable[None]]) -> None:
         try:

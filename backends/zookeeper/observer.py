@@ -36,6 +36,7 @@ from controller.events import (
     Event,
 )
 from controller.model import Partition, TopicPartition
+from controller.state import State
 from controller.stored_events import ConfigsStored, PartitionsStored, TopicStored
 
 log = logging.getLogger(__name__)
@@ -52,16 +53,20 @@ class Observer:
         store: ZkStore,
         directory: Directory,
         candidate: Candidate,
+        state: State,
         submit: Submit,
         on_log_dir_event: Callable[[int], None],
     ) -> None:
         self.lookout = Lookout(self._report)
         self._tree, self._store, self._directory = tree, store, directory
-        self._candidate, self._own_id, self._submit = candidate, candidate.id, submit
+        self._candidate, self._own_id = candidate, candidate.id
+        self._state, self._submit = state, submit
         self._rack = candidate.registration.rack
         self._on_log_dir_event = on_log_dir_event
         self._seen: list[Partition] = []
         """Partitions whose ISR is news, to be reported together."""
+        self._held: set[str] = set()
+        """Topics that others gave partitions while they moved: those wait until nothing of the topic does."""
 
     def start(self) -> None:
         """Look at everything; what was left behind before is found by the first look."""
@@ -148,10 +153,22 @@ class Observer:
             each.replicas for each in topic.partitions.values()
         ):
             raise ZnodeError("partitions are missing, or have no replicas")
-        found = self._store.mirror.observe_topic(name, topic, znode.version)
-        if found:
-            placed = [self._directory.place(partition, self._own_id) for partition in found]
-            await self._submit(TopicStored(name, topic.id, placed))
+        self._store.mirror.observe_topic(name, topic, znode.version)
+        found = self._store.mirror.added(name, len(self._state.partitions.get(name, ())))
+        if not found:
+            return
+        if name in self._state.moving:
+            log.info("%d partitions added to topic %s wait until it does not move", len(found), name)
+            self._held.add(name)
+            return
+        placed = [self._directory.place(partition, self._own_id) for partition in found]
+        await self._submit(TopicStored(name, topic.id, placed))
+
+    def release(self) -> None:
+        """Something was decided: what was held back may go on."""
+        for name in self._held - self._state.moving.keys():
+            self._held.discard(name)
+            self.lookout.again(paths.topic(name))
 
     async def _look_at_deletions(self, watch: Watch) -> None:
         for name in await self._tree.children(paths.DELETE_TOPICS, watch) or []:

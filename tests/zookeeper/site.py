@@ -227,6 +227,11 @@ class Site:
         data = value if isinstance(value, bytes) else json.dumps(value).encode()
         self._zookeeper(lambda client: client.create(path, data, makepath=True))
 
+    def set_znode(self, path: str, value: Any) -> None:
+        """Writes over a znode, whoever's it is."""
+        data = value if isinstance(value, bytes) else json.dumps(value).encode()
+        self._zookeeper(lambda client: client.set(path, data))
+
     def _zookeeper(self, act: Callable[[KazooClient], Any]) -> Any:
         client = KazooClient(self.cluster.zookeeper)
         client.start()

@@ -1,5 +1,8 @@
 """Topics, leaders and shutdowns: what else a cluster needs of its controller."""
 
+import pytest
+from kafka.errors import ReassignmentInProgressError
+
 from tests.clients.java_programs import Tools
 from tests.zookeeper.load import Load
 from tests.zookeeper.site import Site, wait_for
@@ -35,6 +38,25 @@ def test_partitions_are_added(site: Site) -> None:
     site.admin.create_partitions({topic: 3})
     wait_for(lambda: len(site.partitions(topic)), 3)
     wait_for(lambda: all(len(row["isr_nodes"]) == 2 for row in site.partitions(topic)), True)
+
+
+def test_a_topic_that_moves_gets_no_partitions_until_it_has_arrived(site: Site) -> None:
+    topic = site.topic([[1, 2]])
+    site.fill(topic, 1)
+    site.hold(topic)
+    site.alter(topic, {0: [3, 2]})
+    site.wait_for_hosts(topic, 0, {1, 2, 3})
+    with pytest.raises(ReassignmentInProgressError):
+        site.admin.create_partitions({topic: 3})
+    stored = site.znode(f"/brokers/topics/{topic}")
+    site.set_znode(
+        f"/brokers/topics/{topic}", {**stored, "partitions": {**stored["partitions"], "1": [4, 3]}}
+    )
+    waits = f"1 partitions added to topic {topic} wait until it does not move"
+    wait_for(lambda: waits in site.commander.log, True)
+    assert len(site.partitions(topic)) == 1
+    site.release()
+    site.wait_for_replicas(topic, [[3, 2], [4, 3]])
 
 
 def test_a_topics_configs_reach_the_brokers(site: Site) -> None:

@@ -67,7 +67,7 @@ class Zookeeper(Embedded):
         spoken = protocol(self.version)
         loaded = await load(self.tree)
         self.znodes = ZkStore(self.tree, term, loaded, with_topic_ids=spoken.topic_ids)
-        self.state = State()
+        self.state = State(grows_while_moving=False)
         self.state.apply(self.znodes.load())
         self._wire(Office(self.tree, self.znodes, CANDIDATE, spoken, form=self.form))
         self.driver.start()
