@@ -18,6 +18,7 @@ from backends.zookeeper.admin import Admin, Form
 from backends.zookeeper.brokers import Directory, told
 from backends.zookeeper.election import Candidate, in_office
 from backends.zookeeper.observer import Observer
+from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.releases import Protocol
 from backends.zookeeper.store import DeposedError, ZkStore
 from backends.zookeeper.tree import Tree, Watch, ZookeeperError
@@ -40,6 +41,7 @@ class Office(NamedTuple):
     store: ZkStore
     candidate: Candidate
     protocol: Protocol
+    refusals: Refusals
     listener: str = ""
     form: Form = Form()
 
@@ -72,9 +74,16 @@ class ZookeeperCluster:
             brokers=self._told_brokers,
         )
         self._observer = Observer(
-            office.tree, office.store, self._directory, office.candidate, state, submit, self._log_dir_failed
+            office.tree,
+            office.store,
+            self._directory,
+            office.candidate,
+            state,
+            submit,
+            office.refusals,
+            self._log_dir_failed,
         )
-        self._admin = Admin(office.tree, office.store, state, submit, office.form)
+        self._admin = Admin(office.tree, office.store, state, submit, office.form, office.refusals)
         self._watching: list[asyncio.Task[None]] = []
 
     def perform(self, effects: Sequence[Effect]) -> None:
@@ -111,6 +120,9 @@ class ZookeeperCluster:
             await run()
         except ZookeeperError as error:
             self._on_end(error)
+        except Exception as error:
+            log.exception("the watching of ZooKeeper ended by an error")
+            self._on_end(ZookeeperError(f"{type(error).__name__} in what watches ZooKeeper"))
 
     async def _look_at_office(self, watch: Watch) -> None:
         if not await in_office(self._office.tree, watch):

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 
 from backends.zookeeper.znodes import Assignment, StateZnode, TopicZnode
 from controller.model import NO_ID, NO_LEADER, Partition, TopicPartition
+from controller.port import StoreLostError
 
 NO_STATE = -1
 NO_FOLDERS = -1
 """Even the parent of the partitions' znodes is missing."""
 
 
-class StaleError(Exception):
+class StaleError(StoreLostError):
     """What was decided does not fit what brokers have stored meanwhile, and no safe mean exists: decide again."""
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from threading import Timer
@@ -115,6 +116,7 @@ class Site:
         self.cluster = cluster
         self.commander = Commander(cluster, 1000)
         self.admin: KafkaAdminClient
+        self._closing = ExitStack()
 
     def __enter__(self) -> Self:
         self.commander.start()
@@ -122,7 +124,7 @@ class Site:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.admin.close()
+        self._closing.close()
         if self.commander.runs:
             assert self.commander.stop() == 0
 
@@ -131,7 +133,9 @@ class Site:
         for broker in self.cluster.brokers:
             wait_for(partial(_controller, self.cluster.port(broker)), (expected, True))
         # kafka-python keeps asking a controller that is gone.
+        self._closing.close()
         self.admin = KafkaAdminClient(bootstrap_servers=self.cluster.bootstrap)
+        self._closing.callback(self.admin.close)
 
     @property
     def folder(self) -> Path:
@@ -231,6 +235,10 @@ class Site:
         """Writes over a znode, whoever's it is."""
         data = value if isinstance(value, bytes) else json.dumps(value).encode()
         self._zookeeper(lambda client: client.set(path, data))
+
+    def remove_znode(self, path: str) -> None:
+        """Removes it with all below it; it need not be there."""
+        self._zookeeper(lambda client: client.exists(path) and client.delete(path, recursive=True))
 
     def _zookeeper(self, act: Callable[[KazooClient], Any]) -> Any:
         client = KazooClient(self.cluster.zookeeper)

@@ -6,9 +6,14 @@ import pytest
 
 from backends.clock import settle
 from backends.zookeeper import paths
-from backends.zookeeper.loading import read_topic
 from backends.zookeeper.tree import Delete
-from backends.zookeeper.znodes import Endpoint, Registration, encode_broker, encode_config_change
+from backends.zookeeper.znodes import (
+    Endpoint,
+    Registration,
+    decode_topic,
+    encode_broker,
+    encode_config_change,
+)
 from controller.model import ResourceType
 from tests.backends.zookeeper.trees import put, put_state, read
 from tests.backends.zookeeper.world import OLD, OWN_ID, Zookeeper
@@ -62,7 +67,7 @@ async def test_partitions_added_behind_a_write_are_found(world: Zookeeper) -> No
     """A write that does not fit reads the topic anew, before the watch does."""
     rows = {"0": [1, 2, 3], "1": [2, 3, 1], "2": [6, 5]}
     await put(world.tree, paths.topic("foo"), {"version": 3, "partitions": rows})
-    await read_topic(world.tree, world.znodes.mirror, "foo")
+    world.znodes.mirror.observe_topic("foo", decode_topic(world.tree.nodes[paths.topic("foo")].data), 9)
     await settle(200)
     assert world["foo-2"].leader == 6
 
