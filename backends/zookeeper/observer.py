@@ -153,7 +153,8 @@ class Observer:
         if name not in self._store.mirror.topics:
             await self._take_in(name)
         else:
-            self._store.mirror.observe_topic(name, whole_topic(znode.data), znode.version)
+            with self._refusals.passed_over(paths.topic(name), znode.mzxid):
+                self._store.mirror.observe_topic(name, whole_topic(znode.data), znode.version)
         stored = self._store.mirror.topics.get(name)
         found = stored and self._store.mirror.added(name, len(self._state.partitions.get(name, ())))
         if not stored or not found:

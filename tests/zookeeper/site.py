@@ -1,6 +1,7 @@
 """A cluster of real brokers under reassignd, as its users see it: topics, moves, and data that is counted."""
 
 import asyncio
+import gc
 import itertools
 import json
 import subprocess
@@ -127,6 +128,9 @@ class Site:
         self._closing.close()
         if self.commander.runs:
             assert self.commander.stop() == 0
+        # Now, while what kafka-python leaves behind is overlooked (see conftest), and not at the very end.
+        del self.admin
+        gc.collect()
 
     def wait_for_controller(self, expected: int) -> None:
         """Returns when every broker names this controller, and lists it; it is asked from then on."""
