@@ -41,6 +41,7 @@ from reassignd.config import Settings
 from reassignd.errors import CommandError
 from reassignd.kinds import Address
 from reassignd.parts import limits
+from reassignd.rebalance import rebalance_for_ever
 from reassignd.retention import Retention, prune_for_ever
 from reassignd.sockets import refused
 from server.api.call import Core
@@ -201,6 +202,7 @@ class Controller:
         chores = [
             spawn(prune_for_ever(rule.driver, retention, wall_clock), "pruning"),
             spawn(report_for_ever(state), "progress"),
+            spawn(rebalance_for_ever(rule.driver, self._settings), "preferred leaders"),
         ]
         stack.push_async_callback(cancel, *chores)
         progress = Progress(state, _Unknown())
