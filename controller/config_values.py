@@ -1,4 +1,4 @@
-"""What is set on topics and brokers, and what counts where nothing is (KIP-226). Which keys there are: `config_keys`."""
+"""What is set on topics and brokers, and what counts where nothing is (KIP-226); what the backend settles. Which keys there are: `config_keys`."""
 
 from dataclasses import dataclass, field
 
@@ -16,6 +16,8 @@ class ConfigValues:
     """By resource and key; absent when nothing is set on the resource."""
     config_defaults: dict[str, str] = field(default_factory=dict)
     """Defaults that the server's own settings give, shown in place of those in `config_keys`; not durable."""
+    grows_while_moving: bool = True
+    """A topic that moves may get more partitions; not where Kafka's ZooKeeper controller is followed."""
 
     def config(self, resource: ResourceType, name: str, key: str) -> str | None:
         """The value set on this resource itself, without defaults."""

@@ -52,5 +52,10 @@ class Outcome(NamedTuple):
         """It was done."""
         return self.error is Error.NONE
 
+    @property
+    def text(self) -> str:
+        """What is wrong, for people."""
+        return self.message or self.error.name
+
 
 DONE = Outcome()

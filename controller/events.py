@@ -155,6 +155,12 @@ class ElectLeaders(NamedTuple):
     partitions: Sequence[TopicPartition] | None
 
 
+class RebalanceLeaders(NamedTuple):
+    """Elect the preferred leaders of each broker that does not lead more than `percentage` of those it should. Reply: how many."""
+
+    percentage: int
+
+
 # ---- brokers ----------------------------------------------------------------------------------------------
 
 
@@ -256,6 +262,7 @@ Event = (
     | CreatePartitions
     | AlterConfigs
     | ElectLeaders
+    | RebalanceLeaders
     | ControllerStarted
     | BrokerStarted
     | BrokerStopped

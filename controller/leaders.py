@@ -1,15 +1,19 @@
-"""ElectLeaders (43): preferred and unclean elections on request (KIP-183, KIP-460)."""
+"""ElectLeaders (43): preferred and unclean elections on request (KIP-183, KIP-460), and preferred ones by themselves."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from controller.brokers import update
 from controller.decision import Decision
 from controller.election import with_leader
 from controller.errors import DONE, Error, Outcome
-from controller.events import ElectionType, ElectLeaders
+from controller.events import ElectionType, ElectLeaders, RebalanceLeaders
 from controller.model import NO_LEADER, Partition, TopicPartition
 
 PARTITIONS_PER_SLICE = 1_000
+
+T = TypeVar("T")
 
 
 def elect_leaders(d: Decision, event: ElectLeaders) -> Iterator[None]:
@@ -27,6 +31,42 @@ def elect_leaders(d: Decision, event: ElectLeaders) -> Iterator[None]:
         if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
     d.reply = rows
+
+
+def rebalance_leaders(d: Decision, event: RebalanceLeaders) -> Iterator[None]:
+    """Give brokers back what they should lead (Kafka: KafkaController.checkAndTriggerAutoLeaderRebalance).
+
+    What is being reassigned is left to the reassignment, whose steps move leaders within limits of their own.
+    """
+    preferred: Counter[int] = Counter()
+    elsewhere: dict[int, list[TopicPartition]] = {}
+    for partition in _in_slices(d.state.all_partitions()):
+        if partition is None:
+            yield
+        elif partition.key not in d.state.reassignments:
+            first = partition.replicas[0]
+            preferred[first] += 1
+            if partition.leader != first:
+                elsewhere.setdefault(first, []).append(partition.key)
+    elected = 0
+    for broker, keys in elsewhere.items():
+        if 100 * len(keys) <= event.percentage * preferred[broker]:
+            continue
+        for key in _in_slices(keys):
+            partition = None if key is None else d.state.partition(*key)
+            if partition is None:
+                yield
+            else:
+                elected += _preferred(d, partition).ok
+    d.reply = elected
+
+
+def _in_slices(items: Iterable[T]) -> Iterator[T | None]:
+    """The items, with None where others may have their turn."""
+    for seen, item in enumerate(items, 1):
+        yield item
+        if seen % PARTITIONS_PER_SLICE == 0:
+            yield None
 
 
 def _preferred(d: Decision, partition: Partition) -> Outcome:

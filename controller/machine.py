@@ -21,7 +21,7 @@ from controller.configs import alter_configs
 from controller.decision import Decision
 from controller.isr import alter_partition
 from controller.jobs import pause, prioritize, prune, reorder, roll_back_job
-from controller.leaders import elect_leaders
+from controller.leaders import elect_leaders, rebalance_leaders
 from controller.observed import measured, observed, topic_configs_seen, unreachable
 from controller.phases import Trigger, fire
 from controller.queue import queue_plan
@@ -62,6 +62,7 @@ _HANDLERS: dict[type, Handler] = {
     events.CreatePartitions: create_partitions,
     events.AlterConfigs: alter_configs,
     events.ElectLeaders: elect_leaders,
+    events.RebalanceLeaders: rebalance_leaders,
     events.ControllerStarted: controller_started,
     events.BrokerStarted: broker_started,
     events.BrokerStopped: broker_stopped,

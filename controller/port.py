@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from controller.state import State
 
 
+class StoreLostError(Exception):
+    """The store takes no more: the connection to it is lost, or others write to it. Everything is to be read anew."""
+
+
 class Store(Protocol):
     """Keeps records durably."""
 

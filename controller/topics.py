@@ -186,6 +186,11 @@ def _growth(state: State, wanted: NewPartitions) -> tuple[Outcome, list[Replicas
     known = state.topics.get(wanted.topic)
     if known is None or known.deleting:
         return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION), []
+    if wanted.topic in state.moving and not state.grows_while_moving:
+        return _refuse(
+            Error.REASSIGNMENT_IN_PROGRESS,
+            f"A partition reassignment is in progress for the topic '{wanted.topic}'.",
+        )
     old = state.partitions[wanted.topic]
     added = wanted.total - len(old)
     if added <= 0:

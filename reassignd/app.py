@@ -31,7 +31,7 @@ from server.context import Services
 from server.driver import Driver, DriverStoppedError, wall_clock
 from server.journal import Journal, report_for_ever
 from server.latency import Latency
-from server.metric_table import Sources
+from server.metric_sources import Sources
 from server.metrics import Metrics
 from server.offloop import OffLoop
 from server.router import Router

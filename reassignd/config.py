@@ -112,6 +112,18 @@ class Settings:
         "false",
         "Keep `/admin/reassignments/TOPIC/PARTITION` in step with what is being reassigned (KIP-236, earlier draft).",
     )
+    auto_leader_rebalance_enable = Key(
+        choice("true", "false"),
+        "false",
+        "Elect preferred leaders now and then, as Kafka's controller does. In ZooKeeper mode only: a Kafka in front of which "
+        "reassignd stands does it by itself.",
+    )
+    leader_imbalance_check_interval_seconds = Key(integer(1, 2**31 - 1), "300", "How often.")
+    leader_imbalance_per_broker_percentage = Key(
+        integer(0, 100),
+        "10",
+        "Of brokers that do not lead more than this percentage of the partitions whose preferred leaders they are.",
+    )
     upstream_bootstrap_servers = Key(
         SERVERS, "", "Brokers of the running Kafka, some of which answer at the start; the others are learnt."
     )

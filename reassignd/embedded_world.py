@@ -15,7 +15,7 @@ from reassignd.ports import Port, Ports
 from reassignd.world import GRACE_SECONDS, Hooks
 from server.gateway.counts import Counts
 from server.listener import Listeners
-from server.metric_table import Traffic
+from server.metric_sources import Traffic
 from server.ports import Stats
 from server.router import Router
 from server.session import Answer, Session

@@ -31,7 +31,7 @@ from server.gateway.core import Core
 from server.gateway.counts import Counts
 from server.gateway.gateway import Gateway, Setup
 from server.gateway.places import PlacesError
-from server.metric_table import Traffic
+from server.metric_sources import Traffic
 from server.ports import Stats
 from server.router import Router
 from server.session import Answer

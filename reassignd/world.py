@@ -8,7 +8,7 @@ from controller.port import Backend
 from reassignd.kinds import Address
 from server.api.brokers import Brokers
 from server.gateway.counts import Counts
-from server.metric_table import Traffic
+from server.metric_sources import Traffic
 from server.ports import Sizes, Stats
 from server.router import Router
 from server.session import Answer

@@ -7,6 +7,7 @@ is in ZooKeeper is then taken up anew, by us or by whoever is elected.
 import asyncio
 import logging
 import uuid
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
@@ -25,12 +26,14 @@ from backends.zookeeper.live import LiveBrokers
 from backends.zookeeper.loading import load
 from backends.zookeeper.producer_ids import allocate
 from backends.zookeeper.protocol import find_protocol
+from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.store import REDO, Term, ZkStore
 from backends.zookeeper.tree import Tree, ZookeeperError, ensure
 from backends.zookeeper.znodes import Endpoint, Registration, decode_cluster_id
 from controller.events import Event
 from controller.machine import decide
 from controller.model import NO_ID, Broker, TopicPartition
+from controller.port import StoreLostError
 from controller.state import State
 from protocol.errors import ApiError, ErrorCode
 from reassignd import __version__
@@ -38,6 +41,7 @@ from reassignd.config import Settings
 from reassignd.errors import CommandError
 from reassignd.kinds import Address
 from reassignd.parts import limits
+from reassignd.rebalance import rebalance_for_ever
 from reassignd.retention import Retention, prune_for_ever
 from reassignd.sockets import refused
 from server.api.call import Core
@@ -50,7 +54,7 @@ from server.driver import Driver, DriverStoppedError, wall_clock
 from server.journal import Journal, report_for_ever
 from server.latency import Latency
 from server.listener import Listeners
-from server.metric_table import Sources
+from server.metric_sources import Sources, Znodes
 from server.metrics import Metrics
 from server.offloop import OffLoop
 from server.router import Router
@@ -74,6 +78,8 @@ class Controller:
         self._tree = ZookeeperClient(
             settings.zookeeper_connect, settings.zookeeper_session_timeout_ms / 1000, self._session_lost
         )
+        self._refusals = Refusals()
+        self._terms: Counter[str] = Counter()
         self._off_loop = OffLoop()
         self._stats = Counters()
         self._brokers = LiveBrokers(self._tree, settings.node_id)
@@ -86,6 +92,7 @@ class Controller:
         """Something about the office may have changed."""
         self._ending: asyncio.Future[BaseException] | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._znodes = Znodes(self._refusals.documents, self._refusals.entries, self._terms)
         self._candidate: Candidate
         self.address: Address
 
@@ -130,13 +137,23 @@ class Controller:
                     await self._turned.wait()
                     continue
                 await self._rule(term)
-            except (ZookeeperError, ZnodeError, DriverStoppedError) as error:
+            except (StoreLostError, ZnodeError, DriverStoppedError) as error:
                 log.warning("out of office: %s", error)
+            except Exception:
+                log.exception("out of office by an error")
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def _rule(self, term: Term) -> None:
         """Be the controller until something ends that."""
         log.info("elected controller, epoch %d", term.epoch)
+        self._terms["won"] += 1
+        try:
+            await self._in_office(term)
+        except Exception:
+            self._terms["lost"] += 1
+            raise
+
+    async def _in_office(self, term: Term) -> None:
         self._ending = asyncio.get_running_loop().create_future()
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._resign, term)
@@ -147,15 +164,17 @@ class Controller:
                          "/admin/delete_topics")  # fmt: skip
             if self._form().children:
                 await ensure(self._tree, paths.REASSIGNMENTS)
-            loaded = await load(self._tree)
+            loaded = await load(self._tree, self._refusals)
             store = ZkStore(self._tree, term, loaded, with_topic_ids=protocol.topic_ids)
             stack.push_async_callback(store.close)
-            state = State()
+            state = State(grows_while_moving=False)
             state.apply(store.load())
             if orphans := loaded.orphans():
                 await store.commit(orphans)
             listener = self._settings.zookeeper_broker_listener_name
-            office = Office(self._tree, store, self._candidate, protocol, listener, self._form())
+            office = Office(
+                self._tree, store, self._candidate, protocol, self._refusals, listener, self._form()
+            )
             rule = _Rule(office, state, self._stats, self._end)
             rule.driver.start()
             stack.push_async_callback(rule.stop)
@@ -183,12 +202,15 @@ class Controller:
         chores = [
             spawn(prune_for_ever(rule.driver, retention, wall_clock), "pruning"),
             spawn(report_for_ever(state), "progress"),
+            spawn(rebalance_for_ever(rule.driver, self._settings), "preferred leaders"),
         ]
         stack.push_async_callback(cancel, *chores)
         progress = Progress(state, _Unknown())
         stack.push_async_callback(cancel, spawn(progress.run(), "bytes"))
         core = Core(__version__, identity, state, rule.driver, self._off_loop, _Unknown(), progress)
-        sources = Sources(__version__, state, self._stats, self._latency, dict, lambda: True)
+        sources = Sources(
+            __version__, state, self._stats, self._latency, dict, lambda: True, znodes=self._znodes
+        )
         self._deputy.router = Router(services, self._stats)
         self._deputy.allocate = rule.allocate
         self._on_core(core, Metrics(sources))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from controller.decision import Decision
 from controller.effects import Effect, Wake
 from controller.events import Continue, Event
-from controller.port import Backend, Store
+from controller.port import Backend, Store, StoreLostError
 from controller.state import State
 from server.ports import Stats
 from server.turns import Submission, Turns
@@ -56,7 +56,7 @@ class _Decided(NamedTuple):
 class Driver:
     """Runs decisions over `state`. `on_failure` is called once, when the driver had to stop by itself.
 
-    `now_ms` dates what is decided.
+    Of a lost store it is told without a line in the log. `now_ms` dates what is decided.
     """
 
     def __init__(
@@ -121,8 +121,10 @@ class Driver:
                 tasks.create_task(self._decide_all())
                 tasks.create_task(self._finish_all())
         except* Exception as failures:
-            log.exception("the controller stops: its memory may be ahead of its store")
-            await self._fail(failures.exceptions[0])
+            failure = failures.exceptions[0]
+            if not isinstance(failure, StoreLostError):
+                log.exception("the controller stops: its memory may be ahead of its store")
+            await self._fail(failure)
 
     async def _decide_all(self) -> None:
         yielded = perf_counter()

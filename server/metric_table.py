@@ -8,48 +8,15 @@ KIP-352: under-replicated partitions without the adding replicas, and Reassigned
 """
 
 import platform
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from controller.job_views import totals
 from controller.names import TopicPartition
 from controller.state import State
-from controller.views import Counts
 from protocol.apis import ApiKey
 from protocol.errors import ErrorCode
-from server.gateway.counts import Counts as Relayed
-from server.latency import Latency
-from server.stats import Counters
-
-
-class Traffic(NamedTuple):
-    """Bytes that reassignments moved into and out of one broker since it started."""
-
-    bytes_in: float
-    bytes_out: float
-
-
-class Sources(NamedTuple):
-    """Where numbers come from. `traffic` is by broker id; `active` says whether this controller serves."""
-
-    version: str
-    state: State
-    stats: Counters
-    latency: Latency
-    traffic: Callable[[], Mapping[int, Traffic]]
-    active: Callable[[], bool]
-    relayed: Relayed = Relayed()
-    """What went through the gateway, where there is one."""
-
-
-class Reading(NamedTuple):
-    """The sources at the time of one scrape; what several metrics need is worked out once."""
-
-    sources: Sources
-    state: State
-    stats: Counters
-    counts: Counts
-    traffic: Mapping[int, Traffic]
+from server.metric_sources import Reading
 
 
 class Summary(NamedTuple):
@@ -270,6 +237,27 @@ METRICS = (
         "Time from a decision until its records were durable.",
     ),
     _counter("reassignd_store_changes", lambda r: r.stats.committed_changes, "Records written or deleted."),
+    Metric(
+        "reassignd_zookeeper_refused_documents",
+        "counter",
+        ("znode",),
+        lambda r: [((kind,), n) for kind, n in r.sources.znodes.documents.items()],
+        "Znodes whose content made no sense, or came at the wrong time, by kind; the log names each.",
+    ),
+    Metric(
+        "reassignd_zookeeper_refused_rows",
+        "counter",
+        ("znode",),
+        lambda r: [((kind,), n) for kind, n in r.sources.znodes.rows.items()],
+        "Rows of plans by znode that were refused, by kind of znode.",
+    ),
+    Metric(
+        "reassignd_zookeeper_terms",
+        "counter",
+        ("event",),
+        lambda r: [((event,), n) for event, n in r.sources.znodes.terms.items()],
+        "Times that this process was elected controller (`won`), and that it was not any more without being stopped (`lost`).",
+    ),
     _gauge(
         "reassignd_event_loop_lag_seconds",
         lambda r: r.stats.loop_lag_seconds,

@@ -7,7 +7,8 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from controller.views import counts
-from server.metric_table import METRICS, Metric, Reading, Samples, Sources, Summary, exposed_name
+from server.metric_sources import Reading, Sources
+from server.metric_table import METRICS, Metric, Samples, Summary, exposed_name
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

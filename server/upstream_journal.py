@@ -52,9 +52,7 @@ class UpstreamJournal:
     def submitted(self, event: Submitted) -> None:
         """Rows that the upstream refused, by its reason."""
         refused = Counter(
-            outcome.message or outcome.error.name
-            for _, _, outcome in event.rows
-            if not outcome.ok and outcome.error is not OVER
+            outcome.text for _, _, outcome in event.rows if not outcome.ok and outcome.error is not OVER
         )
         for reason, times in refused.most_common(NAMED):
             log.warning("the upstream refused %d of %d rows: %s", times, len(event.rows), reason)

@@ -28,6 +28,7 @@ TESTED_ELSEWHERE = {
     "reassignd/embedded_world.py": "tests/reassignd/test_app.py",
     "reassignd/gateway_world.py": "tests/upstream/test_gateway_serves.py",
     "reassignd/worlds.py": "tests/reassignd/test_app.py",
+    "server/metric_sources.py": "tests/server/scraping.py",
     "server/api/schemas.py": "tests/server/api/test_openapi.py",
     "server/api/shown.py": "tests/server/api/test_jobs.py",
     "tools/certificates.py": "tests/upstream/test_connections.py",
@@ -40,6 +41,7 @@ TESTED_ELSEWHERE = {
 
 OF_MANY_MODULES = {
     "backends/test_contract.py",
+    "backends/zookeeper/test_bad_znodes.py",
     "backends/zookeeper/test_cancel_and_queue.py",
     "backends/test_crashes.py",
     "controller/test_cases.py",

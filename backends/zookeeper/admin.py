@@ -15,7 +15,8 @@ from backends.zookeeper import orders, paths
 from backends.zookeeper.children import Children
 from backends.zookeeper.fields import ZnodeError, decode_object, encode
 from backends.zookeeper.lookout import Lookout
-from backends.zookeeper.plans import Entry, decode_plan, fitting
+from backends.zookeeper.plans import LIMIT_BYTES, Entry, decode_plan, fitting
+from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.store import ZkStore
 from backends.zookeeper.tree import ANY, ConflictError, Create, Delete, Operation, Set, Tree, Watch, Znode
 from controller.errors import Error
@@ -29,8 +30,6 @@ log = logging.getLogger(__name__)
 
 WRITTEN = f"{paths.OURS}/documents"
 """Digests of the documents as we wrote them last."""
-
-REFUSALS_LOGGED = 20
 
 
 class Form(NamedTuple):
@@ -50,21 +49,25 @@ class Admin:
         state: State,
         submit: Callable[[Event], Awaitable[Any]],
         form: Form,
+        refusals: Refusals,
     ) -> None:
         self._tree, self._store, self._state, self._submit, self._form = tree, store, state, submit, form
-        self._lookout = Lookout(self._act)
+        self._refusals = refusals
+        self._lookout = Lookout(self._act, refusals)
         self._seen: dict[str, Znode | None] = {}
         self._ours: dict[str, str] = {}
         """By path: the digest of what we wrote or took."""
         self._digests: bytes | None = None
         self._named: dict[TopicPartition, Replicas] = {}
         """Targets that the document names, whoever ordered them."""
-        self._told: set[tuple[str, int]] = set()
-        """Path and mzxid of what the log has told of already."""
+        self._waits = 0
+        """The mzxid of the queue that the log has told of as waiting."""
         self._first = True
         self._shown = -1
         """The revision of the state that was written."""
-        self._children = Children(tree, store, state, submit, self._lookout) if form.children else None
+        self._children = (
+            Children(tree, store, state, submit, self._lookout, refusals) if form.children else None
+        )
 
     async def begin(self) -> None:
         """Learn what was written before; nothing starts while the cancel znode exists."""
@@ -72,11 +75,9 @@ class Admin:
         written = await self._tree.get(WRITTEN)
         self._digests = None if written is None else written.data or b""
         if written is not None:
-            try:
+            with self._refusals.passed_over(WRITTEN):
                 found = decode_object(written.data)
                 self._ours = {path: each for path, each in found.items() if isinstance(each, str)}
-            except ZnodeError as error:
-                log.error("%s is passed over: %s", WRITTEN, error)
 
     def start(self) -> None:
         """Look at everything."""
@@ -84,7 +85,10 @@ class Admin:
             self._lookout.set(path, partial(self._look, path))
         if self._children is not None:
             self._children.start()
-        self._store.on_written = self._lookout.wake
+
+    def wake(self) -> None:
+        """Something was decided: the documents may have to show it."""
+        self._lookout.wake()
 
     async def run(self) -> None:
         """Look for ever. Raises ZookeeperError when ZooKeeper cannot be asked."""
@@ -125,7 +129,7 @@ class Admin:
             return
         log.info("%d partitions are to be reassigned, ordered by %s", len(entries), paths.REASSIGN)
         reply = await self._submit(orders.order(entries, paths.REASSIGN))
-        _tell_of_refusals(paths.REASSIGN, reply)
+        self._tell_of_refusals(paths.REASSIGN, reply)
         self._named.update((each.key, each.replicas) for each in entries)
         self._taken(paths.REASSIGN)
 
@@ -149,12 +153,15 @@ class Admin:
         if entries is None:
             return
         if next(waiting_entries(self._state), None) is not None:
-            self._tell_once(paths.QUEUE, logging.INFO, "waits: another queued plan has not started yet")
+            znode = self._seen[paths.QUEUE]
+            if znode is not None and znode.mzxid != self._waits:
+                self._waits = znode.mzxid
+                log.info("%s waits: another queued plan has not started yet", paths.QUEUE)
             return
         log.info("%d partitions are queued, ordered by %s", len(entries), paths.QUEUE)
         reply = await self._submit(orders.queue(entries))
         if reply.outcome.error is not Error.REASSIGNMENT_IN_PROGRESS:
-            _tell_of_refusals(paths.QUEUE, reply)
+            self._tell_of_refusals(paths.QUEUE, reply)
             self._taken(paths.QUEUE)
 
     async def _cancel(self) -> None:
@@ -168,10 +175,9 @@ class Admin:
             await self._take_document()
         event, keys, skipped = orders.cancel(self._state, self._pending(), found or [])
         refused = dict(orders.refusals(await self._submit(event)))
-        for entry in skipped:
-            log.error("%s is not rolled back: original_replicas is missing in %s", entry.key, paths.REASSIGN)
-        for key, outcome in refused.items():
-            log.error("%s is not rolled back: %s", key, outcome.message or outcome.error.name)
+        missing = [f"{entry.key} is not rolled back: original_replicas is missing" for entry in skipped]
+        lost = [f"{key} is not rolled back: {outcome.text}" for key, outcome in refused.items()]
+        self._refusals.rows(paths.REASSIGN, missing + lost)
         back = [key for key in keys if key not in refused]
         log.info("%d partitions are rolled back, ordered by %s", len(back), paths.CANCEL)
         unthrottled = orders.unthrottle(self._state, back)
@@ -188,12 +194,14 @@ class Admin:
         if znode is None or _digest(znode.data) == self._ours.get(path):
             return None
         if not self._first and pending():
-            self._tell_once(path, logging.WARNING, "was written over while it was carried out: ignored")
+            what = "was written over while it was carried out: ignored"
+            self._refusals.document(path, what, mzxid=znode.mzxid, level=logging.WARNING)
             return None
         try:
             return decode_plan(znode.data)
         except ZnodeError as error:
-            self._tell_once(path, logging.ERROR, f"is passed over, and left as it is: {error}")
+            what = f"is passed over, and left as it is: {error}"
+            self._refusals.document(path, what, mzxid=znode.mzxid)
             return None
 
     def _taken(self, path: str) -> None:
@@ -202,12 +210,9 @@ class Admin:
             self._ours[path] = _digest(znode.data)
             self._shown = -1
 
-    def _tell_once(self, path: str, level: int, text: str) -> None:
-        znode = self._seen[path]
-        told = (path, 0 if znode is None else znode.mzxid)
-        if told not in self._told:
-            self._told.add(told)
-            log.log(level, "%s %s", path, text)
+    def _tell_of_refusals(self, path: str, reply: AlterReply) -> None:
+        rows = orders.refusals(reply)
+        self._refusals.rows(path, (f"{key} is not reassigned: {outcome.text}" for key, outcome in rows))
 
     # ---- what is shown ----------------------------------------------------------------------------------------
 
@@ -217,9 +222,12 @@ class Admin:
         if revision == self._shown and not also:
             return
         pending, queued = [*self._pending(), *skipped], orders.queued(self._state)
+        plan = fitting(pending, plain=self._form.plain) if pending else None
+        # Both are written at once.
+        room = LIMIT_BYTES - len(plan or b"")
         documents = {
-            paths.REASSIGN: fitting(pending, plain=self._form.plain) if pending else None,
-            paths.QUEUE: fitting(queued, plain=True) if queued else None,
+            paths.REASSIGN: plan,
+            paths.QUEUE: fitting(queued, plain=True, limit=room) if queued else None,
         }
         operations = [
             each for path, data in documents.items() if (each := self._made_so(path, data)) is not None
@@ -265,11 +273,3 @@ def _after(operation: Operation, before: Znode | None) -> Znode | None:
 
 def _digest(data: bytes | None) -> str:
     return hashlib.sha256(data or b"").hexdigest()
-
-
-def _tell_of_refusals(path: str, reply: AlterReply) -> None:
-    refused = list(orders.refusals(reply))
-    for key, outcome in refused[:REFUSALS_LOGGED]:
-        log.error("%s: %s is not reassigned: %s", path, key, outcome.message or outcome.error.name)
-    if len(refused) > REFUSALS_LOGGED:
-        log.error("%s: %d more are not reassigned", path, len(refused) - REFUSALS_LOGGED)

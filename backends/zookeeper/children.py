@@ -12,9 +12,10 @@ from itertools import islice
 from typing import Any
 
 from backends.zookeeper import orders, paths
-from backends.zookeeper.fields import ZnodeError, encode, ids
+from backends.zookeeper.fields import ZnodeError, encode, ids, number
 from backends.zookeeper.lookout import Lookout
 from backends.zookeeper.plans import Entry
+from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.store import ZkStore
 from backends.zookeeper.tree import ConflictError, Create, Delete, Operation, Set, Tree, Watch, Znode
 from controller.events import Event
@@ -37,9 +38,10 @@ class Children:
         state: State,
         submit: Callable[[Event], Awaitable[Any]],
         lookout: Lookout,
+        refusals: Refusals,
     ) -> None:
         self._tree, self._store, self._state, self._submit = tree, store, state, submit
-        self._lookout = lookout
+        self._lookout, self._refusals = lookout, refusals
         self._seen: dict[TopicPartition, Znode] = {}
         self._known: dict[TopicPartition, bytes | None] = {}
         """The content that we wrote or took."""
@@ -77,11 +79,12 @@ class Children:
             self._lookout.drop(path)
             self._folders.discard(topic)
         for name in names or []:
-            if name.isascii() and name.isdecimal():
-                key = TopicPartition(topic, int(name))
+            partition = number(name)
+            with self._refusals.passed_over(f"{path}/{name}"):
+                if partition is None or str(partition) != name:
+                    raise ZnodeError(f"{name} is not a partition")
+                key = TopicPartition(topic, partition)
                 self._lookout.set(f"{path}/{name}", partial(self._look_at, key))
-            else:
-                raise ZnodeError(f"{name} is not a partition")
 
     async def _look_at(self, key: TopicPartition, watch: Watch) -> None:
         znode = await self._tree.get(path_of(key), watch)
@@ -99,14 +102,10 @@ class Children:
             if key in self._known and self._known[key] == znode.data:
                 continue
             self._known[key] = znode.data
-            try:
+            with self._refusals.passed_over(path_of(key), znode.mzxid):
                 target = decode_child(znode.data)
-            except ZnodeError as error:
-                log.error("%s is passed over: %s", path_of(key), error)
-                continue
-            if self._first and target == self._expected(key):
-                continue
-            yield Entry(*key, target)
+                if not self._first or target != self._expected(key):
+                    yield Entry(*key, target)
 
     def _expected(self, key: TopicPartition) -> Replicas | None:
         """What a child that was written by us says at take-over; it may be one that should have gone."""
@@ -119,7 +118,7 @@ class Children:
             log.info("%d partitions are to be reassigned, ordered in %s", len(entries), paths.REASSIGNMENTS)
             reply = await self._submit(orders.order(entries, paths.REASSIGNMENTS))
             for key, outcome in orders.refusals(reply):
-                log.error("%s is dropped: %s", path_of(key), outcome.message or outcome.error.name)
+                self._refusals.document(path_of(key), f"is dropped: {outcome.text}")
 
     # ---- what is shown ----------------------------------------------------------------------------------------
 

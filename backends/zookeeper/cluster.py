@@ -18,6 +18,7 @@ from backends.zookeeper.admin import Admin, Form
 from backends.zookeeper.brokers import Directory, told
 from backends.zookeeper.election import Candidate, in_office
 from backends.zookeeper.observer import Observer
+from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.releases import Protocol
 from backends.zookeeper.store import DeposedError, ZkStore
 from backends.zookeeper.tree import Tree, Watch, ZookeeperError
@@ -40,6 +41,7 @@ class Office(NamedTuple):
     store: ZkStore
     candidate: Candidate
     protocol: Protocol
+    refusals: Refusals
     listener: str = ""
     form: Form = Form()
 
@@ -72,9 +74,16 @@ class ZookeeperCluster:
             brokers=self._told_brokers,
         )
         self._observer = Observer(
-            office.tree, office.store, self._directory, office.candidate, submit, self._log_dir_failed
+            office.tree,
+            office.store,
+            self._directory,
+            office.candidate,
+            state,
+            submit,
+            office.refusals,
+            self._log_dir_failed,
         )
-        self._admin = Admin(office.tree, office.store, state, submit, office.form)
+        self._admin = Admin(office.tree, office.store, state, submit, office.form, office.refusals)
         self._watching: list[asyncio.Task[None]] = []
 
     def perform(self, effects: Sequence[Effect]) -> None:
@@ -87,7 +96,7 @@ class ZookeeperCluster:
         brokers = await self._observer.read_brokers()
         self._directory.changes(brokers)
         await self._submit(ControllerStarted([self._directory.reached(each) for each in brokers]))
-        self._store.on_merged = self._observer.report
+        self._store.on_merged, self._store.on_written = self._observer.report, self._written
         for topic, numbers in self._state.in_flight.items():
             for number in numbers:
                 self._follow(self._state.partitions[topic][number])
@@ -102,11 +111,18 @@ class ZookeeperCluster:
         await cancel(*self._watching)
         await self._links.close()
 
+    def _written(self) -> None:
+        self._observer.release()
+        self._admin.wake()
+
     async def _watch(self, run: Callable[[], Awaitable[None]]) -> None:
         try:
             await run()
         except ZookeeperError as error:
             self._on_end(error)
+        except Exception as error:
+            log.exception("the watching of ZooKeeper ended by an error")
+            self._on_end(ZookeeperError(f"{type(error).__name__} in what watches ZooKeeper"))
 
     async def _look_at_office(self, watch: Watch) -> None:
         if not await in_office(self._office.tree, watch):

@@ -196,6 +196,8 @@ class Draft:
         # Should this not be the last multi of a deletion, the order to delete says what is to become of the rest.
         self._doom(key.topic)
         topic = self._topic(key.topic)
+        # Those above it were added by others, and nobody leads them: they have no znodes but their topic's.
+        del topic.partitions[key.partition + 1 :]
         last = topic.partitions.pop()
         if last.partition_epoch != NO_STATE:
             self._gone.append(Delete(paths.state(*key)))

@@ -53,6 +53,13 @@ def decode_object(data: bytes | None) -> dict[str, Any]:
     return value
 
 
+def number(text: str) -> int | None:
+    """A plain decimal number, as in names of znodes; None when it is none."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= len(str(INT_MAX))):
+        return None
+    return int(text) if int(text) <= INT_MAX else None
+
+
 def integer(value: Mapping[str, Any], name: str, least: int = 0) -> int:
     """A number that must be there."""
     number = value.get(name)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 
 from backends.zookeeper import paths
-from backends.zookeeper.fields import ZnodeError
+from backends.zookeeper.fields import ZnodeError, number
 from backends.zookeeper.tree import Tree, ZookeeperError
 from backends.zookeeper.znodes import decode_broker
 
@@ -43,14 +43,14 @@ class LiveBrokers:
 
     async def _read(self, changed: asyncio.Event) -> None:
         found = []
-        for number in sorted(await self._tree.children(paths.BROKERS, changed.set) or []):
-            znode = await self._tree.get(paths.broker(int(number)), changed.set)
-            if znode is None or int(number) == self._own_id:
+        for name in sorted(await self._tree.children(paths.BROKERS, changed.set) or []):
+            znode = await self._tree.get(f"{paths.BROKERS}/{name}", changed.set)
+            if znode is None or number(name) in {None, self._own_id}:
                 continue
             try:
                 registration = decode_broker(znode.data)
             except ZnodeError as error:
-                log.debug("broker %s is passed over: %s", number, error)
+                log.debug("broker %s is passed over: %s", name, error)
                 continue
             found += [(e.host, e.port) for e in registration.endpoints if e.protocol == "PLAINTEXT"][:1]
         self._addresses = found

@@ -4,7 +4,6 @@ A topic whose znodes make no sense is left alone, with a line in the log: nothin
 """
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
@@ -14,8 +13,9 @@ from backends.zookeeper.draft import resource_of
 from backends.zookeeper.fields import ZnodeError
 from backends.zookeeper.ledger import Ledger, decode_image, folders
 from backends.zookeeper.mirror import NO_FOLDERS, NO_STATE, Mirror, StoredConfig, StoredTopic, bare
+from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.tree import Create, Delete, Operation, Set, Tree, Znode
-from backends.zookeeper.znodes import decode_config, decode_state, decode_topic
+from backends.zookeeper.znodes import StateZnode, TopicZnode, decode_config, decode_state, decode_topic
 from controller.model import (
     Change,
     Config,
@@ -30,8 +30,6 @@ from controller.model import (
 )
 from controller.stored import understood
 
-log = logging.getLogger(__name__)
-
 AT_ONCE = 500
 """Reads under way."""
 
@@ -42,7 +40,8 @@ R = TypeVar("R")
 class Loaded:
     """What a term begins with."""
 
-    def __init__(self) -> None:
+    def __init__(self, refusals: Refusals) -> None:
+        self.refusals = refusals
         self.mirror = Mirror()
         self.ledger = Ledger()
 
@@ -83,27 +82,61 @@ class Loaded:
                     yield Reassignment(name, partition.partition, partition.current, partition.next)
 
     async def read_config(self, tree: Tree, path: str) -> None:
-        """Read one entity's values again."""
+        """Read one entity's values again; those that make no sense are as they were, and written over by the next change."""
         entity = path.removeprefix("/config/")
         znode = await tree.get(path)
         if znode is None:
             self.mirror.configs.pop(entity, None)
-        else:
-            self.mirror.configs[entity] = StoredConfig(znode.version, decode_config(znode.data))
+            return
+        known = self.mirror.configs.get(entity)
+        stored = StoredConfig(znode.version, {} if known is None else known.values)
+        with self.refusals.passed_over(path, znode.mzxid):
+            stored.values = decode_config(znode.data)
+        self.mirror.configs[entity] = stored
+
+    async def read_topic(self, tree: Tree, name: str) -> bool:
+        """Read a topic's znode again, and which of its partitions have folders; False when it is gone.
+
+        What makes no sense is written over: what is known of the topic is ours to say.
+        """
+        znode = await tree.get(paths.topic(name))
+        if znode is None:
+            return False
+        stored = self.mirror.topics[name]
+        stored.version = max(znode.version, stored.version)
+        with self.refusals.passed_over(paths.topic(name), znode.mzxid):
+            self.mirror.observe_topic(name, whole_topic(znode.data), znode.version)
+        numbers = await tree.children(paths.partitions(name))
+        stored.folders = NO_FOLDERS if numbers is None else _run(numbers)
+        return True
+
+    async def read_partition(self, tree: Tree, key: TopicPartition) -> Partition | None:
+        """Read a partition's state again; the partition when that is news. What makes no sense is written over likewise."""
+        known = self.mirror.partition(key)
+        if known is None:
+            return None
+        path = paths.state(*key)
+        znode = await tree.get(path)
+        if znode is None:
+            return None
+        state = StateZnode(known.leader, known.leader_epoch, known.isr, 0)
+        with self.refusals.passed_over(path, znode.mzxid):
+            state = decode_state(znode.data)
+        return self.mirror.observe_state(key, state, znode.version)
 
 
-async def load(tree: Tree) -> Loaded:
+async def load(tree: Tree, refusals: Refusals | None = None) -> Loaded:
     """Read all there is. Raises ZookeeperError; ZnodeError when it is our own records that make no sense."""
-    loaded = Loaded()
+    loaded = Loaded(Refusals() if refusals is None else refusals)
     await _finish_redo(tree)
     names = await tree.children(paths.TOPICS) or []
-    await _all(names, lambda name: _load_topic(tree, loaded.mirror, name))
+    await _all(names, partial(_load_topic, tree, loaded))
     for name in await tree.children(paths.DELETE_TOPICS) or []:
         if name in loaded.mirror.topics:
             loaded.mirror.topics[name].doomed = True
     for kind in ("topics", "brokers"):
         entities = await tree.children(f"/config/{kind}") or []
-        await _all([f"/config/{kind}/{name}" for name in entities], partial(_load_config, tree, loaded))
+        await _all([f"/config/{kind}/{name}" for name in entities], partial(loaded.read_config, tree))
     for folder in folders():
         chunks = [f"{folder}/{name}" for name in sorted(await tree.children(folder) or [])]
         for path, znode in zip(chunks, await _all(chunks, tree.get), strict=True):
@@ -112,21 +145,33 @@ async def load(tree: Tree) -> Loaded:
     return loaded
 
 
-async def read_topic(tree: Tree, mirror: Mirror, name: str) -> bool:
-    """Read a topic's znode again, and which of its partitions have folders; False when it is gone."""
+def whole_topic(data: bytes | None) -> TopicZnode:
+    """A topic all of whose partitions are there. Raises ZnodeError."""
+    topic = decode_topic(data)
+    if sorted(topic.partitions) != list(range(len(topic.partitions))):
+        raise ZnodeError("its partitions are not numbered from 0 without gaps")
+    if not all(each.replicas for each in topic.partitions.values()):
+        raise ZnodeError("it has a partition without replicas")
+    return topic
+
+
+async def read_new_topic(tree: Tree, name: str) -> StoredTopic | None:
+    """A topic that is not known, with the states of its partitions; None when it is gone. Raises ZnodeError."""
     znode = await tree.get(paths.topic(name))
     if znode is None:
-        return False
-    mirror.observe_topic(name, decode_topic(znode.data), znode.version)
-    numbers = await tree.children(paths.partitions(name))
-    mirror.topics[name].folders = NO_FOLDERS if numbers is None else _run(numbers)
-    return True
-
-
-async def read_partition(tree: Tree, mirror: Mirror, key: TopicPartition) -> Partition | None:
-    """Read a partition's state again; the partition when that is news."""
-    znode = await tree.get(paths.state(*key))
-    return None if znode is None else mirror.observe_state(key, decode_state(znode.data), znode.version)
+        return None
+    topic = whole_topic(znode.data)
+    stored = StoredTopic(znode.version, topic.id, [bare(name, n, a) for n, a in topic.partitions.items()])
+    states = await _all(topic.partitions, lambda number: tree.get(paths.state(name, number)))
+    for number, state in enumerate(states):
+        if state is not None:
+            stored.partitions[number] = _with_state(stored.partitions[number], state)
+    if any(each.partition_epoch == NO_STATE for each in stored.partitions):
+        numbers = await tree.children(paths.partitions(name))
+        stored.folders = NO_FOLDERS if numbers is None else _run(numbers)
+    else:
+        stored.folders = len(stored.partitions)
+    return stored
 
 
 def _read_chunk(ledger: Ledger, path: str, znode: Znode) -> None:
@@ -136,30 +181,16 @@ def _read_chunk(ledger: Ledger, path: str, znode: Znode) -> None:
         raise ZnodeError(f"{path}: {error}; restore it, or remove it to forget what it held") from error
 
 
-async def _load_topic(tree: Tree, mirror: Mirror, name: str) -> None:
-    znode = await tree.get(paths.topic(name))
-    if znode is None:
-        return
+async def _load_topic(tree: Tree, loaded: Loaded, name: str) -> None:
     try:
-        topic = decode_topic(znode.data)
-        if sorted(topic.partitions) != list(range(len(topic.partitions))):
-            raise ZnodeError("its partitions are not numbered from 0 without gaps")
-        if not all(each.replicas for each in topic.partitions.values()):
-            raise ZnodeError("it has a partition without replicas")
-        stored = StoredTopic(znode.version, topic.id, [bare(name, n, a) for n, a in topic.partitions.items()])
-        states = await _all(topic.partitions, lambda number: tree.get(paths.state(name, number)))
-        for number, state in enumerate(states):
-            if state is not None:
-                stored.partitions[number] = _with_state(stored.partitions[number], state)
-        if any(each.partition_epoch == NO_STATE for each in stored.partitions):
-            numbers = await tree.children(paths.partitions(name))
-            stored.folders = NO_FOLDERS if numbers is None else _run(numbers)
-        else:
-            stored.folders = len(stored.partitions)
+        stored = await read_new_topic(tree, name)
     except ZnodeError as error:
-        log.error("topic %s is left alone: a znode of it makes no sense: %s", name, error)
+        loaded.refusals.document(
+            paths.topic(name), f"is left alone, a znode of the topic makes no sense: {error}"
+        )
         return
-    mirror.topics[name] = stored
+    if stored is not None:
+        loaded.mirror.topics[name] = stored
 
 
 def _with_state(partition: Partition, znode: Znode) -> Partition:
@@ -175,13 +206,6 @@ def _with_state(partition: Partition, znode: Znode) -> Partition:
         leader_epoch=state.leader_epoch,
         partition_epoch=znode.version,
     )
-
-
-async def _load_config(tree: Tree, loaded: Loaded, path: str) -> None:
-    try:
-        await loaded.read_config(tree, path)
-    except ZnodeError as error:
-        log.error("%s is taken for empty: %s", path, error)
 
 
 async def _finish_redo(tree: Tree) -> None:

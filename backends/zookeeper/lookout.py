@@ -4,13 +4,10 @@ Things that change in one go are read side by side, and bursts are one reading.
 """
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable
 
-from backends.zookeeper.fields import ZnodeError
+from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.tree import Watch
-
-log = logging.getLogger(__name__)
 
 Look = Callable[[Watch], Awaitable[None]]
 """Reads something with this watch on it, and acts on what it sees."""
@@ -19,23 +16,23 @@ Look = Callable[[Watch], Awaitable[None]]
 class Lookout:
     """Runs looks: once when they are set, and whenever their watches are told. `after` ends each round."""
 
-    def __init__(self, after: Callable[[], Awaitable[None]]) -> None:
-        self._after = after
-        self._looks: dict[Hashable, Look] = {}
-        self._due: dict[Hashable, None] = {}
+    def __init__(self, after: Callable[[], Awaitable[None]], refusals: Refusals) -> None:
+        self._after, self._refusals = after, refusals
+        self._looks: dict[str, Look] = {}
+        self._due: dict[str, None] = {}
         self._wake = asyncio.Event()
 
-    def set(self, name: Hashable, look: Look) -> None:
+    def set(self, name: str, look: Look) -> None:
         """Look at this from now on; one that is looked at already goes on as it is."""
         if name not in self._looks:
             self._looks[name] = look
             self.again(name)
 
-    def drop(self, name: Hashable) -> None:
+    def drop(self, name: str) -> None:
         """Look no more."""
         self._looks.pop(name, None)
 
-    def again(self, name: Hashable) -> None:
+    def again(self, name: str) -> None:
         """Look soon."""
         if name in self._looks:
             self._due[name] = None
@@ -60,11 +57,9 @@ class Lookout:
             await asyncio.gather(*(self._look(name) for name in due))
             await self._after()
 
-    async def _look(self, name: Hashable) -> None:
+    async def _look(self, name: str) -> None:
         look = self._looks.get(name)
         if look is None:
             return
-        try:
+        with self._refusals.passed_over(name):
             await look(lambda: self.again(name))
-        except ZnodeError as error:
-            log.error("%s is passed over: %s", name, error)

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 
 from backends.zookeeper.znodes import Assignment, StateZnode, TopicZnode
 from controller.model import NO_ID, NO_LEADER, Partition, TopicPartition
+from controller.port import StoreLostError
 
 NO_STATE = -1
 NO_FOLDERS = -1
 """Even the parent of the partitions' znodes is missing."""
 
 
-class StaleError(Exception):
+class StaleError(StoreLostError):
     """What was decided does not fit what brokers have stored meanwhile, and no safe mean exists: decide again."""
 
 
@@ -78,20 +79,21 @@ class Mirror:
         self.topics[key.topic].partitions[key.partition] = seen
         return seen
 
-    def observe_topic(self, name: str, topic: TopicZnode, version: int) -> list[Partition]:
-        """A topic znode was read; the partitions that were not known.
+    def observe_topic(self, name: str, topic: TopicZnode, version: int) -> None:
+        """A topic znode was read: partitions that were not known are taken in.
 
         What it says of those that are known is ours to say: someone who added partitions may have read it before our
         last change.
         """
         stored = self.topics.setdefault(name, StoredTopic(version, topic.id))
         stored.version = max(version, stored.version)
-        found = []
         for number in range(len(stored.partitions), len(topic.partitions)):
-            partition = bare(name, number, topic.partitions[number])
-            stored.partitions.append(partition)
-            found.append(partition)
-        return found
+            stored.partitions.append(bare(name, number, topic.partitions[number]))
+
+    def added(self, name: str, known: int) -> list[Partition]:
+        """Those from number `known` on without a state: someone else has added them."""
+        later = self.topics[name].partitions[known:]
+        return [each for each in later if each.partition_epoch == NO_STATE]
 
 
 def bare(topic: str, number: int, assignment: Assignment) -> Partition:

@@ -13,9 +13,11 @@ from backends.zookeeper import paths
 from backends.zookeeper.brokers import Directory, Registered
 from backends.zookeeper.draft import resource_of
 from backends.zookeeper.election import Candidate
-from backends.zookeeper.fields import ZnodeError, decode_object, named_partitions
-from backends.zookeeper.loading import read_partition
+from backends.zookeeper.fields import ZnodeError, decode_object, named_partitions, number
+from backends.zookeeper.loading import read_new_topic, whole_topic
 from backends.zookeeper.lookout import Lookout
+from backends.zookeeper.mirror import NO_STATE
+from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.store import ZkStore
 from backends.zookeeper.tree import ANY, ConflictError, Delete, Set, Tree, Watch, ZookeeperError
 from backends.zookeeper.znodes import (
@@ -23,7 +25,6 @@ from backends.zookeeper.znodes import (
     decode_config_change,
     decode_isr_changes,
     decode_log_dir_event,
-    decode_topic,
     encode_broker,
 )
 from controller.events import (
@@ -36,6 +37,7 @@ from controller.events import (
     Event,
 )
 from controller.model import Partition, TopicPartition
+from controller.state import State
 from controller.stored_events import ConfigsStored, PartitionsStored, TopicStored
 
 log = logging.getLogger(__name__)
@@ -52,16 +54,22 @@ class Observer:
         store: ZkStore,
         directory: Directory,
         candidate: Candidate,
+        state: State,
         submit: Submit,
+        refusals: Refusals,
         on_log_dir_event: Callable[[int], None],
     ) -> None:
-        self.lookout = Lookout(self._report)
+        self.lookout = Lookout(self._report, refusals)
+        self._refusals = refusals
         self._tree, self._store, self._directory = tree, store, directory
-        self._candidate, self._own_id, self._submit = candidate, candidate.id, submit
+        self._candidate, self._own_id = candidate, candidate.id
+        self._state, self._submit = state, submit
         self._rack = candidate.registration.rack
         self._on_log_dir_event = on_log_dir_event
         self._seen: list[Partition] = []
         """Partitions whose ISR is news, to be reported together."""
+        self._held: set[str] = set()
+        """Topics that others gave partitions while they moved: those wait until nothing of the topic does."""
 
     def start(self) -> None:
         """Look at everything; what was left behind before is found by the first look."""
@@ -94,27 +102,26 @@ class Observer:
 
     async def read_brokers(self, watch: Watch | None = None) -> list[Registered]:
         """Those registered, without ourselves; one that makes no sense is left out."""
-        numbers = [int(each) for each in await self._tree.children(paths.BROKERS, watch) or []]
         found = []
-        for number in sorted(numbers):
-            path = paths.broker(number)
+        for name in await self._tree.children(paths.BROKERS, watch) or []:
+            path, broker = f"{paths.BROKERS}/{name}", number(name)
             znode = await self._tree.get(path, watch)
-            if znode is None or number == self._own_id:
+            if znode is None or broker == self._own_id:
                 continue
-            try:
-                registered = Registered(number, znode.czxid, decode_broker(znode.data))
+            with self._refusals.passed_over(path, znode.mzxid):
+                if broker is None:
+                    raise ZnodeError("its name is not a broker id")
+                registered = Registered(broker, znode.czxid, decode_broker(znode.data))
                 self._directory.reached(registered)
                 found.append(registered)
-            except ZnodeError as error:
-                log.error("broker %d is passed over: %s: %s", number, path, error)
-        return found
+        return sorted(found)
 
     # ---- looks ------------------------------------------------------------------------------------------------
 
     async def _look_at_brokers(self, watch: Watch) -> None:
         gone, new, changed = self._directory.changes(await self.read_brokers(watch))
-        for number in gone:
-            await self._submit(BrokerStopped(number))
+        for one in gone:
+            await self._submit(BrokerStopped(one))
         for broker in new:
             await self._submit(BrokerStarted(self._directory.reached(broker)))
         for broker in changed:
@@ -143,15 +150,38 @@ class Observer:
             if name in self._store.mirror.topics:
                 raise ZookeeperError(f"someone else has removed topic {name} from ZooKeeper")
             return
-        topic = decode_topic(znode.data)
-        if sorted(topic.partitions) != list(range(len(topic.partitions))) or not all(
-            each.replicas for each in topic.partitions.values()
-        ):
-            raise ZnodeError("partitions are missing, or have no replicas")
-        found = self._store.mirror.observe_topic(name, topic, znode.version)
-        if found:
-            placed = [self._directory.place(partition, self._own_id) for partition in found]
-            await self._submit(TopicStored(name, topic.id, placed))
+        if name not in self._store.mirror.topics:
+            await self._take_in(name)
+        else:
+            with self._refusals.passed_over(paths.topic(name), znode.mzxid):
+                self._store.mirror.observe_topic(name, whole_topic(znode.data), znode.version)
+        stored = self._store.mirror.topics.get(name)
+        found = stored and self._store.mirror.added(name, len(self._state.partitions.get(name, ())))
+        if not stored or not found:
+            return
+        if name in self._state.moving:
+            log.info("%d partitions added to topic %s wait until it does not move", len(found), name)
+            self._held.add(name)
+            return
+        placed = [self._directory.place(partition, self._own_id) for partition in found]
+        await self._submit(TopicStored(name, stored.id, placed))
+
+    async def _take_in(self, name: str) -> None:
+        """A topic that others made. One that we are about to store is not read: what is written counts."""
+        if name in self._state.topics:
+            return
+        stored = await read_new_topic(self._tree, name)
+        if stored is None:
+            return
+        if any(each.partition_epoch != NO_STATE for each in stored.partitions):
+            raise ZookeeperError(f"topic {name} makes sense again: all is read anew")
+        self._store.mirror.topics.setdefault(name, stored)
+
+    def release(self) -> None:
+        """Something was decided: what was held back may go on."""
+        for name in self._held - self._state.moving.keys():
+            self._held.discard(name)
+            self.lookout.again(paths.topic(name))
 
     async def _look_at_deletions(self, watch: Watch) -> None:
         for name in await self._tree.children(paths.DELETE_TOPICS, watch) or []:
@@ -173,7 +203,7 @@ class Observer:
             znode = await self._tree.get(path)
             if znode is None:
                 continue
-            with _passed_over(path):
+            with self._refusals.passed_over(path):
                 keys = [TopicPartition(*each) for each in decode_isr_changes(znode.data)]
                 await asyncio.gather(*(self._read_state(key) for key in keys))
             await self._remove(path)
@@ -184,7 +214,7 @@ class Observer:
             znode = await self._tree.get(path)
             if znode is None:
                 continue
-            with _passed_over(path):
+            with self._refusals.passed_over(path):
                 self._on_log_dir_event(decode_log_dir_event(znode.data))
             await self._remove(path)
 
@@ -193,12 +223,12 @@ class Observer:
         for name in sorted(await self._tree.children(paths.CONFIG_CHANGES, watch) or []):
             znode = await self._tree.get(f"{paths.CONFIG_CHANGES}/{name}")
             if znode is not None:
-                with _passed_over(f"{paths.CONFIG_CHANGES}/{name}"):
+                with self._refusals.passed_over(f"{paths.CONFIG_CHANGES}/{name}", znode.mzxid):
                     entities[decode_config_change(znode.data)] = None
         for entity in entities:
             resource = resource_of(entity)
             if resource is not None:
-                with _passed_over(paths.config(entity)):
+                with self._refusals.passed_over(paths.config(entity)):
                     values = await self._store.read_config(entity)
                     if values is not None:
                         await self._submit(ConfigsStored(*resource, values))
@@ -207,7 +237,7 @@ class Observer:
         znode = await self._tree.get(paths.PREFERRED_ELECTION, watch)
         if znode is None:
             return
-        with _passed_over(paths.PREFERRED_ELECTION):
+        with self._refusals.passed_over(paths.PREFERRED_ELECTION):
             keys = [TopicPartition(*each) for each in named_partitions(decode_object(znode.data))]
             log.info(
                 "preferred election of %d partitions, ordered by %s", len(keys), paths.PREFERRED_ELECTION
@@ -216,7 +246,7 @@ class Observer:
         await self._remove(paths.PREFERRED_ELECTION)
 
     async def _read_state(self, key: TopicPartition) -> None:
-        seen = await read_partition(self._tree, self._store.mirror, key)
+        seen = await self._store.read_partition(key)
         if seen is not None:
             self._seen.append(seen)
 
@@ -236,19 +266,3 @@ class Observer:
             await self._store.write([Delete(path)])
         except ConflictError:
             log.debug("%s is gone already", path)
-
-
-class _passed_over:  # noqa: N801 (read as a statement)
-    """What makes no sense in the znode is a line in the log, and does not disturb the rest."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> bool:
-        if not isinstance(error, ZnodeError):
-            return False
-        log.error("%s is passed over: %s", self._path, error)
-        return True

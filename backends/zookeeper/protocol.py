@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
+from contextlib import suppress
 
 from backends.channel import Connect, connect
 from backends.zookeeper import paths
-from backends.zookeeper.fields import ZnodeError
+from backends.zookeeper.fields import ZnodeError, number
 from backends.zookeeper.releases import Protocol, protocol
 from backends.zookeeper.tree import Tree
 from backends.zookeeper.znodes import Registration, decode_broker
@@ -36,13 +37,13 @@ async def find_protocol(tree: Tree, own_id: int, configured: str, connect: Conne
 
 async def _brokers(tree: Tree, own_id: int) -> dict[int, Registration]:
     found = {}
-    for number in map(int, await tree.children(paths.BROKERS) or []):
-        znode = await tree.get(paths.broker(number))
-        if znode is not None and number != own_id:
-            try:
-                found[number] = decode_broker(znode.data)
-            except ZnodeError as error:
-                log.error("broker %d is passed over: %s", number, error)
+    for broker in map(number, await tree.children(paths.BROKERS) or []):
+        if broker is None:
+            continue
+        znode = await tree.get(paths.broker(broker))
+        if znode is not None and broker != own_id:
+            with suppress(ZnodeError):  # It is told of when we are in office.
+                found[broker] = decode_broker(znode.data)
     return found
 
 

@@ -20,7 +20,7 @@ from backends.tasks import cancel, spawn
 from backends.zookeeper import paths
 from backends.zookeeper.draft import Draft
 from backends.zookeeper.ledger import Image, Ledger, encode_image
-from backends.zookeeper.loading import Loaded, read_partition, read_topic
+from backends.zookeeper.loading import Loaded
 from backends.zookeeper.mirror import Mirror, StaleError
 from backends.zookeeper.tree import (
     Check,
@@ -31,7 +31,7 @@ from backends.zookeeper.tree import (
     Tree,
     ZookeeperError,
 )
-from controller.model import Change, Deleted, Partition, Record, Topic
+from controller.model import Change, Deleted, Partition, Record, Topic, TopicPartition
 
 log = logging.getLogger(__name__)
 
@@ -112,6 +112,10 @@ class ZkStore:
             return None
         return {} if after is None else after.values
 
+    async def read_partition(self, key: TopicPartition) -> Partition | None:
+        """A partition's state again; the partition when that is news."""
+        return await self._loaded.read_partition(self._tree, key)
+
     async def close(self) -> None:
         """Write no more."""
         await cancel(self._task)
@@ -137,8 +141,10 @@ class ZkStore:
                             each.done.set_result(None)
                         self._waiting.popleft()
                     self.on_written()
-        except (ZookeeperError, StaleError) as error:
+        except Exception as error:
             self._fail(error)
+            if not isinstance(error, ZookeeperError | StaleError):
+                raise
 
     def _next_group(self) -> list[_Waiting]:
         """As many as fit in one multi, at least one; they stay in the queue until they are written."""
@@ -223,8 +229,8 @@ class ZkStore:
     async def _refresh(self, draft: Draft, conflict: ConflictError) -> None:
         """Read again what the draft was built on. Raises the conflict when that shows nothing that could help."""
         topic = conflict.operation.path.removeprefix(f"{paths.TOPICS}/").partition("/")[0]
-        if topic in self.mirror.topics and await read_topic(self._tree, self.mirror, topic):
-            await asyncio.gather(*(read_partition(self._tree, self.mirror, key) for key in draft.partitions))
+        if topic in self.mirror.topics and await self._loaded.read_topic(self._tree, topic):
+            await asyncio.gather(*map(self.read_partition, draft.partitions))
         elif conflict.operation.path.startswith("/config/"):
             await self._loaded.read_config(self._tree, conflict.operation.path)
         else:

@@ -6,6 +6,8 @@ Watches are ZooKeeper's: set with a read, told once of the next change to what w
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
+from controller.port import StoreLostError
+
 ANY = -1
 """A version that every znode has, for writes that need not know."""
 
@@ -55,7 +57,7 @@ class Check(NamedTuple):
 Operation = Create | Set | Delete | Check
 
 
-class ZookeeperError(Exception):
+class ZookeeperError(StoreLostError):
     """ZooKeeper did not do it; whether a write was made may be unknown."""
 
 

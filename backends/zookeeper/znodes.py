@@ -8,20 +8,28 @@ KIP-455: `adding_replicas` and `removing_replicas` of topics; its drafts' keys (
 """
 
 import base64
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from backends.zookeeper.fields import (
-    INT_MAX,
     ZnodeError,
     decode_object,
     encode,
     ids,
     integer,
     named_partitions,
+    number,
     string,
 )
 from controller.model import NO_ID, NO_LEADER, Partition, Replicas
+
+_HOST = re.compile(r"\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?")
+_ENTITY = re.compile(
+    r"topics/(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}|brokers/(<default>|[0-9]{1,10})|(users|clients|ips)/.+",
+    re.DOTALL,
+)
+_STAMP_DIGITS = 20
 
 
 class Endpoint(NamedTuple):
@@ -172,18 +180,16 @@ def encode_controller(controller: ControllerZnode) -> bytes:
 def decode_controller(data: bytes | None) -> ControllerZnode:
     """Versions 1 and 2."""
     value = decode_object(data)
-    stamp = str(value.get("timestamp", 0))
-    return ControllerZnode(
-        integer(value, "brokerid"), int(stamp) if stamp.isdecimal() else 0, value.get("reassignd") is True
-    )
+    return ControllerZnode(integer(value, "brokerid"), _timestamp(value), value.get("reassignd") is True)
 
 
 def decode_epoch(data: bytes | None) -> int:
     """`/controller_epoch`: a bare number."""
     text = (data or b"").decode("ascii", "replace").strip()
-    if not text.isdecimal():
+    epoch = number(text)
+    if epoch is None:
         raise ZnodeError(f"{text[:40]!r} is not a number")
-    return int(text)
+    return epoch
 
 
 # ---- notifications ----------------------------------------------------------------------------------------
@@ -208,8 +214,12 @@ def decode_config_change(data: bytes | None) -> str:
     """The entity that changed; versions 1 and 2."""
     value = decode_object(data)
     if value.get("version") == 1:
-        return f"{string(value, 'entity_type')}/{string(value, 'entity_name')}"
-    return string(value, "entity_path")
+        entity = f"{string(value, 'entity_type')}/{string(value, 'entity_name')}"
+    else:
+        entity = string(value, "entity_path")
+    if _ENTITY.fullmatch(entity) is None:
+        raise ZnodeError(f"{entity[:80]!r} is nothing that has configs")
+    return entity
 
 
 def encode_config(values: Mapping[str, str]) -> bytes:
@@ -241,7 +251,7 @@ def _lists(value: Mapping[str, Any], *names: str) -> dict[int, Replicas]:
     lists = value.get(name, {})
     if not isinstance(lists, dict):
         raise ZnodeError(f"{name} is not an object")
-    if not all(key.isascii() and key.isdecimal() and int(key) <= INT_MAX for key in lists):
+    if any(number(key) is None for key in lists):
         raise ZnodeError(f"{name} has a key that is not a partition number")
     return {int(key): ids(each, f"{name} of partition {key}") for key, each in lists.items()}
 
@@ -260,7 +270,14 @@ def _topic_id(text: Any) -> bytes:
 
 def _endpoint(text: Any, protocols: Mapping[str, Any]) -> Endpoint:
     listener, separator, address = str(text).partition("://")
-    host, colon, port = address.rpartition(":")
-    if not (separator and colon and port.isdecimal() and int(port) < 2**16):
+    host, _, port = address.rpartition(":")
+    known = number(port)
+    if not (separator and known is not None and known < 2**16 and _HOST.fullmatch(host)):
         raise ZnodeError(f"{str(text)[:80]!r} is not an endpoint")
-    return Endpoint(listener, str(protocols.get(listener, listener)), host.strip("[]"), int(port))
+    return Endpoint(listener, str(protocols.get(listener, listener)), host.strip("[]"), known)
+
+
+def _timestamp(value: Mapping[str, Any]) -> int:
+    """For people only; 0 where it makes no sense."""
+    stamp = str(value.get("timestamp", 0))
+    return int(stamp) if stamp.isascii() and stamp.isdecimal() and len(stamp) < _STAMP_DIGITS else 0

@@ -21,4 +21,4 @@ class ApiError(Exception):
 def require(outcome: Outcome) -> None:
     """Raise ApiError when the controller refused the request as a whole."""
     if not outcome.ok:
-        raise ApiError(STATUS.get(outcome.error, 400), outcome.message or outcome.error.name)
+        raise ApiError(STATUS.get(outcome.error, 400), outcome.text)

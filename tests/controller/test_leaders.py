@@ -2,7 +2,7 @@ import pytest
 
 from controller.decision import Decision
 from controller.errors import DONE, Error
-from controller.events import ElectionType, ElectLeaders
+from controller.events import ElectionType, ElectLeaders, RebalanceLeaders
 from controller.leaders import PARTITIONS_PER_SLICE
 from controller.machine import decide
 from controller.model import NO_LEADER, TopicPartition
@@ -91,3 +91,44 @@ def test_an_election_of_many_is_taken_in_slices() -> None:
     assert len(d.changes) == PARTITIONS_PER_SLICE
     assert list(slices) == []
     assert len(d.reply) == count
+
+
+def rebalance(world: World, percentage: int = 10) -> int:
+    reply: int = world.do(RebalanceLeaders(percentage)).reply
+    return reply
+
+
+@pytest.mark.parametrize(("percentage", "elected"), [(9, 1), (10, 0), (0, 1), (100, 0)])
+def test_a_broker_gets_back_what_it_should_lead_beyond_a_percentage(percentage: int, elected: int) -> None:
+    led = (partition(f"bar-{n}", (1, 2)) for n in range(9))
+    world = World().having(*led, partition("foo-0", (1, 2), leader=2))
+    assert rebalance(world, percentage) == elected
+    assert world["foo-0"].leader == (1 if elected else 2)
+
+
+def test_brokers_are_balanced_each_by_itself() -> None:
+    others = (partition(f"bar-{n}", (2, 1)) for n in range(20))
+    world = World().having(
+        *others, partition("baz-0", (2, 1), leader=1), partition("foo-0", (1, 2), leader=2)
+    )
+    assert rebalance(world) == 1
+    assert (world["foo-0"].leader, world["baz-0"].leader) == (1, 1)
+
+
+def test_what_is_being_reassigned_is_not_rebalanced(world: World) -> None:
+    world.alter({"foo-0": (1, 4, 5)})
+    assert rebalance(world) == 0
+    assert world["foo-0"].leader == 2
+
+
+def test_a_preferred_leader_that_cannot_lead_is_not_given_back_anything(world: World) -> None:
+    world.state.live.discard(1)
+    assert rebalance(world) == 0
+
+
+def test_others_have_their_turn_while_leaders_are_rebalanced() -> None:
+    count = 2 * PARTITIONS_PER_SLICE
+    world = World().having(*(partition(f"foo-{n}", (1, 2), leader=2) for n in range(count)))
+    d = Decision(world.state)
+    assert len(list(decide(d, RebalanceLeaders(10)))) == 4
+    assert d.reply == count

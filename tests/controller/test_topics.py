@@ -272,3 +272,14 @@ def test_what_waits_for_a_broker_does_not_hold_a_deletion_back() -> None:
     world.alter({"foo-0": (1, 6)})
     world.do(DeleteTopics(["foo"]))
     assert (world.state.topics, world.state.reassignments) == ({}, {})
+
+
+def test_a_topic_that_moves_grows_or_not_as_the_backend_says() -> None:
+    world = World().having(partition("foo-0", [1, 2]), partition("bar-0", [1, 2]))
+    world.alter({"foo-0": [3, 2]})
+    world.state.grows_while_moving = False
+    text = "A partition reassignment is in progress for the topic 'foo'."
+    assert grow(world, 2) == (Error.REASSIGNMENT_IN_PROGRESS, text)
+    assert grow(world, 2, topic="bar").ok
+    world.state.grows_while_moving = True
+    assert grow(world, 2).ok

@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from controller.model import Broker, Partition, Reassignment, Topic
 from controller.state import State
 from server.latency import Latency
-from server.metric_table import Sources, Traffic
+from server.metric_sources import Sources, Traffic, Znodes
 from server.metrics import Metrics
 from server.stats import Counters
 
@@ -42,6 +42,7 @@ def scrape(
     active: bool = True,
     traffic: Mapping[int, Traffic] | None = None,
     latency: Latency | None = None,
+    znodes: Znodes | None = None,
 ) -> dict[tuple[str, Labels], float]:
     """Every sample by name and labels."""
     sources = Sources(
@@ -51,6 +52,7 @@ def scrape(
         latency or quick(),
         lambda: traffic or {},
         lambda: active,
+        znodes=znodes or Znodes(),
     )
     page = Metrics(sources).page().decode()
     return {

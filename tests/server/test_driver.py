@@ -9,6 +9,7 @@ from controller.decision import Decision
 from controller.effects import BrokerLeft
 from controller.events import BrokerStopped, Event
 from controller.model import ControllerEpoch
+from controller.port import StoreLostError
 from controller.state import State
 from server.driver import Driver, DriverStoppedError, wall_clock
 from tests.server.rig import Rig, settle
@@ -130,6 +131,19 @@ async def test_a_failing_commit_stops_the_driver_and_fails_all_that_wait(rig: Ri
     with pytest.raises(DriverStoppedError):
         await second
     assert [str(failure) for failure in rig.failures] == ["disk full"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "lines"), [(OSError("disk full"), 1), (StoreLostError("no ZooKeeper"), 0)]
+)
+async def test_a_lost_store_is_no_error_of_the_driver(
+    rig: Rig, failure: Exception, lines: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig.store.failure = failure
+    with pytest.raises(DriverStoppedError):
+        await rig.submit(1)
+    assert rig.failures == [failure]
+    assert [record.levelname for record in caplog.records] == ["ERROR"] * lines
 
 
 async def test_after_a_failing_commit_nothing_later_is_carried_out(rig: Rig) -> None:

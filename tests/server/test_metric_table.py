@@ -1,6 +1,6 @@
 import pytest
 
-from server.metric_table import Traffic
+from server.metric_sources import Traffic, Znodes
 from server.stats import Counters
 from tests.builders import World, partition
 from tests.server.scraping import cluster, quick, scrape, value
@@ -101,3 +101,10 @@ def test_connections_queue_and_lag_are_shown_as_they_are_now() -> None:
 def test_the_build_is_told_in_labels() -> None:
     names = {name: dict(labels) for name, labels in scrape()}
     assert names["reassignd_build_info"]["version"] == "1.2.3"
+
+
+def test_what_is_refused_in_zookeeper_is_counted_by_kind_of_znode() -> None:
+    samples = scrape(znodes=Znodes({"topic": 2}, {"reassign_partitions": 5}, {"won": 3, "lost": 2}))
+    assert value(samples, "reassignd_zookeeper_refused_documents_total", znode="topic") == 2
+    assert value(samples, "reassignd_zookeeper_refused_rows_total", znode="reassign_partitions") == 5
+    assert value(samples, "reassignd_zookeeper_terms_total", event="lost") == 2

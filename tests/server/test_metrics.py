@@ -1,5 +1,6 @@
 from controller.state import State
-from server.metric_table import METRICS, Sources, exposed_name
+from server.metric_sources import Sources
+from server.metric_table import METRICS, exposed_name
 from server.metrics import Metrics
 from server.stats import Counters
 from tests.server.scraping import quick, scrape, value

@@ -1,8 +1,11 @@
 """Topics, leaders and shutdowns: what else a cluster needs of its controller."""
 
+import pytest
+from kafka.errors import ReassignmentInProgressError
+
 from tests.clients.java_programs import Tools
 from tests.zookeeper.load import Load
-from tests.zookeeper.site import Site, wait_for
+from tests.zookeeper.site import Commander, Site, wait_for
 
 
 def test_a_topic_is_gone_with_all_its_data_when_it_is_deleted(site: Site) -> None:
@@ -35,6 +38,25 @@ def test_partitions_are_added(site: Site) -> None:
     site.admin.create_partitions({topic: 3})
     wait_for(lambda: len(site.partitions(topic)), 3)
     wait_for(lambda: all(len(row["isr_nodes"]) == 2 for row in site.partitions(topic)), True)
+
+
+def test_a_topic_that_moves_gets_no_partitions_until_it_has_arrived(site: Site) -> None:
+    topic = site.topic([[1, 2]])
+    site.fill(topic, 1)
+    site.hold(topic)
+    site.alter(topic, {0: [3, 2]})
+    site.wait_for_hosts(topic, 0, {1, 2, 3})
+    with pytest.raises(ReassignmentInProgressError):
+        site.admin.create_partitions({topic: 3})
+    stored = site.znode(f"/brokers/topics/{topic}")
+    site.set_znode(
+        f"/brokers/topics/{topic}", {**stored, "partitions": {**stored["partitions"], "1": [4, 3]}}
+    )
+    waits = f"1 partitions added to topic {topic} wait until it does not move"
+    wait_for(lambda: waits in site.commander.log, True)
+    assert len(site.partitions(topic)) == 1
+    site.release()
+    site.wait_for_replicas(topic, [[3, 2], [4, 3]])
 
 
 def test_a_topics_configs_reach_the_brokers(site: Site) -> None:
@@ -72,3 +94,25 @@ def test_a_preferred_election_is_held_by_znode(site: Site) -> None:
     site.put_znode(path, {"version": 1, "partitions": [{"topic": topic, "partition": 0}]})
     wait_for(lambda: site.partitions(topic)[0]["leader_id"], 2)
     assert site.znode(path) is None
+
+
+def test_preferred_leaders_come_back_by_themselves_where_that_is_configured(site: Site) -> None:
+    topic = site.topic([[1, 2]])
+    site.alter(topic, {0: [2, 1]})
+    site.wait_for_replicas(topic, [[2, 1]])
+    assert site.partitions(topic)[0]["leader_id"] == 1
+    imbalance = {
+        "leader.imbalance.check.interval.seconds": "1",
+        "leader.imbalance.per.broker.percentage": "0",
+    }
+    balancer = Commander(site.cluster, 1003, **{"auto.leader.rebalance.enable": "true"}, **imbalance)
+    balancer.start()
+    try:
+        assert site.commander.stop() == 0
+        site.wait_for_controller(1003)
+        wait_for(lambda: site.partitions(topic)[0]["leader_id"], 2)
+        wait_for(lambda: "led by their preferred replicas again" in balancer.log, True)
+    finally:
+        assert balancer.stop() == 0
+        site.commander.start()
+    site.wait_for_controller(1000)

@@ -63,7 +63,7 @@ async def test_a_topic_that_makes_no_sense_is_left_alone(
     tree = await made(foo=[[1]], bad=[[1], [2]])
     await put(tree, path, value)
     assert await records(tree, Topic) == [Topic("foo", bytes(16))]
-    assert "topic bad is left alone" in caplog.text
+    assert "/brokers/topics/bad is left alone" in caplog.text
 
 
 async def test_configs_that_make_no_sense_are_passed_over() -> None:

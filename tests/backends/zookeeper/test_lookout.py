@@ -7,6 +7,7 @@ from backends.clock import settle
 from backends.tasks import cancel, spawn
 from backends.zookeeper.fields import ZnodeError
 from backends.zookeeper.lookout import Lookout
+from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.tree import Watch, ZookeeperError
 
 
@@ -41,7 +42,7 @@ def rounds() -> Rounds:
 
 @pytest.fixture
 async def lookout(rounds: Rounds) -> AsyncIterator[Lookout]:
-    lookout = Lookout(rounds.end)
+    lookout = Lookout(rounds.end, Refusals())
     task = spawn(lookout.run(), "lookout")
     yield lookout
     await cancel(task)
@@ -91,7 +92,7 @@ async def test_a_round_can_be_begun_without_anything_due(lookout: Lookout, round
 
 
 async def test_when_zookeeper_cannot_be_asked_it_ends(rounds: Rounds) -> None:
-    lookout, subject = Lookout(rounds.end), Subject()
+    lookout, subject = Lookout(rounds.end, Refusals()), Subject()
     subject.error = ZookeeperError("lost")
     lookout.set("a", subject.look)
     with pytest.raises(ZookeeperError, match="lost"):

@@ -82,9 +82,14 @@ def test_a_state_of_what_is_not_known_is_none() -> None:
 def test_partitions_that_others_add_are_found_and_the_rest_is_ours_to_say() -> None:
     known = mirror()
     seen = TopicZnode(NO_ID, {0: Assignment((9,)), 1: Assignment((2, 3))})
-    assert known.observe_topic("foo", seen, 5) == [bare("foo", 1, Assignment((2, 3)))]
+    known.observe_topic("foo", seen, 5)
+    assert known.added("foo", 1) == [bare("foo", 1, Assignment((2, 3)))]
     assert known.partition(key("foo-0")) == STORED
     assert known.topics["foo"].version == 5
+
+
+def test_partitions_that_are_being_deleted_are_not_taken_for_added_ones() -> None:
+    assert mirror().added("foo", 0) == []
 
 
 def test_a_partition_without_a_state_may_be_led_by_any_of_its_replicas() -> None:

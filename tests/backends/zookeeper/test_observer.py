@@ -7,7 +7,13 @@ import pytest
 from backends.clock import settle
 from backends.zookeeper import paths
 from backends.zookeeper.tree import Delete
-from backends.zookeeper.znodes import Endpoint, Registration, encode_broker, encode_config_change
+from backends.zookeeper.znodes import (
+    Endpoint,
+    Registration,
+    decode_topic,
+    encode_broker,
+    encode_config_change,
+)
 from controller.model import ResourceType
 from tests.backends.zookeeper.trees import put, put_state, read
 from tests.backends.zookeeper.world import OLD, OWN_ID, Zookeeper
@@ -45,6 +51,36 @@ async def test_partitions_added_by_a_tool_are_led(world: Zookeeper) -> None:
     await put_and_settle(world, paths.topic("foo"), {"version": 1, "partitions": rows})
     assert world["foo-2"].leader == 6
     assert world.leaders("foo-2") == {6}
+
+
+async def test_partitions_added_while_the_topic_moves_are_led_when_it_does_not(world: Zookeeper) -> None:
+    await world.alter({"foo-0": [4, 2, 3]})
+    rows = {"0": [4, 2, 3, 1], "1": [2, 3, 1], "2": [6, 5]}
+    before = {"adding_replicas": {"0": [4]}, "removing_replicas": {"0": [1]}}
+    await put_and_settle(world, paths.topic("foo"), {"version": 3, "partitions": rows, **before})
+    assert len(world.state.partitions["foo"]) == 2
+    await world.until_idle()
+    assert (world["foo-2"].leader, world.replicas("foo-0")) == (6, (4, 2, 3))
+
+
+async def test_partitions_added_behind_a_write_are_found(world: Zookeeper) -> None:
+    """A write that does not fit reads the topic anew, before the watch does."""
+    rows = {"0": [1, 2, 3], "1": [2, 3, 1], "2": [6, 5]}
+    await put(world.tree, paths.topic("foo"), {"version": 3, "partitions": rows})
+    world.znodes.mirror.observe_topic("foo", decode_topic(world.tree.nodes[paths.topic("foo")].data), 9)
+    await settle(200)
+    assert world["foo-2"].leader == 6
+
+
+async def test_a_topic_with_partitions_that_wait_is_deleted(world: Zookeeper) -> None:
+    await world.alter({"foo-0": [4, 2, 3]})
+    rows = {"0": [4, 2, 3, 1], "1": [2, 3, 1], "2": [6, 5]}
+    before = {"adding_replicas": {"0": [4]}, "removing_replicas": {"0": [1]}}
+    await put_and_settle(world, paths.topic("foo"), {"version": 3, "partitions": rows, **before})
+    await world.delete("foo")
+    await world.until(lambda: "foo" not in world.state.topics)
+    await settle(200)
+    assert not any("foo" in path for path in world.tree.nodes)
 
 
 async def test_a_topic_that_a_tool_wants_deleted_is_deleted(world: Zookeeper) -> None:

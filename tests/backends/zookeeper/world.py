@@ -17,6 +17,7 @@ from backends.zookeeper.fields import encode
 from backends.zookeeper.ledger import folders
 from backends.zookeeper.loading import load
 from backends.zookeeper.memory import MemoryTree
+from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.releases import protocol
 from backends.zookeeper.store import REDO, ZkStore
 from backends.zookeeper.tree import ConflictError, Create, Delete, Set, ensure
@@ -55,6 +56,7 @@ class Zookeeper(Embedded):
         super().__init__(None, settings)
         self.tree = tree or MemoryTree()
         self.version, self.form = version, form
+        self.refusals = Refusals()
         self.office: ZookeeperCluster
 
     async def start(self) -> "Zookeeper":
@@ -65,11 +67,11 @@ class Zookeeper(Embedded):
         term = await stand(self.tree, CANDIDATE, 0, lambda: None)
         assert term is not None
         spoken = protocol(self.version)
-        loaded = await load(self.tree)
+        loaded = await load(self.tree, self.refusals)
         self.znodes = ZkStore(self.tree, term, loaded, with_topic_ids=spoken.topic_ids)
-        self.state = State()
+        self.state = State(grows_while_moving=False)
         self.state.apply(self.znodes.load())
-        self._wire(Office(self.tree, self.znodes, CANDIDATE, spoken, form=self.form))
+        self._wire(Office(self.tree, self.znodes, CANDIDATE, spoken, self.refusals, form=self.form))
         self.driver.start()
         await self.cluster.start()
         await settle()

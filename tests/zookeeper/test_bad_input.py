@@ -1,0 +1,181 @@
+"""Whatever people leave in ZooKeeper: a line in the log, a number in the metrics, and the cluster goes on."""
+
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
+
+import pytest
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import KafkaError
+
+from tests.zookeeper.load import Load
+from tests.zookeeper.site import Site, wait_for
+from tests.zookeeper.test_orders import REASSIGN
+
+MEGABYTE = b"[" * 1_000_000
+DOCUMENTS = {
+    "/admin/reassign_partitions": "reassign_partitions",
+    "/admin/reassign_partitions_queue": "reassign_partitions_queue",
+    "/admin/preferred_replica_election": "preferred_replica_election",
+    "/brokers/ids/77": "broker",
+    "/brokers/topics/bad": "topic",
+    "/config/changes/config_change_9999999999": "config_change",
+    "/isr_change_notification/isr_change_9999999999": "isr_change_notification",
+    "/log_dir_event_notification/log_dir_event_9999999999": "log_dir_event_notification",
+}
+
+
+@pytest.fixture(autouse=True)
+def calm(site: Site) -> Iterator[None]:
+    yield
+    site.release()
+    site.wait_until_idle()
+
+
+def refused(site: Site, metric: str = "refused_documents", label: str = "znode") -> dict[str, float]:
+    """A metric about ZooKeeper, by its label."""
+    with urllib.request.urlopen(f"http://{site.commander.http}/metrics", timeout=10) as page:
+        lines = page.read().decode().splitlines()
+    name = f"reassignd_zookeeper_{metric}_total{{{label}="
+    rows = (line.removeprefix(name).split("} ") for line in lines if line.startswith(name))
+    return {kind.strip('"'): float(number) for kind, number in rows}
+
+
+@pytest.mark.parametrize("data", [b"{garbage", MEGABYTE], ids=["garbage", "a megabyte"])
+def test_garbage_in_every_watched_znode(site: Site, data: bytes) -> None:
+    topic = site.topic([[1, 2], [2, 1]])
+    before = refused(site)
+    with Load(site.cluster.bootstrap, topic, 2) as load:
+        for path in DOCUMENTS:
+            site.put_znode(path, data)
+        wait_for(
+            lambda: {kind: refused(site).get(kind, 0) - before.get(kind, 0) for kind in DOCUMENTS.values()},
+            dict.fromkeys(DOCUMENTS.values(), 1),
+        )
+        site.alter(topic, {0: [3, 4], 1: [4, 3]})
+        site.wait_until_idle()
+    load.check()
+    for path in DOCUMENTS:
+        assert f"{path} is passed over" in site.commander.log
+        site.remove_znode(path)
+    assert "Traceback" not in site.commander.log
+
+
+def test_unknown_brokers_and_partitions_are_refused_row_by_row(site: Site) -> None:
+    topic = site.topic([[1, 2]])
+    before = refused(site, "refused_rows").get("reassign_partitions", 0)
+    rows = [(topic, 0, [3, 2]), (topic, 5, [1]), (topic, 0, [3, 4]), ("nothing", 0, [1]), (topic, 1, [98])]
+    entries = [dict(zip(("topic", "partition", "replicas"), row, strict=True)) for row in rows]
+    site.put_znode(REASSIGN, {"version": 1, "partitions": entries})
+    site.wait_for_replicas(topic, [[3, 4]])
+    wait_for(lambda: site.znode(REASSIGN), None)
+    assert refused(site, "refused_rows")["reassign_partitions"] == before + 3
+
+
+def test_a_state_that_makes_no_sense_does_not_stop_the_move(site: Site) -> None:
+    topic = site.topic([[1, 2]])
+    site.fill(topic, 1)
+    site.hold(topic)
+    site.alter(topic, {0: [3, 4]})
+    site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
+    before = refused(site).get("partition_state", 0)
+    site.set_znode(f"/brokers/topics/{topic}/partitions/0/state", b"\xff{garbage")
+    wait_for(lambda: refused(site).get("partition_state", 0), before + 1)
+    site.alter(topic, {0: [3, 2]})
+    site.release()
+    site.wait_until_idle()
+    site.wait_for_replicas(topic, [[3, 2]])
+
+
+def test_a_topic_znode_that_makes_no_sense_is_written_over(site: Site) -> None:
+    topic = site.topic([[1, 2]])
+    site.set_znode(f"/brokers/topics/{topic}", b"{garbage")
+    site.alter(topic, {0: [3, 4]})
+    site.wait_until_idle()
+    site.wait_for_replicas(topic, [[3, 4]])
+    assert site.znode(f"/brokers/topics/{topic}")["partitions"] == {"0": [3, 4]}
+
+
+def test_a_topic_is_deleted_in_mid_move(site: Site) -> None:
+    topic, other = site.topic([[1, 2]]), site.topic([[1, 2]])
+    site.fill(topic, 1)
+    site.hold(topic)
+    site.put_znode(
+        REASSIGN, {"version": 1, "partitions": [{"topic": topic, "partition": 0, "replicas": [3, 4]}]}
+    )
+    site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
+    site.admin.delete_topics([topic])
+    site.alter(other, {0: [3, 4]})
+    site.wait_for_replicas(other, [[3, 4]])
+    site.release()
+    wait_for(lambda: site.znode(f"/brokers/topics/{topic}"), None)
+    wait_for(lambda: site.znode(REASSIGN), None)
+    site.wait_for_hosts(topic, 0, set())
+
+
+def test_a_topic_is_torn_out_of_zookeeper_in_mid_move(site: Site) -> None:
+    """By someone with a shell: the rest of the cluster goes on in a new term."""
+    topic, other = site.topic([[1, 2]]), site.topic([[1, 2]])
+    site.fill(topic, 1)
+    site.hold(topic)
+    site.alter(topic, {0: [3, 4]})
+    site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
+    site.remove_znode(f"/brokers/topics/{topic}")
+    wait_for(lambda: f"someone else has removed topic {topic} from ZooKeeper" in site.commander.log, True)
+    site.wait_for_controller(1000)
+    site.release()
+    site.alter(other, {0: [3, 4]})
+    site.wait_until_idle()
+    site.wait_for_replicas(other, [[3, 4]])
+
+
+def test_a_second_controller_that_ignores_the_election(site: Site) -> None:
+    """Someone counts the epoch up, and then empties the office."""
+    topic = site.topic([[1, 2]])
+    lost = refused(site, "terms", "event").get("lost", 0)
+    site.set_znode("/controller_epoch", str(site.znode("/controller_epoch") + 1).encode())
+    site.put_znode("/admin/preferred_replica_election", {"version": 1, "partitions": []})
+    wait_for(lambda: refused(site, "terms", "event").get("lost", 0), lost + 1)
+    site.wait_for_controller(1000)
+    site.remove_znode("/controller")
+    wait_for(lambda: refused(site, "terms", "event").get("lost", 0), lost + 2)
+    site.wait_for_controller(1000)
+    assert "out of office: another controller was elected" in site.commander.log
+    site.alter(topic, {0: [3, 4]})
+    site.wait_until_idle()
+    site.wait_for_replicas(topic, [[3, 4]])
+
+
+def test_a_short_loss_of_zookeeper_in_mid_write_is_one_line(site: Site) -> None:
+    topic = site.topic([[1, 2]])
+    before = len(site.commander.log)
+    with writing(site, topic):
+        site.cluster.kill_zookeeper()
+        site.cluster.start_zookeeper()
+        site.wait_for_controller(1000)
+    told = site.commander.log[before:]
+    assert "Traceback" not in told
+    assert told.count("WARN") + told.count("ERROR") == told.count("WARN out of office") <= 1
+
+
+@contextmanager
+def writing(site: Site, topic: str) -> Iterator[None]:
+    """Meanwhile a client sets a config over and over."""
+    ended = Event()
+    admin = KafkaAdminClient(bootstrap_servers=site.cluster.bootstrap)
+
+    def write() -> None:
+        while not ended.is_set():
+            with suppress(KafkaError):
+                value = {"retention.ms": ("SET", str(time.monotonic_ns()))}
+                admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, value)])
+
+    thread = Thread(target=write)
+    thread.start()
+    yield
+    ended.set()
+    thread.join()
+    admin.close()

@@ -1,0 +1,57 @@
+"""A whole job is taken back, with what it has finished: the data is where it was, and nowhere else."""
+
+import re
+import subprocess
+import sys
+
+from tests.zookeeper.load import Load
+from tests.zookeeper.site import Site
+
+
+def reassignd(site: Site, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line, as an operator uses it."""
+    command = [sys.executable, "-m", "reassignd", *arguments, "--url", f"http://{site.commander.http}"]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def newest_job(site: Site) -> int:
+    """The number of the job that was ordered last."""
+    found = re.search(r"^\s*(\d+) ", reassignd(site, "jobs").stdout, re.MULTILINE)
+    assert found is not None
+    return int(found[1])
+
+
+def test_a_job_that_is_half_done_is_rolled_back_whole(site: Site) -> None:
+    """One partition has arrived, the other is held on its way."""
+    done, held = site.topic([[1, 2]]), site.topic([[1, 2, 3]])
+    site.fill(held, 1)
+    site.hold(held)
+    with Load(site.cluster.bootstrap, held, 1) as load, Load(site.cluster.bootstrap, done, 1) as other:
+        site.alter_all({done: {0: [3, 4]}, held: {0: [3, 4, 2]}})
+        site.wait_for_hosts(done, 0, {3, 4})
+        site.wait_for_hosts(held, 0, {1, 2, 3, 4})
+        job = newest_job(site)
+        rolled = reassignd(site, "rollback", str(job))
+        assert (rolled.returncode, rolled.stdout) == (0, f"Job {job + 1} takes job {job} back.\n")
+        site.release()
+        site.wait_until_idle()
+    load.check()
+    other.check()
+    for topic, replicas in ((done, [1, 2]), (held, [1, 2, 3])):
+        site.wait_for_replicas(topic, [replicas])
+        site.wait_for_hosts(topic, 0, set(replicas))
+
+
+def test_a_job_that_has_ended_is_rolled_back_and_the_rollback_too(site: Site) -> None:
+    topic = site.topic([[1, 2], [2, 1]])
+    site.fill(topic, 2, 20)
+    site.alter(topic, {0: [3, 4], 1: [4, 3]})
+    site.wait_until_idle()
+    job = newest_job(site)
+    assert reassignd(site, "rollback", str(job), "--wait").returncode == 0
+    site.wait_for_replicas(topic, [[1, 2], [2, 1]])
+    site.wait_for_hosts(topic, 0, {1, 2})
+    assert reassignd(site, "rollback", str(job + 1), "--wait").returncode == 0
+    site.wait_for_replicas(topic, [[3, 4], [4, 3]])
+    for partition in (0, 1):
+        site.wait_for_hosts(topic, partition, {3, 4})
