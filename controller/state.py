@@ -7,7 +7,7 @@ consistent whole. Loading the store is `put` of every record, so memory after a 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from controller import movement
 from controller.backlog import Backlog
@@ -36,9 +36,8 @@ from controller.model import (
     TopicPartition,
 )
 from controller.port import Movement
+from controller.tallies import count_down, count_up, toggle
 from controller.upstream_state import UpstreamState
-
-K = TypeVar("K")
 
 Handler = Callable[[Any], None]
 
@@ -184,17 +183,20 @@ class State(UpstreamState):
         self.metadata_revision += 1
         if record.topic in self.moving or record.moving or (before is not None and before.moving):
             self.reassigning_revision += 1
-        _toggle(self.offline, record, record.leader == NO_LEADER)
-        _toggle(self.under_replicated, record, record.isr != record.replicas and record.under_replicated)
+        toggle(self.offline, record, record.leader == NO_LEADER)
+        toggle(self.under_replicated, record, record.isr != record.replicas and record.under_replicated)
+        if self.guarded:
+            self._weigh(record)
 
     def _put_reassignment(self, record: Reassignment) -> None:
         key = record.key
         before = self.reassignments.get(key)
         if before is None:
-            _count_up(self.moving, record.topic)
+            count_up(self.moving, record.topic)
+            self.weak.pop(key, None)
         else:
-            _count_down(self.open, before.job)
-        _count_up(self.open, record.job)
+            count_down(self.open, before.job)
+        count_up(self.open, record.job)
         self.reassignments[key] = record
         self.waiting.pop(key, None)
         if record.blocked:
@@ -217,8 +219,8 @@ class State(UpstreamState):
     def _put_pending(self, record: Pending) -> None:
         before = self.pending.get(record.key)
         if before is not None:
-            _count_down(self.open, before.job)
-        _count_up(self.open, record.job)
+            count_down(self.open, before.job)
+        count_up(self.open, record.job)
         self.pending[record.key] = record
 
     def _put_lease(self, record: Lease) -> None:
@@ -244,14 +246,17 @@ class State(UpstreamState):
         self.in_flight.note(gone._replace(adding=(), removing=()))
         self.offline.discard(key)
         self.under_replicated.discard(key)
+        self.weak.pop(key, None)
         self.metadata_revision += 1
 
     def _delete_reassignment(self, key: TopicPartition) -> None:
-        _count_down(self.open, self.reassignments.pop(key).job)
+        count_down(self.open, self.reassignments.pop(key).job)
         self.waiting.pop(key, None)
         self.backlog.planned.pop(key, None)
-        _count_down(self.moving, key.topic)
+        count_down(self.moving, key.topic)
         self.reassigning_revision += 1
+        if self.guarded and (partition := self.partition(*key)) is not None:
+            self._weigh(partition)
 
     def _delete_job(self, key: int) -> None:
         del self.jobs[key]
@@ -268,7 +273,7 @@ class State(UpstreamState):
         del self.leases[key]
 
     def _delete_pending(self, key: TopicPartition) -> None:
-        _count_down(self.open, self.pending.pop(key).job)
+        count_down(self.open, self.pending.pop(key).job)
 
     def _delete_config(self, key: tuple[ResourceType, str, str]) -> None:
         resource, name, config = key
@@ -279,22 +284,18 @@ class State(UpstreamState):
         if resource is ResourceType.BROKER and name == CLUSTER_DEFAULT:
             configs = self.configs.get((resource, name), {})
             self.backlog.change_limits(limits_of(configs), int(configs.get(BYTES_CONFIG, UNLIMITED_BYTES)))
+        elif self.guarded:
+            for partition in self.partitions.get(name, ()) if resource is ResourceType.TOPIC else ():
+                self._weigh(partition)
 
-
-def _count_up(counts: dict[K, int], key: K) -> None:
-    counts[key] = counts.get(key, 0) + 1
-
-
-def _count_down(counts: dict[K, int], key: K) -> None:
-    left = counts[key] - 1
-    if left:
-        counts[key] = left
-    else:
-        del counts[key]
-
-
-def _toggle(members: set[TopicPartition], partition: Partition, belongs: bool) -> None:
-    if belongs:
-        members.add(partition.key)
-    elif members:
-        members.discard(partition.key)
+    def _weigh(self, partition: Partition) -> None:
+        """See `UpstreamState.weak`."""
+        key, in_sync = partition.key, len(partition.isr)
+        weak = partition.leader == NO_LEADER or (
+            partition.under_replicated
+            and in_sync < min(self.min_isr(partition.topic), len(partition.replicas))
+        )
+        if weak and key not in self.reassignments:
+            self.weak[key] = None
+        elif self.weak:
+            self.weak.pop(key, None)

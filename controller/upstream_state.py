@@ -40,6 +40,8 @@ class UpstreamState(ConfigValues):
     """There is an upstream whose health counts."""
     unreachable: str = ""
     """Why the upstream cannot be looked at; empty while it can."""
+    weak: dict[TopicPartition, None] = field(default_factory=dict)
+    """Partitions under min ISR or without a leader that are none of ours to repair, in the order in which they became so."""
     trouble: str = ""
     """Why nothing new should start, as far as the upstream's health goes; empty when it is well."""
 
