@@ -43,14 +43,15 @@ HEARSAY_SECONDS = 0.1
 class Pace(NamedTuple):
     """Seconds between two looks: while steps are in flight, while none is, and between two whole ones.
 
-    `share` bounds the part of the time that is spent looking: the next look waits so many times as long as the last took.
+    `share` bounds the part of the time that is spent looking: the next look waits so many times as long as the last took, but no
+    longer than `idle`, or than the look itself.
     """
 
     busy: float = 0.2
     idle: float = 1.0
     whole: float = 10.0
-    share: float = 10.0
-    """A look that took 20 ms is followed by 200 ms without one."""
+    share: float = 5.0
+    """A look that took 100 ms, at 2,000 moves or more, is followed by 500 ms without one."""
     whole_share: float = 50.0
     """The same for whole looks: 100,000 partitions take about half a second, and nothing else is done in it."""
 
@@ -133,12 +134,13 @@ class Looks:
             await self._pause(self._clock.now() - began)
 
     async def _pause(self, took: float) -> None:
-        """At least a tenth of a second, so that what was just decided has reached the upstream; more after a long look."""
-        least = max(self._pace.busy, min(took * self._pace.share, self._pace.whole))
+        """Some tenths of a second, so that what was just decided has reached the upstream; more after a long look."""
+        pace = self._pace
+        least = max(pace.busy, min(took * pace.share, max(pace.idle, took)))
         self._wake.clear()
         await self._clock.sleep(least)
         if not self._busy and not self._wake.is_set():
-            await within(self._clock, max(0.0, self._pace.idle - least), self._wake)
+            await within(self._clock, max(0.0, pace.idle - least), self._wake)
 
     @property
     def _busy(self) -> bool:

@@ -270,16 +270,22 @@ async def test_looks_are_frequent_while_something_moves_and_rare_while_nothing_d
     assert 20 <= await looks_in(rig, 5) <= 27
 
 
-async def test_a_look_that_takes_long_is_followed_by_a_longer_pause() -> None:
-    rig = Rig(Pace(idle=0.0))
-
-    async def slowly(*_: Any) -> None:
-        await rig.clock.sleep(0.5)
-
+@pytest.mark.parametrize(("took", "pause"), [(0.04, 0.2), (0.1, 0.5), (0.5, 1.0), (2.0, 2.0)])
+async def test_a_look_that_takes_long_is_followed_by_a_longer_pause_up_to_a_second_or_its_own_length(
+    took: float, pause: float
+) -> None:
+    rig = Rig(Pace(whole=1000.0))
     await rig.looked()
     rig.moves["foo-0"] = MOVE
-    rig.client.refresh = slowly  # type: ignore[method-assign]
-    assert await looks_in(rig, 10) == 2
+    ask = rig.client.ask
+
+    async def slowly(request: tuple[Any, ...], broker: int | None = None) -> Any:
+        if isinstance(request, ListPartitionReassignmentsRequest):
+            await rig.clock.sleep(took)
+        return await ask(request, broker)
+
+    rig.client.ask = slowly  # type: ignore[method-assign]
+    assert await looks_in(rig, 3 * (took + pause) + 1.05 * took) == 4
 
 
 async def test_a_decision_is_followed_by_a_look_soon(rig: Rig) -> None:
