@@ -55,7 +55,8 @@ class GatewayWorld:
         path = settings.upstream_command_config
         self._security = command_config.load(path) if path is not None else PLAINTEXT
         caller = Caller(software_version=__version__, security=self._security)
-        self._client = UpstreamClient(settings.upstream_bootstrap_servers, caller)
+        servers = settings.upstream_bootstrap_servers
+        self._client = UpstreamClient(servers, caller, off_loop=hooks.off_loop)
         self.backend = Upstream(
             self._client,
             state,

@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from backends.clock import Clock, RealClock
-from backends.upstream.connection import Address
+from backends.offloop import InPlace, OffLoop
+from backends.upstream.connection import Address, UpstreamConnection
 from backends.upstream.errors import InDoubtError, UnreachableError, UnsupportedError, UpstreamError
 from backends.upstream.handshake import Caller, open_connection
 from backends.upstream.link import Link
@@ -50,7 +51,12 @@ class UpstreamClient:
     """Our own connections to a cluster, one a broker. What it knows of the cluster is what the last `refresh` saw."""
 
     def __init__(
-        self, bootstrap: Sequence[Address], caller: Caller | None = None, *, clock: Clock | None = None
+        self,
+        bootstrap: Sequence[Address],
+        caller: Caller | None = None,
+        *,
+        clock: Clock | None = None,
+        off_loop: OffLoop | None = None,
     ) -> None:
         self.brokers: Mapping[int, UpstreamBroker] = {}
         self.cluster_id = ""
@@ -59,6 +65,7 @@ class UpstreamClient:
         self._bootstrap = [(host, port) for host, port in bootstrap]
         self._caller = caller or Caller()
         self._clock = clock or RealClock()
+        self.off_loop = off_loop or InPlace()
         self._links: dict[Address, Link] = {}
         self._closed = False
 
@@ -125,9 +132,13 @@ class UpstreamClient:
         if self._closed:
             raise UnreachableError("the client is closed")
         if address not in self._links:
-            connect = partial(open_connection, address, self._caller, CONNECT_SECONDS)
-            self._links[address] = Link(connect, self._clock)
+            self._links[address] = Link(partial(self._connect, address), self._clock)
         return self._links[address]
+
+    async def _connect(self, address: Address) -> UpstreamConnection:
+        connection = await open_connection(address, self._caller, CONNECT_SECONDS)
+        connection.off_loop = self.off_loop
+        return connection
 
     def _candidates(self) -> Iterator[Link]:
         """The controller, live brokers, fenced ones, the bootstrap servers; those that did not answer last time, last."""

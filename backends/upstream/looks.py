@@ -212,6 +212,8 @@ class Looks:
         response = await self._client.ask(MetadataRequest(names, allow_auto_topic_creation=False))
         if any(topic.error_code for topic in response.topics):
             self._whole_at = float("-inf")
+        if keys is None:
+            return await self._client.off_loop.run(seen_topics, response, None)
         return seen_topics(response, keys)
 
 
