@@ -20,7 +20,9 @@ from protocol.wire import schema_of
 log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10.0
-REQUEST_SECONDS = 30.0
+READ_SECONDS = 10.0
+"""After which a broker that says nothing is given up, and the next one asked: looks must not stand still for it."""
+WRITE_SECONDS = 30.0
 WITH_FENCED_BROKERS = 2
 """DescribeCluster from this version on tells of brokers that are registered but fenced (KIP-1073)."""
 
@@ -69,6 +71,11 @@ class UpstreamClient:
         self._links: dict[Address, Link] = {}
         self._closed = False
 
+    @property
+    def linked(self) -> set[Address]:
+        """The addresses that connections are kept for."""
+        return set(self._links)
+
     async def refresh(self) -> None:
         """Learn the brokers, fenced ones too where the upstream tells (Kafka 4.0 and later). Raises UpstreamError."""
         try:
@@ -91,21 +98,22 @@ class UpstreamClient:
         broker: int | None = None,
         *,
         version: int | None = None,
-        timeout_seconds: float = REQUEST_SECONDS,
+        timeout_seconds: float | None = None,
     ) -> Any:
         """The response of that broker, or of any.
 
         Without a `broker`, the next one is tried when one cannot be reached, and, for READS only, when the answer did
-        not come; the time counts for each try. Raises what `UpstreamConnection.ask` and `open_connection` raise: an
+        not come; the time counts for each try, and is READ_SECONDS or WRITE_SECONDS if not given. Raises what `UpstreamConnection.ask` and `open_connection` raise: an
         InDoubtError on a write is for the caller to look into.
         """
-        if broker is not None:
-            return await self._link_to(broker).ask(request, timeout_seconds, version)
         repeatable = schema_of(type(request)).api_key in READS
+        seconds = timeout_seconds or (READ_SECONDS if repeatable else WRITE_SECONDS)
+        if broker is not None:
+            return await self._link_to(broker).ask(request, seconds, version)
         failure: UpstreamError = UnreachableError("there is no broker to ask: the client is closed")
         for link in self._candidates():
             try:
-                return await link.ask(request, timeout_seconds, version)
+                return await link.ask(request, seconds, version)
             except UnreachableError as error:
                 failure = error
             except InDoubtError as error:
@@ -161,4 +169,7 @@ class UpstreamClient:
         self.brokers = {row.id: row for row in rows}
         current = {(row.host, row.port) for row in rows}
         for address in self._links.keys() - current:
-            self._links[address].retire()
+            link = self._links[address]
+            link.retire()
+            if link.ended:
+                del self._links[address]

@@ -6,7 +6,7 @@ first is looked up in the second, never the other way round.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from backends.clock import Clock, within
@@ -94,7 +94,7 @@ class Looks:
         async with self._looking:
             with self._submitter.watch() as outstanding:
                 moves = await self._ask_moves()
-                seen = seen_topics(await self._ask_by_name(topics), None)
+                seen = await self._ask_by_name(topics)
                 await self._submit(
                     Observed(None, seen, moves, False, frozenset(outstanding), conclusive=False)
                 )
@@ -180,8 +180,7 @@ class Looks:
         seen = await self._ask_topics(None)
         missing = sorted(our_topics(self._state) - {topic.name for topic in seen})
         if missing:
-            named = [MetadataRequestTopic(name=name) for name in missing]
-            response = await self._client.ask(MetadataRequest(named, allow_auto_topic_creation=False))
+            response = await self._ask_named(missing)
             for topic in response.topics:
                 if topic.error_code not in {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}:
                     raise UpstreamError(
@@ -190,26 +189,33 @@ class Looks:
             seen += seen_topics(response, None)
         return seen
 
-    async def _ask_by_name(self, names: Sequence[str]) -> MetadataResponse:
+    async def _ask_by_name(self, names: Sequence[str]) -> list[SeenTopic]:
         """Topics that an order names. One was perhaps made a moment ago, and the broker that we ask has not heard of it yet."""
-        request = MetadataRequest(
-            [MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False
-        )
-        response: MetadataResponse = await self._client.ask(request)
+        response = await self._ask_named(names)
+        seen = seen_topics(response, None)
         for _ in range(HEARSAY):
-            if not any(topic.error_code for topic in response.topics):
+            unknown = sorted(topic.name or "" for topic in response.topics if topic.error_code)
+            if not unknown:
                 break
             await self._clock.sleep(HEARSAY_SECONDS)
-            response = await self._client.ask(request)
+            response = await self._ask_named(unknown)
+            seen += seen_topics(response, None)
+        return seen
+
+    async def _ask_named(self, names: Iterable[str]) -> MetadataResponse:
+        named = [MetadataRequestTopic(name=name) for name in names]
+        response: MetadataResponse = await self._client.ask(
+            MetadataRequest(named, allow_auto_topic_creation=False)
+        )
         return response
 
     async def _ask_topics(self, keys: set[TopicPartition] | None) -> list[SeenTopic]:
         if keys is not None and not keys:
             return []
-        names = (
-            None if keys is None else [MetadataRequestTopic(name=n) for n in sorted({k.topic for k in keys})]
-        )
-        response = await self._client.ask(MetadataRequest(names, allow_auto_topic_creation=False))
+        if keys is None:
+            response = await self._client.ask(MetadataRequest(None, allow_auto_topic_creation=False))
+        else:
+            response = await self._ask_named(sorted({key.topic for key in keys}))
         if any(topic.error_code for topic in response.topics):
             self._whole_at = float("-inf")
         if keys is None:
