@@ -186,7 +186,7 @@ class State(UpstreamState):
         toggle(self.offline, record, record.leader == NO_LEADER)
         toggle(self.under_replicated, record, record.isr != record.replicas and record.under_replicated)
         if self.guarded:
-            self._weigh(record)
+            self._weigh(record, record.key in self.reassignments)
 
     def _put_reassignment(self, record: Reassignment) -> None:
         key = record.key
@@ -256,7 +256,7 @@ class State(UpstreamState):
         count_down(self.moving, key.topic)
         self.reassigning_revision += 1
         if self.guarded and (partition := self.partition(*key)) is not None:
-            self._weigh(partition)
+            self._weigh(partition, False)
 
     def _delete_job(self, key: int) -> None:
         del self.jobs[key]
@@ -284,18 +284,6 @@ class State(UpstreamState):
         if resource is ResourceType.BROKER and name == CLUSTER_DEFAULT:
             configs = self.configs.get((resource, name), {})
             self.backlog.change_limits(limits_of(configs), int(configs.get(BYTES_CONFIG, UNLIMITED_BYTES)))
-        elif self.guarded:
-            for partition in self.partitions.get(name, ()) if resource is ResourceType.TOPIC else ():
-                self._weigh(partition)
-
-    def _weigh(self, partition: Partition) -> None:
-        """See `UpstreamState.weak`."""
-        key, in_sync = partition.key, len(partition.isr)
-        weak = partition.leader == NO_LEADER or (
-            partition.under_replicated
-            and in_sync < min(self.min_isr(partition.topic), len(partition.replicas))
-        )
-        if weak and key not in self.reassignments:
-            self.weak[key] = None
-        elif self.weak:
-            self.weak.pop(key, None)
+        elif self.guarded and resource is ResourceType.TOPIC:
+            for partition in self.partitions.get(name, ()):
+                self._weigh(partition, partition.key in self.reassignments)

@@ -13,6 +13,7 @@ from controller.effects import Elect, Submit
 from controller.model import Partition, Replicas, ResourceType, Submission, TopicPartition
 from controller.names import NO_LEADER
 from controller.submission import Stage
+from controller.upstream_state import Doubt
 
 if TYPE_CHECKING:
     from controller.decision import Decision
@@ -64,7 +65,7 @@ def advance(d: "Decision", partition: Partition, target: Replicas, preferred: in
     if _leads_not_yet(d, final, preferred):
         d.emit(Elect(*key))
         return False
-    d.state.tries.pop(key, None)
+    d.state.doubts.pop(key, None)
     d.put(final)
     d.put(submission._replace(base=submission.following, stage=Stage.AT))
     return True
@@ -90,7 +91,7 @@ def ended(d: "Decision", key: TopicPartition) -> None:
     """Nothing is kept of steps that are over; one in flight is followed to its end."""
     submission = d.state.submissions.get(key)
     if submission is None:
-        d.state.tries.pop(key, None)
+        d.state.doubts.pop(key, None)
     elif not submission.in_flight:
         d.delete(Submission, key)
 
@@ -108,7 +109,7 @@ def undo(d: "Decision", partition: Partition) -> None:
         return
     undone = known or Submission(*partition.key, partition.current, partition.next)
     d.put(undone._replace(stage=Stage.UNDOING))
-    d.state.tries.pop(partition.key, None)
+    d.state.doubts.pop(partition.key, None)
     send(d, partition.key, None)
 
 
@@ -119,8 +120,7 @@ def _leads_not_yet(d: "Decision", partition: Partition, preferred: int) -> bool:
         return False
     if partition.replicas[0] != preferred:
         return False
-    state.tries[key] = state.tries.get(key, 0) + 1
-    return state.tries[key] <= ELECTIONS
+    return state.doubt(key, Doubt.NOT_LEADING) <= ELECTIONS
 
 
 def _full(state: "State", broker: int, size: int) -> str:
@@ -148,5 +148,5 @@ def _ask(
     # A change of order alone is a step too, though nothing is added: it stays in flight until it is seen.
     d.put(partition._replace(replicas=following + removing, adding=adding, removing=removing))
     d.put(Submission(*partition.key, base, following, turned_from=turned_from))
-    d.state.tries.pop(partition.key, None)
+    d.state.doubts.pop(partition.key, None)
     send(d, partition.key, following)

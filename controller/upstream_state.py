@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple
 
 from controller.config_values import ConfigValues
-from controller.names import TopicPartition
+from controller.model import Partition
+from controller.names import NO_LEADER, TopicPartition
 from controller.submission import Submission
 
 
@@ -19,6 +21,17 @@ class Disk(NamedTuple):
     """How many replicas it holds; the broker places a new one where there are fewest."""
 
 
+class Doubt(Enum):
+    """What a look shows that does not fit, or not yet."""
+
+    BOTH = "old and new replicas, while nothing moves"
+    NOT_IN_SYNC = "the new replicas, not all of them in sync"
+    NOT_TAKEN = "a partition where it was, after a row was sent"
+    ELSEWHERE = "other replicas than those asked for"
+    TURNED = "a move to somewhere else"
+    NOT_LEADING = "another leader than the one to be elected"
+
+
 @dataclass(eq=False, slots=True)
 class UpstreamState(ConfigValues):
     """The steps that the upstream was asked for, the moves of others, and what was measured."""
@@ -30,8 +43,8 @@ class UpstreamState(ConfigValues):
     """Rows that were decided and of which nothing was heard yet; absent when none."""
     foreign: set[TopicPartition] = field(default_factory=set)
     """Partitions that the upstream moves on behalf of someone else."""
-    tries: dict[TopicPartition, int] = field(default_factory=dict)
-    """How often in a row the upstream did not show what was expected of a step."""
+    doubts: dict[TopicPartition, tuple[Doubt, int]] = field(default_factory=dict)
+    """What does not fit, and in how many looks in a row."""
     sizes: dict[TopicPartition, int] = field(default_factory=dict)
     """Bytes of a replica."""
     disks: dict[int, Sequence[Disk]] = field(default_factory=dict)
@@ -45,6 +58,23 @@ class UpstreamState(ConfigValues):
     trouble: str = ""
     """Why nothing new should start, as far as the upstream's health goes; empty when it is well."""
 
+    def doubt(self, key: TopicPartition, what: Doubt) -> int:
+        """Count one more look that shows this; another doubt before it counts no more."""
+        before, count = self.doubts.get(key, (what, 0))
+        count = count + 1 if before is what else 1
+        self.doubts[key] = what, count
+        return count
+
+    def _weigh(self, partition: Partition, ours: bool) -> None:
+        """Whether it is `weak`; the partition, its reassignment or its topic's configs have changed."""
+        in_sync, members = len(partition.isr), len(partition.replicas)
+        below = in_sync < members and partition.under_replicated
+        weak = partition.leader == NO_LEADER or (below and in_sync < self.min_isr(partition.topic))
+        if weak and not ours:
+            self.weak[partition.key] = None
+        elif self.weak:
+            self.weak.pop(partition.key, None)
+
     def _put_submission(self, record: Submission) -> None:
         self.submissions[record.key] = record
         if record.in_flight:
@@ -55,4 +85,4 @@ class UpstreamState(ConfigValues):
     def _delete_submission(self, key: TopicPartition) -> None:
         del self.submissions[key]
         self.under_way.discard(key)
-        self.tries.pop(key, None)
+        self.doubts.pop(key, None)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from backends.clock import Clock, within
 from backends.upstream.errors import UpstreamError
 from backends.upstream.ports import Client
+from backends.upstream.seen import seen_topics
 from backends.upstream.submitter import Submitter
 from controller.events import Event
 from controller.names import TopicPartition
@@ -22,7 +23,6 @@ from controller.upstream_events import (
     Observed,
     SeenBroker,
     SeenMove,
-    SeenPartition,
     SeenTopic,
     Unreachable,
 )
@@ -159,7 +159,7 @@ class Looks:
         # Only what was not there last time: a topic that we may not see would be asked for for ever.
         news = {key for key in moves.keys() - self._moves.keys() if key not in state.under_way}
         ended = state.foreign - moves.keys()
-        return ours | news | ended | state.tries.keys()
+        return ours | news | ended | state.doubts.keys()
 
     async def _ask_moves(self) -> dict[TopicPartition, SeenMove]:
         response = await self._client.ask(ListPartitionReassignmentsRequest(topics=None))
@@ -221,27 +221,6 @@ class Looks:
         if keys is None:
             return await self._client.off_loop.run(seen_topics, response, None)
         return seen_topics(response, keys)
-
-
-def seen_topics(response: MetadataResponse, keys: set[TopicPartition] | None) -> list[SeenTopic]:
-    """The topics in Metadata; of each those partitions that are in `keys`, all of them when that is None.
-
-    A topic that is gone is left out; one whose metadata is not complete yet, too.
-    """
-    topics = []
-    for topic in response.topics:
-        name = topic.name or ""
-        if topic.error_code != ErrorCode.NONE:
-            continue
-        rows = {
-            row.partition_index: SeenPartition(
-                tuple(row.replica_nodes), tuple(row.isr_nodes), row.leader_id, row.leader_epoch
-            )
-            for row in topic.partitions
-            if keys is None or (name, row.partition_index) in keys
-        }
-        topics.append(SeenTopic(name, topic.topic_id, rows))
-    return topics
 
 
 def _named(code: int) -> str:

@@ -166,7 +166,7 @@ class Gateway(World):
             before = (dict(self.kafka.replicas), len(self.effects), dict(self.state.submissions))
             self.catch_up()
             after = (self.kafka.replicas, len(self.effects), self.state.submissions)
-            if before == after and not self.state.tries:
+            if before == after and not self.state.doubts:
                 break
         return self
 

@@ -7,13 +7,14 @@ import pytest
 from backends.clock import ManualClock, settle
 from backends.tasks import cancel, spawn
 from backends.upstream.errors import UnreachableError, UpstreamError
-from backends.upstream.looks import HEARSAY, HEARSAY_SECONDS, Looks, Pace, seen_topics
+from backends.upstream.looks import HEARSAY, HEARSAY_SECONDS, Looks, Pace
 from backends.upstream.submitter import Submitter
 from controller.effects import Submit
 from controller.model import Partition, Reassignment, Replicas, Submission, Topic
 from controller.state import State
 from controller.submission import Stage
 from controller.upstream_events import Observed, SeenMove, SeenPartition, Unreachable
+from controller.upstream_state import Doubt
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_response import (
     ListPartitionReassignmentsResponse,
@@ -146,7 +147,7 @@ async def test_what_the_list_does_not_tell_is_looked_up(rig: Rig, what: str) -> 
         rig.moves["foo-0"] = MOVE
         rig.step("foo-0", Stage.ARRIVED)
     elif what == "doubt":
-        rig.state.tries[key("foo-0")] = 1
+        rig.state.doubt(key("foo-0"), Doubt.ELSEWHERE)
     else:
         rig.state.foreign.add(key("foo-0"))
     await rig.looks.look()
@@ -297,8 +298,3 @@ async def test_a_decision_is_followed_by_a_look_soon(rig: Rig) -> None:
     await rig.clock.advance(0.01)
     assert len(rig.client.requests(ListPartitionReassignmentsRequest)) == 1
     await cancel(running)
-
-
-def test_a_topic_whose_metadata_is_not_complete_is_left_out() -> None:
-    response = MetadataResponse(topics=[MetadataResponseTopic(error_code=5, name="new")])
-    assert seen_topics(response, None) == []
