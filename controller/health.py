@@ -27,7 +27,7 @@ def judge(d: Decision) -> None:
 
 
 def _troubles(state: State) -> Iterator[str]:
-    missing = sorted(state.brokers.keys() - state.live)
+    missing = sorted((state.brokers.keys() - state.live) | state.absent)
     if missing:
         yield "missing: " + ", ".join(f"broker {broker}" for broker in missing)
     if state.weak:

@@ -4,7 +4,7 @@ A partition's own step is compared with what is seen, in `controller.reconciliat
 """
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from controller.decision import Decision
 from controller.health import judge
@@ -54,7 +54,9 @@ def observed(d: Decision, event: Observed) -> Iterator[None]:
         if seen >= PARTITIONS_PER_SLICE:
             seen = 0
             yield
-    if not event.whole:
+    if event.whole:
+        state.absent = _absent(state)
+    else:
         _moves_alone(d, event)
     if back:
         yield from _retry_all(d)
@@ -110,7 +112,16 @@ def _brokers(d: Decision, event: Observed) -> bool:
     back = bool(alive - state.live)
     state.live.clear()
     state.live.update(alive)
+    state.absent -= alive
     return back
+
+
+def _absent(state: State) -> set[int]:
+    """Brokers that are gone with replicas on them. Before Kafka 4.0 those that are fenced are not listed either."""
+    lagging = chain(state.under_replicated, state.offline)
+    return {
+        r for topic, number in lagging for r in state.partitions[topic][number].replicas
+    } - state.brokers.keys()
 
 
 def _topic(d: Decision, seen: SeenTopic, event: Observed) -> Iterator[None]:

@@ -53,6 +53,8 @@ class UpstreamState(ConfigValues):
     """There is an upstream whose health counts."""
     unreachable: str = ""
     """Why the upstream cannot be looked at; empty while it can."""
+    absent: set[int] = field(default_factory=set)
+    """Brokers that the upstream does not list, though replicas that are out of sync are on them."""
     weak: dict[TopicPartition, None] = field(default_factory=dict)
     """Partitions under min ISR or without a leader that are none of ours to repair, in the order in which they became so."""
     trouble: str = ""

@@ -99,6 +99,18 @@ def test_what_is_ordered_is_ours_to_repair_until_it_is_over() -> None:
     assert list(gateway.state.weak) == [key("bar-0")]
 
 
+def test_a_broker_that_is_not_listed_while_its_replicas_lag_is_missing() -> None:
+    gateway = Gateway(FOO, BAR)
+    gateway.kafka.brokers.discard(8)
+    gateway.kafka.isr[key("bar-0")] = (7,)
+    gateway.look()
+    assert gateway.state.trouble == "missing: broker 8"
+    gateway.kafka.brokers.add(8)
+    gateway.kafka.catch_up(key("bar-0"))
+    gateway.look()
+    assert gateway.state.trouble == ""
+
+
 @given(st.lists(st.sampled_from(["down", "up", "order", "cancel", "floor", "delete", "look"]), max_size=12))
 def test_the_weak_partitions_are_always_those_that_a_pass_over_all_would_find(done: list[str]) -> None:
     gateway = Gateway(FOO, BAR, ("bar-1", (4, 8)))
