@@ -4,7 +4,7 @@ One owner (the driver) mutates it, through `put` and `delete` only; readers betw
 consistent whole. Loading the store is `put` of every record, so memory after a restart is what it was before.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +22,7 @@ from controller.model import (
     Config,
     ControllerEpoch,
     Deleted,
+    Ending,
     Finished,
     Job,
     Lease,
@@ -65,6 +66,8 @@ class State(UpstreamState):
     """How many partitions a job still has under way, pending ones included; absent when none."""
     finished: dict[int, dict[TopicPartition, Finished]] = field(default_factory=dict)
     """By job, in order of ending."""
+    endings: dict[int, Counter[Ending]] = field(default_factory=dict)
+    """How many partitions of a job ended how; absent when none has."""
     pending: dict[TopicPartition, Pending] = field(default_factory=dict)
     paused: bool = False
     leases: dict[tuple[ResourceType, str, str], Lease] = field(default_factory=dict)
@@ -214,7 +217,11 @@ class State(UpstreamState):
 
     def _put_finished(self, record: Finished) -> None:
         job, key = record.key
-        self.finished.setdefault(job, {})[key] = record
+        rows, counted = self.finished.setdefault(job, {}), self.endings.setdefault(job, Counter())
+        if key in rows:
+            count_down(counted, rows[key].ending)
+        rows[key] = record
+        count_up(counted, record.ending)
 
     def _put_pending(self, record: Pending) -> None:
         before = self.pending.get(record.key)
@@ -265,9 +272,9 @@ class State(UpstreamState):
 
     def _delete_finished(self, key: tuple[int, TopicPartition]) -> None:
         job, partition = key
-        del self.finished[job][partition]
+        count_down(self.endings[job], self.finished[job].pop(partition).ending)
         if not self.finished[job]:
-            del self.finished[job]
+            del self.finished[job], self.endings[job]
 
     def _delete_lease(self, key: tuple[ResourceType, str, str]) -> None:
         del self.leases[key]
