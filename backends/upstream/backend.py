@@ -91,7 +91,6 @@ class Upstream:
             except UpstreamError as error:
                 if str(error) != said:
                     said = str(error)
-                    log.warning("waiting for the upstream: %s", said)
                     waits(f"waiting for the upstream: {said}")
                 await self._submit(Unreachable(said))
                 await self._clock.sleep(RETRY_SECONDS)
