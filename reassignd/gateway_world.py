@@ -132,7 +132,8 @@ class GatewayWorld:
         own, listener = self._settings.gateway_node_id, self._settings.listener
         if own in brokers:
             raise CommandError(
-                f"gateway.node.id: the upstream has a broker {own}; choose an id that it has not"
+                f"gateway.node.id: the upstream has a broker {own}; choose an id that it has not. If that is a gateway of "
+                "reassignd: give Kafka's own brokers as --bootstrap-server"
             )
         try:
             await self._gateway.update({broker: addresses.Address(*at) for broker, at in brokers.items()})
