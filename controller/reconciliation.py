@@ -14,14 +14,14 @@ from controller.reassignments import settle
 from controller.submission import Stage
 from controller.upstream import expected_replicas, send, undo
 from controller.upstream_events import SeenMove, SeenPartition, Submitted
-from controller.upstream_state import Doubt
+from controller.upstream_state import Doubt, Doubted
 
-SURE = 10
-"""Looks in a row that must show the same before it is believed."""
-SELDOM = 64
+SURE, SURE_MS = 10, 2_000
+"""Looks in a row that must show the same, and for how long, before it is believed."""
+SELDOM = 256
 """Looks between two rows, at most, where the upstream does not take one."""
-LAG = 20
-"""Looks in which Metadata may still show both old and new replicas of a move that is over."""
+LAG, LAG_MS = 20, 4_000
+"""How often and how long Metadata may still show both old and new replicas of a move that is over."""
 
 _TRY_AGAIN = {
     Error.UNKNOWN_SERVER_ERROR,
@@ -74,13 +74,13 @@ def follow(
     elif seen.replicas == submission.following and submission.stage is not Stage.UNDOING:
         if set(partition.adding) <= set(seen.isr) or _sure(d, partition, Doubt.NOT_IN_SYNC):
             _over(d, partition, submission, seen.replicas)
-    elif _both(submission, seen) and d.state.doubt(partition.key, Doubt.BOTH) < LAG:
+    elif _both(submission, seen) and not _doubt(d, partition, Doubt.BOTH).believed(LAG, LAG_MS):
         return
     elif submission.stage is Stage.UNDOING:
         _over(d, partition, submission, seen.replicas)
     elif submission.stage is Stage.SUBMITTING and seen.replicas == submission.base:
         # Each time after twice as many looks: what the upstream refuses for now is not helped by haste.
-        looks = d.state.doubt(partition.key, Doubt.NOT_TAKEN)
+        looks = _doubt(d, partition, Doubt.NOT_TAKEN).looks
         if looks.bit_count() == 1 or looks % SELDOM == 0:
             send(d, partition.key, submission.following)
     elif _both(submission, seen) or _sure(d, partition, Doubt.ELSEWHERE):
@@ -193,4 +193,8 @@ def _both(submission: Submission, seen: SeenPartition) -> bool:
 
 def _sure(d: Decision, partition: Partition, doubt: Doubt) -> bool:
     """Count a look that shows this; True when it is to be believed."""
-    return d.state.doubt(partition.key, doubt) >= SURE
+    return _doubt(d, partition, doubt).believed(SURE, SURE_MS)
+
+
+def _doubt(d: Decision, partition: Partition, doubt: Doubt) -> Doubted:
+    return d.state.doubt(partition.key, doubt, d.now_ms)

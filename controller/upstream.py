@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from controller.state import State
 
 MOST_DISK = "reassignment.max.disk.usage"
-ELECTIONS = 3
-"""How often the preferred leader is asked for before the next step begins without it."""
+ELECTION, ELECTION_MS = 3, 1_000
+"""Looks, and for how long, that must not show the preferred leader before the next step begins without it."""
 
 
 def begin(d: "Decision", partition: Partition, following: Replicas, _: Replicas, __: int = NO_LEADER) -> bool:
@@ -63,7 +63,6 @@ def advance(d: "Decision", partition: Partition, target: Replicas, preferred: in
         return False
     final = partition._replace(replicas=submission.following, adding=(), removing=())
     if _leads_not_yet(d, final, preferred):
-        d.emit(Elect(*key))
         return False
     d.state.doubts.pop(key, None)
     d.put(final)
@@ -114,13 +113,16 @@ def undo(d: "Decision", partition: Partition) -> None:
 
 
 def _leads_not_yet(d: "Decision", partition: Partition, preferred: int) -> bool:
-    """The preferred leader could lead, does not, and has not been asked for too often."""
+    """The preferred leader could lead, does not, and was not waited for too long; it is asked for ever more rarely."""
     state, key = d.state, partition.key
     if partition.leader == preferred or preferred not in partition.isr or preferred not in state.live:
         return False
     if partition.replicas[0] != preferred:
         return False
-    return state.doubt(key, Doubt.NOT_LEADING) <= ELECTIONS
+    found = state.doubt(key, Doubt.NOT_LEADING, d.now_ms)
+    if found.looks.bit_count() == 1:
+        d.emit(Elect(*key))
+    return not found.believed(ELECTION + 1, ELECTION_MS)
 
 
 def _full(state: "State", broker: int, size: int) -> str:

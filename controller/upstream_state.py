@@ -32,6 +32,19 @@ class Doubt(Enum):
     NOT_LEADING = "another leader than the one to be elected"
 
 
+class Doubted(NamedTuple):
+    """What does not fit, in how many looks in a row, since when and for how long."""
+
+    what: Doubt
+    looks: int
+    since_ms: int
+    lasts_ms: int
+
+    def believed(self, looks: int, ms: int) -> bool:
+        """It was seen so often, and for so long: looks follow each other at very different speeds."""
+        return self.looks >= looks and self.lasts_ms >= ms
+
+
 @dataclass(eq=False, slots=True)
 class UpstreamState(ConfigValues):
     """The steps that the upstream was asked for, the moves of others, and what was measured."""
@@ -43,8 +56,7 @@ class UpstreamState(ConfigValues):
     """Rows that were decided and of which nothing was heard yet; absent when none."""
     foreign: set[TopicPartition] = field(default_factory=set)
     """Partitions that the upstream moves on behalf of someone else."""
-    doubts: dict[TopicPartition, tuple[Doubt, int]] = field(default_factory=dict)
-    """What does not fit, and in how many looks in a row."""
+    doubts: dict[TopicPartition, Doubted] = field(default_factory=dict)
     sizes: dict[TopicPartition, int] = field(default_factory=dict)
     """Bytes of a replica."""
     disks: dict[int, Sequence[Disk]] = field(default_factory=dict)
@@ -60,12 +72,13 @@ class UpstreamState(ConfigValues):
     trouble: str = ""
     """Why nothing new should start, as far as the upstream's health goes; empty when it is well."""
 
-    def doubt(self, key: TopicPartition, what: Doubt) -> int:
+    def doubt(self, key: TopicPartition, what: Doubt, now_ms: int) -> Doubted:
         """Count one more look that shows this; another doubt before it counts no more."""
-        before, count = self.doubts.get(key, (what, 0))
-        count = count + 1 if before is what else 1
-        self.doubts[key] = what, count
-        return count
+        before = self.doubts.get(key)
+        if before is None or before.what is not what:
+            before = Doubted(what, 0, now_ms, 0)
+        self.doubts[key] = found = Doubted(what, before.looks + 1, before.since_ms, now_ms - before.since_ms)
+        return found
 
     def _weigh(self, partition: Partition, ours: bool) -> None:
         """Whether it is `weak`; the partition, its reassignment or its topic's configs have changed."""

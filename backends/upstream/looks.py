@@ -47,7 +47,8 @@ class Pace(NamedTuple):
     longer than `idle`, or than the look itself.
     """
 
-    busy: float = 0.2
+    busy: float = 0.05
+    """A place in the window that was left is filled soon; with 50 moves a look takes some milliseconds."""
     idle: float = 1.0
     whole: float = 10.0
     share: float = 5.0
@@ -134,7 +135,7 @@ class Looks:
             await self._pause(self._clock.now() - began)
 
     async def _pause(self, took: float) -> None:
-        """Some tenths of a second, so that what was just decided has reached the upstream; more after a long look."""
+        """A moment, so that what was just decided has reached the upstream; more after a long look."""
         pace = self._pace
         least = max(pace.busy, min(took * pace.share, max(pace.idle, took)))
         self._wake.clear()

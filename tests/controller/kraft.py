@@ -121,7 +121,8 @@ class Gateway(World):
             self.look()
 
     def look(self) -> None:
-        """Observe."""
+        """Observe, a quarter of a second after the last time."""
+        self.now_ms += 250
         self.do(self.kafka.look())
 
     def carry(self) -> None:
