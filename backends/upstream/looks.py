@@ -44,15 +44,15 @@ class Pace(NamedTuple):
     """Seconds between two looks: while steps are in flight, while none is, and between two whole ones.
 
     `share` bounds the part of the time that is spent looking: the next look waits so many times as long as the last took, but no
-    longer than `idle`, or than the look itself.
+    longer than `idle`, or twice the look.
     """
 
     busy: float = 0.05
     """A place in the window that was left is filled soon; with 50 moves a look takes some milliseconds."""
     idle: float = 1.0
     whole: float = 10.0
-    share: float = 5.0
-    """A look that took 100 ms, at 2,000 moves or more, is followed by 500 ms without one."""
+    share: float = 3.0
+    """A look that took 100 ms, at 2,000 moves or more, is followed by 300 ms without one."""
     whole_share: float = 50.0
     """The same for whole looks: 100,000 partitions take about half a second, and nothing else is done in it."""
 
@@ -137,7 +137,7 @@ class Looks:
     async def _pause(self, took: float) -> None:
         """A moment, so that what was just decided has reached the upstream; more after a long look."""
         pace = self._pace
-        least = max(pace.busy, min(took * pace.share, max(pace.idle, took)))
+        least = max(pace.busy, min(took * pace.share, max(pace.idle, 2 * took)))
         self._wake.clear()
         await self._clock.sleep(least)
         if not self._busy and not self._wake.is_set():
