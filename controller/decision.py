@@ -41,3 +41,7 @@ class Decision:
     def emit(self, effect: Effect) -> None:
         """Ask this of the world once the records are durable."""
         self.effects.append(effect)
+
+    def emit_first(self, effect: Effect) -> None:
+        """The same, before all that was asked for: long lists of effects are carried out slice by slice."""
+        self.effects.insert(0, effect)

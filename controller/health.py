@@ -1,8 +1,7 @@
 """The health guard: nothing new starts while the cluster has worse to do (`reassignment.health.guard`)."""
 
 from collections.abc import Iterator
-from heapq import nsmallest
-from itertools import chain
+from itertools import islice
 
 from controller.config_keys import BROKER_KEYS
 from controller.config_values import CLUSTER_DEFAULT
@@ -13,7 +12,7 @@ from controller.state import State
 GUARD = "reassignment.health.guard"
 _STEPS = {"hold": 0, "slow": 1, "off": None}
 NAMED = 3
-"""Partitions named in the reason."""
+"""Partitions named in the reason: those that have been in trouble for longest."""
 
 
 def judge(d: Decision) -> None:
@@ -28,28 +27,13 @@ def judge(d: Decision) -> None:
 
 
 def _troubles(state: State) -> Iterator[str]:
-    missing = sorted(state.brokers.keys() - state.live)
+    missing = sorted((state.brokers.keys() - state.live) | state.absent)
     if missing:
         yield "missing: " + ", ".join(f"broker {broker}" for broker in missing)
-    weak = list(_weak(state))
-    if weak:
-        named = ", ".join(_weakness(state, key) for key in nsmallest(NAMED, weak))
-        more = f" and {len(weak) - NAMED} more" if len(weak) > NAMED else ""
+    if state.weak:
+        named = ", ".join(_weakness(state, key) for key in sorted(islice(state.weak, NAMED)))
+        more = f" and {len(state.weak) - NAMED} more" if len(state.weak) > NAMED else ""
         yield f"under min ISR: {named}{more}"
-
-
-def _weak(state: State) -> Iterator[TopicPartition]:
-    """Partitions that are none of ours to repair, and need it. A dead broker makes many to look at, few to return."""
-    floors: dict[str, int] = {}
-    for key in chain(state.under_replicated, state.offline - state.under_replicated):
-        topic, number = key
-        floor = floors.get(topic)
-        if floor is None:
-            floor = floors[topic] = state.min_isr(topic)
-        partition = state.partitions[topic][number]
-        enough = len(partition.isr) >= floor or len(partition.isr) >= len(partition.replicas)
-        if (not enough or partition.leader == NO_LEADER) and key not in state.reassignments:
-            yield key
 
 
 def _weakness(state: State, key: TopicPartition) -> str:

@@ -11,9 +11,7 @@ from controller.health import judge
 from controller.model import (
     Broker,
     Config,
-    Ending,
     Partition,
-    Pending,
     ResourceType,
     Submission,
     Topic,
@@ -21,7 +19,7 @@ from controller.model import (
 )
 from controller.next_step import charge, charge_others
 from controller.phases import Trigger, fire
-from controller.reassignments import close_job, end, line_up
+from controller.reassignments import line_up
 from controller.reconciliation import check_place, follow
 from controller.state import State
 from controller.upstream_events import (
@@ -33,8 +31,8 @@ from controller.upstream_events import (
     TopicConfigsSeen,
     Unreachable,
 )
+from controller.vanished import PARTITIONS_PER_SLICE, topic_gone
 
-PARTITIONS_PER_SLICE = 1_000
 RETRIES = 1_000
 """Partitions that wait and are looked at again in one go."""
 
@@ -48,7 +46,7 @@ def observed(d: Decision, event: Observed) -> Iterator[None]:
     names = {topic.name for topic in event.topics}
     if event.whole:
         for name in sorted((state.topics.keys() | our_topics(state)) - names):
-            yield from _topic_gone(d, name)
+            yield from topic_gone(d, name)
     seen = 0
     for topic in event.topics:
         yield from _topic(d, topic, event)
@@ -56,7 +54,9 @@ def observed(d: Decision, event: Observed) -> Iterator[None]:
         if seen >= PARTITIONS_PER_SLICE:
             seen = 0
             yield
-    if not event.whole:
+    if event.whole:
+        state.absent = _absent(state)
+    else:
         _moves_alone(d, event)
     if back:
         yield from _retry_all(d)
@@ -112,7 +112,16 @@ def _brokers(d: Decision, event: Observed) -> bool:
     back = bool(alive - state.live)
     state.live.clear()
     state.live.update(alive)
+    state.absent -= alive
     return back
+
+
+def _absent(state: State) -> set[int]:
+    """Brokers that are gone with replicas on them. Before Kafka 4.0 those that are fenced are not listed either."""
+    lagging = chain(state.under_replicated, state.offline)
+    return {
+        r for topic, number in lagging for r in state.partitions[topic][number].replicas
+    } - state.brokers.keys()
 
 
 def _topic(d: Decision, seen: SeenTopic, event: Observed) -> Iterator[None]:
@@ -120,7 +129,7 @@ def _topic(d: Decision, seen: SeenTopic, event: Observed) -> Iterator[None]:
     known = state.topics.get(seen.name)
     fewer = event.whole and len(seen.partitions) < len(state.partitions.get(seen.name, ()))
     if known is not None and (known.id != seen.id or fewer):
-        yield from _topic_gone(d, seen.name)
+        yield from topic_gone(d, seen.name)
         known = None
     if known is None:
         d.put(Topic(seen.name, seen.id))
@@ -142,6 +151,7 @@ def _moves_alone(d: Decision, event: Observed) -> None:
         submission, partition = state.submissions.get(key), state.partition(*key)
         if submission is None or partition is None or not submission.in_flight or key in looked_at:
             continue
+        _note_unwanted(state, partition)
         now = SeenPartition(move.replicas, partition.isr, partition.leader, partition.leader_epoch)
         if not _says_nothing(d, key, event):
             follow(d, partition, submission, now, move)
@@ -176,6 +186,7 @@ def _partition(d: Decision, key: TopicPartition, seen: SeenPartition, event: Obs
         _put(d, before, now)
         if before is None and key in state.reassignments:
             charge(state, now, state.reassignments[key])
+        _note_unwanted(state, now)
         if not _says_nothing(d, key, event):
             follow(d, now, submission, seen, move)
         return
@@ -183,7 +194,7 @@ def _partition(d: Decision, key: TopicPartition, seen: SeenPartition, event: Obs
     replicas, isr, leader, leader_epoch = seen
     now = Partition(*key, replicas, isr, leader, leader_epoch, adding=adding, removing=removing)
     changed = _put(d, before, now)
-    _note_others(d, now, move)
+    _note_others(d, now, move, changed)
     wanted = state.reassignments.get(key)
     if wanted is not None:
         if before is None and move is None:
@@ -194,11 +205,19 @@ def _partition(d: Decision, key: TopicPartition, seen: SeenPartition, event: Obs
             check_place(d, now, wanted, move)
 
 
-def _note_others(d: Decision, partition: Partition, move: SeenMove | None) -> None:
-    """Whether someone else moves the partition; if so, that counts against the limits."""
+def _note_unwanted(state: State, partition: Partition) -> None:
+    """A step that a stop left in flight counts against the limits as long as it lasts, like a move of others."""
+    key = partition.key
+    if key not in state.reassignments and key not in state.foreign:
+        state.foreign.add(key)
+        charge_others(state, partition)
+
+
+def _note_others(d: Decision, partition: Partition, move: SeenMove | None, changed: bool) -> None:
+    """Whether someone else moves the partition; if so, that counts against the limits, and where it leads may change."""
     state, key = d.state, partition.key
     if move is not None:
-        if key not in state.foreign:
+        if changed or key not in state.foreign:
             state.foreign.add(key)
             charge_others(state, partition)
     elif key in state.foreign:
@@ -225,48 +244,6 @@ def _put(d: Decision, before: Partition | None, now: Partition) -> bool:
     if changed:
         d.put(now._replace(partition_epoch=epoch + 1))
     return changed
-
-
-def _topic_gone(d: Decision, name: str) -> Iterator[None]:
-    """The topic was deleted, or made anew: nothing is wanted of its partitions any more."""
-    state = d.state
-    for seen, key in enumerate(_keys(state, name), 1):
-        _forget(d, key)
-        if seen % PARTITIONS_PER_SLICE == 0:
-            yield
-    if name in state.topics:
-        for partition in reversed(list(state.partitions[name])):
-            d.delete(Partition, partition.key)
-            state.sizes.pop(partition.key, None)
-        for config in list(state.configs.get((ResourceType.TOPIC, name), ())):
-            d.delete(Config, (ResourceType.TOPIC, name, config))
-        d.delete(Topic, name)
-
-
-def _keys(state: State, topic: str) -> list[TopicPartition]:
-    """Its partitions; of a topic that went while we did not run, those that the records still name."""
-    known = [partition.key for partition in state.partitions.get(topic, ())]
-    return known or [
-        key
-        for key in dict.fromkeys(chain(state.pending, state.reassignments, state.submissions))
-        if key.topic == topic
-    ]
-
-
-def _forget(d: Decision, key: TopicPartition) -> None:
-    state = d.state
-    pending = state.pending.get(key)
-    if pending is not None:
-        d.delete(Pending, key)
-        close_job(d, pending.job)
-    if key in state.submissions:
-        d.delete(Submission, key)
-    state.backlog.release(key)
-    state.foreign.discard(key)
-    state.tries.pop(key, None)
-    wanted = state.reassignments.get(key)
-    if wanted is not None:
-        end(d, wanted, Ending.TOPIC_DELETED)
 
 
 def _retry_all(d: Decision) -> Iterator[None]:

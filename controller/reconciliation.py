@@ -14,13 +14,14 @@ from controller.reassignments import settle
 from controller.submission import Stage
 from controller.upstream import expected_replicas, send, undo
 from controller.upstream_events import SeenMove, SeenPartition, Submitted
+from controller.upstream_state import Doubt, Doubted
 
-SURE = 10
-"""Looks in a row that must show the same before it is believed."""
-SELDOM = 64
+SURE, SURE_MS = 10, 2_000
+"""Looks in a row that must show the same, and for how long, before it is believed."""
+SELDOM = 256
 """Looks between two rows, at most, where the upstream does not take one."""
-LAG = 20
-"""Looks in which Metadata may still show both old and new replicas of a move that is over."""
+LAG, LAG_MS = 20, 4_000
+"""How often and how long Metadata may still show both old and new replicas of a move that is over."""
 
 _TRY_AGAIN = {
     Error.UNKNOWN_SERVER_ERROR,
@@ -71,19 +72,18 @@ def follow(
     elif move is not None:
         _goes_on(d, partition, submission, move)
     elif seen.replicas == submission.following and submission.stage is not Stage.UNDOING:
-        if set(partition.adding) <= set(seen.isr) or _doubt(d, partition, SURE):
+        if set(partition.adding) <= set(seen.isr) or _sure(d, partition, Doubt.NOT_IN_SYNC):
             _over(d, partition, submission, seen.replicas)
-    elif _both(submission, seen) and not _doubt(d, partition, LAG):
+    elif _both(submission, seen) and not _doubt(d, partition, Doubt.BOTH).believed(LAG, LAG_MS):
         return
     elif submission.stage is Stage.UNDOING:
         _over(d, partition, submission, seen.replicas)
     elif submission.stage is Stage.SUBMITTING and seen.replicas == submission.base:
         # Each time after twice as many looks: what the upstream refuses for now is not helped by haste.
-        _doubt(d, partition, SURE)
-        looks = d.state.tries[partition.key]
+        looks = _doubt(d, partition, Doubt.NOT_TAKEN).looks
         if looks.bit_count() == 1 or looks % SELDOM == 0:
             send(d, partition.key, submission.following)
-    elif _doubt(d, partition, SURE):
+    elif _both(submission, seen) or _sure(d, partition, Doubt.ELSEWHERE):
         _elsewhere(d, partition, submission, seen)
 
 
@@ -96,9 +96,9 @@ def check_place(d: Decision, partition: Partition, wanted: Reassignment, move: S
         d.state.waiting.pop(key, None)
         settle(d, partition)
     elif move is not None or partition.replicas == expected_replicas(d.state, key):
-        if d.state.tries.pop(key, 0):
+        if d.state.doubts.pop(key, None):
             fire(d, partition, Trigger.PROGRESS)
-    elif _doubt(d, partition, SURE):
+    elif _sure(d, partition, Doubt.ELSEWHERE):
         _block(d, partition, f"someone else changed its replicas to {list(partition.replicas)}")
 
 
@@ -118,12 +118,12 @@ def _goes_on(d: Decision, partition: Partition, submission: Submission, move: Se
     if submission.stage is Stage.UNDOING:
         send(d, partition.key, None)
     elif sorted(move.target) == sorted(submission.following):
-        d.state.tries.pop(partition.key, None)
+        d.state.doubts.pop(partition.key, None)
         if submission.stage is Stage.SUBMITTING:
             _taken(d, submission)
     elif sorted(move.target) == sorted(submission.turned_from):
         send(d, partition.key, submission.following)
-    elif _doubt(d, partition, SURE):
+    elif _sure(d, partition, Doubt.TURNED):
         seen = SeenPartition(move.replicas, partition.isr, partition.leader, partition.leader_epoch)
         _lost(d, partition, seen, move, f"someone else moves it to {list(move.target)}")
 
@@ -142,7 +142,7 @@ def _taken(d: Decision, submission: Submission) -> None:
 def _over(d: Decision, partition: Partition, submission: Submission, replicas: Replicas) -> None:
     """The step has ended here, whether that is where it was to lead or where it was undone to."""
     key = partition.key
-    d.state.tries.pop(key, None)
+    d.state.doubts.pop(key, None)
     d.put(submission._replace(following=replicas, stage=Stage.ARRIVED, turned_from=()))
     if key in d.state.reassignments:
         fire(d, partition, Trigger.PROGRESS)
@@ -168,7 +168,7 @@ def _lost(d: Decision, partition: Partition, seen: SeenPartition, move: SeenMove
 def _block(d: Decision, partition: Partition, why: str) -> None:
     """Remember where the partition is, so that an order given now starts from there."""
     key = partition.key
-    d.state.tries.pop(key, None)
+    d.state.doubts.pop(key, None)
     d.put(Submission(*key, partition.current, partition.next, Stage.AT))
     d.put(d.state.reassignments[key]._replace(blocked=why))
 
@@ -191,8 +191,10 @@ def _both(submission: Submission, seen: SeenPartition) -> bool:
     return set(seen.replicas) == both and both not in (set(submission.base), set(submission.following))
 
 
-def _doubt(d: Decision, partition: Partition, enough: int) -> bool:
-    """Count a look that does not fit; True when that is enough of them in a row."""
-    tries = d.state.tries
-    tries[partition.key] = tries.get(partition.key, 0) + 1
-    return tries[partition.key] >= enough
+def _sure(d: Decision, partition: Partition, doubt: Doubt) -> bool:
+    """Count a look that shows this; True when it is to be believed."""
+    return _doubt(d, partition, doubt).believed(SURE, SURE_MS)
+
+
+def _doubt(d: Decision, partition: Partition, doubt: Doubt) -> Doubted:
+    return d.state.doubt(partition.key, doubt, d.now_ms)

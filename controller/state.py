@@ -4,7 +4,7 @@ One owner (the driver) mutates it, through `put` and `delete` only; readers betw
 consistent whole. Loading the store is `put` of every record, so memory after a restart is what it was before.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +12,6 @@ from typing import Any
 from controller import movement
 from controller.backlog import Backlog
 from controller.config_values import CLUSTER_DEFAULT
-from controller.counting import count_down, count_up, toggle
 from controller.flight import Flight
 from controller.limits import BYTES_CONFIG, UNLIMITED_BYTES, limits_of
 from controller.model import (
@@ -23,6 +22,7 @@ from controller.model import (
     Config,
     ControllerEpoch,
     Deleted,
+    Ending,
     Finished,
     Job,
     Lease,
@@ -37,6 +37,7 @@ from controller.model import (
     TopicPartition,
 )
 from controller.port import Movement
+from controller.tallies import count_down, count_up, toggle
 from controller.upstream_state import UpstreamState
 
 Handler = Callable[[Any], None]
@@ -65,6 +66,8 @@ class State(UpstreamState):
     """How many partitions a job still has under way, pending ones included; absent when none."""
     finished: dict[int, dict[TopicPartition, Finished]] = field(default_factory=dict)
     """By job, in order of ending."""
+    endings: dict[int, Counter[Ending]] = field(default_factory=dict)
+    """How many partitions of a job ended how; absent when none has."""
     pending: dict[TopicPartition, Pending] = field(default_factory=dict)
     paused: bool = False
     leases: dict[tuple[ResourceType, str, str], Lease] = field(default_factory=dict)
@@ -141,6 +144,8 @@ class State(UpstreamState):
     def put_first(self, topic: str, job: int, records: Mapping[TopicPartition, Reassignment]) -> None:
         """As `put` of each, for partitions of a topic that have no reassignment yet, ordered by one job."""
         self.reassignments.update(records)
+        for key in self.weak and records:
+            self.weak.pop(key, None)
         count_up(self.moving, topic, len(records))
         count_up(self.open, job, len(records))
         self.reassigning_revision += 1
@@ -153,11 +158,6 @@ class State(UpstreamState):
         """The partition, or None when the topic or the index is unknown."""
         partitions = self.partitions.get(topic, ())
         return partitions[index] if 0 <= index < len(partitions) else None
-
-    def in_step(self, partition: Partition) -> bool:
-        """A step of the partition is in flight; a change of order alone shows in no list."""
-        submission = self.submissions.get(partition.key) if self.submissions else None
-        return partition.moving or (submission is not None and submission.in_flight)
 
     def all_partitions(self) -> Iterator[Partition]:
         """Every partition, topic by topic."""
@@ -190,14 +190,17 @@ class State(UpstreamState):
         self.metadata_revision += 1
         if record.topic in self.moving or record.moving or (before is not None and before.moving):
             self.reassigning_revision += 1
-        toggle(self.offline, record.key, record.leader == NO_LEADER)
-        toggle(self.under_replicated, record.key, record.isr != record.replicas and record.under_replicated)
+        toggle(self.offline, record, record.leader == NO_LEADER)
+        toggle(self.under_replicated, record, record.isr != record.replicas and record.under_replicated)
+        if self.guarded:
+            self._weigh(record, record.key in self.reassignments)
 
     def _put_reassignment(self, record: Reassignment) -> None:
         key = record.key
         before = self.reassignments.get(key)
         if before is None:
             count_up(self.moving, record.topic)
+            self.weak.pop(key, None)
         else:
             count_down(self.open, before.job)
         count_up(self.open, record.job)
@@ -218,7 +221,11 @@ class State(UpstreamState):
 
     def _put_finished(self, record: Finished) -> None:
         job, key = record.key
-        self.finished.setdefault(job, {})[key] = record
+        rows, counted = self.finished.setdefault(job, {}), self.endings.setdefault(job, Counter())
+        if key in rows:
+            count_down(counted, rows[key].ending)
+        rows[key] = record
+        count_up(counted, record.ending)
 
     def _put_pending(self, record: Pending) -> None:
         before = self.pending.get(record.key)
@@ -250,6 +257,7 @@ class State(UpstreamState):
         self.in_flight.note(gone._replace(adding=(), removing=()))
         self.offline.discard(key)
         self.under_replicated.discard(key)
+        self.weak.pop(key, None)
         self.metadata_revision += 1
 
     def _delete_reassignment(self, key: TopicPartition) -> None:
@@ -258,6 +266,8 @@ class State(UpstreamState):
         self.backlog.planned.pop(key, None)
         count_down(self.moving, key.topic)
         self.reassigning_revision += 1
+        if self.guarded and (partition := self.partition(*key)) is not None:
+            self._weigh(partition, False)
 
     def _delete_job(self, key: int) -> None:
         del self.jobs[key]
@@ -266,9 +276,9 @@ class State(UpstreamState):
 
     def _delete_finished(self, key: tuple[int, TopicPartition]) -> None:
         job, partition = key
-        del self.finished[job][partition]
+        count_down(self.endings[job], self.finished[job].pop(partition).ending)
         if not self.finished[job]:
-            del self.finished[job]
+            del self.finished[job], self.endings[job]
 
     def _delete_lease(self, key: tuple[ResourceType, str, str]) -> None:
         del self.leases[key]
@@ -285,3 +295,6 @@ class State(UpstreamState):
         if resource is ResourceType.BROKER and name == CLUSTER_DEFAULT:
             configs = self.configs.get((resource, name), {})
             self.backlog.change_limits(limits_of(configs), int(configs.get(BYTES_CONFIG, UNLIMITED_BYTES)))
+        elif self.guarded and resource is ResourceType.TOPIC:
+            for partition in self.partitions.get(name, ()):
+                self._weigh(partition, partition.key in self.reassignments)

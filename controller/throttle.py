@@ -31,7 +31,7 @@ def adjust(d: Decision) -> None:
     if state.guarded:
         # An upstream's configs are not ours to keep records of: whoever carries out effects writes them down.
         if rate != state.throttle or (rate is not None and touched):
-            d.emit(Rethrottle())
+            d.emit_first(Rethrottle())
         state.throttle = rate
         return
     if rate is None and not state.leases:

@@ -13,14 +13,15 @@ from controller.effects import Elect, Submit
 from controller.model import Partition, Replicas, ResourceType, Submission, TopicPartition
 from controller.names import NO_LEADER
 from controller.submission import Stage
+from controller.upstream_state import Doubt
 
 if TYPE_CHECKING:
     from controller.decision import Decision
     from controller.state import State
 
 MOST_DISK = "reassignment.max.disk.usage"
-ELECTIONS = 3
-"""How often the preferred leader is asked for before the next step begins without it."""
+ELECTION, ELECTION_MS = 3, 1_000
+"""Looks, and for how long, that must not show the preferred leader before the next step begins without it."""
 
 
 def begin(d: "Decision", partition: Partition, following: Replicas, _: Replicas, __: int = NO_LEADER) -> bool:
@@ -62,9 +63,8 @@ def advance(d: "Decision", partition: Partition, target: Replicas, preferred: in
         return False
     final = partition._replace(replicas=submission.following, adding=(), removing=())
     if _leads_not_yet(d, final, preferred):
-        d.emit(Elect(*key))
         return False
-    d.state.tries.pop(key, None)
+    d.state.doubts.pop(key, None)
     d.put(final)
     d.put(submission._replace(base=submission.following, stage=Stage.AT))
     return True
@@ -90,7 +90,7 @@ def ended(d: "Decision", key: TopicPartition) -> None:
     """Nothing is kept of steps that are over; one in flight is followed to its end."""
     submission = d.state.submissions.get(key)
     if submission is None:
-        d.state.tries.pop(key, None)
+        d.state.doubts.pop(key, None)
     elif not submission.in_flight:
         d.delete(Submission, key)
 
@@ -108,19 +108,21 @@ def undo(d: "Decision", partition: Partition) -> None:
         return
     undone = known or Submission(*partition.key, partition.current, partition.next)
     d.put(undone._replace(stage=Stage.UNDOING))
-    d.state.tries.pop(partition.key, None)
+    d.state.doubts.pop(partition.key, None)
     send(d, partition.key, None)
 
 
 def _leads_not_yet(d: "Decision", partition: Partition, preferred: int) -> bool:
-    """The preferred leader could lead, does not, and has not been asked for too often."""
+    """The preferred leader could lead, does not, and was not waited for too long; it is asked for ever more rarely."""
     state, key = d.state, partition.key
     if partition.leader == preferred or preferred not in partition.isr or preferred not in state.live:
         return False
     if partition.replicas[0] != preferred:
         return False
-    state.tries[key] = state.tries.get(key, 0) + 1
-    return state.tries[key] <= ELECTIONS
+    found = state.doubt(key, Doubt.NOT_LEADING, d.now_ms)
+    if found.looks.bit_count() == 1:
+        d.emit(Elect(*key))
+    return not found.believed(ELECTION + 1, ELECTION_MS)
 
 
 def _full(state: "State", broker: int, size: int) -> str:
@@ -148,5 +150,5 @@ def _ask(
     # A change of order alone is a step too, though nothing is added: it stays in flight until it is seen.
     d.put(partition._replace(replicas=following + removing, adding=adding, removing=removing))
     d.put(Submission(*partition.key, base, following, turned_from=turned_from))
-    d.state.tries.pop(partition.key, None)
+    d.state.doubts.pop(partition.key, None)
     send(d, partition.key, following)

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple
 
 from controller.config_values import ConfigValues
-from controller.names import TopicPartition
+from controller.model import Partition
+from controller.names import NO_LEADER, TopicPartition
 from controller.submission import Submission
 
 
@@ -19,6 +21,30 @@ class Disk(NamedTuple):
     """How many replicas it holds; the broker places a new one where there are fewest."""
 
 
+class Doubt(Enum):
+    """What a look shows that does not fit, or not yet."""
+
+    BOTH = "old and new replicas, while nothing moves"
+    NOT_IN_SYNC = "the new replicas, not all of them in sync"
+    NOT_TAKEN = "a partition where it was, after a row was sent"
+    ELSEWHERE = "other replicas than those asked for"
+    TURNED = "a move to somewhere else"
+    NOT_LEADING = "another leader than the one to be elected"
+
+
+class Doubted(NamedTuple):
+    """What does not fit, in how many looks in a row, since when and for how long."""
+
+    what: Doubt
+    looks: int
+    since_ms: int
+    lasts_ms: int
+
+    def believed(self, looks: int, ms: int) -> bool:
+        """It was seen so often, and for so long: looks follow each other at very different speeds."""
+        return self.looks >= looks and self.lasts_ms >= ms
+
+
 @dataclass(eq=False, slots=True)
 class UpstreamState(ConfigValues):
     """The steps that the upstream was asked for, the moves of others, and what was measured."""
@@ -30,8 +56,7 @@ class UpstreamState(ConfigValues):
     """Rows that were decided and of which nothing was heard yet; absent when none."""
     foreign: set[TopicPartition] = field(default_factory=set)
     """Partitions that the upstream moves on behalf of someone else."""
-    tries: dict[TopicPartition, int] = field(default_factory=dict)
-    """How often in a row the upstream did not show what was expected of a step."""
+    doubts: dict[TopicPartition, Doubted] = field(default_factory=dict)
     sizes: dict[TopicPartition, int] = field(default_factory=dict)
     """Bytes of a replica."""
     disks: dict[int, Sequence[Disk]] = field(default_factory=dict)
@@ -40,8 +65,35 @@ class UpstreamState(ConfigValues):
     """There is an upstream whose health counts."""
     unreachable: str = ""
     """Why the upstream cannot be looked at; empty while it can."""
+    absent: set[int] = field(default_factory=set)
+    """Brokers that the upstream does not list, though replicas that are out of sync are on them."""
+    weak: dict[TopicPartition, None] = field(default_factory=dict)
+    """Partitions under min ISR or without a leader that are none of ours to repair, in the order in which they became so."""
     trouble: str = ""
     """Why nothing new should start, as far as the upstream's health goes; empty when it is well."""
+
+    def in_step(self, partition: Partition) -> bool:
+        """A step of the partition is in flight; a change of order alone shows in no list."""
+        submission = self.submissions.get(partition.key) if self.submissions else None
+        return partition.moving or (submission is not None and submission.in_flight)
+
+    def doubt(self, key: TopicPartition, what: Doubt, now_ms: int) -> Doubted:
+        """Count one more look that shows this; another doubt before it counts no more."""
+        before = self.doubts.get(key)
+        if before is None or before.what is not what:
+            before = Doubted(what, 0, now_ms, 0)
+        self.doubts[key] = found = Doubted(what, before.looks + 1, before.since_ms, now_ms - before.since_ms)
+        return found
+
+    def _weigh(self, partition: Partition, ours: bool) -> None:
+        """Whether it is `weak`; the partition, its reassignment or its topic's configs have changed."""
+        in_sync, members = len(partition.isr), len(partition.replicas)
+        below = in_sync < members and partition.under_replicated
+        weak = partition.leader == NO_LEADER or (below and in_sync < self.min_isr(partition.topic))
+        if weak and not ours:
+            self.weak[partition.key] = None
+        elif self.weak:
+            self.weak.pop(partition.key, None)
 
     def _put_submission(self, record: Submission) -> None:
         self.submissions[record.key] = record
@@ -53,4 +105,4 @@ class UpstreamState(ConfigValues):
     def _delete_submission(self, key: TopicPartition) -> None:
         del self.submissions[key]
         self.under_way.discard(key)
-        self.tries.pop(key, None)
+        self.doubts.pop(key, None)

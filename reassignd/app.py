@@ -63,11 +63,11 @@ class Application:
         self.serves = False
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Gets a CommandError when the controller or the world had to stop by itself; nothing else ever."""
-        self.world = build(Hooks(self.submit, self._failed))
+        self._off_loop = OffLoop()
+        self.world = build(Hooks(self.submit, self._failed, self._off_loop))
         stats, on_failure = Counters(), partial(self._failed, "the controller")
         self._driver = Driver(state, store, self.world.backend, decide, stats=stats, on_failure=on_failure)
         self._driver.note = Journal(state).note
-        self._off_loop = OffLoop()
         bodies = BodyCache(self._off_loop)
         services = Services(cluster_id, state, self, AllowAll(), self._off_loop, bodies, _new_id)
         router = Router(services, stats)

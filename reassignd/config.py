@@ -257,6 +257,10 @@ def resolve(assignments: Iterable[Assignment]) -> Settings:
     settings = Settings({each.key: _parse(each) for each in assignments})
     if settings.backend == UPSTREAM and not settings.upstream_bootstrap_servers:
         raise ConfigError(f"the upstream backend needs {in_words('upstream.bootstrap.servers')}")
+    if settings.backend == UPSTREAM and settings.listener in settings.upstream_bootstrap_servers:
+        raise ConfigError(
+            f"upstream.bootstrap.servers: {settings.listener} is the `listener` of reassignd itself; give Kafka's brokers"
+        )
     first, ports = settings.listener.port, settings.ports
     if first and first + ports - 1 > 65535:
         raise ConfigError(f"listener: the ports of {ports} brokers from {first} on end beyond 65535")

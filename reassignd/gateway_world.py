@@ -55,7 +55,8 @@ class GatewayWorld:
         path = settings.upstream_command_config
         self._security = command_config.load(path) if path is not None else PLAINTEXT
         caller = Caller(software_version=__version__, security=self._security)
-        self._client = UpstreamClient(settings.upstream_bootstrap_servers, caller)
+        servers = settings.upstream_bootstrap_servers
+        self._client = UpstreamClient(servers, caller, off_loop=hooks.off_loop)
         self.backend = Upstream(
             self._client,
             state,
@@ -131,7 +132,8 @@ class GatewayWorld:
         own, listener = self._settings.gateway_node_id, self._settings.listener
         if own in brokers:
             raise CommandError(
-                f"gateway.node.id: the upstream has a broker {own}; choose an id that it has not"
+                f"gateway.node.id: the upstream has a broker {own}; choose an id that it has not. If that is a gateway of "
+                "reassignd: give Kafka's own brokers as --bootstrap-server"
             )
         try:
             await self._gateway.update({broker: addresses.Address(*at) for broker, at in brokers.items()})

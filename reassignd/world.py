@@ -9,6 +9,7 @@ from reassignd.kinds import Address
 from server.api.brokers import Brokers
 from server.gateway.counts import Counts
 from server.metric_sources import Traffic
+from server.offloop import OffLoop
 from server.ports import Sizes, Stats
 from server.router import Router
 from server.session import Answer
@@ -23,6 +24,7 @@ class Hooks(NamedTuple):
     submit: Callable[[Event], Awaitable[Any]]
     failed: Callable[[str, BaseException], None]
     """Who cannot go on, and why; ends the application."""
+    off_loop: OffLoop
 
 
 class World(Protocol):

@@ -5,8 +5,9 @@ uvicorn serves on the server's own event loop. Sockets and signals stay the appl
 
 import asyncio
 import contextlib
+import logging
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from ssl import SSLContext
 from typing import Any
 
@@ -81,6 +82,7 @@ class _Protocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
         super().connection_made(transport)
+        self.logger = _Named(self.logger, {"peer": ":".join(map(str, self.client or ("unknown",)))})  # type: ignore[assignment]
         if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
             transport.write(BUSY)
             transport.close()
@@ -91,6 +93,17 @@ class _Protocol(H11Protocol):
         certificate = transport.get_extra_info("peercert")
         if certificate:
             self.app = _with_peer(self.app, distinguished_name(certificate))
+
+
+class _Named(logging.LoggerAdapter[logging.Logger]):
+    """uvicorn's lines say what came, not from whom."""
+
+    @property
+    def level(self) -> int:
+        return self.logger.level
+
+    def process(self, msg: str, kwargs: MutableMapping[str, Any]) -> tuple[str, MutableMapping[str, Any]]:
+        return f"{msg.removesuffix('.')} (from {(self.extra or {})['peer']})", kwargs
 
 
 def _with_peer(app: ASGIApp, name: str) -> ASGIApp:

@@ -43,7 +43,9 @@ class UpstreamJournal:
     def trouble(self) -> None:
         """The health guard may hold, or let go."""
         now = self._state.trouble
-        if now and now != self._trouble:
+        if now and now != self._trouble and self._state.unreachable:
+            log.warning("nothing starts, the upstream cannot be looked at: %s", now)
+        elif now and now != self._trouble:
             log.warning("the cluster is not well, only what repairs it starts: %s", now)
         elif self._trouble and not now:
             log.info("the cluster is well again")

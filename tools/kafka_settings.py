@@ -14,6 +14,11 @@ PRINCIPALS = ("admin", "alter", "describe", "nothing")
 """Who can log in, each with `NAME-secret`: a super user, ALTER and DESCRIBE on the cluster, DESCRIBE on it, no right at all."""
 
 MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN")
+TOKENS = "OAUTHBEARER"
+"""Taken too, with tokens that nobody has signed; no passwords."""
+
+LOGIN_MODULES = {"PLAIN": "plain.PlainLoginModule", TOKENS: "oauthbearer.OAuthBearerLoginModule"}
+"""Those of the other mechanisms are SCRAM's."""
 
 SETTINGS = {
     "auto.create.topics.enable": "false",
@@ -176,8 +181,10 @@ def _security(certificates: Path) -> dict[str, str]:
     }
     for listener in ("sasl_plaintext", "sasl_ssl"):
         prefix = f"listener.name.{listener}"
-        settings[f"{prefix}.sasl.enabled.mechanisms"] = ",".join(MECHANISMS)
+        settings[f"{prefix}.sasl.enabled.mechanisms"] = ",".join((*MECHANISMS, TOKENS))
         settings[f"{prefix}.plain.sasl.jaas.config"] = f"{package}.plain.PlainLoginModule required {users};"
+        bearer = f"{package}.{LOGIN_MODULES[TOKENS]} required;"
+        settings[f"{prefix}.oauthbearer.sasl.jaas.config"] = bearer
         for mechanism in ("scram-sha-256", "scram-sha-512"):
             settings[f"{prefix}.{mechanism}.sasl.jaas.config"] = f"{package}.scram.ScramLoginModule required;"
     return settings
@@ -191,8 +198,10 @@ def client_properties(listener: str, principal: str, mechanism: str, certificate
     if listener == "SSL":
         lines += ["ssl.keystore.type=PEM", f"ssl.keystore.location={certificates / f'{principal}.pem'}"]
     if listener.startswith("SASL"):
-        module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
+        module = LOGIN_MODULES.get(mechanism, "scram.ScramLoginModule")
         login = f'username="{principal}" password="{principal}-secret"'
+        if mechanism == TOKENS:
+            login = f'unsecuredLoginStringClaim_sub="{principal}"'
         lines += [
             f"sasl.mechanism={mechanism}",
             f"sasl.jaas.config=org.apache.kafka.common.security.{module} required {login};",

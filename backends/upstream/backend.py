@@ -91,7 +91,6 @@ class Upstream:
             except UpstreamError as error:
                 if str(error) != said:
                     said = str(error)
-                    log.warning("waiting for the upstream: %s", said)
                     waits(f"waiting for the upstream: {said}")
                 await self._submit(Unreachable(said))
                 await self._clock.sleep(RETRY_SECONDS)
@@ -108,11 +107,13 @@ class Upstream:
         self._tasks = [spawn(each, name, self._fail) for name, each in work.items()]
 
     async def look_at(self, topics: Iterable[str]) -> None:
-        """Have the core know these topics as they are now; when they cannot be seen, what it knows must do."""
+        """Have the core know these topics and their sizes as they are now; when they cannot be seen, what it knows must do."""
+        names = sorted(set(topics))
         try:
-            await self._looks.look_at(sorted(set(topics)))
+            await self._looks.look_at(names)
         except UpstreamError as error:
             log.warning("an order goes by what was seen last: %s", error)
+        await self.sizes.learn(names)
 
     async def stop(self) -> None:
         """Stop; what is under way upstream goes on."""

@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from backends.clock import Clock, RealClock
-from backends.upstream.connection import Address
+from backends.offloop import InPlace, OffLoop
+from backends.upstream.connection import Address, UpstreamConnection
 from backends.upstream.errors import InDoubtError, UnreachableError, UnsupportedError, UpstreamError
 from backends.upstream.handshake import Caller, open_connection
 from backends.upstream.link import Link
@@ -19,7 +20,9 @@ from protocol.wire import schema_of
 log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10.0
-REQUEST_SECONDS = 30.0
+READ_SECONDS = 10.0
+"""After which a broker that says nothing is given up, and the next one asked: looks must not stand still for it."""
+WRITE_SECONDS = 30.0
 WITH_FENCED_BROKERS = 2
 """DescribeCluster from this version on tells of brokers that are registered but fenced (KIP-1073)."""
 
@@ -50,7 +53,12 @@ class UpstreamClient:
     """Our own connections to a cluster, one a broker. What it knows of the cluster is what the last `refresh` saw."""
 
     def __init__(
-        self, bootstrap: Sequence[Address], caller: Caller | None = None, *, clock: Clock | None = None
+        self,
+        bootstrap: Sequence[Address],
+        caller: Caller | None = None,
+        *,
+        clock: Clock | None = None,
+        off_loop: OffLoop | None = None,
     ) -> None:
         self.brokers: Mapping[int, UpstreamBroker] = {}
         self.cluster_id = ""
@@ -59,8 +67,14 @@ class UpstreamClient:
         self._bootstrap = [(host, port) for host, port in bootstrap]
         self._caller = caller or Caller()
         self._clock = clock or RealClock()
+        self.off_loop = off_loop or InPlace()
         self._links: dict[Address, Link] = {}
         self._closed = False
+
+    @property
+    def linked(self) -> set[Address]:
+        """The addresses that connections are kept for."""
+        return set(self._links)
 
     async def refresh(self) -> None:
         """Learn the brokers, fenced ones too where the upstream tells (Kafka 4.0 and later). Raises UpstreamError."""
@@ -84,21 +98,22 @@ class UpstreamClient:
         broker: int | None = None,
         *,
         version: int | None = None,
-        timeout_seconds: float = REQUEST_SECONDS,
+        timeout_seconds: float | None = None,
     ) -> Any:
         """The response of that broker, or of any.
 
         Without a `broker`, the next one is tried when one cannot be reached, and, for READS only, when the answer did
-        not come; the time counts for each try. Raises what `UpstreamConnection.ask` and `open_connection` raise: an
+        not come; the time counts for each try, and is READ_SECONDS or WRITE_SECONDS if not given. Raises what `UpstreamConnection.ask` and `open_connection` raise: an
         InDoubtError on a write is for the caller to look into.
         """
-        if broker is not None:
-            return await self._link_to(broker).ask(request, timeout_seconds, version)
         repeatable = schema_of(type(request)).api_key in READS
+        seconds = timeout_seconds or (READ_SECONDS if repeatable else WRITE_SECONDS)
+        if broker is not None:
+            return await self._link_to(broker).ask(request, seconds, version)
         failure: UpstreamError = UnreachableError("there is no broker to ask: the client is closed")
         for link in self._candidates():
             try:
-                return await link.ask(request, timeout_seconds, version)
+                return await link.ask(request, seconds, version)
             except UnreachableError as error:
                 failure = error
             except InDoubtError as error:
@@ -125,9 +140,13 @@ class UpstreamClient:
         if self._closed:
             raise UnreachableError("the client is closed")
         if address not in self._links:
-            connect = partial(open_connection, address, self._caller, CONNECT_SECONDS)
-            self._links[address] = Link(connect, self._clock)
+            self._links[address] = Link(partial(self._connect, address), self._clock)
         return self._links[address]
+
+    async def _connect(self, address: Address) -> UpstreamConnection:
+        connection = await open_connection(address, self._caller, CONNECT_SECONDS)
+        connection.off_loop = self.off_loop
+        return connection
 
     def _candidates(self) -> Iterator[Link]:
         """The controller, live brokers, fenced ones, the bootstrap servers; those that did not answer last time, last."""
@@ -150,4 +169,7 @@ class UpstreamClient:
         self.brokers = {row.id: row for row in rows}
         current = {(row.host, row.port) for row in rows}
         for address in self._links.keys() - current:
-            self._links[address].retire()
+            link = self._links[address]
+            link.retire()
+            if link.ended:
+                del self._links[address]

@@ -52,6 +52,11 @@ class Link:
         for connection in self._connections:
             connection.retire()
 
+    @property
+    def ended(self) -> bool:
+        """No connection is left, and none is being opened."""
+        return not self._opening.locked() and all(each.ended.is_set() for each in self._connections)
+
     async def close(self) -> None:
         """Close at once."""
         self._closed = True

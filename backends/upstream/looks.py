@@ -6,12 +6,13 @@ first is looked up in the second, never the other way round.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from backends.clock import Clock, within
 from backends.upstream.errors import UpstreamError
 from backends.upstream.ports import Client
+from backends.upstream.seen import seen_topics
 from backends.upstream.submitter import Submitter
 from controller.events import Event
 from controller.names import TopicPartition
@@ -22,7 +23,6 @@ from controller.upstream_events import (
     Observed,
     SeenBroker,
     SeenMove,
-    SeenPartition,
     SeenTopic,
     Unreachable,
 )
@@ -43,14 +43,16 @@ HEARSAY_SECONDS = 0.1
 class Pace(NamedTuple):
     """Seconds between two looks: while steps are in flight, while none is, and between two whole ones.
 
-    `share` bounds the part of the time that is spent looking: the next look waits so many times as long as the last took.
+    `share` bounds the part of the time that is spent looking: the next look waits so many times as long as the last took, but no
+    longer than `idle`, or twice the look.
     """
 
-    busy: float = 0.2
+    busy: float = 0.05
+    """A place in the window that was left is filled soon; with 50 moves a look takes some milliseconds."""
     idle: float = 1.0
     whole: float = 10.0
-    share: float = 10.0
-    """A look that took 20 ms is followed by 200 ms without one."""
+    share: float = 3.0
+    """A look that took 100 ms, at 2,000 moves or more, is followed by 300 ms without one."""
     whole_share: float = 50.0
     """The same for whole looks: 100,000 partitions take about half a second, and nothing else is done in it."""
 
@@ -93,7 +95,7 @@ class Looks:
         async with self._looking:
             with self._submitter.watch() as outstanding:
                 moves = await self._ask_moves()
-                seen = seen_topics(await self._ask_by_name(topics), None)
+                seen = await self._ask_by_name(topics)
                 await self._submit(
                     Observed(None, seen, moves, False, frozenset(outstanding), conclusive=False)
                 )
@@ -133,12 +135,13 @@ class Looks:
             await self._pause(self._clock.now() - began)
 
     async def _pause(self, took: float) -> None:
-        """At least a tenth of a second, so that what was just decided has reached the upstream; more after a long look."""
-        least = max(self._pace.busy, min(took * self._pace.share, self._pace.whole))
+        """A moment, so that what was just decided has reached the upstream; more after a long look."""
+        pace = self._pace
+        least = max(pace.busy, min(took * pace.share, max(pace.idle, 2 * took)))
         self._wake.clear()
         await self._clock.sleep(least)
         if not self._busy and not self._wake.is_set():
-            await within(self._clock, max(0.0, self._pace.idle - least), self._wake)
+            await within(self._clock, max(0.0, pace.idle - least), self._wake)
 
     @property
     def _busy(self) -> bool:
@@ -157,7 +160,7 @@ class Looks:
         # Only what was not there last time: a topic that we may not see would be asked for for ever.
         news = {key for key in moves.keys() - self._moves.keys() if key not in state.under_way}
         ended = state.foreign - moves.keys()
-        return ours | news | ended | state.tries.keys()
+        return ours | news | ended | state.doubts.keys()
 
     async def _ask_moves(self) -> dict[TopicPartition, SeenMove]:
         response = await self._client.ask(ListPartitionReassignmentsRequest(topics=None))
@@ -178,8 +181,7 @@ class Looks:
         seen = await self._ask_topics(None)
         missing = sorted(our_topics(self._state) - {topic.name for topic in seen})
         if missing:
-            named = [MetadataRequestTopic(name=name) for name in missing]
-            response = await self._client.ask(MetadataRequest(named, allow_auto_topic_creation=False))
+            response = await self._ask_named(missing)
             for topic in response.topics:
                 if topic.error_code not in {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}:
                     raise UpstreamError(
@@ -188,50 +190,38 @@ class Looks:
             seen += seen_topics(response, None)
         return seen
 
-    async def _ask_by_name(self, names: Sequence[str]) -> MetadataResponse:
+    async def _ask_by_name(self, names: Sequence[str]) -> list[SeenTopic]:
         """Topics that an order names. One was perhaps made a moment ago, and the broker that we ask has not heard of it yet."""
-        request = MetadataRequest(
-            [MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False
-        )
-        response: MetadataResponse = await self._client.ask(request)
+        response = await self._ask_named(names)
+        seen = seen_topics(response, None)
         for _ in range(HEARSAY):
-            if not any(topic.error_code for topic in response.topics):
+            unknown = sorted(topic.name or "" for topic in response.topics if topic.error_code)
+            if not unknown:
                 break
             await self._clock.sleep(HEARSAY_SECONDS)
-            response = await self._client.ask(request)
+            response = await self._ask_named(unknown)
+            seen += seen_topics(response, None)
+        return seen
+
+    async def _ask_named(self, names: Iterable[str]) -> MetadataResponse:
+        named = [MetadataRequestTopic(name=name) for name in names]
+        response: MetadataResponse = await self._client.ask(
+            MetadataRequest(named, allow_auto_topic_creation=False)
+        )
         return response
 
     async def _ask_topics(self, keys: set[TopicPartition] | None) -> list[SeenTopic]:
         if keys is not None and not keys:
             return []
-        names = (
-            None if keys is None else [MetadataRequestTopic(name=n) for n in sorted({k.topic for k in keys})]
-        )
-        response = await self._client.ask(MetadataRequest(names, allow_auto_topic_creation=False))
+        if keys is None:
+            response = await self._client.ask(MetadataRequest(None, allow_auto_topic_creation=False))
+        else:
+            response = await self._ask_named(sorted({key.topic for key in keys}))
         if any(topic.error_code for topic in response.topics):
             self._whole_at = float("-inf")
+        if keys is None:
+            return await self._client.off_loop.run(seen_topics, response, None)
         return seen_topics(response, keys)
-
-
-def seen_topics(response: MetadataResponse, keys: set[TopicPartition] | None) -> list[SeenTopic]:
-    """The topics in Metadata; of each those partitions that are in `keys`, all of them when that is None.
-
-    A topic that is gone is left out; one whose metadata is not complete yet, too.
-    """
-    topics = []
-    for topic in response.topics:
-        name = topic.name or ""
-        if topic.error_code != ErrorCode.NONE:
-            continue
-        rows = {
-            row.partition_index: SeenPartition(
-                tuple(row.replica_nodes), tuple(row.isr_nodes), row.leader_id, row.leader_epoch
-            )
-            for row in topic.partitions
-            if keys is None or (name, row.partition_index) in keys
-        }
-        topics.append(SeenTopic(name, topic.topic_id, rows))
-    return topics
 
 
 def _named(code: int) -> str:

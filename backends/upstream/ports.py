@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from backends.offloop import OffLoop
 from backends.upstream.client import UpstreamBroker
 
 
@@ -20,6 +21,11 @@ class Client(Asker, Protocol):
     @property
     def brokers(self) -> Mapping[int, UpstreamBroker]:
         """As the last `refresh` saw them."""
+        ...
+
+    @property
+    def off_loop(self) -> OffLoop:
+        """Where what came of a large answer is looked through."""
         ...
 
     async def refresh(self) -> None:

@@ -4,9 +4,10 @@ Sizes are asked for where something is to be done: of partitions in flight often
 `offset_lag` says nothing of a replica that is being added; its bytes do.
 """
 
+import asyncio
 import logging
 from bisect import bisect_right
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from backends.clock import Clock
@@ -29,6 +30,8 @@ SELDOM_SECONDS = 60.0
 """Between two looks at what waits, and at all disks."""
 SHARE = 10.0
 """After a look that took long, so many times as long none is taken."""
+LEARN_SECONDS = 2.0
+"""How long an order waits, at most, for the sizes of its partitions."""
 MOST = 20_000
 """Partitions asked for in one look, of a cluster that has more: in turn those of topics with reassignments."""
 
@@ -86,6 +89,38 @@ class Sizes:
             self._take(broker, request, response, sizes, disks)
         # How many replicas a directory holds is told only when all are asked for; then directories compete by room.
         await self._submit(Measured(sizes, disks if everything else {}))
+
+    async def learn(self, topics: Iterable[str]) -> None:
+        """Sizes that are not known of partitions about to be ordered, from their leaders; steps planned next go by them."""
+        asked = self._unknown(topics)
+        sizes: dict[TopicPartition, int] = {}
+        answers = (self._learn(broker, named, sizes) for broker, named in asked.items())
+        try:
+            async with asyncio.timeout(LEARN_SECONDS):
+                await asyncio.gather(*answers)
+        except TimeoutError:
+            log.info("an order goes without some sizes: brokers take longer than %g s", LEARN_SECONDS)
+        if sizes:
+            await self._submit(Measured(sizes, {}))
+
+    def _unknown(self, topics: Iterable[str]) -> dict[int, dict[str, list[int]]]:
+        """Numbers of partitions whose size is not known, by leader and topic."""
+        state = self._state
+        found: dict[int, dict[str, list[int]]] = {}
+        for topic in topics:
+            for partition in state.partitions.get(topic, ()):
+                if partition.key not in state.sizes and partition.leader in state.live:
+                    found.setdefault(partition.leader, {}).setdefault(topic, []).append(partition.partition)
+        return found
+
+    async def _learn(
+        self, broker: int, named: Mapping[str, Sequence[int]], sizes: dict[TopicPartition, int]
+    ) -> None:
+        request = DescribeLogDirsRequest([DescribableLogDirTopic(t, tuple(p)) for t, p in named.items()])
+        try:
+            self._take(broker, request, await self._client.ask(request, broker), sizes, {})
+        except UpstreamError as error:
+            log.info("broker %d does not tell its sizes: %s", broker, error)
 
     def _request(self, everything: bool) -> DescribeLogDirsRequest:
         """Ask for what is in flight, or for all there is, or for all of a large cluster's that is in flight or next."""

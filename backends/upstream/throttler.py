@@ -51,6 +51,8 @@ class Throttler:
         self._writing = asyncio.Lock()
         self._unsure: set[str | int] = {*ledger.topics, *map(int, ledger.brokers)}
         """Topics and brokers of which the ledger may say more than is set."""
+        self._gone: set[int] = set()
+        """Brokers of the ledger that are none any more, which has been logged."""
         self._settled.set()
         if not ledger.empty:
             self.change()
@@ -177,7 +179,8 @@ class Throttler:
         if broker not in self._unsure and all(ours.get(config) == [wanted] for config in RATES):
             return True
         if broker not in self._state.live:
-            return False
+            return not self._comes_back(broker)
+        self._gone.discard(broker)
         found = await self._set_by_hand(broker)
         if found is None:
             return False
@@ -199,6 +202,19 @@ class Throttler:
         self._unsure.discard(broker)
         await self._settle_broker(name, after)
         return True
+
+    def _comes_back(self, broker: int) -> bool:
+        """Whether it is worth trying again soon: the broker is down, but one of the cluster's."""
+        if broker in self._state.brokers:
+            return True
+        if broker not in self._gone:
+            self._gone.add(broker)
+            log.warning(
+                "the throttle of broker %d stays as it is: the cluster does not list it. It is taken off if that broker "
+                "comes back",
+                broker,
+            )
+        return False
 
     async def _settle_broker(self, name: str, ours: dict[str, list[str]]) -> None:
         if ours != self._ledger.brokers.get(name, {}):

@@ -120,7 +120,8 @@ def as_json(value: object) -> str:
 def _job_cells(job: Row) -> tuple[object, ...]:
     kind = f"rollback of {job['undoes']}" if job["undoes"] else job["kind"]
     ranked = job["priority"] and job["state"] != "ended"
-    state = f"{job['state']}, priority {job['priority']}" if ranked else job["state"]
+    state = ", ".join(job["endings"]) or job["state"]
+    state = f"{state}, priority {job['priority']}" if ranked else state
     done, total = job["done"], job["total"]
     who = job["principal"].removeprefix("User:") + (f" ({job['client_id']})" if job["client_id"] else "")
     progress = f"{bar(done, total)} {done:,}/{total:,}"

@@ -42,6 +42,11 @@ _COPIED: Mapping[str, Schema] = {
     },
     "seconds_left": {**NULLABLE_INTEGER, "description": "At that rate; null while there is none."},
 }
+ENDINGS = {
+    "type": "object",
+    "additionalProperties": INTEGER,
+    "description": "How many partitions ended how; empty while the job goes on.",
+}
 _KEY = {"topic": TEXT, "partition": INTEGER}
 _REFUSED = array(record(**_KEY, error=TEXT, message=TEXT))
 
@@ -74,6 +79,7 @@ COMPONENTS: Mapping[str, Schema] = {
         priority=INTEGER,
         throttle={**NULLABLE_INTEGER, "description": "Bytes a second."},
         undoes={**NULLABLE_INTEGER, "description": "The job that this rollback takes back."},
+        endings=ENDINGS,
         copied={
             "anyOf": [ref("Copied"), {"type": "null"}],
             "description": "Null when it has ended, has nothing to copy, or was not looked at yet.",
@@ -92,11 +98,7 @@ COMPONENTS: Mapping[str, Schema] = {
     "Reasons": array(record(reason=TEXT, partitions=INTEGER)),
     "JobDetail": record(
         job=ref("Job"),
-        endings={
-            "type": "object",
-            "additionalProperties": INTEGER,
-            "description": "How many partitions ended how; empty while the job goes on.",
-        },
+        endings=ENDINGS,
         reasons=ref("Reasons"),
         sampled={
             **INTEGER,

@@ -6,8 +6,16 @@ from itertools import islice
 from typing import Any
 
 from controller.events import TopicOutcomes
-from controller.job_views import Part, PartState, flying_jobs, job_state, limit_views, waiting_jobs, why_not
-from controller.model import Job
+from controller.job_views import (
+    Part,
+    PartState,
+    flying_jobs,
+    job_state,
+    limit_views,
+    waiting_jobs,
+    why_not,
+)
+from controller.model import Ending, Job
 from controller.state import State
 from server.api.call import Call
 from server.api.progress import Pace
@@ -46,8 +54,18 @@ def job_row(call: Call, job: Job, counted: Tally) -> dict[str, Any]:
         "priority": job.priority,
         "throttle": job.throttle or None,
         "undoes": job.undoes or None,
+        "endings": _endings(state, job) if job.ended_ms else {},
         "copied": None if job.ended_ms else pace_row(call.core.progress.of_job(job.id)),
     }
+
+
+def _endings(state: State, job: Job) -> dict[str, int]:
+    """The most frequent first; of a rollback, partitions that went back are done."""
+    counted = Counter[str]()
+    for ending, times in state.endings.get(job.id, {}).items():
+        back = job.undoes and ending is Ending.ROLLED_BACK
+        counted[(PartState.DONE if back else PartState[ending.name]).value] += times
+    return dict(counted.most_common())
 
 
 def pace_row(pace: Pace | None) -> dict[str, Any] | None:

@@ -121,7 +121,8 @@ class Gateway(World):
             self.look()
 
     def look(self) -> None:
-        """Observe."""
+        """Observe, a quarter of a second after the last time."""
+        self.now_ms += 250
         self.do(self.kafka.look())
 
     def carry(self) -> None:
@@ -166,7 +167,7 @@ class Gateway(World):
             before = (dict(self.kafka.replicas), len(self.effects), dict(self.state.submissions))
             self.catch_up()
             after = (self.kafka.replicas, len(self.effects), self.state.submissions)
-            if before == after and not self.state.tries:
+            if before == after and not self.state.doubts:
                 break
         return self
 

@@ -34,3 +34,10 @@ def test_effects_are_kept_in_order_and_nothing_is_replied_yet() -> None:
     d.emit(TopicGone("bar"))
     assert d.effects == [TopicGone("foo"), TopicGone("bar")]
     assert d.reply is None
+
+
+def test_an_effect_can_be_asked_for_before_all_others() -> None:
+    d = Decision(World().state)
+    d.emit(TopicGone("foo"))
+    d.emit_first(TopicGone("bar"))
+    assert d.effects == [TopicGone("bar"), TopicGone("foo")]

@@ -1,6 +1,9 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from controller.job_views import why_not
+from controller.model import TopicPartition
 from controller.state import State
 from controller.upstream_events import TopicConfigsSeen
 from tests.builders import key
@@ -87,18 +90,56 @@ def test_a_config_that_is_learnt_counts_at_once() -> None:
     assert gateway.state.trouble == "under min ISR: bar-0 (1 in sync, min.insync.replicas 2)"
 
 
-def test_many_partitions_in_trouble_cost_one_look_at_the_configs_of_their_topic(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    gateway = Gateway(*((f"foo-{n}", (4, 1)) for n in range(50)))
-    gateway.kafka.isr.update({key(f"foo-{n}"): (4,) for n in range(50)})
-    gateway.look()
-    asked: list[str] = []
+def test_what_is_ordered_is_ours_to_repair_until_it_is_over() -> None:
+    gateway = sick()
+    gateway.alter({"bar-0": (7, 2)})
+    assert not gateway.state.weak
+    gateway.alter({"bar-0": None})
+    gateway.settle()
+    assert list(gateway.state.weak) == [key("bar-0")]
 
-    def min_isr(_: State, topic: str) -> int:
-        asked.append(topic)
-        return 1
 
-    monkeypatch.setattr(State, "min_isr", min_isr)
+def test_a_broker_that_is_not_listed_while_its_replicas_lag_is_missing() -> None:
+    gateway = Gateway(FOO, BAR)
+    gateway.kafka.brokers.discard(8)
+    gateway.kafka.isr[key("bar-0")] = (7,)
     gateway.look()
-    assert asked == ["foo"]
+    assert gateway.state.trouble == "missing: broker 8"
+    gateway.kafka.brokers.add(8)
+    gateway.kafka.catch_up(key("bar-0"))
+    gateway.look()
+    assert gateway.state.trouble == ""
+
+
+@given(st.lists(st.sampled_from(["down", "up", "order", "cancel", "floor", "delete", "look"]), max_size=12))
+def test_the_weak_partitions_are_always_those_that_a_pass_over_all_would_find(done: list[str]) -> None:
+    gateway = Gateway(FOO, BAR, ("bar-1", (4, 8)))
+    for what in done:
+        worsen(gateway, what)
+        assert set(gateway.state.weak) == found_weak(gateway.state)
+
+
+def worsen(gateway: Gateway, what: str) -> None:
+    match what:
+        case "down" | "up":
+            gateway.kafka.down = {8} if what == "down" else set()
+            for name in gateway.kafka.replicas:
+                gateway.kafka.catch_up(name)
+        case "order":
+            gateway.alter({"bar-0": (7, 2)})
+        case "cancel":
+            gateway.alter({"bar-0": None})
+        case "floor":
+            gateway.do(TopicConfigsSeen({"bar": {"min.insync.replicas": "2"}}))
+        case "delete":
+            gateway.kafka.replicas.pop(key("bar-1"), None)
+    gateway.look()
+
+
+def found_weak(state: State) -> set[TopicPartition]:
+    return {
+        p.key
+        for p in state.all_partitions()
+        if p.key not in state.reassignments
+        and (p.leader == -1 or (p.under_replicated and len(p.isr) < state.min_isr(p.topic)))
+    }

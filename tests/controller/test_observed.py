@@ -1,14 +1,10 @@
-from collections.abc import Iterator
-
 from controller.effects import Submit
 from controller.errors import DONE
 from controller.events import Stalled
 from controller.job_events import Pause
-from controller.model import Ending, Reassignment, Topic, TopicPartition
 from controller.observed import our_topics
 from controller.phases import Phase
 from controller.reconciliation import SURE
-from controller.throttle import RATE, wanted_throttle
 from controller.upstream_events import Measured, TopicConfigsSeen, Unreachable
 from controller.upstream_state import Disk
 from controller.views import ongoing
@@ -28,33 +24,6 @@ def test_what_is_seen_is_the_state() -> None:
 def test_a_second_look_at_the_same_changes_nothing() -> None:
     gateway = Gateway(FOO)
     assert gateway.do(gateway.kafka.look()).changes == []
-
-
-def test_a_topic_that_is_gone_ends_its_reassignments_with_a_reason() -> None:
-    gateway = Gateway(FOO)
-    gateway.alter({"foo-0": (2, 3)})
-    gateway.carry()
-    gateway.kafka.replicas.clear()
-    gateway.look()
-    (row,) = gateway.state.finished[1].values()
-    assert row.ending is Ending.TOPIC_DELETED
-    assert (gateway.state.topics, gateway.state.submissions, gateway.state.reassignments) == ({}, {}, {})
-
-
-def test_a_topic_that_was_made_anew_is_another_one() -> None:
-    gateway = Gateway(FOO)
-    gateway.alter({"foo-0": (2, 3)})
-    seen = gateway.kafka.look()
-    gateway.do(seen._replace(topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
-    assert gateway.state.topics["foo"] == Topic("foo", b"x" * 16)
-    assert gateway.wanted("foo-0") is None
-
-
-def test_a_topic_that_went_while_nobody_looked_is_forgotten_at_start() -> None:
-    gateway = Gateway(FOO)
-    gateway.alter({"foo-0": (2, 3)})
-    gateway.kafka.replicas.clear()
-    assert gateway.again().state.reassignments == {}
 
 
 def test_moves_of_others_are_listed_and_count_against_the_limits() -> None:
@@ -153,15 +122,6 @@ def test_a_partition_that_waits_for_room_goes_on_when_there_is_some() -> None:
     assert gateway.phase("foo-0") is Phase.MOVING
 
 
-def test_a_topic_that_is_gone_leaves_nothing_in_memory() -> None:
-    gateway = Gateway(FOO)
-    gateway.do(TopicConfigsSeen({"foo": {"min.insync.replicas": "2"}, "never": {"min.insync.replicas": "2"}}))
-    gateway.do(Measured({key("foo-0"): 50}, {}))
-    gateway.kafka.replicas.clear()
-    gateway.look()
-    assert (gateway.state.sizes, gateway.state.configs) == ({}, {})
-
-
 def test_looks_that_come_as_often_as_clients_ask_blame_nobody() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
@@ -170,7 +130,7 @@ def test_looks_that_come_as_often_as_clients_ask_blame_nobody() -> None:
     for _ in range(2 * SURE):
         gateway.do(gateway.kafka.look()._replace(whole=False, brokers=None, conclusive=False))
     assert gateway.phase("foo-0") is Phase.MOVING
-    assert gateway.state.tries == {}
+    assert gateway.state.doubts == {}
 
 
 def test_steps_in_flight_are_known_without_looking_at_what_waits() -> None:
@@ -181,18 +141,6 @@ def test_steps_in_flight_are_known_without_looking_at_what_waits() -> None:
     gateway.settle()
     assert not gateway.state.under_way
     assert not our_topics(gateway.state)
-
-
-def test_a_topic_that_goes_in_mid_move_leaves_no_step_behind() -> None:
-    gateway = Gateway(FOO)
-    gateway.default(RATE, "1000")
-    gateway.alter({"foo-0": (2, 3)})
-    gateway.carry()
-    gateway.look()
-    gateway.kafka.replicas.clear()
-    gateway.look()
-    assert (gateway.state.in_flight, gateway.state.adding) == ({}, 0)
-    assert not wanted_throttle(gateway.state).brokers
 
 
 def test_the_cancel_of_a_move_of_others_is_kept_until_it_has_happened() -> None:
@@ -218,17 +166,23 @@ def test_a_move_of_others_that_stands_still_is_theirs_to_take_back() -> None:
     assert gateway.kafka.moves(key("foo-0"))
 
 
-class Unread(dict[TopicPartition, Reassignment]):
-    """Nobody may go through all of it."""
+def test_the_move_of_others_is_charged_anew_when_they_turn_it() -> None:
+    gateway = Gateway(FOO)
+    for target in ((5, 1), (6, 7)):
+        gateway.kafka.alter(key("foo-0"), target)
+        gateway.look()
+    taken = gateway.state.backlog.usage.brokers()
+    assert taken == {6, 7, 4}
 
-    def __iter__(self) -> Iterator[TopicPartition]:
-        raise AssertionError
 
-
-def test_a_topic_goes_without_a_look_at_what_moves_elsewhere() -> None:
-    gateway = Gateway(FOO, ("bar-0", (1, 2)))
-    gateway.alter({"foo-0": (2, 3), "bar-0": (3, 4)})
-    gateway.state.reassignments = Unread(gateway.state.reassignments)
-    del gateway.kafka.replicas[key("bar-0")]
+def test_a_step_that_a_stop_left_in_flight_is_listed_and_counts_until_it_is_over() -> None:
+    gateway = Gateway(FOO)
+    gateway.default("reassignment.cancel.mode", "stop")
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
     gateway.look()
-    assert (gateway.wanted("bar-0"), gateway.phase("foo-0")) == (None, Phase.MOVING)
+    gateway.alter({"foo-0": None})
+    gateway.look()
+    assert (gateway.phase("foo-0"), gateway.state.backlog.in_flight()) == (Phase.FOREIGN, 1)
+    gateway.settle()
+    assert (gateway.phase("foo-0"), gateway.state.backlog.in_flight()) == (Phase.IDLE, 0)

@@ -1,3 +1,4 @@
+from controller.effects import Rethrottle, Submit
 from controller.events import AlterConfigs, ConfigChange, ConfigOp, DeleteTopics, ResourceChanges
 from controller.model import ResourceType
 from controller.throttle import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATE, RATES, wanted_throttle
@@ -149,3 +150,11 @@ def test_before_an_upstream_every_broker_on_a_list_gets_the_rate_and_none_for_mo
     throttle = wanted_throttle(gateway.state)
     assert set(throttle.brokers) == {1, 2, 3}
     assert (throttle.leaders, throttle.followers) == ({"foo": ["0:1", "0:2"]}, {"foo": ["0:3"]})
+
+
+def test_an_upstream_is_throttled_before_rows_are_sent() -> None:
+    gateway = Gateway(("foo-0", (1, 2)))
+    gateway.default(RATE, "1000")
+    gateway.effects.clear()
+    gateway.alter({"foo-0": (3, 4)})
+    assert [type(effect) for effect in gateway.effects] == [Rethrottle, Submit]

@@ -77,6 +77,11 @@ def test_the_upstream_backend_needs_servers() -> None:
     assert settings.upstream_bootstrap_servers == (("kafka1", 9092), ("::1", 9093))
 
 
+def test_a_gateway_before_itself_is_refused() -> None:
+    servers, listener = ("upstream.bootstrap.servers", "a:1,b:2"), ("listener", "b:2")
+    assert "b:2 is the `listener` of reassignd itself" in refusal(("backend", "upstream"), servers, listener)
+
+
 @pytest.mark.parametrize("servers", ["kafka1", "kafka1:0", "kafka1:9092,", "kafka1:9092;kafka2:9092"])
 def test_servers_that_cannot_be_reached_are_refused(servers: str) -> None:
     assert "HOST:PORT with a port in [1, 65535]" in refusal(("upstream.bootstrap.servers", servers))

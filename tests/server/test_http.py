@@ -113,6 +113,16 @@ async def test_a_connection_on_which_nothing_comes_is_closed(monkeypatch: pytest
         writer.close()
 
 
+async def test_garbage_is_logged_with_the_address_of_its_sender(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(routes()) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        own_port = writer.get_extra_info("sockname")[1]
+        writer.write(b"\x00garbage\r\n\r\n")
+        assert b"400" in await reader.readline()
+        writer.close()
+    assert caplog.messages == [f"Invalid HTTP request received (from 127.0.0.1:{own_port})"]
+
+
 async def test_a_stopped_server_accepts_nothing() -> None:
     async with serving(routes()) as port:
         pass

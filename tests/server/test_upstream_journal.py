@@ -24,6 +24,12 @@ def test_trouble_is_told_once_and_so_is_its_end(caplog: pytest.LogCaptureFixture
     ]
 
 
+def test_an_upstream_that_cannot_be_looked_at_is_told_as_that(caplog: pytest.LogCaptureFixture) -> None:
+    state = State(trouble="connection refused", unreachable="connection refused")
+    UpstreamJournal(state).trouble()
+    assert caplog.messages == ["nothing starts, the upstream cannot be looked at: connection refused"]
+
+
 def test_blocked_partitions_are_named_with_the_reason(caplog: pytest.LogCaptureFixture) -> None:
     decision = Decision(State())
     decision.changes += [Reassignment("foo", n, (1,), (2,), 1, "cancelled by someone else") for n in range(7)]

@@ -1,5 +1,6 @@
 """Clients that we did not write, with the gateway as their only address: nothing is lost, and nobody gets past it."""
 
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -9,8 +10,9 @@ import pytest
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from bench.raw import RawConnection
+from bench.raw import RawConnection, address, encode
 from protocol.errors import ErrorCode
+from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.produce_response import ProduceResponse
 from protocol.wire import codec
 from protocol.writing import varint
@@ -201,3 +203,19 @@ def test_a_broker_that_dies_and_returns_is_found_again(
         kafka.wait_ready()
         traffic.wait_for(200)
     traffic.check()
+
+
+@pytest.mark.parametrize("listed_by", ["broker", "its port here", "reassignd"])
+def test_a_client_that_closes_its_half_loses_the_connection(
+    gateway: Reassignd, kafka: KafkaCluster, listed_by: str
+) -> None:
+    host, _, own = gateway.bootstrap.rpartition(":")
+    ports = {
+        "broker": kafka.bootstrap,
+        "its port here": f"{host}:{int(own) + 1}",
+        "reassignd": gateway.bootstrap,
+    }
+    with socket.create_connection(address(ports[listed_by]), timeout=10) as half:
+        half.sendall(encode(ListPartitionReassignmentsRequest(), 0)[:-2])
+        half.shutdown(socket.SHUT_WR)
+        assert half.recv(1) == b""

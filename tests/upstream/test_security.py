@@ -1,5 +1,6 @@
 """The gateway before a cluster that authenticates and authorises: the upstream decides, for each client by its own name."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from reassignd.command_config import load
 from tests.clients.java_programs import JavaClient, Ran, Tools
+from tests.reassignd.shell import Shell
 from tests.upstream.conftest import bootstrap
 from tools.kafka_cluster import KafkaCluster
 from tools.processes import Reassignd
@@ -51,16 +53,17 @@ def said(ran: Ran) -> str:
     return ran.stdout + ran.stderr
 
 
-@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN"])
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN", "OAUTHBEARER"])
 def test_who_may_describe_may_list(run: As, mechanism: str) -> None:
     for principal in ("alter", "describe"):
         listed = run(principal, "reassign", "--list", mechanism=mechanism)
         assert "No partition reassignments found" in said(listed)
 
 
-def test_who_may_nothing_may_not_list(run: As) -> None:
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "OAUTHBEARER"])
+def test_who_may_nothing_may_not_list(run: As, mechanism: str) -> None:
     assert "ClusterAuthorizationException: Cluster authorization failed." in said(
-        run("nothing", "reassign", "--list")
+        run("nothing", "reassign", "--list", mechanism=mechanism)
     )
 
 
@@ -167,3 +170,15 @@ def test_a_client_may_authenticate_again_on_its_connection(
         done = client.do("keep_sending", topic="guarded", seconds=8)
     assert done["sent"] > 10
     assert done["again"] >= 2
+
+
+def test_a_job_bears_the_subject_of_a_token(
+    run: As, secured_gateway: Reassignd, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "plan.json"
+    row = {"topic": "guarded", "partition": 0, "replicas": [2]}
+    plan.write_text(json.dumps({"version": 1, "partitions": [row]}))
+    order = ("--reassignment-json-file", str(plan), "--execute")
+    done = run("admin", "reassign", *order, mechanism="OAUTHBEARER")
+    assert "Successfully started partition reassignment for guarded-0" in said(done)
+    assert "admin" in Shell(secured_gateway, tmp_path, capsys).ok("jobs")

@@ -37,7 +37,15 @@ class Gatewayed(World):
         self.state.apply(own.load())
         relay = Relay()
         self.failures: list[BaseException] = []
-        self.driver = Driver(self.state, own, relay, decide, stats=NoStats(), on_failure=self.failures.append)
+        self.driver = Driver(
+            self.state,
+            own,
+            relay,
+            decide,
+            stats=NoStats(),
+            on_failure=self.failures.append,
+            now_ms=lambda: int(self.clock.now() * 1000) + 1,
+        )
         self.client = LocalClient(inner.network)
         self.upstream = relay.backend = Upstream(
             self.client,

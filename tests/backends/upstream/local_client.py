@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from backends.offloop import InPlace
 from backends.upstream.client import UpstreamBroker
 from backends.upstream.errors import RequestLostError, UnreachableError
 from protocol.apis import find_api
@@ -26,6 +27,7 @@ class LocalClient:
         self.brokers: Mapping[int, UpstreamBroker] = {}
         self.cluster_id = ""
         self.controller_id = -1
+        self.off_loop = InPlace()
         self._network = network
         self._closed = False
         self.before: Callable[[Any], Awaitable[None]] = _undisturbed

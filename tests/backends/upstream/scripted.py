@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from backends.offloop import InPlace
 from backends.upstream.client import UpstreamBroker
 from backends.upstream.errors import UnreachableError
 
@@ -19,6 +20,7 @@ class Scripted:
         self.answers: dict[type, Callable[[Any, int | None], Any]] = {}
         self.asked: list[tuple[Any, int | None]] = []
         self.refreshed = 0
+        self.off_loop = InPlace()
         self.closed = False
 
     async def refresh(self) -> None:

@@ -41,14 +41,15 @@ def failing(error: Exception) -> Any:
 
 
 async def test_the_start_waits_for_an_upstream_that_cannot_be_reached_and_says_so_once(
-    inner: Embedded, caplog: pytest.LogCaptureFixture
+    inner: Embedded,
 ) -> None:
-    world = Gatewayed(inner)
+    world, said = Gatewayed(inner), list[str]()
+    world.driver.start()
     reach, world.client.before = world.client.before, failing(UnreachableError("nobody answers on b:1"))
-    starting = asyncio.create_task(world.start())
+    starting = asyncio.create_task(world.upstream.start(said.append))
     await world.advance(2 * RETRY_SECONDS)
     assert world.state.unreachable == "nobody answers on b:1"
-    assert caplog.text.count("waiting for the upstream: nobody answers on b:1") == 1
+    assert said == ["waiting for the upstream: nobody answers on b:1"]
     world.client.before = reach
     await world.advance(RETRY_SECONDS)
     await starting

@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -183,8 +184,34 @@ async def test_a_cluster_that_cannot_be_described_is_kept_as_it_was(upstream: Up
     assert len(upstream.client.brokers) == 3
 
 
+async def test_the_address_that_a_broker_left_is_forgotten_when_nothing_is_under_way_there(
+    upstream: Upstream,
+) -> None:
+    await upstream.client.ask(LIST, 2)
+    first, left, third = upstream.brokers
+    first.describes(first, third)
+    await upstream.client.refresh()
+    async with asyncio.timeout(5):
+        while left.address in upstream.client.linked:
+            await upstream.client.refresh()
+    assert upstream.client.linked == {first.address, third.address}
+
+
 async def test_a_closed_client_asks_nobody(upstream: Upstream) -> None:
     await upstream.client.close()
     for broker_id in (None, 1):
         with pytest.raises(UnreachableError, match="closed"):
             await upstream.client.ask(LIST, broker_id)
+
+
+async def test_a_read_is_given_up_sooner_than_a_write(
+    upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind in (ListPartitionReassignmentsRequest, AlterPartitionReassignmentsRequest):
+        upstream.brokers[0].answers[kind] = lambda _: None
+    monkeypatch.setattr("backends.upstream.client.READ_SECONDS", 0.05)
+    await upstream.client.ask(LIST)
+    writing = asyncio.ensure_future(upstream.client.ask(ALTER, 1))
+    done, _ = await asyncio.wait([writing], timeout=0.2)
+    assert not done
+    writing.cancel()

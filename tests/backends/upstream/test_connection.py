@@ -1,12 +1,12 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from struct import pack
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import pytest
 
 from backends.clock import settle
-from backends.upstream.connection import MAX_IN_FLIGHT, UpstreamConnection, shown
+from backends.upstream.connection import LARGE_ANSWER, MAX_IN_FLIGHT, UpstreamConnection, shown
 from backends.upstream.errors import (
     RequestLostError,
     RequestTimedOutError,
@@ -15,11 +15,19 @@ from backends.upstream.errors import (
 )
 from backends.upstream.handshake import Caller, open_connection
 from protocol.errors import EncodeError
+from protocol.frames import decode_response
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
-from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
+from protocol.messages.list_partition_reassignments_response import (
+    ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
+)
 from tests.backends.upstream.fake import HANG_UP, FakeBroker, broker
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 LIST = ListPartitionReassignmentsRequest()
 
@@ -196,3 +204,29 @@ async def test_one_that_retires_answers_what_was_asked_and_closes(
 def test_an_address_is_shown_as_people_write_it() -> None:
     assert shown(("kafka", 9092)) == "kafka:9092"
     assert shown(("::1", 9092)) == "[::1]:9092"
+
+
+async def test_a_large_answer_is_decoded_off_the_loop(
+    fake: FakeBroker, connection: UpstreamConnection
+) -> None:
+    off_loop = Remembering()
+    connection.off_loop = off_loop
+    moves = [OngoingPartitionReassignment(n, (1, 2, 3), (), ()) for n in range(LARGE_ANSWER // 16)]
+    answer = ListPartitionReassignmentsResponse(topics=[OngoingTopicReassignment("foo", moves)])
+    fake.answers[ListPartitionReassignmentsRequest] = lambda _: answer
+    received = await connection.ask(LIST, 5)
+    assert len(received.topics[0].partitions) == len(moves)
+    fake.answers[ListPartitionReassignmentsRequest] = echo
+    await connection.ask(LIST, 5)
+    assert off_loop.done == [decode_response]
+
+
+class Remembering:
+    """An OffLoop that knows what it did."""
+
+    def __init__(self) -> None:
+        self.done: list[object] = []
+
+    async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        self.done.append(function)
+        return function(*args, **kwargs)

@@ -7,13 +7,14 @@ import pytest
 from backends.clock import ManualClock, settle
 from backends.tasks import cancel, spawn
 from backends.upstream.errors import UnreachableError, UpstreamError
-from backends.upstream.looks import HEARSAY, HEARSAY_SECONDS, Looks, Pace, seen_topics
+from backends.upstream.looks import HEARSAY, HEARSAY_SECONDS, Looks, Pace
 from backends.upstream.submitter import Submitter
 from controller.effects import Submit
 from controller.model import Partition, Reassignment, Replicas, Submission, Topic
 from controller.state import State
 from controller.submission import Stage
 from controller.upstream_events import Observed, SeenMove, SeenPartition, Unreachable
+from controller.upstream_state import Doubt
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_response import (
     ListPartitionReassignmentsResponse,
@@ -146,7 +147,7 @@ async def test_what_the_list_does_not_tell_is_looked_up(rig: Rig, what: str) -> 
         rig.moves["foo-0"] = MOVE
         rig.step("foo-0", Stage.ARRIVED)
     elif what == "doubt":
-        rig.state.tries[key("foo-0")] = 1
+        rig.state.doubt(key("foo-0"), Doubt.ELSEWHERE, 0)
     else:
         rig.state.foreign.add(key("foo-0"))
     await rig.looks.look()
@@ -171,7 +172,7 @@ async def test_topics_can_be_looked_at_out_of_turn_and_nothing_is_concluded_then
     looking = asyncio.ensure_future(rig.looks.look_at(["foo", "never"]))
     await rig.clock.advance(HEARSAY * HEARSAY_SECONDS)
     await looking
-    assert rig.asked_topics() == [["foo", "never"]] * (1 + HEARSAY)
+    assert rig.asked_topics() == [["foo", "never"], *[["never"]] * HEARSAY]
     (seen,) = rig.events.of(Observed)
     assert ([topic.name for topic in seen.topics], seen.whole, seen.conclusive) == (["foo"], False, False)
     await rig.looks.look_at([])
@@ -267,19 +268,25 @@ async def test_looks_are_frequent_while_something_moves_and_rare_while_nothing_d
     rig.client.asked.clear()
     rig.moves["foo-0"] = MOVE
     rig.state.foreign.add(key("foo-0"))
-    assert 20 <= await looks_in(rig, 5) <= 27
+    assert 90 <= await looks_in(rig, 5) <= 101
 
 
-async def test_a_look_that_takes_long_is_followed_by_a_longer_pause() -> None:
-    rig = Rig(Pace(idle=0.0))
-
-    async def slowly(*_: Any) -> None:
-        await rig.clock.sleep(0.5)
-
+@pytest.mark.parametrize(("took", "pause"), [(0.005, 0.05), (0.1, 0.3), (0.4, 1.0), (2.0, 4.0)])
+async def test_a_look_that_takes_long_is_followed_by_a_longer_pause_up_to_a_second_or_twice_as_long(
+    took: float, pause: float
+) -> None:
+    rig = Rig(Pace(whole=1000.0))
     await rig.looked()
     rig.moves["foo-0"] = MOVE
-    rig.client.refresh = slowly  # type: ignore[method-assign]
-    assert await looks_in(rig, 10) == 2
+    ask = rig.client.ask
+
+    async def slowly(request: tuple[Any, ...], broker: int | None = None) -> Any:
+        if isinstance(request, ListPartitionReassignmentsRequest):
+            await rig.clock.sleep(took)
+        return await ask(request, broker)
+
+    rig.client.ask = slowly  # type: ignore[method-assign]
+    assert await looks_in(rig, 3 * (took + pause) + 1.05 * took) == 4
 
 
 async def test_a_decision_is_followed_by_a_look_soon(rig: Rig) -> None:
@@ -291,8 +298,3 @@ async def test_a_decision_is_followed_by_a_look_soon(rig: Rig) -> None:
     await rig.clock.advance(0.01)
     assert len(rig.client.requests(ListPartitionReassignmentsRequest)) == 1
     await cancel(running)
-
-
-def test_a_topic_whose_metadata_is_not_complete_is_left_out() -> None:
-    response = MetadataResponse(topics=[MetadataResponseTopic(error_code=5, name="new")])
-    assert seen_topics(response, None) == []

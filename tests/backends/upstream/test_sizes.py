@@ -1,3 +1,4 @@
+import asyncio
 from typing import Any
 
 import pytest
@@ -146,3 +147,38 @@ async def test_it_measures_for_ever(rig: Rig) -> None:
     await rig.clock.advance(2 * OFTEN_SECONDS)
     await cancel(running)
     assert len(rig.asked()) == 3
+
+
+async def test_before_an_order_unknown_sizes_are_asked_of_the_leaders(rig: Rig) -> None:
+    for name in ("foo-0", "foo-1", "bar-0"):
+        rig.having(name)
+    rig.held.update({(1, "foo-0"): 50, (1, "foo-1"): 60})
+    rig.state.sizes[key("foo-0")] = 50
+    await rig.sizes.learn(["foo", "never"])
+    assert rig.asked() == [{"foo": (1,)}]
+    assert rig.events == [Measured({key("foo-1"): 60}, {})]
+
+
+async def test_an_order_for_what_is_known_asks_nobody(rig: Rig) -> None:
+    rig.having("foo-0")
+    rig.state.sizes[key("foo-0")] = 0
+    await rig.sizes.learn(["foo"])
+    assert (rig.asked(), rig.events) == ([], [])
+
+
+async def test_an_order_does_not_wait_for_ever_for_sizes(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never(*_: Any) -> None:
+        await asyncio.Event().wait()
+
+    rig.having("foo-0")
+    monkeypatch.setattr(module, "LEARN_SECONDS", 0.01)
+    monkeypatch.setattr(rig.client, "ask", never)
+    await rig.sizes.learn(["foo"])
+    assert rig.events == []
+
+
+async def test_a_leader_that_does_not_tell_holds_up_no_order(rig: Rig) -> None:
+    rig.having("foo-0")
+    rig.dead.add(1)
+    await rig.sizes.learn(["foo"])
+    assert rig.events == []

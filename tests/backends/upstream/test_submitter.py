@@ -6,7 +6,7 @@ import pytest
 
 from backends.clock import settle
 from backends.tasks import cancel
-from backends.upstream.client import REQUEST_SECONDS
+from backends.upstream.client import WRITE_SECONDS
 from backends.upstream.errors import RequestLostError
 from backends.upstream.submitter import CHUNK, Submitter
 from controller.effects import Elect, Submit
@@ -133,4 +133,4 @@ async def test_the_upstream_gives_a_row_up_before_we_give_up_its_answer(rig: Rig
     rig.submitter.add(Elect("foo", 0))
     await settle()
     assert len(rig.client.asked) == 2
-    assert all(request.timeout_ms < 1000 * REQUEST_SECONDS for request, _ in rig.client.asked)
+    assert all(request.timeout_ms < 1000 * WRITE_SECONDS for request, _ in rig.client.asked)

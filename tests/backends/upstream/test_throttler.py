@@ -9,6 +9,7 @@ from backends.tasks import cancel
 from backends.upstream.errors import RequestLostError
 from backends.upstream.ledger import Ledger
 from backends.upstream.throttler import CHECK_SECONDS, PATIENCE_SECONDS, RETRY_SECONDS, Throttler
+from controller.model import Broker, Deleted
 from controller.state import State
 from controller.throttle import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, Throttle
 from protocol.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
@@ -24,7 +25,9 @@ class Rig:
         self.directory = directory
         self.upstream = upstream or Configured()
         self.clock, self.state = ManualClock(), State()
-        self.state.live.update(self.upstream.brokers)
+        for broker in self.upstream.brokers:
+            self.state.put(Broker(broker, "localhost", 9000 + broker, None, 0))
+            self.state.live.add(broker)
         self.ledger = Ledger(directory)
         self.throttler = Throttler(self.upstream, self.state, self.ledger, self.clock)
 
@@ -216,3 +219,19 @@ async def test_what_failed_holds_up_no_step_and_is_tried_again_later(rig: Rig) -
     await until(lambda: rig.ledger.empty)
     assert rig.upstream.broker(1) == {}
     await cancel(running)
+
+
+async def test_the_rate_of_a_broker_that_is_none_any_more_is_said_once_and_not_tried_for_ever(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    await rig.throttler.apply(FOO)
+    gone = rig.state.brokers[1]
+    rig.state.live.discard(1)
+    rig.state.delete(Deleted(Broker, 1))
+    for _ in range(2):
+        assert await rig.throttler.apply(NOTHING)
+    assert caplog.text.count("the throttle of broker 1 stays as it is") == 1
+    rig.state.put(gone)
+    rig.state.live.add(1)
+    assert await rig.throttler.apply(NOTHING)
+    assert_clean(rig)

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
 
@@ -180,7 +181,7 @@ async def test_a_large_plan_and_a_large_queue_are_written_in_one_go() -> None:
         data = encode_plan(Entry(topic, n, to) for n in range(count))
         assert len(data) > LIMIT_BYTES / 2
         await put(world.tree, path, data)
-        await world.until(lambda path=path: _ours(world, path))
+        await world.until(partial(_ours, world, path))
     assert world.failures == []
     await world.stop()
     assert sum(len(world.tree.nodes[path].data or b"") for path in (paths.REASSIGN, paths.QUEUE)) < 10**6

@@ -72,10 +72,19 @@ def test_jobs_have_a_pace_where_one_is_known() -> None:
     job = dict.fromkeys(("undoes", "priority", "copied"))
     job |= {"id": 1, "kind": "plan", "state": "running", "done": 1, "total": 4, "moving": 1, "waiting": 0}
     job |= {"queued": 2, "created_ms": 0, "principal": "User:ann", "client_id": None}
+    job["endings"] = {}
     assert "COPIED" not in next(job_lines([job]))
     head, line = job_lines([{**job, "copied": {"bytes": 0, "total": 2, "rate": 1, "seconds_left": 2}}])
     assert head.split()[3:7] == ["PROGRESS", "COPIED", "RATE", "LEFT"]
     assert "0 B of 2 B  1 B/s  2 s" in line
+
+
+def test_a_job_that_has_ended_says_how() -> None:
+    job = dict.fromkeys(("undoes", "priority", "copied"))
+    job |= {"id": 1, "kind": "plan", "state": "ended", "done": 4, "total": 4, "moving": 0, "waiting": 0}
+    job |= {"queued": 0, "created_ms": 0, "principal": "User:ann", "client_id": None}
+    job["endings"] = {"rolled back": 3, "done": 1}
+    assert "rolled back, done" in list(job_lines([job]))[1]
 
 
 def test_many_refusals_are_cut_short() -> None:

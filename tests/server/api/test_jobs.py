@@ -92,7 +92,20 @@ async def test_an_ended_job_tells_how_its_partitions_ended() -> None:
     await desk.post("/v1/jobs", MOVE)
     await desk.post("/v1/jobs", plan(foo_0=[1, 5, 6]))
     desk.world.settle()
-    assert (await desk.get("/v1/jobs/1"))["endings"] == {"taken over": 1, "done": 1}
+    detail = await desk.get("/v1/jobs/1")
+    assert detail["endings"] == detail["job"]["endings"] == {"taken over": 1, "done": 1}
+
+
+async def test_jobs_that_ended_otherwise_are_told_from_those_that_are_done() -> None:
+    desk = Desk()
+    await desk.post("/v1/jobs", MOVE)
+    desk.world.alter({"foo-0": None, "foo-1": None})
+    await desk.post("/v1/jobs", MOVE)
+    desk.world.settle()
+    await desk.post("/v1/jobs/2/rollback")
+    desk.world.settle()
+    listed = (await desk.get("/v1/jobs"))["jobs"]
+    assert [list(job["endings"]) for job in listed] == [["done"], ["done"], ["rolled back"]]
 
 
 async def test_a_job_is_rolled_back_by_another_and_what_is_skipped_is_named() -> None:

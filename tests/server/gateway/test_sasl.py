@@ -1,5 +1,8 @@
 """SaslAuthenticate (36): relayed, and its success noted."""
 
+import json
+from base64 import urlsafe_b64encode
+
 import pytest
 
 from protocol.errors import DecodeError
@@ -38,6 +41,12 @@ async def test_a_failed_re_authentication_changes_nothing_of_ours() -> None:
     assert who.authenticated
 
 
+def bearer(claims: object) -> bytes:
+    """The first message of OAUTHBEARER, with a token that is not signed."""
+    payload = urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=")
+    return b"n,,\x01auth=Bearer e30." + payload + b".\x01\x01"
+
+
 PLAIN, SCRAM = b"\0alice\0secret", b"n,,n=alice,r=nonce"
 
 
@@ -52,6 +61,10 @@ PLAIN, SCRAM = b"\0alice\0secret", b"n,,n=alice,r=nonce"
         (b"c=biws,r=nonce,p=proof", ""),
         (b"n,a=alice,\x01auth=Bearer abc\x01\x01", "alice"),
         (b"n,,\x01auth=Bearer abc\x01\x01", ""),
+        (bearer({"sub": "alice", "exp": 1}), "alice"),
+        (bearer({"client_id": "alice"}), ""),
+        (bearer(["alice"]), ""),
+        (b"n,,\x01auth=Bearer e30.bm8ganNvbg.\x01\x01", ""),
         (b"\x60\x82kerberos", ""),
         (b"", ""),
     ],

@@ -1,0 +1,62 @@
+"""A topic that an upstream Kafka does not have any more: what was wanted of it ends, with that as the reason."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from controller.decision import Decision
+from controller.model import (
+    Config,
+    Ending,
+    Partition,
+    Pending,
+    ResourceType,
+    Submission,
+    Topic,
+    TopicPartition,
+)
+from controller.reassignments import close_job, end
+from controller.state import State
+
+PARTITIONS_PER_SLICE = 1_000
+
+
+def topic_gone(d: Decision, name: str) -> Iterator[None]:
+    """The topic was deleted, or made anew: nothing is wanted of its partitions any more."""
+    state = d.state
+    for seen, key in enumerate(_keys(state, name), 1):
+        _forget(d, key)
+        if seen % PARTITIONS_PER_SLICE == 0:
+            yield
+    if name in state.topics:
+        for partition in reversed(list(state.partitions[name])):
+            d.delete(Partition, partition.key)
+            state.sizes.pop(partition.key, None)
+        for config in list(state.configs.get((ResourceType.TOPIC, name), ())):
+            d.delete(Config, (ResourceType.TOPIC, name, config))
+        d.delete(Topic, name)
+
+
+def _keys(state: State, topic: str) -> list[TopicPartition]:
+    """Its partitions; of a topic that went while we did not run, those that the records still name."""
+    known = [partition.key for partition in state.partitions.get(topic, ())]
+    return known or [
+        key
+        for key in dict.fromkeys(chain(state.pending, state.reassignments, state.submissions))
+        if key.topic == topic
+    ]
+
+
+def _forget(d: Decision, key: TopicPartition) -> None:
+    state = d.state
+    pending = state.pending.get(key)
+    if pending is not None:
+        d.delete(Pending, key)
+        close_job(d, pending.job)
+    if key in state.submissions:
+        d.delete(Submission, key)
+    state.backlog.release(key)
+    state.foreign.discard(key)
+    state.doubts.pop(key, None)
+    wanted = state.reassignments.get(key)
+    if wanted is not None:
+        end(d, wanted, Ending.TOPIC_DELETED)

@@ -1,0 +1,75 @@
+from collections.abc import Iterator
+
+from controller.model import Ending, Reassignment, Topic, TopicPartition
+from controller.phases import Phase
+from controller.throttle import RATE, wanted_throttle
+from controller.upstream_events import Measured, TopicConfigsSeen
+from tests.builders import key
+from tests.controller.kraft import Gateway
+
+FOO = ("foo-0", (4, 1))
+
+
+def test_a_topic_that_is_gone_ends_its_reassignments_with_a_reason() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.kafka.replicas.clear()
+    gateway.look()
+    (row,) = gateway.state.finished[1].values()
+    assert row.ending is Ending.TOPIC_DELETED
+    assert (gateway.state.topics, gateway.state.submissions, gateway.state.reassignments) == ({}, {}, {})
+
+
+def test_a_topic_that_was_made_anew_is_another_one() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    seen = gateway.kafka.look()
+    gateway.do(seen._replace(topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
+    assert gateway.state.topics["foo"] == Topic("foo", b"x" * 16)
+    assert gateway.wanted("foo-0") is None
+
+
+def test_a_topic_that_went_while_nobody_looked_is_forgotten_at_start() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.kafka.replicas.clear()
+    assert gateway.again().state.reassignments == {}
+
+
+def test_a_topic_that_is_gone_leaves_nothing_in_memory() -> None:
+    gateway = Gateway(FOO)
+    gateway.do(TopicConfigsSeen({"foo": {"min.insync.replicas": "2"}, "never": {"min.insync.replicas": "2"}}))
+    gateway.do(Measured({key("foo-0"): 50}, {}))
+    gateway.kafka.replicas.clear()
+    gateway.look()
+    assert (gateway.state.sizes, gateway.state.configs) == ({}, {})
+
+
+def test_a_topic_that_goes_in_mid_move_leaves_no_step_behind() -> None:
+    gateway = Gateway(FOO)
+    gateway.default(RATE, "1000")
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.look()
+    gateway.kafka.replicas.clear()
+    gateway.look()
+    assert (gateway.state.in_flight, gateway.state.adding) == ({}, 0)
+    gateway.default(RATE, "2000")
+    assert not wanted_throttle(gateway.state).brokers
+
+
+class Unread(dict[TopicPartition, Reassignment]):
+    """Nobody may go through all of it."""
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        raise AssertionError
+
+
+def test_a_topic_goes_without_a_look_at_what_moves_elsewhere() -> None:
+    gateway = Gateway(FOO, ("bar-0", (1, 2)))
+    gateway.alter({"foo-0": (2, 3), "bar-0": (3, 4)})
+    gateway.state.reassignments = Unread(gateway.state.reassignments)
+    del gateway.kafka.replicas[key("bar-0")]
+    gateway.look()
+    assert (gateway.wanted("bar-0"), gateway.phase("foo-0")) == (None, Phase.MOVING)
