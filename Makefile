@@ -3,6 +3,9 @@ PYTHON ?= python3
 # More for the server that `make run` starts: make run ARGS='--listener 127.0.0.1:19092 --http 127.0.0.1:19080'
 ARGS ?=
 BIN := .venv/bin
+# What needs no other program but Python, or a Spark of its own; and as many tests at once as there are cores.
+ALONE := --ignore tests/clients --ignore tests/upstream --ignore tests/zookeeper
+AT_ONCE := --numprocesses auto --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: setup run reset test check bench clean
@@ -18,7 +21,8 @@ reset:
 	rm -rf ./.reassignd
 
 test: setup check
-	$(BIN)/python -m pytest -m spark
+	$(BIN)/python -m pytest $(ALONE) -m whole $(AT_ONCE)
+	$(BIN)/python -m pytest $(ALONE) -m spark
 	$(BIN)/python -m pytest tests/clients
 	$(BIN)/python -m pytest tests/upstream
 	$(BIN)/python -m pytest tests/zookeeper
@@ -31,7 +35,7 @@ check: .venv/test.done
 	$(BIN)/python -m protocol.generate --check
 	$(BIN)/python -m tools.reference --check
 	$(BIN)/python -m tools.draw_states --check
-	$(BIN)/python -m pytest --ignore tests/clients --ignore tests/upstream --ignore tests/zookeeper -m 'not spark'
+	$(BIN)/python -m pytest $(ALONE) -m 'not whole and not spark' $(AT_ONCE)
 
 bench: setup
 	$(BIN)/python -m bench

@@ -13,6 +13,8 @@ from tests.backends.harness import Embedded
 from tests.backends.upstream.harness import Gatewayed
 from tests.backends.zookeeper.world import OLD, Zookeeper
 
+pytestmark = pytest.mark.whole
+
 World = Embedded | Gatewayed
 """The ZooKeeper world is an embedded one too: so are its brokers."""
 

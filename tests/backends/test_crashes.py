@@ -1,10 +1,14 @@
 """A crash between any two durable writes: nothing acknowledged is lost, and everything ends where it should."""
 
+import pytest
+
 from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
 from controller.job_events import RollBackJob
 from controller.model import ResourceType
 from controller.throttle import RATE
 from tests.backends.harness import Embedded
+
+pytestmark = pytest.mark.whole
 
 ORIGINAL = {f"foo-{n}": (1 + n % 3, 4, 5) for n in range(4)}
 TARGET = {name: (6, 2, 1) if name == "foo-1" else (6, 3, 2) for name in ORIGINAL}

@@ -9,6 +9,8 @@ import pytest
 from reassignd import cli
 from tests.reassignd.shell import ORIGINALS, Shell
 
+pytestmark = pytest.mark.whole
+
 
 def entry(**changed: Any) -> dict[str, Any]:
     return {"topic": "foo", "partition": 0, "replicas": [4, 5, 6], **changed}

@@ -8,7 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.reassignd.shell import ORIGINALS, PARTITIONS, PATIENCE_SECONDS, Shell, replicas_of
+
+pytestmark = pytest.mark.whole
 
 
 @contextmanager

@@ -11,6 +11,8 @@ from reassignd import cli
 from reassignd.config import WILDCARDS
 from tests.reassignd.served import STOP_SECONDS, Served, Start
 
+pytestmark = pytest.mark.whole
+
 TLS = Path(__file__).parent / "tls"
 ANYWHERE = WILDCARDS[0]
 CA = ["--ca-file", str(TLS / "ca.pem")]

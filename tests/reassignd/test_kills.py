@@ -24,6 +24,7 @@ KILLS = 40
 A, B, C = (1, 2), (3, 4), (5, 6)
 
 
+@pytest.mark.whole
 @pytest.mark.timeout(300)
 def test_nothing_acknowledged_is_lost_by_kill_9(tmp_path: Path) -> None:
     seed = random.randrange(1_000_000)

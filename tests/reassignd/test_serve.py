@@ -10,6 +10,8 @@ import pytest
 
 from tests.reassignd.served import PATIENCE_SECONDS, Start
 
+pytestmark = pytest.mark.whole
+
 TOPICS = "kafka_controller_kafkacontroller_globaltopiccount"
 
 
