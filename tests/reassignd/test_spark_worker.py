@@ -68,7 +68,7 @@ def test_it_ends_with_the_process_that_it_works_for() -> None:
     program = "from reassignd.spark_worker import end_with; end_with(0)"
     process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, start_new_session=True)
     assert process.poll() is None
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     assert process.returncode == -9
 
 
@@ -85,6 +85,6 @@ def test_as_a_process_it_answers_on_its_stdout_alone() -> None:
     process.stdin.write(REQUEST)
     process.stdin.flush()
     answer = process.stdout.read()
-    process.wait(timeout=30)
+    process.wait(timeout=60)
     process.communicate()
     assert (process.returncode, b"error" in answer, answer.count(b"\n")) == (0, True, 1)

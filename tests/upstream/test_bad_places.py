@@ -21,7 +21,7 @@ def serve(kafka: KafkaCluster, tmp_path: Path) -> list[str]:
 
 def complaint(*command: str) -> str:
     """The last line of a reassignd that ends with exit code 1."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr.splitlines()[-1]

@@ -30,7 +30,7 @@ def ports_of(gateway: Reassignd, brokers: int = 4) -> list[str]:
 def readiness(gateway: Reassignd) -> tuple[int, str]:
     """Status and text of /readyz."""
     try:
-        with urllib.request.urlopen(f"http://{gateway.http}/readyz", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{gateway.http}/readyz", timeout=60) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as refused:
         return refused.code, refused.read().decode()

@@ -23,7 +23,7 @@ from tools.kafka_cluster import KafkaCluster, admin_client
 from tools.processes import Reassignd
 
 OWN_ID = 1_000_000
-SECONDS = 40
+SECONDS = 90
 FOUR = [[1, 2], [2, 3], [3, 4], [4, 1]]
 
 

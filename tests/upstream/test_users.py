@@ -25,7 +25,7 @@ from tests.clients.cluster import wait_for
 from tools.kafka_cluster import KafkaCluster, admin_client
 from tools.processes import Reassignd, free_ports
 
-SECONDS = 20
+SECONDS = 60
 MOVER = "mover"
 RIGHTS = {
     ResourcePattern(ResourceType.CLUSTER, "kafka-cluster"): (

@@ -27,7 +27,7 @@ _numbers = itertools.count(1)
 
 
 async def until(look: Callable[[], Any], expected: Any) -> None:
-    """Looks (a coroutine function) until what is expected is seen; fails with what is seen after half a minute."""
+    """Looks (a coroutine function) until what is expected is seen; fails with what is seen after a minute."""
     seen: Any = None
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):

@@ -9,7 +9,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 Numbers = dict[int, list[int]]
 """Partition -> the numbers of its records, in their order."""
 
-READ_SECONDS = 30
+READ_SECONDS = 60
 
 
 class Traffic:
