@@ -30,8 +30,8 @@ from controller.model import (
 )
 from controller.stored import understood
 
-AT_ONCE = 500
-"""Reads under way."""
+AT_ONCE = 50
+"""Topics, or other things, that are read at the same time."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -162,7 +162,7 @@ async def read_new_topic(tree: Tree, name: str) -> StoredTopic | None:
         return None
     topic = whole_topic(znode.data)
     stored = StoredTopic(znode.version, topic.id, [bare(name, n, a) for n, a in topic.partitions.items()])
-    states = await _all(topic.partitions, lambda number: tree.get(paths.state(name, number)))
+    states = await tree.get_all([paths.state(name, number) for number in topic.partitions])
     for number, state in enumerate(states):
         if state is not None:
             stored.partitions[number] = _with_state(stored.partitions[number], state)

@@ -84,6 +84,10 @@ class Tree(Protocol):
         """The znode, or None when there is none; `watch` is told when it is made, changed or removed."""
         ...
 
+    async def get_all(self, paths: Sequence[str]) -> list[Znode | None]:
+        """These znodes, in order, asked for in one go; not one snapshot. At least one path."""
+        ...
+
     async def children(self, path: str, watch: Watch | None = None) -> list[str] | None:
         """The names of the children, or None when there is no such znode; `watch` is told when one comes or goes."""
         ...
