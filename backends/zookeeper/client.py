@@ -87,6 +87,8 @@ class ZookeeperClient:
 
     async def get_all(self, paths: Sequence[str]) -> list[Znode | None]:
         """See `Tree.get_all`."""
+        if not paths:
+            return []
         pending = [self._client.get_async(path) for path in paths]
         with suppress(NoNodeError):
             # Answers come in the order of the requests: with the last, all are here.

@@ -4,6 +4,7 @@ A broker of Kafka's that holds `/controller` is relieved in the same multi, so t
 another reassignd is not: we stand by until its session ends.
 """
 
+import asyncio
 import logging
 from typing import NamedTuple
 
@@ -45,18 +46,22 @@ class Candidate(NamedTuple):
 
 async def stand(tree: Tree, candidate: Candidate, now_ms: int, watch: Watch) -> Term | None:
     """The term that was won, or None when someone else is in office; `watch` is told when that may have changed."""
-    await ensure(tree, "/brokers/ids")
-    holder = await tree.get(paths.CONTROLLER, watch)
+    # Who is quick has the office: what is needed is read in one go.
+    holder, (epoch, version), registration, _ = await asyncio.gather(
+        tree.get(paths.CONTROLLER, watch),
+        _epoch(tree),
+        _registration(tree, candidate, now_ms),
+        ensure(tree, paths.BROKERS),
+    )
     if holder is not None and not _yields(tree, candidate, holder):
         return None
-    epoch, version = await _epoch(tree)
     made: list[Operation] = [] if holder is None else [Delete(paths.CONTROLLER, holder.version)]
     controller = encode_controller(ControllerZnode(candidate.id, now_ms, ours=True))
     made += [
         Create(paths.CONTROLLER, controller, ephemeral=True),
         Set(paths.CONTROLLER_EPOCH, str(epoch + 1).encode(), version),
+        *registration,
     ]
-    made += await _registration(tree, candidate, now_ms)
     try:
         await tree.multi(made)
     except ConflictError as conflict:
