@@ -5,6 +5,7 @@ that is. And the office itself, as ZooKeeper shows it.
 """
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -65,6 +66,7 @@ class Sinks:
         self._thread = threading.Thread(target=self._loop.run_forever, name="sinks")
 
     def __enter__(self) -> Self:
+        logging.getLogger("kazoo").setLevel(logging.ERROR)
         self._thread.start()
         self._zookeeper.start()
         for each in self.ids:
@@ -135,10 +137,10 @@ class _Sink(asyncio.Protocol):
         )
 
 
-def wait_until(condition: Callable[[], object], what: str) -> None:
+def wait_until(condition: Callable[[], object], what: Callable[[], str]) -> None:
     """Raises RuntimeError when it does not come."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not condition():
         if time.monotonic() > deadline:
-            raise RuntimeError(f"waited in vain for {what}")
+            raise RuntimeError(f"waited in vain for {what()}")
         time.sleep(0.01)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from kazoo.client import KazooClient
 
 from backends.zookeeper import paths
-from backends.zookeeper.znodes import Assignment, TopicZnode, encode_state, encode_topic
+from backends.zookeeper.znodes import Assignment, TopicZnode, encode_config, encode_state, encode_topic
 from bench.sinks import Sinks, wait_until
 from controller.model import NO_ID, Partition
 from tools.commander import Commander
@@ -23,7 +23,7 @@ from tools.zookeeper_cluster import ZookeeperCluster
 
 SINKS = (11, 12, 13)
 PER_TOPIC = 100
-SESSION_MS = "2000"
+SESSION_MS = "4000"
 
 
 class Takeover(NamedTuple):
@@ -69,7 +69,13 @@ class Arena:
         def known() -> int:
             return sum(each.partitions for each in self._sinks.told[told:] if each.controller in candidates)
 
-        wait_until(lambda: known() >= self._partitions, "all partitions to be told")
+        wait_until(
+            lambda: known() >= self._partitions,
+            lambda: (
+                f"{candidates} to tell of all partitions; in office were {self._sinks.terms[terms:]},"
+                f" and {known()} partitions were told of in {len(self._sinks.told) - told} requests"
+            ),
+        )
         time.sleep(
             1
         )  # So that what follows does not share the processors with what this takeover leaves to do.
@@ -120,6 +126,7 @@ def lay(zookeeper: str, partitions: int) -> None:
     client = KazooClient(zookeeper)
     client.start()
     client.create(paths.TOPICS, makepath=True)
+    client.create("/config/topics", makepath=True)
     places = [SINKS[turn:] + SINKS[:turn] for turn in range(len(SINKS))]
     for first in range(0, partitions, PER_TOPIC):
         name = f"topic-{first // PER_TOPIC}"
@@ -128,6 +135,7 @@ def lay(zookeeper: str, partitions: int) -> None:
         transaction = client.transaction()
         transaction.create(paths.topic(name), encode_topic(topic))
         transaction.create(paths.partitions(name), b"")
+        transaction.create(paths.config(f"topics/{name}"), encode_config({}))
         for number, replicas in rows.items():
             state = Partition(name, number, replicas, replicas, replicas[0], 0, 0)
             path = paths.state(name, number)

@@ -5,6 +5,8 @@ memory. Brokers are 3.9.1 at inter-broker protocol 2.4-IV0, with JVMs as Kafka's
 """
 
 import argparse
+import signal
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -64,7 +66,7 @@ def moving_cluster() -> Iterator[tuple[ZookeeperCluster, Sinks, Commander]]:
         Sinks(cluster.zookeeper, ()) as office,
     ):
         ours = Commander(cluster, OURS)
-        wait_until(lambda: office.terms, "a controller")
+        wait_until(lambda: office.terms, lambda: "a controller")
         try:
             yield cluster, office, ours
         finally:
@@ -81,6 +83,7 @@ def measure_move(rounds: int) -> None:
             for name in seconds:
                 address = enter(name == "ours", cluster, office, ours)
                 took = [move(address, targets) for targets in (THERE, HERE)]
+                print(f"{name}: {took}", file=sys.stderr, flush=True)
                 seconds[name] += took if number else []
     row(f"a move of {MOVING} partitions without limits", seconds["ours"], seconds["kafka"], "≤ 1.1")
 
@@ -91,9 +94,9 @@ def enter(by_us: bool, cluster: ZookeeperCluster, office: Sinks, ours: Commander
         ours.start()
     elif not by_us and ours.runs:
         ours.stop()
-    wait_until(lambda: (office.terms[-1].controller == OURS) == by_us, "the other controller")
+    wait_until(lambda: (office.terms[-1].controller == OURS) == by_us, lambda: "the other controller")
     address = ours.address if by_us else f"127.0.0.1:{cluster.port(office.terms[-1].controller)}"
-    wait_until(lambda: listed(address) == 0, "the controller to answer")
+    wait_until(lambda: listed(address) == 0, lambda: "the controller to answer")
     time.sleep(2)  # Brokers do what the new controller tells them, which moves nothing and is not measured.
     return address
 
@@ -116,7 +119,7 @@ def fill(cluster: ZookeeperCluster, controller: str) -> None:
     answer = connection.ask(CreateTopicsRequest([CreatableTopic(TOPIC, -1, -1, rows)], timeout_ms=60_000), 4)
     connection.close()
     assert answer.topics[0].error_code == 0, answer
-    wait_until(lambda: all(cluster.hosts(TOPIC, n) == {1, 2} for n in range(MOVING)), "the replicas")
+    wait_until(lambda: all(cluster.hosts(TOPIC, n) == {1, 2} for n in range(MOVING)), lambda: "the replicas")
     producer = KafkaProducer(bootstrap_servers=cluster.bootstrap, acks="all")
     for _ in range(RECORDS):
         for partition in range(MOVING):
@@ -185,7 +188,7 @@ def kill_kafkas(place: Arena, taken: Taken) -> None:
     taken.kills.append(place.takeover(lambda: place.cluster.kill_broker(killed), *place.cluster.brokers))
     taken.memory.append(resident_mb(place.cluster.pid(place.holder)))
     start(place.cluster, killed)
-    wait_until(lambda: place.registered(killed), "the broker that was killed")
+    wait_until(lambda: place.registered(killed), lambda: "the broker that was killed")
     taken.idle_memory.append(resident_mb(place.cluster.pid(killed)))
 
 
@@ -209,6 +212,7 @@ def main() -> None:
     parser.add_argument("--only", choices=[*parts])
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     print("| what | reassignd | Kafka 3.9 | ratio | wanted |\n|---|---|---|---|---|", flush=True)
     for name, measure in parts.items():
         if options.only in {None, name}:
