@@ -2,7 +2,7 @@
 
 kazoo asks the system some twenty times for each request: a selector is made and closed for each wait, a byte wakes its
 thread, and an answer is read in two pieces. Here requests that are made in one go leave in one write, answers are read as
-many as have come, and what they lead to is handed to the event loop together. That makes taking over three times as fast.
+many as have come, and what they lead to is handed to the event loop together. That is a quarter of the processor time.
 """
 
 import asyncio
