@@ -23,7 +23,7 @@ def spawn(
     return task
 
 
-async def cancel(*tasks: asyncio.Task[None]) -> None:
+async def cancel(*tasks: asyncio.Task[Any]) -> None:
     """Cancel the tasks and wait until they have ended."""
     for task in tasks:
         task.cancel()

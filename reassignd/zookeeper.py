@@ -27,6 +27,7 @@ from backends.zookeeper.loading import load
 from backends.zookeeper.producer_ids import allocate
 from backends.zookeeper.protocol import find_protocol
 from backends.zookeeper.refusals import Refusals
+from backends.zookeeper.releases import Protocol
 from backends.zookeeper.store import REDO, Term, ZkStore
 from backends.zookeeper.tree import Tree, ZookeeperError, ensure
 from backends.zookeeper.znodes import Endpoint, Registration, decode_cluster_id
@@ -157,14 +158,13 @@ class Controller:
         self._ending = asyncio.get_running_loop().create_future()
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._resign, term)
-            protocol = await find_protocol(
-                self._tree, self._settings.node_id, self._settings.zookeeper_inter_broker_protocol_version
-            )
+            asking = asyncio.create_task(self._find_protocol(), name="protocol")
+            stack.push_async_callback(cancel, asking)
             await ensure(self._tree, *folders(), REDO, "/config/changes", "/config/topics", "/config/brokers",
                          "/admin/delete_topics")  # fmt: skip
             if self._form().children:
                 await ensure(self._tree, paths.REASSIGNMENTS)
-            loaded = await load(self._tree, self._refusals)
+            loaded, protocol = await load(self._tree, self._refusals), await asking
             store = ZkStore(self._tree, term, loaded, with_topic_ids=protocol.topic_ids)
             stack.push_async_callback(store.close)
             state = State(grows_while_moving=False)
@@ -184,6 +184,10 @@ class Controller:
             identity = await _cluster_id(self._tree)
             await self._open_doors(stack, rule, identity, state)
             raise await self._ending
+
+    async def _find_protocol(self) -> Protocol:
+        configured = self._settings.zookeeper_inter_broker_protocol_version
+        return await find_protocol(self._tree, self._settings.node_id, configured)
 
     def _form(self) -> Form:
         return Form(

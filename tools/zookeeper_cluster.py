@@ -52,10 +52,20 @@ SETTINGS = {
 
 
 class ZookeeperCluster:
-    """One ZooKeeper server, and brokers 1 to N of one release of Kafka; `protocol` is inter.broker.protocol.version."""
+    """One ZooKeeper server, and brokers 1 to N of one release of Kafka; `protocol` is inter.broker.protocol.version.
+
+    `measured`: JVMs of brokers as Kafka's own script runs them; else they are made to start soon and stay small.
+    """
 
     def __init__(
-        self, folder: Path, brokers: int, *, release: str = "3.9", protocol: str = "2.4-IV0", **settings: str
+        self,
+        folder: Path,
+        brokers: int,
+        *,
+        release: str = "3.9",
+        protocol: str = "2.4-IV0",
+        measured: bool = False,
+        settings: Mapping[str, str] | None = None,
     ) -> None:
         self.brokers = tuple(range(1, brokers + 1))
         self.folder = folder
@@ -63,11 +73,11 @@ class ZookeeperCluster:
         self._zookeeper_port, self._first_port = first, first + 1
         self.zookeeper = f"127.0.0.1:{first}/kafka"
         self.bootstrap = f"127.0.0.1:{self._first_port}"
-        self._release = release
+        self._release, self._measured = release, measured
         self._settings: Mapping[str, str] = {
             **SETTINGS,
             "inter.broker.protocol.version": protocol,
-            **{key.replace("_", "."): value for key, value in settings.items()},
+            **(settings or {}),
         }
         self._server: subprocess.Popen[bytes] | None = None
         self._running: dict[int, subprocess.Popen[bytes]] = {}
@@ -124,8 +134,8 @@ class ZookeeperCluster:
             f"broker-{self._release}",
             "kafka.Kafka",
             str(properties),
-            heap_mb=160,
-            options=(*QUICK_START, QUIET),
+            heap_mb=1024 if self._measured else 160,
+            options=(QUIET,) if self._measured else (*QUICK_START, QUIET),
         )
         with (self.folder / f"broker-{broker}.log").open("ab") as log:
             self._running[broker] = subprocess.Popen(command, stdout=log, stderr=log)
@@ -152,6 +162,10 @@ class ZookeeperCluster:
             self.kill_broker(broker)
         if self._server is not None:
             self.kill_zookeeper()
+
+    def pid(self, broker: int) -> int:
+        """The broker's process."""
+        return self._running[broker].pid
 
     def port(self, broker: int) -> int:
         """Where the broker listens."""
@@ -196,14 +210,17 @@ def running_cluster(
     *,
     release: str = "3.9",
     protocol: str = "2.4-IV0",
-    **settings: str,
+    measured: bool = False,
+    settings: Mapping[str, str] | None = None,
 ) -> Iterator[ZookeeperCluster]:
     """A cluster for the length of a `with`; its files are kept only in a `folder` that is given."""
     with contextlib.ExitStack() as stack:
         if folder is None:
             temporary = tempfile.TemporaryDirectory(prefix="zookeeper-cluster-", ignore_cleanup_errors=True)
             folder = Path(stack.enter_context(temporary))
-        cluster = ZookeeperCluster(folder, brokers, release=release, protocol=protocol, **settings)
+        cluster = ZookeeperCluster(
+            folder, brokers, release=release, protocol=protocol, measured=measured, settings=settings
+        )
         stack.callback(cluster.stop)
         cluster.start()
         yield cluster

@@ -1,11 +1,12 @@
 """ZooKeeper through kazoo, whose threads are bridged into the event loop.
 
-kazoo calls back on threads of its own; nothing but handing the outcome to the loop is done there.
+kazoo calls back on a thread of its own; nothing but handing the outcome to the loop is done there (see `handler`).
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from kazoo.client import KazooClient, KazooState
@@ -13,6 +14,7 @@ from kazoo.exceptions import KazooException, NoNodeError, RolledBackError, Runti
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.retry import KazooRetry
 
+from backends.zookeeper.handler import Handler, Mailbox
 from backends.zookeeper.tree import (
     Check,
     ConflictError,
@@ -39,10 +41,15 @@ class ZookeeperClient:
     def __init__(self, hosts: str, session_timeout_seconds: float, on_lost: Callable[[], None]) -> None:
         self._hosts = hosts
         self._loop = asyncio.get_running_loop()
+        self._mailbox = Mailbox(self._loop)
         self._on_lost = on_lost
         forever = KazooRetry(max_tries=-1, delay=0.05, backoff=1.5, max_delay=1.0)
         self._client = KazooClient(
-            hosts, timeout=session_timeout_seconds, connection_retry=forever, logger=_quiet_logger()
+            hosts,
+            timeout=session_timeout_seconds,
+            handler=Handler(),
+            connection_retry=forever,
+            logger=_quiet_logger(),
         )
         self._client.add_listener(self._state_changed)
 
@@ -70,14 +77,23 @@ class ZookeeperClient:
         """See `Tree.get`."""
         while True:
             try:
-                data, stat = await self._await(self._client.get_async(path, watch=self._bridged(watch)))
-                return Znode(data, stat.version, stat.czxid, stat.mzxid, stat.ephemeralOwner)
+                return _znode(await self._await(self._client.get_async(path, watch=self._bridged(watch))))
             except NoNodeError:
                 if watch is None:
                     return None
             # Only a look whether it exists leaves a watch on a znode that does not.
             if await self._await(self._client.exists_async(path, watch=self._bridged(watch))) is None:
                 return None
+
+    async def get_all(self, paths: Sequence[str]) -> list[Znode | None]:
+        """See `Tree.get_all`."""
+        if not paths:
+            return []
+        pending = [self._client.get_async(path) for path in paths]
+        with suppress(NoNodeError):
+            # Answers come in the order of the requests: with the last, all are here.
+            await self._await(pending[-1])
+        return [await self._znode_or_none(each) for each in pending]
 
     async def children(self, path: str, watch: Watch | None = None) -> list[str] | None:
         """See `Tree.children`."""
@@ -113,32 +129,31 @@ class ZookeeperClient:
         if any(isinstance(result, Exception) for result in results):
             raise ZookeeperError("ZooKeeper refused a transaction without saying why")
 
+    async def _znode_or_none(self, pending: Any) -> Znode | None:
+        try:
+            return _znode(await self._await(pending))
+        except NoNodeError:
+            return None
+
     async def _await(self, pending: Any) -> Any:
         """The result of an operation of kazoo's."""
-        done: asyncio.Future[Any] = self._loop.create_future()
-
-        def resolve() -> None:
-            if done.cancelled():
-                return
-            if pending.exception is None:
-                done.set_result(pending.get_nowait())
-            else:
-                done.set_exception(pending.exception)
-
-        pending.rawlink(lambda _: self._call(resolve))
-        try:
-            return await done
-        except NoNodeError:
-            raise
-        except KazooException as error:
+        if not pending.ready():
+            done = asyncio.Event()
+            pending.rawlink(lambda _: self._call(done.set))
+            await done.wait()
+        error = pending.exception
+        if error is None:
+            return pending.value
+        if isinstance(error, KazooException) and not isinstance(error, NoNodeError):
             raise ZookeeperError(f"ZooKeeper at {self._hosts}: {type(error).__name__}") from error
+        raise error
 
     def _bridged(self, watch: Watch | None) -> Callable[[Any], None] | None:
         return None if watch is None else lambda _event: self._call(watch)
 
-    def _call(self, function: Callable[[], None]) -> None:
+    def _call(self, function: Callable[[], object]) -> None:
         try:
-            self._loop.call_soon_threadsafe(function)
+            self._mailbox.put(function)
         except RuntimeError:
             log.debug("ZooKeeper had something to say after the end")
 
@@ -150,6 +165,11 @@ class ZookeeperClient:
     def _close(self) -> None:
         self._client.stop()
         self._client.close()
+
+
+def _znode(answer: Any) -> Znode:
+    data, stat = answer
+    return Znode(data, stat.version, stat.czxid, stat.mzxid, stat.ephemeralOwner)
 
 
 def _quiet_logger() -> logging.Logger:

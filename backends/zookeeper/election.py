@@ -4,6 +4,7 @@ A broker of Kafka's that holds `/controller` is relieved in the same multi, so t
 another reassignd is not: we stand by until its session ends.
 """
 
+import asyncio
 import logging
 from typing import NamedTuple
 
@@ -33,6 +34,8 @@ from backends.zookeeper.znodes import (
 
 log = logging.getLogger(__name__)
 
+TRIES = 5
+
 
 class Candidate(NamedTuple):
     """Who stands, and how clients reach it: the controller is a broker to them."""
@@ -44,25 +47,36 @@ class Candidate(NamedTuple):
 
 
 async def stand(tree: Tree, candidate: Candidate, now_ms: int, watch: Watch) -> Term | None:
-    """The term that was won, or None when someone else is in office; `watch` is told when that may have changed."""
-    await ensure(tree, "/brokers/ids")
-    holder = await tree.get(paths.CONTROLLER, watch)
-    if holder is not None and not _yields(tree, candidate, holder):
-        return None
-    epoch, version = await _epoch(tree)
-    made: list[Operation] = [] if holder is None else [Delete(paths.CONTROLLER, holder.version)]
-    controller = encode_controller(ControllerZnode(candidate.id, now_ms, ours=True))
-    made += [
-        Create(paths.CONTROLLER, controller, ephemeral=True),
-        Set(paths.CONTROLLER_EPOCH, str(epoch + 1).encode(), version),
-    ]
-    made += await _registration(tree, candidate, now_ms)
-    try:
-        await tree.multi(made)
-    except ConflictError as conflict:
-        log.debug("not elected: %s", conflict)
-        return None
-    return Term(epoch + 1, version + 1)
+    """The term that was won, or None when someone else is in office; `watch` is told when that may have changed.
+
+    Raises ZookeeperError.
+    """
+    for _ in range(TRIES):
+        # Who is quick has the office: all is read in one go, and again where that does not fit any more.
+        holder, (epoch, version), registration, _ = await asyncio.gather(
+            tree.get(paths.CONTROLLER, watch),
+            _epoch(tree),
+            _registration(tree, candidate, now_ms),
+            ensure(tree, paths.BROKERS),
+        )
+        if holder is not None and not _yields(tree, candidate, holder):
+            return None
+        made: list[Operation] = [] if holder is None else [Delete(paths.CONTROLLER, holder.version)]
+        controller = encode_controller(ControllerZnode(candidate.id, now_ms, ours=True))
+        made += [
+            Create(paths.CONTROLLER, controller, ephemeral=True),
+            Set(paths.CONTROLLER_EPOCH, str(epoch + 1).encode(), version),
+            *registration,
+        ]
+        try:
+            await tree.multi(made)
+        except ConflictError as conflict:
+            log.debug("not elected: %s", conflict)
+            if conflict.operation.path == paths.CONTROLLER:
+                return None
+        else:
+            return Term(epoch + 1, version + 1)
+    raise ZookeeperError("not elected: znodes change faster than they can be written")
 
 
 async def resign(tree: Tree, candidate: Candidate, term: Term) -> None:

@@ -33,13 +33,13 @@ def rows_of(value: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
 
 def ids(value: Any, name: str) -> Replicas:
     """A list of broker ids."""
-    if not isinstance(value, list) or not all(_is_id(each) for each in value):
-        raise ZnodeError(f"{name} is not a list of broker ids")
-    return tuple(value)
-
-
-def _is_id(value: Any) -> bool:
-    return type(value) is int and 0 <= value <= INT_MAX
+    if isinstance(value, list):
+        for each in value:
+            if type(each) is not int or not 0 <= each <= INT_MAX:
+                break
+        else:
+            return tuple(value)
+    raise ZnodeError(f"{name} is not a list of broker ids")
 
 
 def decode_object(data: bytes | None) -> dict[str, Any]:

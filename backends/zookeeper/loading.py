@@ -30,8 +30,11 @@ from controller.model import (
 )
 from controller.stored import understood
 
-AT_ONCE = 500
-"""Reads under way."""
+AT_ONCE = 50
+"""Topics, or other things, that are read at the same time."""
+
+ENTITIES = ("/config/topics", "/config/brokers")
+"""Parents of what has configs."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -129,20 +132,31 @@ async def load(tree: Tree, refusals: Refusals | None = None) -> Loaded:
     """Read all there is. Raises ZookeeperError; ZnodeError when it is our own records that make no sense."""
     loaded = Loaded(Refusals() if refusals is None else refusals)
     await _finish_redo(tree)
-    names = await tree.children(paths.TOPICS) or []
+    names, doomed, *entities = await asyncio.gather(
+        *(_children(tree, path) for path in (paths.TOPICS, paths.DELETE_TOPICS, *ENTITIES))
+    )
     await _all(names, partial(_load_topic, tree, loaded))
-    for name in await tree.children(paths.DELETE_TOPICS) or []:
+    for name in doomed:
         if name in loaded.mirror.topics:
             loaded.mirror.topics[name].doomed = True
-    for kind in ("topics", "brokers"):
-        entities = await tree.children(f"/config/{kind}") or []
-        await _all([f"/config/{kind}/{name}" for name in entities], partial(loaded.read_config, tree))
-    for folder in folders():
-        chunks = [f"{folder}/{name}" for name in sorted(await tree.children(folder) or [])]
-        for path, znode in zip(chunks, await _all(chunks, tree.get), strict=True):
-            if znode is not None:
-                _read_chunk(loaded.ledger, path, znode)
+    configs = [f"{above}/{name}" for above, kind in zip(ENTITIES, entities, strict=True) for name in kind]
+    await _all(configs, partial(loaded.read_config, tree))
+    await _load_ledger(tree, loaded.ledger)
     return loaded
+
+
+async def _load_ledger(tree: Tree, ledger: Ledger) -> None:
+    names = await asyncio.gather(*(_children(tree, folder) for folder in folders()))
+    chunks = [
+        f"{above}/{name}" for above, kind in zip(folders(), names, strict=True) for name in sorted(kind)
+    ]
+    for path, znode in zip(chunks, await _all(chunks, tree.get), strict=True):
+        if znode is not None:
+            _read_chunk(ledger, path, znode)
+
+
+async def _children(tree: Tree, path: str) -> list[str]:
+    return await tree.children(path) or []
 
 
 def whole_topic(data: bytes | None) -> TopicZnode:
@@ -162,7 +176,7 @@ async def read_new_topic(tree: Tree, name: str) -> StoredTopic | None:
         return None
     topic = whole_topic(znode.data)
     stored = StoredTopic(znode.version, topic.id, [bare(name, n, a) for n, a in topic.partitions.items()])
-    states = await _all(topic.partitions, lambda number: tree.get(paths.state(name, number)))
+    states = await tree.get_all([paths.state(name, number) for number in topic.partitions])
     for number, state in enumerate(states):
         if state is not None:
             stored.partitions[number] = _with_state(stored.partitions[number], state)

@@ -54,6 +54,10 @@ class MemoryTree:
             self._watches.setdefault((path, False), []).append(watch)
         return self.nodes.get(path)
 
+    async def get_all(self, paths: Sequence[str]) -> list[Znode | None]:
+        """See `Tree.get_all`."""
+        return [await self.get(path) for path in paths]
+
     async def children(self, path: str, watch: Watch | None = None) -> list[str] | None:
         """See `Tree.children`."""
         await self._trip()
@@ -140,7 +144,7 @@ class MemorySession:
 
     def __init__(self, tree: MemoryTree, session: int) -> None:
         self._tree, self.session = tree, session
-        self.get, self.children = tree.get, tree.children
+        self.get, self.get_all, self.children = tree.get, tree.get_all, tree.children
 
     async def multi(self, operations: Sequence[Operation]) -> None:
         """See `Tree.multi`."""

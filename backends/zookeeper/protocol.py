@@ -19,6 +19,8 @@ log = logging.getLogger(__name__)
 KEY = "inter.broker.protocol.version"
 VERSION = 1
 RETRY_SECONDS = 0.5
+ANSWER_SECONDS = 2.0
+"""A machine that has just died may still be registered, and nothing is led until all have answered or not."""
 
 
 async def find_protocol(tree: Tree, own_id: int, configured: str, connect: Connect = connect) -> Protocol:
@@ -51,13 +53,17 @@ async def _ask(broker: int, registration: Registration, connect: Connect) -> str
     """What the broker says, or None when it does not answer."""
     endpoint = registration.endpoints[0]
     try:
-        channel = await connect(endpoint.host, endpoint.port)
+        async with asyncio.timeout(ANSWER_SECONDS):
+            channel = await connect(endpoint.host, endpoint.port)
     except OSError as error:
         log.debug("broker %d does not answer: %s", broker, error)
         return None
     try:
         wanted = DescribeConfigsResource(ResourceType.BROKER, str(broker), [KEY])
-        response: DescribeConfigsResponse = await channel.request(DescribeConfigsRequest([wanted]), VERSION)
+        async with asyncio.timeout(ANSWER_SECONDS):
+            response: DescribeConfigsResponse = await channel.request(
+                DescribeConfigsRequest([wanted]), VERSION
+            )
     except OSError as error:
         log.debug("broker %d does not answer: %s", broker, error)
         return None

@@ -3,7 +3,7 @@
 Watches are ZooKeeper's: set with a read, told once of the next change to what was read, on the event loop.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from controller.port import StoreLostError
@@ -84,6 +84,10 @@ class Tree(Protocol):
         """The znode, or None when there is none; `watch` is told when it is made, changed or removed."""
         ...
 
+    async def get_all(self, paths: Sequence[str]) -> list[Znode | None]:
+        """These znodes, in order, asked for in one go; it is not one snapshot."""
+        ...
+
     async def children(self, path: str, watch: Watch | None = None) -> list[str] | None:
         """The names of the children, or None when there is no such znode; `watch` is told when one comes or goes."""
         ...
@@ -95,13 +99,18 @@ class Tree(Protocol):
 
 async def ensure(tree: Tree, *paths: str) -> None:
     """Make these znodes, and those above them, where they are missing; with null data as Kafka does."""
-    for path in paths:
-        parts = path.strip("/").split("/")
-        for depth in range(1, len(parts) + 1):
-            above = "/" + "/".join(parts[:depth])
-            if await tree.get(above) is None:
-                try:
-                    await tree.multi([Create(above)])
-                except ConflictError:
-                    if await tree.get(above) is None:
-                        raise
+    wanted = list(dict.fromkeys(above for path in paths for above in _down_to(path)))
+    for path, there in zip(wanted, await tree.get_all(wanted), strict=True):
+        if there is None:
+            try:
+                await tree.multi([Create(path)])
+            except ConflictError:
+                if await tree.get(path) is None:
+                    raise
+
+
+def _down_to(path: str) -> Iterator[str]:
+    """The znodes above, from the top, and the znode."""
+    parts = path.strip("/").split("/")
+    for depth in range(1, len(parts) + 1):
+        yield "/" + "/".join(parts[:depth])

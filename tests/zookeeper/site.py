@@ -4,14 +4,11 @@ import asyncio
 import gc
 import itertools
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from threading import Timer
 from typing import Any, Self
 
 from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
@@ -24,12 +21,10 @@ from backends.channel import connect
 from protocol.messages.metadata_request import MetadataRequest
 from protocol.messages.metadata_response import MetadataResponse
 from tests.zookeeper.load import FILL
-from tools.processes import free_ports
+from tools.commander import Commander
 from tools.zookeeper_cluster import ZookeeperCluster
 
 PATIENCE_SECONDS = 60
-READY_SECONDS = 60
-STOP_SECONDS = 30
 
 _numbers = itertools.count(1)
 
@@ -50,64 +45,6 @@ def _seen(look: Callable[[], object]) -> object:
         return look()
     except (KafkaError, RuntimeError) as error:  # the latter where kafka-python finds no controller
         return error
-
-
-class Commander:
-    """One `reassignd serve --backend zookeeper` as a process."""
-
-    def __init__(self, cluster: ZookeeperCluster, node_id: int, **overrides: str) -> None:
-        self.node_id = node_id
-        port = free_ports(2)
-        self.address, self.http = f"127.0.0.1:{port}", f"127.0.0.1:{port + 1}"
-        self._cluster, self._overrides = cluster, overrides
-        self.log_path = cluster.folder / f"reassignd-{node_id}.log"
-        self._process: subprocess.Popen[str] | None = None
-
-    def start(self) -> None:
-        """Returns when it stands; it need not be elected by then."""
-        with self.log_path.open("a") as log:
-            process = subprocess.Popen(self._command(), stdout=subprocess.PIPE, stderr=log, text=True)
-        self._process = process
-        assert process.stdout is not None
-        deadline = Timer(READY_SECONDS, process.kill)
-        deadline.start()
-        line = process.stdout.readline()
-        deadline.cancel()
-        assert line.startswith("ready: "), self.log
-
-    def kill(self) -> None:
-        """Ends it as kill -9 does."""
-        assert self._process is not None
-        self._process.kill()
-        self._process.communicate(timeout=STOP_SECONDS)
-
-    def stop(self) -> int:
-        """Ends it in order; the exit code."""
-        assert self._process is not None
-        self._process.terminate()
-        self._process.communicate(timeout=STOP_SECONDS)
-        return self._process.returncode
-
-    @property
-    def runs(self) -> bool:
-        """It was started and has not ended."""
-        return self._process is not None and self._process.poll() is None
-
-    @property
-    def log(self) -> str:
-        """What it has logged."""
-        return self.log_path.read_text(errors="replace")
-
-    def _command(self) -> list[str]:
-        serve = [sys.executable, "-m", "reassignd", "serve", "--backend", "zookeeper"]
-        where = ["--zookeeper", self._cluster.zookeeper, "--node-id", str(self.node_id)]
-        doors = ["--listener", self.address, "--http", self.http]
-        return [
-            *serve,
-            *where,
-            *doors,
-            *(f"--override={key}={value}" for key, value in self._overrides.items()),
-        ]
 
 
 class Site:

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.zookeeper.load import Load
-from tests.zookeeper.site import Commander, Site, wait_for
+from tests.zookeeper.site import Site, wait_for
+from tools.commander import Commander
 
 
 @pytest.fixture

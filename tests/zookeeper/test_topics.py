@@ -5,7 +5,8 @@ from kafka.errors import ReassignmentInProgressError
 
 from tests.clients.java_programs import Tools
 from tests.zookeeper.load import Load
-from tests.zookeeper.site import Commander, Site, wait_for
+from tests.zookeeper.site import Site, wait_for
+from tools.commander import Commander
 
 
 def test_a_topic_is_gone_with_all_its_data_when_it_is_deleted(site: Site) -> None:

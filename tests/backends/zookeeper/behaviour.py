@@ -59,6 +59,20 @@ async def children_are_named(tree: Tree) -> None:
     assert await tree.get("/nothing") is None
 
 
+async def many_are_read_together(tree: Tree) -> None:
+    await tree.multi([Create("/a", b"1"), Create("/b", b"2")])
+    found = await tree.get_all(["/b", "/nothing", "/a", "/a/nothing"])
+    assert [each and each.data for each in found] == [b"2", None, b"1", None]
+    assert await tree.get_all([]) == []
+
+
+async def what_is_there_is_not_made_again(tree: Tree) -> None:
+    await tree.multi([Create("/a", b"1")])
+    await ensure(tree, "/a/b", "/a", "/c")
+    assert [each and each.data for each in await tree.get_all(["/a", "/a/b", "/c"])] == [b"1", None, None]
+    assert await tree.children("/c") == []
+
+
 async def sequences_grow(tree: Tree) -> None:
     await tree.multi([Create("/a")])
     for _ in range(2):
@@ -104,6 +118,8 @@ BEHAVIOUR: list[Behaviour] = [
     all_or_nothing,
     a_znode_can_be_replaced_at_once,
     children_are_named,
+    many_are_read_together,
+    what_is_there_is_not_made_again,
     sequences_grow,
     a_parent_is_not_deleted,
     watches_are_told_once,

@@ -1,10 +1,34 @@
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
 from backends.zookeeper import paths
-from backends.zookeeper.election import in_office, resign, stand
+from backends.zookeeper.election import TRIES, in_office, resign, stand
+from backends.zookeeper.memory import MemoryTree
 from backends.zookeeper.store import Term
-from backends.zookeeper.tree import Create, Delete, Set
+from backends.zookeeper.tree import ANY, Create, Delete, Operation, Set, ZookeeperError
 from tests.backends.zookeeper.trees import CANDIDATE, elected, made, put, read
 
 BROKER = b'{"version":2,"brokerid":2,"timestamp":"17","kraftControllerEpoch":-1}'
+
+
+class Contested(MemoryTree):
+    """Each of these writes of someone else's comes just before one of ours."""
+
+    rival: list[Sequence[Operation]]
+
+    async def multi(self, operations: Sequence[Operation]) -> None:
+        if self.rival:
+            self.write(self.rival.pop(0), session=9)
+        await super().multi(operations)
+
+
+async def contested(*rival: Sequence[Operation]) -> Contested:
+    tree = Contested((await made()).nodes)
+    tree.write([Create(paths.CONTROLLER_EPOCH, b"7")], session=9)
+    tree.rival = list(rival)
+    return tree
 
 
 async def test_the_first_controller_has_epoch_one_and_is_a_broker_too() -> None:
@@ -45,6 +69,25 @@ async def test_an_office_that_makes_no_sense_is_left_alone() -> None:
     tree = await made()
     await put(tree, paths.CONTROLLER, b"{")
     assert await stand(tree, CANDIDATE, 0, lambda: None) is None
+
+
+async def test_an_epoch_that_was_read_too_early_is_read_again() -> None:
+    tree = await contested([Set(paths.CONTROLLER_EPOCH, b"8", 0)])
+    assert await elected(tree) == Term(9, 2)
+
+
+async def test_who_was_quicker_has_the_office_and_is_watched() -> None:
+    tree = await contested([Create(paths.CONTROLLER, BROKER), Set(paths.CONTROLLER_EPOCH, b"8", 0)])
+    told = asyncio.Event()
+    assert await stand(tree, CANDIDATE, 0, told.set) is None
+    await told.wait()
+    assert await elected(tree) == Term(9, 2)
+
+
+async def test_a_tree_that_never_rests_is_an_error() -> None:
+    tree = await contested(*([Set(paths.CONTROLLER_EPOCH, b"8", ANY)] for _ in range(TRIES)))
+    with pytest.raises(ZookeeperError, match="not elected"):
+        await stand(tree, CANDIDATE, 0, lambda: None)
 
 
 async def test_our_own_earlier_term_is_no_obstacle() -> None:

@@ -1,4 +1,7 @@
+import asyncio
 from typing import Any
+
+import pytest
 
 from backends.channel import Channel
 from backends.zookeeper import paths
@@ -39,6 +42,8 @@ async def cluster(*versions: str) -> tuple[MemoryTree, Any]:
     async def connect(_: str, port: int) -> Channel:
         if versions[port] == "down":
             raise ConnectionRefusedError
+        if versions[port] == "silent":
+            await asyncio.Event().wait()
         return Broker(versions[port])
 
     return tree, connect
@@ -47,6 +52,12 @@ async def cluster(*versions: str) -> tuple[MemoryTree, Any]:
 async def test_the_oldest_that_a_broker_speaks_counts() -> None:
     tree, connect = await cluster("3.9", "2.4-IV0", "2.8", "", "down")
     assert await find_protocol(tree, 1000, "", connect) == protocol("2.4-IV0")
+
+
+async def test_a_machine_that_is_gone_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backends.zookeeper.protocol.ANSWER_SECONDS", 0.01)
+    tree, connect = await cluster("silent", "2.8")
+    assert await find_protocol(tree, 1000, "", connect) == protocol("2.8")
 
 
 async def test_what_is_configured_is_not_asked_for() -> None:

@@ -1,0 +1,146 @@
+"""Brokers that host replicas without data: registered in ZooKeeper, they answer their controller and note what it told them.
+
+They make takeovers measurable with many partitions on a small machine, and see the first request of a new controller, whoever
+that is. And the office itself, as ZooKeeper shows it.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from struct import unpack_from
+from typing import NamedTuple, Self, cast
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError
+from kazoo.protocol.states import EventType, WatchedEvent
+
+from backends.zookeeper import paths
+from backends.zookeeper.znodes import Endpoint, Registration, decode_controller, encode_broker
+from protocol.apis import ApiKey
+from protocol.connection import Connection
+from protocol.frames import RequestFrame, decode_request
+from protocol.messages.describe_configs_response import DescribeConfigsResponse
+from protocol.messages.leader_and_isr_response import LeaderAndIsrResponse
+from protocol.messages.stop_replica_response import StopReplicaResponse
+from protocol.messages.update_metadata_response import UpdateMetadataResponse
+
+ANSWERS: dict[int, tuple[object, ...]] = {
+    ApiKey.LEADER_AND_ISR: LeaderAndIsrResponse(),
+    ApiKey.STOP_REPLICA: StopReplicaResponse(),
+    ApiKey.UPDATE_METADATA: UpdateMetadataResponse(),
+    ApiKey.DESCRIBE_CONFIGS: DescribeConfigsResponse(),
+}
+PATIENCE_SECONDS = 60
+
+
+class Told(NamedTuple):
+    """A request of a controller's, at inter-broker protocol 2.4-IV0."""
+
+    at: float
+    controller: int
+    epoch: int
+    partitions: int
+    """That an UpdateMetadata to the first sink tells of."""
+
+
+class Term(NamedTuple):
+    """When a controller was elected, by ZooKeeper's clock."""
+
+    controller: int
+    at: float
+
+
+class Sinks:
+    """Runs in a thread of its own, from `with` to its end. Times are of `time.time`, as ZooKeeper's."""
+
+    def __init__(self, zookeeper: str, ids: Sequence[int]) -> None:
+        self.ids = ids
+        self.told: list[Told] = []
+        self.terms: list[Term] = []
+        self.lost: list[float] = []
+        """When `/controller` went without another in its place."""
+        self._zookeeper = KazooClient(zookeeper)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="sinks")
+
+    def __enter__(self) -> Self:
+        logging.getLogger("kazoo").setLevel(logging.ERROR)
+        self._thread.start()
+        self._zookeeper.start()
+        for each in self.ids:
+            port = asyncio.run_coroutine_threadsafe(self._listen(each), self._loop).result()
+            place = Registration((Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", port),))
+            self._zookeeper.create(paths.broker(each), encode_broker(place, 0), ephemeral=True, makepath=True)
+        self._look()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zookeeper.stop()
+        self._zookeeper.close()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    def registered(self, broker: int) -> bool:
+        """A broker is there."""
+        return self._zookeeper.exists(paths.broker(broker)) is not None
+
+    def note(self, told: Told) -> None:
+        """A controller has spoken."""
+        self.told.append(told)
+
+    def _look(self, event: WatchedEvent | None = None) -> None:
+        if event is not None and event.type == EventType.DELETED:
+            self.lost.append(time.time())
+        try:
+            data, stat = self._zookeeper.get(paths.CONTROLLER, watch=self._look)
+        except NoNodeError:
+            if self._zookeeper.exists(paths.CONTROLLER, watch=self._look) is not None:
+                self._look()
+            return
+        self.terms.append(Term(decode_controller(data).broker, stat.ctime / 1000))
+
+    async def _listen(self, broker: int) -> int:
+        server = await self._loop.create_server(
+            lambda: _Sink(self.note, counts=broker == self.ids[0]), "127.0.0.1", 0
+        )
+        return int(server.sockets[0].getsockname()[1])
+
+
+class _Sink(asyncio.Protocol):
+    """One connection."""
+
+    _transport: asyncio.Transport
+
+    def __init__(self, note: Callable[[Told], None], *, counts: bool) -> None:
+        self._note, self._counts = note, counts
+        self._connection = Connection()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        for frame in self._connection.receive_data(data):
+            at = time.time()
+            self._transport.write(self._connection.send_response(frame, ANSWERS[frame.api_key]))
+            if frame.api_key != ApiKey.DESCRIBE_CONFIGS:
+                controller, epoch = unpack_from(">ii", frame.body)
+                self._note(Told(at, controller, epoch, self._partitions(frame)))
+
+    def _partitions(self, frame: RequestFrame) -> int:
+        if frame.api_key != ApiKey.UPDATE_METADATA or not self._counts:
+            return 0
+        request = decode_request(frame)
+        return len(request.ungrouped_partition_states) + sum(
+            len(t.partition_states) for t in request.topic_states
+        )
+
+
+def wait_until(condition: Callable[[], object], what: Callable[[], str]) -> None:
+    """Raises RuntimeError when it does not come."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"waited in vain for {what()}")
+        time.sleep(0.01)
