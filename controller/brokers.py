@@ -24,10 +24,15 @@ PARTITIONS_PER_SLICE = 500
 
 
 def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
-    """Fence earlier controllers, register the brokers, and take up what the records say is under way."""
+    """Fence earlier controllers, register the brokers, and take up what the records say is under way.
+
+    The brokers join first: what ends here is told only to those that have joined.
+    """
     state = d.state
     d.put(ControllerEpoch(state.controller_epoch + 1))
     d.reply = {broker.id: _register(d, broker) for broker in event.brokers}
+    for broker in event.brokers:
+        d.emit(BrokerJoined(broker.id))
     for _ in recover(d, state.all_partitions()):
         yield
     for seen, wanted in enumerate(list(state.reassignments.values())):
@@ -40,8 +45,6 @@ def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
         if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
     state.doomed.extend(t.name for t in state.topics.values() if t.deleting and t.name not in state.moving)
-    for broker in event.brokers:
-        d.emit(BrokerJoined(broker.id))
 
 
 def broker_started(d: Decision, event: BrokerStarted) -> Iterator[None]:

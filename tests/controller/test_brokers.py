@@ -2,7 +2,7 @@ import pytest
 
 from controller.brokers import PARTITIONS_PER_SLICE
 from controller.decision import Decision
-from controller.effects import BrokerJoined, BrokerLeft, Publish
+from controller.effects import BrokerJoined, BrokerLeft, DropReplica, Publish
 from controller.errors import DONE, Error, Outcome
 from controller.events import (
     BrokerStarted,
@@ -123,6 +123,14 @@ def test_a_restart_completes_what_was_in_sync_when_the_controller_died(world: Wo
     world.alter({"foo-0": TARGET})
     world.put(world["foo-0"]._replace(isr=(1, 2, 3, *TARGET)))
     assert world.restarted().replicas("foo-0") == TARGET
+
+
+def test_what_a_restart_completes_is_told_to_brokers_that_have_joined(world: World) -> None:
+    world.alter({"foo-0": TARGET})
+    world.put(world["foo-0"]._replace(isr=(1, 2, 3, *TARGET)))
+    *told, published, dropped = world.restarted().effects
+    assert told == [BrokerJoined(broker) for broker in range(1, 7)]
+    assert (type(published), type(dropped)) == (Publish, DropReplica)
 
 
 def test_a_restart_takes_dead_brokers_off_leadership(world: World) -> None:
