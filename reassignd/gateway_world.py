@@ -136,7 +136,8 @@ class GatewayWorld:
                 "reassignd: give Kafka's own brokers as --bootstrap-server"
             )
         try:
-            await self._gateway.update({broker: addresses.Address(*at) for broker, at in brokers.items()})
+            places = {broker: addresses.Address(*at) for broker, at in brokers.items()}
+            await self._gateway.update(places, self._client.controller_id)
         except OSError as error:
             raise refused(error, listener, "listener") from error
 

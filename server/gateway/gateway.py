@@ -76,7 +76,7 @@ class Gateway:
             opening.add_done_callback(lambda _: self._opening.pop(broker, None))
         return self._open.get(broker)
 
-    async def update(self, brokers: Mapping[int, Address]) -> None:
+    async def update(self, brokers: Mapping[int, Address], controller: int = -1) -> None:
         """These are the upstream's brokers, and where they are: those that are new have their port when this returns.
 
         Brokers that are missing lose theirs, and their clients, until they are back. Raises OSError when our own id's port
@@ -85,7 +85,7 @@ class Gateway:
         async with self._changing:
             if self.own_id not in self._open:
                 await self._listen(self.own_id, 0)
-            self._upstreams.update(brokers)
+            self._upstreams.update(brokers, controller)
             for gone in self._open.keys() - brokers.keys() - {self.own_id}:
                 del self._open[gone]
                 await self._listeners.close(gone)

@@ -18,7 +18,11 @@ class UnreachableError(Exception):
 
 
 class Upstreams:
-    """Connects to brokers, over TLS if there is a context; to our own id by way of any of them."""
+    """Connects to brokers, over TLS if there is a context; to our own id by way of any of them.
+
+    With ZooKeeper only the controller answers what is asked of our id. With KRaft everyone does, and each says of another
+    broker that it is the controller, so that connections are spread.
+    """
 
     def __init__(self, own_id: int, tls: SSLContext | None = None, timeout: float = CONNECT_SECONDS) -> None:
         self._own_id = own_id
@@ -28,9 +32,11 @@ class Upstreams:
         self._failing: set[int] = set()
         """Those whose failure was logged, and that are tried last."""
         self._turn = 0
+        self._controller = -1
 
-    def update(self, brokers: Mapping[int, Address]) -> None:
-        """These are all that there are."""
+    def update(self, brokers: Mapping[int, Address], controller: int = -1) -> None:
+        """These are all that there are, and who of them is said to be the controller."""
+        self._controller = controller
         self._failing -= {broker for broker, at in brokers.items() if self._brokers.get(broker) != at}
         self._brokers = dict(brokers)
 
@@ -47,11 +53,12 @@ class Upstreams:
         raise UnreachableError
 
     def _any(self) -> list[int]:
-        """All, each in turn first, the failing ones last."""
+        """All: the controller, then each in turn first, the failing ones last."""
         ids = sorted(self._brokers)
         self._turn += 1
         first = self._turn % max(len(ids), 1)
-        return sorted([*ids[first:], *ids[:first]], key=self._failing.__contains__)
+        in_turn = [*ids[first:], *ids[:first]]
+        return sorted(in_turn, key=lambda each: (each in self._failing, each != self._controller))
 
     async def _try(self, broker: int, client: Client) -> Upstream | None:
         at = self._brokers.get(broker)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from protocol.errors import ErrorCode
+from protocol.errors import DecodeError, ErrorCode
 from protocol.frames import decode_request, parse_request
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -73,11 +73,19 @@ async def test_when_it_refuses_so_do_we_in_our_own_words(
 
 async def test_other_errors_pass(core: FakeCore) -> None:
     core.make = lambda _: AlterPartitionReassignmentsResponse()
-    theirs = AlterPartitionReassignmentsResponse(error_code=41, error_message="not I")
+    theirs = AlterPartitionReassignmentsResponse(error_code=42, error_message="not I")
     await Talk(question(core.core), ALTER, 1).answer(theirs)
-    assert core.refused == [(41, "not I")]
+    assert core.refused == [(42, "not I")]
 
 
 def test_all_of_the_request_is_wanted(core: FakeCore) -> None:
     whole = asked(ALTER, 1)
     assert question(core.core)(asked_as(bytes(whole.frame[:20]), whole.size), client()) == whole.size
+
+
+@pytest.mark.parametrize(("request_", "version", "response"), CASES)
+async def test_who_is_no_controller_any_more_ends_the_connection(
+    core: FakeCore, request_: Any, version: int, response: Any
+) -> None:
+    with pytest.raises(DecodeError, match="the upstream's controller is another broker by now"):
+        await Talk(question(core.core), request_, version).answer(response(error_code=41))

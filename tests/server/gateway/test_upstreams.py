@@ -51,6 +51,14 @@ async def test_a_broker_is_found_where_it_was_said_to_be_last(kafka: FakeKafka) 
     assert await connect(upstreams, 1) == kafka.address
 
 
+async def test_our_own_id_is_the_controller_if_that_lives(kafka: FakeKafka) -> None:
+    upstreams = Upstreams(OWN_ID)
+    async with FakeKafka() as other:
+        for controller, place in ((1, kafka.address), (2, other.address)):
+            upstreams.update({1: kafka.address, 2: other.address}, controller)
+            assert [await connect(upstreams, OWN_ID) for _ in range(3)] == [place] * 3
+
+
 async def test_our_own_id_is_any_broker_that_lives(kafka: FakeKafka) -> None:
     upstreams = Upstreams(OWN_ID)
     upstreams.update({1: nowhere(), 2: kafka.address, 3: nowhere()})
