@@ -1,292 +1,224 @@
 """What the gateway costs and brings, before a real Kafka 4.1 on this machine: `python -m bench.gateway`.
 
-A plan sent to Kafka directly and through the gateway; how full its window is; CPU while 10,000 partitions wait; what a
-small relayed request costs more; and how long producers wait during a move, all at once and in windows.
+A plan sent to Kafka directly and through the gateway; how full its window is; CPU while 10,000 partitions wait; what
+relayed requests cost; and how long producers wait during a move, all at once and in windows. Times depend on what else
+the machine does, processor time (CPU, of the gateway's process) much less.
 """
 
 import argparse
 import re
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from os import sysconf
-from pathlib import Path
-from statistics import mean, median, quantiles
+from os import getloadavg
+from statistics import mean, median
 from threading import Event, Thread
-from typing import NamedTuple
-from urllib.request import urlopen
 
+from bench.gateway_site import Site, Topic, cancel_all, listed, load, move, site, submit, wait_until
 from bench.raw import RawConnection, encode
+from bench.relay import LARGE, SMALL, large, small
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
     ReassignableTopic,
 )
-from protocol.messages.create_topics_request import (
-    CreatableReplicaAssignment,
-    CreatableTopic,
-    CreateTopicsRequest,
-)
-from protocol.messages.incremental_alter_configs_request import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
-from protocol.messages.list_offsets_request import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsTopic,
-)
-from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
-from tools.java import java_command
-from tools.kafka_cluster import KafkaCluster, running_kafka
-from tools.kafka_settings import Spec
-from tools.processes import Reassignd
 
-RATE = 12_000_000
-"""Bytes a second that each broker may move: replicas must not share two cores with the producer's own."""
-PARTITIONS, MEGABYTES = 24, 16
-TOPIC, LOADED, WIDE = "bench", "loaded", "wide"
-P_LIMIT = "reassignment.max.concurrent.partition.movements"
-FULL_SPEED = {"replica.fetch.max.bytes": "1048576", "replica.fetch.response.max.bytes": "10485760"}
-LIST_ALL = encode(ListPartitionReassignmentsRequest(), 0)
+RATE = 15_000_000
+"""Bytes a second that each broker may move, so that replicas do not share two cores with what is measured."""
+SLOW = 200_000
+NO_RATE = 2**40
+BIG = Topic("big", 24, 10_000, 24 * 800)
+MANY = Topic("many", 1_000, 50_000, 3_600)
+WIDE = Topic("wide", 9_050)
+LOADED = Topic("loaded", 8)
+WINDOW = 4
+MOVING = 50
+CPU_SECONDS = 15.0
+LOAD_RATE = 300
+LOAD_RECORDS = 3_600
 
 
-class Site(NamedTuple):
-    """A cluster, and the gateway before it."""
-
-    kafka: KafkaCluster
-    gateway: Reassignd
-
-    def configure(self, kind: int, name: str, **values: str | None) -> None:
-        """Set configs through the gateway, delete those that are None; dots are underscores."""
-        rows = [AlterableConfig(k.replace("_", "."), 1 if v is None else 0, v) for k, v in values.items()]
-        connection = RawConnection(self.gateway.bootstrap)
-        answer = connection.ask(IncrementalAlterConfigsRequest([AlterConfigsResource(kind, name, rows)]), 1)
-        connection.close()
-        assert answer.responses[0].error_code == 0, answer
-
-    def limit(self, partitions: int | None) -> None:
-        """P."""
-        self.configure(4, "", **{P_LIMIT.replace(".", "_"): None if partitions is None else str(partitions)})
-
-    def gauge(self, name: str) -> float:
-        """A number of the gateway's metrics page."""
-        page = urlopen(f"http://{self.gateway.http}/metrics").read().decode()
-        return float(re.search(rf"^{name} (\S+)$", page, re.MULTILINE).group(1))  # type: ignore[union-attr]
-
-    def cpu_seconds(self) -> float:
-        """What the gateway's process has used."""
-        fields = Path(f"/proc/{self.gateway.pid}/stat").read_text("ascii").rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / sysconf("SC_CLK_TCK")
-
-
-@contextmanager
-def site() -> Iterator[Site]:
-    """Four brokers and a gateway."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        running_kafka(Spec(4, measured=True, settings=FULL_SPEED)) as kafka,
-    ):
-        gateway = Reassignd(
-            Path(folder),
-            {"gateway.ports": "4"},
-            brokers=4,
-            upstream=kafka.bootstrap,
-        )
-        gateway.start()
-        try:
-            yield Site(kafka, gateway)
-        finally:
-            gateway.kill()
-
-
-def create(bootstrap: str, topic: str, partitions: int, replicas: tuple[int, ...]) -> None:
-    """A topic with all replicas there."""
-    rows = [CreatableReplicaAssignment(index, replicas) for index in range(partitions)]
-    connection = RawConnection(bootstrap)
-    answer = connection.ask(CreateTopicsRequest([CreatableTopic(topic, -1, -1, rows)], timeout_ms=100_000), 7)
-    connection.close()
-    assert answer.topics[0].error_code == 0, answer
-    time.sleep(2 + partitions / 1_000)
-
-
-def produce(bootstrap: str, topic: str, records: int, size: int, rate: int = -1, acks: str = "1") -> str:
-    """What Kafka's own load generator says at its end."""
-    options = f"--topic {topic} --num-records {records} --record-size {size} --throughput {rate}".split()
-    properties = ["--producer-props", f"bootstrap.servers={bootstrap}", f"acks={acks}"]
-    command = java_command(
-        "tools-4.3", "org.apache.kafka.tools.ProducerPerformance", *options, *properties, heap_mb=256
-    )
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return done.stdout.strip().splitlines()[-1]
-
-
-def move(bootstrap: str, topic: str, partitions: int, replicas: tuple[int, ...]) -> float:
-    """Seconds from the request until nothing is listed any more."""
-    connection = RawConnection(bootstrap)
-    rows = [ReassignablePartition(index, replicas) for index in range(partitions)]
-    begun = time.perf_counter()
-    answer = connection.ask(AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(topic, rows)]), 1)
-    assert {row.error_code for each in answer.responses for row in each.partitions} == {0}
-    while connection.ask(ListPartitionReassignmentsRequest(), 0).topics:
-        time.sleep(0.05)
-    connection.close()
-    return time.perf_counter() - begun
-
-
-def measure_plan(at: Site) -> None:
-    """The same plan there and back again, in turn to Kafka and to the gateway."""
-    seconds: dict[str, list[float]] = {"direct": [], "gateway": []}
-    places = {"direct": at.kafka.bootstrap, "gateway": at.gateway.bootstrap}
-    for turn in range(6):
-        name = ("direct", "gateway")[turn % 2]
-        seconds[name].append(move(places[name], TOPIC, PARTITIONS, (3, 4) if turn % 2 == 0 else (1, 2)))
-    direct, gateway = (median(each) for each in seconds.values())
-    print(
-        f"| plan of {PARTITIONS} partitions, {PARTITIONS * MEGABYTES} MB, no limits | {gateway:.1f} s |",
-        end="",
-    )
-    print(f" direct: {direct:.1f} s, ratio {gateway / direct:.2f} | ≤ 1.1 |", flush=True)
-
-
-def measure_window(at: Site, window: int = 4) -> None:
-    """How much of the window is taken while enough waits."""
-    at.limit(window)
-    taken, over = [0.0], Event()
-
-    def watch() -> None:
-        while not over.wait(0.1):
-            moving, queued = at.gauge("reassignd_moving_partitions"), at.gauge("reassignd_queued_partitions")
-            if queued:
-                taken.append(moving)
-
-    watching = Thread(target=watch)
-    watching.start()
-    seconds = move(at.gateway.bootstrap, TOPIC, PARTITIONS, (3, 4))
-    over.set()
-    watching.join()
-    at.limit(None)
-    move(at.gateway.bootstrap, TOPIC, PARTITIONS, (1, 2))
-    share = mean(taken[1:]) / window
-    print(
-        f"| window of {window} taken, moves of {seconds * window / PARTITIONS:.1f} s | {share:.1%} | | ≥ 95 % |",
-        flush=True,
-    )
+def row(what: str, gateway: str, beside: str = "", wanted: str = "") -> None:
+    """One of the table's."""
+    print(f"| {what} | {gateway} | {beside} | {wanted} |", flush=True)
 
 
 def measure_relay(at: Site) -> None:
-    """ListOffsets to a leader, directly and through its port."""
-    ask = ListOffsetsRequest(-1, 0, [ListOffsetsTopic(TOPIC, [ListOffsetsPartition(0, -1, -1)])])
-    frame = encode(ask, 7)
-    host, _, port = at.gateway.bootstrap.rpartition(":")
-    broker = RawConnection(at.kafka.bootstrap), RawConnection(f"{host}:{int(port) + 1}")
-    times = [[connection.timed(frame)[0] * 1000 for _ in range(2_000)][500:] for connection in broker]
-    direct, relayed = map(median, times)
-    p99 = quantiles(times[1], n=100)[98]
-    print(
-        f"| small relayed request | {relayed:.2f} ms, p99 {p99:.2f} | direct: {direct:.2f} ms, {relayed - direct:.2f} more | ≤ 1 ms more |",
-        flush=True,
-    )
+    """Small requests to a leader, and large answers of it, directly and through its port."""
+    places = {"direct": at.kafka.bootstrap, "gateway": at.relayed(1)}
+    for kind in SMALL:
+        times = small(places, kind, 1_000)
+        direct, relayed = times["direct"], times["gateway"]
+        more = f"direct: {direct.p50:.2f}, p99 {direct.p99:.2f}; {relayed.p50 - direct.p50:.2f} more"
+        row(f"{kind.name}, ms", f"{relayed.p50:.2f}, p99 {relayed.p99:.2f}", more, "≤ 1 ms more")
+    for size in LARGE:
+        flow, straight = (
+            large(place, BIG.name, size, at.gateway.pid) for place in (at.relayed(1), at.kafka.bootstrap)
+        )
+        what = f"Fetch of {size / 1e6:.0f} MB, MB for a second of CPU"
+        beside = f"{flow.rate / 1e6:,.0f} MB/s; direct: {straight.rate / 1e6:,.0f} MB/s"
+        row(what, f"{flow.per_core / 1e6:,.0f}", beside)
 
 
-def measure_waiting(at: Site, waiting: int) -> None:
-    """CPU with many that wait and some that move slowly."""
-    create(at.kafka.bootstrap, WIDE, waiting, (1,))
-    at.limit(PARTITIONS)
-    throttle(at, 200_000)
-    connection = RawConnection(at.gateway.bootstrap)
-    for topic, count, replicas in ((TOPIC, PARTITIONS, (3, 4)), (WIDE, waiting, (2,))):
-        rows = [ReassignablePartition(index, replicas) for index in range(count)]
-        connection.ask(AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(topic, rows)]), 1)
-    time.sleep(15)
-    before, begun = at.cpu_seconds(), time.perf_counter()
-    time.sleep(20)
-    share = (at.cpu_seconds() - before) / (time.perf_counter() - begun)
-    moving, queued = at.gauge("reassignd_moving_partitions"), at.gauge("reassignd_queued_partitions")
-    print(
-        f"| CPU while {queued:,.0f} wait and {moving:.0f} move | {share:.1%} of a core | | ≤ 10 % |",
-        flush=True,
-    )
-    connection.ask(AlterPartitionReassignmentsRequest(topics=None), 1)
-    throttle(at, RATE)
-    while connection.ask(ListPartitionReassignmentsRequest(), 0).topics:
-        time.sleep(0.5)
-    connection.close()
+def measure_plan(at: Site) -> None:
+    """The same plan there and back again, by turns straight to Kafka and to the gateway."""
+    for topic in (BIG, MANY):
+        seconds: dict[str, list[float]] = {}
+        cpu = at.cpu_seconds()
+        for turn, place in enumerate((at.kafka.bootstrap, at.gateway.bootstrap) * 2):
+            seconds.setdefault(place, []).append(move(place, topic, there=turn % 2 == 0))
+        direct, gateway = (median(each) for each in seconds.values())
+        what = f"plan of {topic.partitions:,} partitions, {topic.megabytes:.0f} MB, no limits, s"
+        used = (at.cpu_seconds() - cpu) / 2
+        wanted = "≤ 1.1 from 10 s on"
+        row(
+            what,
+            f"{gateway:.1f}, CPU {used:.1f}",
+            f"direct: {direct:.1f}, ratio {gateway / direct:.2f}",
+            wanted,
+        )
+
+
+@contextmanager
+def slots_taken(at: Site) -> Iterator[list[int]]:
+    """How many moves Kafka itself lists, again and again while more are ordered than the window takes."""
+    taken: list[int] = []
+    over = Event()
+    direct, gateway = RawConnection(at.kafka.bootstrap), RawConnection(at.gateway.bootstrap)
+
+    def watch() -> None:
+        while not over.wait(0.03):
+            moves = listed(direct)
+            if listed(gateway) > WINDOW and (taken or moves):
+                taken.append(moves)
+
+    watching = Thread(target=watch)
+    watching.start()
+    try:
+        yield taken
+    finally:
+        over.set()
+        watching.join()
+        direct.close()
+        gateway.close()
+
+
+def measure_window(at: Site) -> None:
+    """How much of the window is taken in Kafka's own eyes while enough waits."""
+    at.limit(WINDOW)
+    with slots_taken(at) as taken:
+        seconds = move(at.gateway.bootstrap, BIG, there=True)
     at.limit(None)
+    at.throttle(NO_RATE)
+    move(at.gateway.bootstrap, BIG, there=False)
+    at.throttle(RATE)
+    share = mean(taken) / WINDOW
+    lasted = seconds * WINDOW / BIG.partitions
+    gap = f"{lasted * (1 - share):.2f} s from one move to the next"
+    beside = f"{gap}; an alter, direct: {alter_seconds(at):.2f} s"
+    row(f"window of {WINDOW} taken, moves of {lasted:.1f} s", f"{share:.1%}", beside, "≥ 95 %")
+
+
+def alter_seconds(at: Site) -> float:
+    """How long Kafka takes for one partition's change of order, which moves nothing."""
+    connection = RawConnection(at.kafka.bootstrap)
+    times = []
+    for turn in range(20):
+        rows = [ReassignablePartition(0, (2, 1) if turn % 2 == 0 else (1, 2))]
+        request = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(LOADED.name, rows)])
+        times.append(connection.timed(encode(request, 1))[0])
+    connection.close()
+    return median(times)
 
 
 def measure_producers(at: Site) -> None:
-    """Latencies of a producer with acks=all while the plan runs: all at once, and in windows."""
-    create(at.kafka.bootstrap, LOADED, 8, (1, 2))
-    throttle(at, 2**40)
-    idle = produce(at.kafka.bootstrap, LOADED, 3_000, 1_000, 300, "all")
-    print(f"| producer, idle | {percentiles(idle)} | | |", flush=True)
-    targets = [(3, 4), (1, 2)]
-    for turn, window in enumerate((None, 10, 5, 2)):
+    """Latencies of a producer with acks=all while everything moves, to and fro: all at once, and in windows."""
+    at.throttle(NO_RATE)
+    row("producer, nothing moves", measured_load(at, lambda: False))
+    connection = RawConnection(at.gateway.bootstrap)
+    for window in (None, 10, 5, 2):
         at.limit(window)
-        with ThreadPoolExecutor(1) as load:
-            said = load.submit(produce, at.kafka.bootstrap, LOADED, 4_500, 1_000, 300, "all")
-            time.sleep(3)
-            seconds = move(at.gateway.bootstrap, TOPIC, PARTITIONS, targets[turn % 2])
+        there, moved, begun = True, 0, time.perf_counter()
+
+        def go_on() -> bool:
+            nonlocal there, moved
+            if not listed(connection):
+                submit(connection, (BIG, there))
+                there, moved = not there, moved + BIG.partitions
+            return True
+
+        said = measured_load(at, go_on)
+        moved -= listed(connection)
+        rate = moved * BIG.megabytes * 2 / BIG.partitions / (time.perf_counter() - begun)
+        at.limit(None)
+        wait_until(lambda: not listed(connection))
+        if not there:
+            move(at.gateway.bootstrap, BIG, there=False)
         name = "all at once" if window is None else f"window {window}"
-        print(
-            f"| producer, {name} | {percentiles(said.result())} | the move took {seconds:.1f} s | |",
-            flush=True,
-        )
+        row(f"producer, {name}", said, f"{rate:.0f} MB/s moved")
+    at.throttle(RATE)
+    connection.close()
+
+
+def measured_load(at: Site, meanwhile: Callable[[], bool]) -> str:
+    """What a producer of LOAD_RECORDS saw; `meanwhile` is called again and again until it has ended."""
+    producer = load(at.kafka.bootstrap, LOADED.name, LOAD_RECORDS, 1_000, LOAD_RATE)
+    while producer.poll() is None:
+        meanwhile()
+        time.sleep(0.1)
+    last = producer.communicate()[0].strip().splitlines()[-1]
+    found = ", ".join(f"{name} {ms} ms" for ms, name in re.findall(r"(\d+) ms (50th|99th)", last))
+    longest = re.search(r"([\d.]+) ms max latency", last)
+    return found + (f", max {longest.group(1)} ms" if longest else "")
+
+
+def measure_waiting(at: Site) -> None:
+    """CPU with many that wait and some that move slowly."""
+    at.create(WIDE)
+    at.limit(MOVING)
+    at.throttle(SLOW)
+    connection = RawConnection(at.gateway.bootstrap)
+    submit(connection, (MANY, True), (WIDE, True))
+    waiting = MANY.partitions + WIDE.partitions - MOVING
+    wait_until(lambda: at.gauge("reassignd_moving_partitions") == MOVING)
+    wait_until(lambda: at.gauge("reassignd_queued_partitions") <= waiting)
+    begun, cpu = time.perf_counter(), at.cpu_seconds()
+    time.sleep(CPU_SECONDS)
+    share = (at.cpu_seconds() - cpu) / (time.perf_counter() - begun)
+    moving, queued = at.gauge("reassignd_moving_partitions"), at.gauge("reassignd_queued_partitions")
+    what = f"CPU while {queued:,.0f} wait and {moving:.0f} move"
+    row(what, f"{share:.1%} of a core", "", "≤ 10 %")
+    at.throttle(NO_RATE)
+    cancel_all(connection)
+    connection.close()
     at.limit(None)
+    at.throttle(RATE)
 
 
-def percentiles(line: str) -> str:
-    """Of the load generator's last line."""
-    found = re.findall(r"(\d+) ms (50th|99th)", line)
-    longest = re.search(r"([\d.]+) ms max latency", line)
-    return ", ".join(f"{name} {ms} ms" for ms, name in found) + (
-        f", max {longest.group(1)} ms" if longest else ""
-    )
-
-
-def throttle(at: Site, rate: int) -> None:
-    """Kafka's own, set by hand on all brokers: what we set ourselves is not measured here."""
-    for broker in at.kafka.brokers:
-        rates = {f"{side}_replication_throttled_rate": str(rate) for side in ("leader", "follower")}
-        host, _, port = at.gateway.bootstrap.rpartition(":")
-        connection = RawConnection(f"{host}:{int(port) + broker}")
-        rows = [AlterableConfig(name.replace("_", "."), 0, value) for name, value in rates.items()]
-        request = IncrementalAlterConfigsRequest([AlterConfigsResource(4, str(broker), rows)])
-        answer = connection.ask(request, 1)
-        connection.close()
-        assert answer.responses[0].error_code == 0, answer
+PARTS: dict[str, tuple[Callable[[Site], None], tuple[Topic, ...]]] = {
+    "relay": (measure_relay, (BIG,)),
+    "plan": (measure_plan, (BIG, MANY)),
+    "window": (measure_window, (BIG, LOADED)),
+    "producers": (measure_producers, (BIG, LOADED)),
+    "waiting": (measure_waiting, (MANY,)),
+}
 
 
 def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.gateway", description=__doc__)
-    parser.add_argument(
-        "--waiting", type=int, default=10_000, help="partitions that wait while CPU is measured"
-    )
-    parser.add_argument("--only", help="plan, window, relay, waiting or producers")
-    options = parser.parse_args()
-    parts: dict[str, Callable[[Site], None]] = {
-        "relay": measure_relay,
-        "plan": measure_plan,
-        "window": measure_window,
-        "producers": measure_producers,
-        "waiting": lambda at: measure_waiting(at, options.waiting),
-    }
-    print("| what | gateway | beside | wanted |\n|---|---|---|---|")
+    parser.add_argument("--only", action="append", choices=PARTS, help="a part; may be given more than once")
+    chosen = parser.parse_args().only or list(PARTS)
+    print(f"Load of the machine before: {getloadavg()[0]:.1f}\n")
+    print("| what | gateway | beside | wanted |\n|---|---|---|---|", flush=True)
+    begun = time.monotonic()
     with site() as at:
-        create(at.kafka.bootstrap, TOPIC, PARTITIONS, (1, 2))
-        produce(at.kafka.bootstrap, TOPIC, PARTITIONS * MEGABYTES * 100, 10_000)
-        every = {f"{side}_replication_throttled_replicas": "*" for side in ("leader", "follower")}
-        at.configure(2, TOPIC, **every)
-        throttle(at, RATE)
-        for name, measure in parts.items():
-            if options.only in {None, name}:
-                measure(at)
+        for topic in dict.fromkeys(topic for part in chosen for topic in PARTS[part][1]):
+            at.create(topic)
+        at.throttle(RATE)
+        for part in chosen:
+            PARTS[part][0](at)
+    print(f"\nTook {time.monotonic() - begun:.0f} s, load after: {getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":

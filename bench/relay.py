@@ -1,20 +1,20 @@
-"""What a gateway costs its clients: `python -m bench.relay`, against the same Kafka, directly and through the gateway.
+"""What relaying costs: `python -m bench.relay`, against the same Kafka, directly and through the gateway.
 
-A small request that is relayed, the empty List that asks the upstream, and a large Fetch, whose bytes a second are also
-given for each second of processor time that the gateway took.
+A small request that is relayed, one whose answer is rewritten, the empty List that asks the upstream, and a large Fetch, whose
+bytes a second are also given for each second of processor time that the gateway took. `bench.gateway` has it as a part.
 """
 
-import argparse
-import os
 import statistics
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from struct import pack
 from time import perf_counter
+from typing import Any, NamedTuple
 
 from kafka import KafkaProducer
 
-from bench.raw import CORRELATION_ID, RawConnection, encode
+from bench.raw import CORRELATION_ID, RawConnection, encode, processor_seconds
 from protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -30,16 +30,75 @@ from tools.processes import Reassignd
 TOPIC = "relayed"
 MESSAGE = 500_000
 MESSAGES = 64
+WARM_UP = 50
+FETCHED = 1_500_000_000
+"""Bytes of large answers that are received by each measurement, about."""
+LARGE = (1_000_000, 5_000_000)
+
+
+class Small(NamedTuple):
+    """A small request."""
+
+    name: str
+    request: tuple[Any, ...]
+    version: int
+
+
 SMALL = (
-    ("ListGroups (passes)", ListGroupsRequest(), 4),
-    ("DescribeCluster (rewritten)", DescribeClusterRequest(), 1),
-    ("List (asked, then ours)", ListPartitionReassignmentsRequest(), 0),
+    Small("ListGroups (passes)", ListGroupsRequest(), 4),
+    Small("DescribeCluster (rewritten)", DescribeClusterRequest(), 1),
+    Small("List (asked, then ours)", ListPartitionReassignmentsRequest(), 0),
 )
 
 
-def fetch(max_bytes: int) -> bytes:
+class Times(NamedTuple):
+    """Milliseconds."""
+
+    p50: float
+    p99: float
+
+
+class Flow(NamedTuple):
+    """Bytes a second, and for a second of the gateway's processor time."""
+
+    rate: float
+    per_core: float
+
+
+def small(places: Mapping[str, str], kind: Small, rounds: int) -> dict[str, Times]:
+    """By place, all places taking turns."""
+    frame = encode(kind.request, kind.version)
+    connections = {place: RawConnection(at) for place, at in places.items()}
+    times: dict[str, list[float]] = {place: [] for place in places}
+    for turn in range(rounds + WARM_UP):
+        for place, connection in connections.items():
+            seconds, _ = connection.timed(frame)
+            if turn >= WARM_UP:
+                times[place].append(seconds * 1000)
+    for connection in connections.values():
+        connection.close()
+    return {
+        place: Times(statistics.median(all_), statistics.quantiles(all_, n=100)[98])
+        for place, all_ in times.items()
+    }
+
+
+def large(place: str, topic: str, size: int, pid: int) -> Flow:
+    """Answers of `size` bytes from the topic's first partition, again and again; `pid` is the gateway's."""
+    frame = fetch(topic, size)
+    connection = RawConnection(place)
+    connection.timed(frame)
+    begun, cpu = perf_counter(), processor_seconds(pid)
+    received = sum(len(connection.timed(frame)[1]) for _ in range(FETCHED // size))
+    seconds, cpu = perf_counter() - begun, processor_seconds(pid) - cpu
+    connection.close()
+    assert received > FETCHED / 2, "the answers are smaller than what was asked for"
+    return Flow(received / seconds, received / max(cpu, 0.01))
+
+
+def fetch(topic: str, max_bytes: int) -> bytes:
     """A Fetch request of version 4, for the first partition from its beginning."""
-    name = TOPIC.encode()
+    name = topic.encode()
     partition = pack(">iqi", 0, 0, max_bytes)
     topics = pack(">ih", 1, len(name)) + name + pack(">i", 1) + partition
     body = pack(">iiiib", -1, 1000, 1, max_bytes, 0) + topics
@@ -47,73 +106,40 @@ def fetch(max_bytes: int) -> bytes:
     return pack(">i", len(header) + len(body)) + header + body
 
 
-def fill(bootstrap: str) -> None:
-    """One partition of random bytes on the broker that is asked."""
+def _fill(bootstrap: str) -> None:
+    """One partition of zeros on the broker that is asked."""
     connection = RawConnection(bootstrap)
     created = CreatableTopic(TOPIC, -1, -1, [CreatableReplicaAssignment(0, (1,))], ())
     connection.ask(CreateTopicsRequest([created]), 5)
     connection.close()
     producer = KafkaProducer(bootstrap_servers=bootstrap, acks="all", max_request_size=2 * MESSAGE)
     for _ in range(MESSAGES):
-        producer.send(TOPIC, value=os.urandom(MESSAGE), partition=0)
+        producer.send(TOPIC, value=bytes(MESSAGE), partition=0)
     producer.flush()
     producer.close()
 
 
-def small(places: dict[str, str], rounds: int) -> None:
-    """Milliseconds of small requests, taken by turns."""
-    for name, request, version in SMALL:
-        frame = encode(request, version)
-        connections = {place: RawConnection(at) for place, at in places.items()}
-        times: dict[str, list[float]] = {place: [] for place in places}
-        for turn in range(rounds + 50):
-            for place, connection in connections.items():
-                seconds, _ = connection.timed(frame)
-                if turn >= 50:
-                    times[place].append(seconds * 1000)
-        for place, all_ in times.items():
-            p99 = statistics.quantiles(all_, n=100)[98]
-            print(f"{name:30} {place:8} p50 {statistics.median(all_):6.3f} ms   p99 {p99:6.2f} ms")
-            connections[place].close()
-
-
-def large(places: dict[str, str], pid: int, rounds: int) -> None:
-    """Megabytes a second of large answers."""
-    for size in (1_000_000, 25_000_000):
-        frame = fetch(size)
-        for place, at in places.items():
-            connection = RawConnection(at)
-            connection.timed(frame)
-            begun, cpu = perf_counter(), processor_seconds(pid)
-            received = sum(len(connection.timed(frame)[1]) for _ in range(rounds * 25_000_000 // size))
-            seconds, cpu = perf_counter() - begun, processor_seconds(pid) - cpu
-            connection.close()
-            text = (
-                f"Fetch of {size / 1e6:4.0f} MB               {place:8} {received / seconds / 1e6:7.0f} MB/s"
-            )
-            used = f", {received / cpu / 1e6:.0f} MB for a second of its processor" if cpu else ""
-            print(text + (used if place == "gateway" else ""))
-
-
-def processor_seconds(pid: int) -> float:
-    """What the process has used (Linux)."""
-    fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def main() -> None:
     """Starts Kafka and a gateway, and prints what is measured."""
-    options = argparse.ArgumentParser(prog="python -m bench.relay")
-    options.add_argument("--rounds", type=int, default=1000)
-    rounds = options.parse_args().rounds
+    print("| what | gateway | direct | more | wanted |\n|---|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as folder, running_kafka(Spec(1, measured=True)) as kafka:
-        fill(kafka.bootstrap)
+        _fill(kafka.bootstrap)
         gateway = Reassignd(Path(folder), {}, 1, kafka.bootstrap)
         gateway.start()
         host, _, own = gateway.bootstrap.rpartition(":")
         places = {"direct": kafka.bootstrap, "gateway": f"{host}:{int(own) + 1}"}
-        small(places, rounds)
-        large(places, gateway.pid, max(rounds // 25, 4))
+        for kind in SMALL:
+            times = small(places, kind, 2_000)
+            direct, relayed = times["direct"], times["gateway"]
+            more = f"{relayed.p50 - direct.p50:.2f} | ≤ 1 |"
+            print(f"| {kind.name}, ms | {relayed.p50:.2f}, p99 {relayed.p99:.2f} | {direct.p50:.2f} | {more}")
+        for size in (1_000_000, 25_000_000):
+            flow, straight = (
+                large(at, TOPIC, size, gateway.pid) for at in (places["gateway"], places["direct"])
+            )
+            cpu = f"{flow.per_core / 1e6:,.0f} MB for a second of CPU"
+            rates = f"{flow.rate / 1e6:,.0f} MB/s, {cpu} | {straight.rate / 1e6:,.0f} MB/s"
+            print(f"| Fetch of {size / 1e6:.0f} MB | {rates} | | |", flush=True)
         gateway.stop()
 
 

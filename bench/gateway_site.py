@@ -1,0 +1,202 @@
+"""A real Kafka of four brokers with a gateway before it, and what `bench.gateway` does to them."""
+
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+from urllib.request import urlopen
+
+from bench.raw import RawConnection, encode, processor_seconds
+from protocol.frames import decode_response, parse_response
+from protocol.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from protocol.messages.create_topics_request import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateTopicsRequest,
+)
+from protocol.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from tools.java import java_command
+from tools.kafka_cluster import KafkaCluster, running_kafka
+from tools.kafka_settings import Spec
+from tools.processes import Reassignd
+
+PATIENCE_SECONDS = 120.0
+BATCH_BYTES = 160_000
+P_LIMIT = "reassignment.max.concurrent.partition.movements"
+FULL_SPEED = {"replica.fetch.max.bytes": "1048576", "replica.fetch.response.max.bytes": "10485760"}
+LIST_ALL = encode(ListPartitionReassignmentsRequest(), 0)
+LIST_KEY = 46
+
+
+class Topic(NamedTuple):
+    """A topic whose replicas are all on two of the four brokers, the leaders by turns."""
+
+    name: str
+    partitions: int
+    record_bytes: int = 0
+    records: int = 0
+
+    @property
+    def megabytes(self) -> float:
+        """Of one replica of everything."""
+        return self.record_bytes * self.records / 1e6
+
+    def replicas(self, there: bool) -> list[tuple[int, int]]:
+        """By partition: on brokers 3 and 4, or on 1 and 2."""
+        first, second = (3, 4) if there else (1, 2)
+        return [(first, second) if index % 2 == 0 else (second, first) for index in range(self.partitions)]
+
+
+class Site(NamedTuple):
+    """A cluster, and the gateway before it."""
+
+    kafka: KafkaCluster
+    gateway: Reassignd
+
+    def relayed(self, broker: int) -> str:
+        """HOST:PORT of the broker, at the gateway."""
+        host, _, own = self.gateway.bootstrap.rpartition(":")
+        return f"{host}:{int(own) + broker}"
+
+    def limit(self, partitions: int | None) -> None:
+        """P, through the gateway."""
+        value = None if partitions is None else str(partitions)
+        configure(self.gateway.bootstrap, 4, "", {P_LIMIT: value})
+
+    def throttle(self, rate: int) -> None:
+        """Kafka's own, set by hand on all brokers: what we set ourselves is not measured here."""
+        rates: dict[str, str | None] = {
+            f"{side}.replication.throttled.rate": str(rate) for side in ("leader", "follower")
+        }
+        for broker in self.kafka.brokers:
+            configure(self.kafka.address(broker), 4, str(broker), rates)
+
+    def gauge(self, name: str) -> float:
+        """A number of the gateway's metrics page."""
+        page = urlopen(f"http://{self.gateway.http}/metrics").read().decode()
+        return float(re.search(rf"^{name} (\S+)$", page, re.MULTILINE).group(1))  # type: ignore[union-attr]
+
+    def cpu_seconds(self) -> float:
+        """What the gateway's process has used."""
+        return processor_seconds(self.gateway.pid)
+
+    def create(self, topic: Topic) -> None:
+        """The topic with its data, throttled wherever a rate is set; returns when all brokers know it and all is in sync."""
+        rows = [CreatableReplicaAssignment(i, each) for i, each in enumerate(topic.replicas(there=False))]
+        request = CreateTopicsRequest([CreatableTopic(topic.name, -1, -1, rows)], timeout_ms=100_000)
+        connection = RawConnection(self.kafka.bootstrap)
+        answer = connection.ask(request, 7)
+        connection.close()
+        assert answer.topics[0].error_code == 0, answer
+        for broker in self.kafka.brokers:
+            in_sync = RawConnection(self.kafka.address(broker))
+            wait_until(lambda asked=in_sync: _in_sync(asked, topic))  # type: ignore[misc]
+            in_sync.close()
+        every: dict[str, str | None] = {
+            f"{side}.replication.throttled.replicas": "*" for side in ("leader", "follower")
+        }
+        configure(self.kafka.bootstrap, 2, topic.name, every)
+        if topic.records:
+            load(self.kafka.bootstrap, topic.name, topic.records, topic.record_bytes).communicate()
+
+
+@contextmanager
+def site() -> Iterator[Site]:
+    """Four brokers and a gateway."""
+    spec = Spec(4, measured=True, settings=FULL_SPEED)
+    with tempfile.TemporaryDirectory() as folder, running_kafka(spec) as kafka:
+        gateway = Reassignd(Path(folder), {"gateway.ports": "4"}, 4, kafka.bootstrap)
+        gateway.start()
+        try:
+            yield Site(kafka, gateway)
+        finally:
+            gateway.kill()
+
+
+def wait_until(holds: Callable[[], bool], every: float = 0.1) -> None:
+    """Raises TimeoutError after PATIENCE_SECONDS."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        if time.monotonic() > deadline:
+            raise TimeoutError("what was waited for did not come")
+        time.sleep(every)
+
+
+def configure(bootstrap: str, kind: int, name: str, values: dict[str, str | None]) -> None:
+    """Set configs of a resource; delete those that are None."""
+    rows = [AlterableConfig(each, 1 if value is None else 0, value) for each, value in values.items()]
+    connection = RawConnection(bootstrap)
+    answer = connection.ask(IncrementalAlterConfigsRequest([AlterConfigsResource(kind, name, rows)]), 1)
+    connection.close()
+    assert answer.responses[0].error_code == 0, answer
+
+
+def load(bootstrap: str, topic: str, records: int, size: int, rate: int = -1) -> "subprocess.Popen[str]":
+    """Kafka's own load generator, with acks=all."""
+    options = f"--topic {topic} --num-records {records} --record-size {size} --throughput {rate}".split()
+    properties = [
+        "--producer-props",
+        f"bootstrap.servers={bootstrap}",
+        "acks=all",
+        f"batch.size={BATCH_BYTES}",
+    ]
+    main = "org.apache.kafka.tools.ProducerPerformance"
+    command = java_command("tools-4.3", main, *options, *properties, heap_mb=256)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
+def listed(connection: RawConnection) -> int:
+    """How many partitions are ongoing."""
+    _, answer = connection.timed(LIST_ALL)
+    return sum(len(topic.partitions) for topic in decode_response(parse_response(answer, LIST_KEY, 0)).topics)
+
+
+def submit(connection: RawConnection, *orders: tuple[Topic, bool]) -> None:
+    """Order these topics there, or back."""
+    topics = [
+        ReassignableTopic(
+            topic.name, [ReassignablePartition(i, each) for i, each in enumerate(topic.replicas(there))]
+        )
+        for topic, there in orders
+    ]
+    answer = connection.ask(AlterPartitionReassignmentsRequest(topics=topics), 1)
+    assert {row.error_code for each in answer.responses for row in each.partitions} == {0}, answer
+
+
+def cancel_all(connection: RawConnection) -> None:
+    """Everything goes back; returns when it has."""
+    connection.ask(AlterPartitionReassignmentsRequest(topics=None), 1)
+    wait_until(lambda: not listed(connection), 0.2)
+
+
+def move(bootstrap: str, topic: Topic, there: bool) -> float:
+    """Seconds from the request until nothing is listed any more."""
+    connection = RawConnection(bootstrap)
+    begun = time.perf_counter()
+    submit(connection, (topic, there))
+    wait_until(lambda: not listed(connection), 0.05)
+    connection.close()
+    return time.perf_counter() - begun
+
+
+def _in_sync(connection: RawConnection, topic: Topic) -> bool:
+    request = MetadataRequest([MetadataRequestTopic(name=topic.name)], allow_auto_topic_creation=False)
+    (seen,) = connection.ask(request, 9).topics
+    rows = [
+        row for row in seen.partitions if row.leader_id >= 0 and set(row.isr_nodes) == set(row.replica_nodes)
+    ]
+    return len(rows) == topic.partitions
