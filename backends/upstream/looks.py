@@ -41,20 +41,16 @@ HEARSAY_SECONDS = 0.1
 
 
 class Pace(NamedTuple):
-    """Seconds between two looks: while steps are in flight, while none is, and between two whole ones.
-
-    `share` bounds the part of the time that is spent looking: the next look waits so many times as long as the last took, but no
-    longer than `idle`, or twice the look.
-    """
+    """Seconds between two looks: while steps are in flight, while none is, and between two whole ones."""
 
     busy: float = 0.05
     """A place in the window that was left is filled soon; with 50 moves a look takes some milliseconds."""
     idle: float = 1.0
     whole: float = 10.0
-    share: float = 3.0
-    """A look that took 100 ms, at 2,000 moves or more, is followed by 300 ms without one."""
+    each_move: float = 0.0005
+    """The more moves there are, the more each look costs the controller: 1,000 are looked at twice a second, 12,000 every six seconds."""
     whole_share: float = 50.0
-    """The same for whole looks: 100,000 partitions take about half a second, and nothing else is done in it."""
+    """After a whole look none follows for so many times as long: 100,000 partitions take about half a second."""
 
 
 class Looks:
@@ -135,9 +131,9 @@ class Looks:
             await self._pause(self._clock.now() - began)
 
     async def _pause(self, took: float) -> None:
-        """A moment, so that what was just decided has reached the upstream; more after a long look."""
+        """A moment, so that what was just decided has reached the upstream; never more time is spent looking than not."""
         pace = self._pace
-        least = max(pace.busy, min(took * pace.share, max(pace.idle, 2 * took)))
+        least = max(pace.busy, took, min(len(self._moves) * pace.each_move, pace.whole))
         self._wake.clear()
         await self._clock.sleep(least)
         if not self._busy and not self._wake.is_set():
