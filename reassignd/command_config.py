@@ -5,7 +5,7 @@ import ssl
 from collections.abc import Callable
 from pathlib import Path
 
-from backends.upstream.security import SASL_MECHANISMS, Credentials, Security
+from backends.connections.security import SASL_MECHANISMS, Credentials, Security
 from reassignd import jaas, tls_files
 from reassignd.config import Assignment, read_file
 from reassignd.errors import ConfigError

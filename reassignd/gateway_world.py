@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
+from backends.connections.errors import AuthenticationError
+from backends.connections.handshake import Caller
+from backends.connections.security import PLAINTEXT
 from backends.datadir import StoreError
 from backends.upstream.backend import Upstream
 from backends.upstream.client import UpstreamClient
-from backends.upstream.errors import AuthenticationError
-from backends.upstream.handshake import Caller
 from backends.upstream.ledger import Ledger
-from backends.upstream.security import PLAINTEXT
 from controller import upstream
 from controller.events import AlterReassignments, Event
 from controller.job_events import Queue, RollBackJob

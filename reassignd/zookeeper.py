@@ -13,46 +13,41 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any, Self
 
+from backends.connections.handshake import Caller
 from backends.relay import Relay
 from backends.tasks import cancel, spawn
 from backends.zookeeper import paths
 from backends.zookeeper.admin import Form
 from backends.zookeeper.client import ZookeeperClient
-from backends.zookeeper.cluster import Office, ZookeeperCluster
+from backends.zookeeper.cluster import Office
 from backends.zookeeper.election import Candidate, resign, stand
 from backends.zookeeper.fields import ZnodeError
 from backends.zookeeper.ledger import folders
 from backends.zookeeper.live import LiveBrokers
 from backends.zookeeper.loading import load
-from backends.zookeeper.producer_ids import allocate
 from backends.zookeeper.protocol import find_protocol
 from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.releases import Protocol
 from backends.zookeeper.store import REDO, Term, ZkStore
 from backends.zookeeper.tree import Tree, ZookeeperError, ensure
 from backends.zookeeper.znodes import Endpoint, Registration, decode_cluster_id
-from controller.events import Event
-from controller.machine import decide
-from controller.model import NO_ID, Broker, TopicPartition
+from controller.model import NO_ID, Broker
 from controller.port import StoreLostError
 from controller.state import State
-from protocol.errors import ApiError, ErrorCode
 from reassignd import __version__
 from reassignd.config import Settings
 from reassignd.errors import CommandError
 from reassignd.kinds import Address
 from reassignd.parts import limits
-from reassignd.rebalance import rebalance_for_ever
-from reassignd.retention import Retention, prune_for_ever
 from reassignd.sockets import refused
+from reassignd.zookeeper_rule import Rule
 from server.api.call import Core
 from server.api.progress import Progress
 from server.authorizer import AllowAll
 from server.cache import BodyCache
 from server.context import Services
 from server.deputy import Deputy
-from server.driver import Driver, DriverStoppedError, wall_clock
-from server.journal import Journal, report_for_ever
+from server.driver import DriverStoppedError, wall_clock
 from server.latency import Latency
 from server.listener import Listeners
 from server.metric_sources import Sources, Znodes
@@ -81,6 +76,7 @@ class Controller:
         )
         self._refusals = Refusals()
         self._terms: Counter[str] = Counter()
+        self._caller = Caller(software_version=__version__)
         self._off_loop = OffLoop()
         self._stats = Counters()
         self._brokers = LiveBrokers(self._tree, settings.node_id)
@@ -175,10 +171,9 @@ class Controller:
             office = Office(
                 self._tree, store, self._candidate, protocol, self._refusals, listener, self._form()
             )
-            rule = _Rule(office, state, self._stats, self._end)
-            rule.driver.start()
+            rule = Rule(office, state, self._stats, self._end, self._caller)
             stack.push_async_callback(rule.stop)
-            await rule.cluster.start()
+            await rule.start(self._settings)
             # To clients we are a broker too: they set and clear configs on every one that they are told of.
             state.put(Broker(self._settings.node_id, *self.address, None, 0))
             identity = await _cluster_id(self._tree)
@@ -195,23 +190,16 @@ class Controller:
             children=self._settings.zookeeper_reassignments_children == "true",
         )
 
-    async def _open_doors(self, stack: AsyncExitStack, rule: "_Rule", identity: str, state: State) -> None:
+    async def _open_doors(self, stack: AsyncExitStack, rule: Rule, identity: str, state: State) -> None:
         """Serve, until the stack is left."""
         bodies = BodyCache(self._off_loop)
         with_ids = rule.with_topic_ids
         services = Services(
             identity, state, rule.driver, AllowAll(), self._off_loop, bodies, lambda: uuid.uuid4().bytes if with_ids else NO_ID
         )  # fmt: skip
-        retention = Retention(self._settings.jobs_retention_ms, self._settings.jobs_retention_count)
-        chores = [
-            spawn(prune_for_ever(rule.driver, retention, wall_clock), "pruning"),
-            spawn(report_for_ever(state), "progress"),
-            spawn(rebalance_for_ever(rule.driver, self._settings), "preferred leaders"),
-        ]
-        stack.push_async_callback(cancel, *chores)
-        progress = Progress(state, _Unknown())
+        progress = Progress(state, rule.sizes)
         stack.push_async_callback(cancel, spawn(progress.run(), "bytes"))
-        core = Core(__version__, identity, state, rule.driver, self._off_loop, _Unknown(), progress)
+        core = Core(__version__, identity, state, rule.driver, self._off_loop, rule.sizes, progress)
         sources = Sources(
             __version__, state, self._stats, self._latency, dict, lambda: True, znodes=self._znodes
         )
@@ -239,35 +227,6 @@ class Controller:
         self._turned.set()
 
 
-class _Rule:
-    """Driver and cluster of one term."""
-
-    def __init__(
-        self, office: Office, state: State, stats: Counters, on_end: Callable[[BaseException], None]
-    ) -> None:
-        self._office, self._state = office, state
-        self.cluster = ZookeeperCluster(office, state, self.submit, on_end)
-        self.driver = Driver(state, office.store, self.cluster, decide, stats=stats, on_failure=on_end)
-        self.driver.note = Journal(state).note
-        self.with_topic_ids = office.protocol.topic_ids
-
-    async def submit(self, event: Event) -> Any:
-        """Have the controller decide; return its reply once that is durable."""
-        return await self.driver.submit(event)
-
-    async def allocate(self, broker: int, epoch: int) -> tuple[int, int]:
-        """Producer ids for a broker that is registered. Raises ApiError, ZookeeperError."""
-        known = self._state.brokers.get(broker)
-        if known is None or broker not in self._state.live or epoch != known.epoch:
-            raise ApiError(ErrorCode.STALE_BROKER_EPOCH)
-        return await allocate(self._office.tree, self._office.store, broker)
-
-    async def stop(self) -> None:
-        """Say no more to brokers, then finish what was submitted."""
-        await self.cluster.stop()
-        await self.driver.stop()
-
-
 class _Self:
     """What requests are made to: the controller's own listener (implements `server.ports.BrokerPort` as far as asked)."""
 
@@ -276,18 +235,6 @@ class _Self:
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"the controller hosts no replicas: {name}")
-
-
-class _Unknown:
-    """What data there is, as far as ZooKeeper tells (implements `server.ports.Sizes`)."""
-
-    def size(self, key: TopicPartition) -> int | None:
-        """Not known."""
-        return None
-
-    def arrived(self, key: TopicPartition, broker: int) -> int | None:
-        """Not known."""
-        return None
 
 
 async def _cluster_id(tree: Tree) -> str:

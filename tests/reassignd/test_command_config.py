@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.upstream.security import Credentials, Security
+from backends.connections.security import Credentials, Security
 from reassignd.command_config import load
 from reassignd.errors import ConfigError
 from reassignd.tls_files import blocks

@@ -4,8 +4,8 @@ import ssl
 from collections.abc import Generator
 from dataclasses import dataclass, field
 
-from backends.upstream.errors import AuthenticationError
-from backends.upstream.scram import MECHANISMS, scram
+from backends.connections.errors import AuthenticationError
+from backends.connections.scram import MECHANISMS, scram
 
 PLAIN = "PLAIN"
 SASL_MECHANISMS = (PLAIN, *MECHANISMS)

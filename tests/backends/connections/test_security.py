@@ -1,7 +1,7 @@
 import pytest
 
-from backends.upstream.errors import AuthenticationError
-from backends.upstream.security import Credentials
+from backends.connections.errors import AuthenticationError
+from backends.connections.security import Credentials
 
 
 def test_plain_is_one_message() -> None:
