@@ -1,4 +1,4 @@
-"""`upstream.command.config`: how to connect to the upstream, in the properties that Kafka's own tools read."""
+"""How to connect to brokers, in the properties that Kafka's own tools read."""
 
 import logging
 import ssl
@@ -68,7 +68,7 @@ class ClientProperties:
             if each.key in KEYS:
                 self._given[each.key] = each
             elif each.key not in STORE_PASSWORDS:
-                log.info("%s: %s is not used for the connections to the upstream", each.source, each.key)
+                log.info("%s: %s is not used for these connections", each.source, each.key)
 
     def security(self) -> Security:
         """All of it. Raises ConfigError."""

@@ -13,11 +13,14 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any, Self
 
+from backends.connections.channel import connector
 from backends.connections.handshake import Caller
+from backends.connections.security import PLAINTEXT
 from backends.relay import Relay
 from backends.tasks import cancel, spawn
 from backends.zookeeper import paths
 from backends.zookeeper.admin import Form
+from backends.zookeeper.brokers import Directory
 from backends.zookeeper.client import ZookeeperClient
 from backends.zookeeper.cluster import Office
 from backends.zookeeper.election import Candidate, resign, stand
@@ -34,7 +37,8 @@ from backends.zookeeper.znodes import Endpoint, Registration, decode_cluster_id
 from controller.model import NO_ID, Broker
 from controller.port import StoreLostError
 from controller.state import State
-from reassignd import __version__
+from reassignd import __version__, command_config
+from reassignd.access import listener_tls
 from reassignd.config import Settings
 from reassignd.errors import CommandError
 from reassignd.kinds import Address
@@ -76,7 +80,10 @@ class Controller:
         )
         self._refusals = Refusals()
         self._terms: Counter[str] = Counter()
-        self._caller = Caller(software_version=__version__)
+        path = settings.zookeeper_command_config
+        security = PLAINTEXT if path is None else command_config.load(path)
+        self._caller = Caller(software_version=__version__, security=security)
+        self._tls = listener_tls(settings)
         self._off_loop = OffLoop()
         self._stats = Counters()
         self._brokers = LiveBrokers(self._tree, settings.node_id)
@@ -84,7 +91,9 @@ class Controller:
         self._deputy = Deputy(self._relay.forward, settings.node_id)
         self._latency = Latency(self._deputy.answer)
         bounds = limits(settings)
-        self._listeners = Listeners(partial(Session, self._latency.answer, bounds), bounds, self._stats)
+        self._listeners = Listeners(
+            partial(Session, self._latency.answer, bounds), bounds, self._stats, self._tls
+        )
         self._turned = asyncio.Event()
         """Something about the office may have changed."""
         self._ending: asyncio.Future[BaseException] | None = None
@@ -116,7 +125,9 @@ class Controller:
         except OSError as error:
             raise refused(error, wanted, "listener") from error
         self.address = Address(self._settings.advertised_host or wanted.host, port)
-        endpoint = Endpoint(self._settings.zookeeper_listener_name, "PLAINTEXT", *self.address)
+        endpoint = Endpoint(
+            self._settings.zookeeper_listener_name, "SSL" if self._tls else "PLAINTEXT", *self.address
+        )
         self._candidate = Candidate(
             self._settings.node_id,
             Registration((endpoint,)),
@@ -167,10 +178,11 @@ class Controller:
             state.apply(store.load())
             if orphans := loaded.orphans():
                 await store.commit(orphans)
-            listener = self._settings.zookeeper_broker_listener_name
             office = Office(
-                self._tree, store, self._candidate, protocol, self._refusals, listener, self._form()
-            )
+                self._tree, store, self._candidate, protocol, self._refusals,
+                self._settings.zookeeper_broker_listener_name,
+                self._caller.security.protocol, self._form(),
+            )  # fmt: skip
             rule = Rule(office, state, self._stats, self._end, self._caller)
             stack.push_async_callback(rule.stop)
             await rule.start(self._settings)
@@ -181,8 +193,10 @@ class Controller:
             raise await self._ending
 
     async def _find_protocol(self) -> Protocol:
-        configured = self._settings.zookeeper_inter_broker_protocol_version
-        return await find_protocol(self._tree, self._settings.node_id, configured)
+        settings = self._settings
+        reach = Directory(settings.zookeeper_broker_listener_name, self._caller.security.protocol).endpoint
+        configured = settings.zookeeper_inter_broker_protocol_version
+        return await find_protocol(self._tree, settings.node_id, configured, reach, connector(self._caller))
 
     def _form(self) -> Form:
         return Form(

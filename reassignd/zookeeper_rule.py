@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from backends.clock import RealClock
+from backends.connections.channel import connector
 from backends.connections.handshake import Caller
 from backends.sizes import Sizes
 from backends.stalls import StallWatch
@@ -37,7 +38,7 @@ class Rule:
         caller: Caller,
     ) -> None:
         self._office, self._state, self._clock = office, state, RealClock()
-        self.cluster = ZookeeperCluster(office, state, self.submit, on_end)
+        self.cluster = ZookeeperCluster(office, state, self.submit, on_end, connect=connector(caller))
         self.driver = Driver(state, office.store, self.cluster, decide, stats=stats, on_failure=on_end)
         self.driver.note = Journal(state).note
         self.with_topic_ids = office.protocol.topic_ids

@@ -34,6 +34,13 @@ class Security:
     tls: ssl.SSLContext | None = None
     sasl: Credentials | None = None
 
+    @property
+    def protocol(self) -> str:
+        """Kafka: SecurityProtocol, by name."""
+        if self.sasl is not None:
+            return "SASL_SSL" if self.tls is not None else "SASL_PLAINTEXT"
+        return "SSL" if self.tls is not None else "PLAINTEXT"
+
 
 PLAINTEXT = Security()
 

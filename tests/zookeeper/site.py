@@ -167,6 +167,10 @@ class Site:
         data = self._zookeeper(lambda client: _data(client, path))
         return None if data is None else json.loads(data)
 
+    def has_znode(self, path: str) -> bool:
+        """There is such a znode, whatever is in it."""
+        return bool(self._zookeeper(lambda client: client.exists(path)))
+
     def put_znode(self, path: str, value: Any) -> None:
         """Makes a znode as a tool does."""
         data = value if isinstance(value, bytes) else json.dumps(value).encode()

@@ -12,8 +12,8 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError
 
 from tests.zookeeper.load import Load
+from tests.zookeeper.scenarios import REASSIGN
 from tests.zookeeper.site import Site, wait_for
-from tests.zookeeper.test_orders import REASSIGN
 
 MEGABYTE = b"[" * 1_000_000
 DOCUMENTS = {

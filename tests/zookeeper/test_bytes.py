@@ -33,7 +33,7 @@ def calm(site: Site, tools: Tools) -> Iterator[None]:
 def size(site: Site, topic: str) -> int:
     """Bytes of the topic's first partition, as far as they are known."""
     rows = (json.loads(line) for line in reassignd(site, "snapshot").stdout.splitlines())
-    return next(row["bytes"] for row in rows if (row.get("topic"), row.get("partition")) == (topic, 0))
+    return next(int(row["bytes"]) for row in rows if (row.get("topic"), row.get("partition")) == (topic, 0))
 
 
 def copied(site: Site, job: int) -> Any:
