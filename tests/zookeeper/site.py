@@ -50,9 +50,9 @@ def _seen(look: Callable[[], object]) -> object:
 class Site:
     """The cluster, the commander, and an admin client that we did not write."""
 
-    def __init__(self, cluster: ZookeeperCluster) -> None:
+    def __init__(self, cluster: ZookeeperCluster, **overrides: str) -> None:
         self.cluster = cluster
-        self.commander = Commander(cluster, 1000)
+        self.commander = Commander(cluster, 1000, **overrides)
         self.admin: KafkaAdminClient
         self._closing = ExitStack()
 
