@@ -174,10 +174,11 @@ class Controller:
             loaded, protocol = await load(self._tree, self._refusals), await asking
             store = ZkStore(self._tree, term, loaded, with_topic_ids=protocol.topic_ids)
             stack.push_async_callback(store.close)
+            changes = [*loaded.orphans(), *(loaded.identified(new_id) if protocol.topic_ids else ())]
+            if changes:
+                await store.commit(changes)
             state = State(grows_while_moving=False)
             state.apply(store.load())
-            if orphans := loaded.orphans():
-                await store.commit(orphans)
             office = Office(
                 self._tree, store, self._candidate, protocol, self._refusals,
                 self._settings.zookeeper_broker_listener_name,
@@ -209,7 +210,7 @@ class Controller:
         bodies = BodyCache(self._off_loop)
         with_ids = rule.with_topic_ids
         services = Services(
-            identity, state, rule.driver, AllowAll(), self._off_loop, bodies, lambda: uuid.uuid4().bytes if with_ids else NO_ID
+            identity, state, rule.driver, AllowAll(), self._off_loop, bodies, lambda: new_id() if with_ids else NO_ID
         )  # fmt: skip
         progress = Progress(state, rule.sizes)
         stack.push_async_callback(cancel, spawn(progress.run(), "bytes"))
@@ -249,6 +250,11 @@ class _Self:
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"the controller hosts no replicas: {name}")
+
+
+def new_id() -> bytes:
+    """A topic's."""
+    return uuid.uuid4().bytes
 
 
 async def _cluster_id(tree: Tree) -> str:
