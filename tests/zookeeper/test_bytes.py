@@ -31,9 +31,9 @@ def calm(site: Site, tools: Tools) -> Iterator[None]:
 
 
 def size(site: Site, topic: str) -> int:
-    """Bytes of the topic's first partition, as far as they are known."""
+    """Bytes of the topic's smallest partition, as far as they are known."""
     rows = (json.loads(line) for line in reassignd(site, "snapshot").stdout.splitlines())
-    return next(int(row["bytes"]) for row in rows if (row.get("topic"), row.get("partition")) == (topic, 0))
+    return min(int(row["bytes"]) for row in rows if row.get("topic") == topic)
 
 
 def copied(site: Site, job: int) -> Any:
