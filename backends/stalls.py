@@ -4,15 +4,19 @@ Looking is bounded: some of the steps at a time, all of them in turn.
 """
 
 from collections import deque
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
 
+from backends.clock import Clock
 from controller.config_values import CLUSTER_DEFAULT
+from controller.events import Event, Stalled
 from controller.model import ResourceType, TopicPartition
 from controller.state import State
 
 STEP_TIMEOUT = "reassignment.step.timeout.ms"
 DEFAULT_TIMEOUT_MS = 600_000
+LOOK_SECONDS = 1.0
+
 LOOKS = 1_000
 """Steps looked at in one call."""
 
@@ -33,6 +37,13 @@ class StallWatch:
         self._received = received
         self._turns: deque[TopicPartition] = deque()
         self._seen: dict[TopicPartition, _Seen] = {}
+
+    async def run(self, clock: Clock, submit: Callable[[Event], Awaitable[Any]]) -> None:
+        """Look for ever, and have what stalls undone."""
+        while True:
+            await clock.sleep(LOOK_SECONDS)
+            if keys := self.look(clock.now()):
+                await submit(Stalled(keys))
 
     def look(self, now: float) -> list[TopicPartition]:
         """The next steps that have made no progress for `reassignment.step.timeout.ms`; `now` in seconds."""

@@ -219,7 +219,7 @@ _CLUSTER_WIDE = [
     _long(
         PREFIX + "bytes",
         LONG_MAX,
-        "Gateway: bytes on their way at once, of all replicas being added, by the size of their partitions.",
+        "Not in the embedded cluster: bytes on their way at once, of all replicas being added, by the size of their partitions.",
         1,
     ),
     ConfigKey(

@@ -57,6 +57,16 @@ def shown_to_clients(certificate: Path, key: Path | None, setting: str) -> ssl.S
     return context
 
 
+def listener_tls(settings: Settings) -> ssl.SSLContext | None:
+    """TLS of the listener for Kafka's clients, if it is configured. Raises CommandError."""
+    certificate, key = settings.listener_tls_certificate_file, settings.listener_tls_key_file
+    if certificate is None:
+        if key is not None:
+            raise CommandError("listener.tls.key.file is set without listener.tls.certificate.file")
+        return None
+    return shown_to_clients(certificate, key, "listener.tls")
+
+
 def _tls(settings: Settings) -> ssl.SSLContext | None:
     certificate, key = settings.http_tls_certificate_file, settings.http_tls_key_file
     ca = settings.http_tls_client_ca_file

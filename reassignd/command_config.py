@@ -1,11 +1,11 @@
-"""`upstream.command.config`: how to connect to the upstream, in the properties that Kafka's own tools read."""
+"""How to connect to brokers, in the properties that Kafka's own tools read."""
 
 import logging
 import ssl
 from collections.abc import Callable
 from pathlib import Path
 
-from backends.upstream.security import SASL_MECHANISMS, Credentials, Security
+from backends.connections.security import SASL_MECHANISMS, Credentials, Security
 from reassignd import jaas, tls_files
 from reassignd.config import Assignment, read_file
 from reassignd.errors import ConfigError
@@ -68,7 +68,7 @@ class ClientProperties:
             if each.key in KEYS:
                 self._given[each.key] = each
             elif each.key not in STORE_PASSWORDS:
-                log.info("%s: %s is not used for the connections to the upstream", each.source, each.key)
+                log.info("%s: %s is not used for these connections", each.source, each.key)
 
     def security(self) -> Security:
         """All of it. Raises ConfigError."""

@@ -96,7 +96,14 @@ class Settings:
         TEXT, "PLAINTEXT", "The name of the listener between brokers, under which we are registered."
     )
     zookeeper_broker_listener_name = Key(
-        TEXT, "", "The listener at which brokers are reached; when not set, their first in plaintext."
+        TEXT,
+        "",
+        "The listener at which brokers are reached; when not set, their first with the protocol of `zookeeper.command.config`.",
+    )
+    zookeeper_command_config = Key(
+        FILE,
+        "",
+        "How to connect to the brokers: client properties, as `--command-config` of Kafka's tools takes them.",
     )
     zookeeper_inter_broker_protocol_version = Key(
         TEXT, "", "The brokers' `inter.broker.protocol.version`; when not set, they are asked."
@@ -145,7 +152,7 @@ class Settings:
     listener_tls_certificate_file = Key(
         FILE,
         "",
-        "The certificate chain (PEM) that the gateway shows to clients; with it, it speaks TLS only.",
+        "The certificate chain (PEM) that the gateway, or the controller of a ZooKeeper-mode cluster, shows to clients; with it, it speaks TLS only.",
     )
     listener_tls_key_file = Key(FILE, "", "Its private key (PEM), when that is not in the same file.")
     jobs_retention_ms = Key(

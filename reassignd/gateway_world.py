@@ -1,24 +1,23 @@
 """A running Kafka, and the gateway before it."""
 
-import ssl
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
+from backends.connections.errors import AuthenticationError
+from backends.connections.handshake import Caller
+from backends.connections.security import PLAINTEXT
 from backends.datadir import StoreError
 from backends.upstream.backend import Upstream
 from backends.upstream.client import UpstreamClient
-from backends.upstream.errors import AuthenticationError
-from backends.upstream.handshake import Caller
 from backends.upstream.ledger import Ledger
-from backends.upstream.security import PLAINTEXT
 from controller import upstream
 from controller.events import AlterReassignments, Event
 from controller.job_events import Queue, RollBackJob
 from controller.state import State
 from controller.throttle import throttle_rate
 from reassignd import __version__, command_config
-from reassignd.access import shown_to_clients
+from reassignd.access import listener_tls
 from reassignd.config import Settings
 from reassignd.errors import CommandError
 from reassignd.identity import claim
@@ -95,7 +94,7 @@ class GatewayWorld:
             addresses.Address(*listener),
             settings.gateway_ports,
             settings.advertised_host or listener.host,
-            _tls(settings),
+            listener_tls(settings),
             security.tls,
             security.sasl is not None,
         )
@@ -147,12 +146,3 @@ def _ledger(directory: Path | None) -> Ledger:
         return Ledger(directory)
     except StoreError as error:
         raise CommandError(str(error)) from error
-
-
-def _tls(settings: Settings) -> ssl.SSLContext | None:
-    certificate, key = settings.listener_tls_certificate_file, settings.listener_tls_key_file
-    if certificate is None:
-        if key is not None:
-            raise CommandError("listener.tls.key.file is set without listener.tls.certificate.file")
-        return None
-    return shown_to_clients(certificate, key, "listener.tls")

@@ -13,46 +13,45 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any, Self
 
+from backends.connections.channel import connector
+from backends.connections.handshake import Caller
+from backends.connections.security import PLAINTEXT
 from backends.relay import Relay
 from backends.tasks import cancel, spawn
 from backends.zookeeper import paths
 from backends.zookeeper.admin import Form
+from backends.zookeeper.brokers import Directory
 from backends.zookeeper.client import ZookeeperClient
-from backends.zookeeper.cluster import Office, ZookeeperCluster
+from backends.zookeeper.cluster import Office
 from backends.zookeeper.election import Candidate, resign, stand
 from backends.zookeeper.fields import ZnodeError
 from backends.zookeeper.ledger import folders
 from backends.zookeeper.live import LiveBrokers
 from backends.zookeeper.loading import load
-from backends.zookeeper.producer_ids import allocate
 from backends.zookeeper.protocol import find_protocol
 from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.releases import Protocol
 from backends.zookeeper.store import REDO, Term, ZkStore
 from backends.zookeeper.tree import Tree, ZookeeperError, ensure
 from backends.zookeeper.znodes import Endpoint, Registration, decode_cluster_id
-from controller.events import Event
-from controller.machine import decide
-from controller.model import NO_ID, Broker, TopicPartition
+from controller.model import NO_ID, Broker
 from controller.port import StoreLostError
 from controller.state import State
-from protocol.errors import ApiError, ErrorCode
-from reassignd import __version__
+from reassignd import __version__, command_config
+from reassignd.access import listener_tls
 from reassignd.config import Settings
 from reassignd.errors import CommandError
 from reassignd.kinds import Address
 from reassignd.parts import limits
-from reassignd.rebalance import rebalance_for_ever
-from reassignd.retention import Retention, prune_for_ever
 from reassignd.sockets import refused
+from reassignd.zookeeper_rule import Rule
 from server.api.call import Core
 from server.api.progress import Progress
 from server.authorizer import AllowAll
 from server.cache import BodyCache
 from server.context import Services
 from server.deputy import Deputy
-from server.driver import Driver, DriverStoppedError, wall_clock
-from server.journal import Journal, report_for_ever
+from server.driver import DriverStoppedError, wall_clock
 from server.latency import Latency
 from server.listener import Listeners
 from server.metric_sources import Sources, Znodes
@@ -81,6 +80,10 @@ class Controller:
         )
         self._refusals = Refusals()
         self._terms: Counter[str] = Counter()
+        path = settings.zookeeper_command_config
+        security = PLAINTEXT if path is None else command_config.load(path)
+        self._caller = Caller(software_version=__version__, security=security)
+        self._tls = listener_tls(settings)
         self._off_loop = OffLoop()
         self._stats = Counters()
         self._brokers = LiveBrokers(self._tree, settings.node_id)
@@ -88,7 +91,9 @@ class Controller:
         self._deputy = Deputy(self._relay.forward, settings.node_id)
         self._latency = Latency(self._deputy.answer)
         bounds = limits(settings)
-        self._listeners = Listeners(partial(Session, self._latency.answer, bounds), bounds, self._stats)
+        self._listeners = Listeners(
+            partial(Session, self._latency.answer, bounds), bounds, self._stats, self._tls
+        )
         self._turned = asyncio.Event()
         """Something about the office may have changed."""
         self._ending: asyncio.Future[BaseException] | None = None
@@ -120,7 +125,9 @@ class Controller:
         except OSError as error:
             raise refused(error, wanted, "listener") from error
         self.address = Address(self._settings.advertised_host or wanted.host, port)
-        endpoint = Endpoint(self._settings.zookeeper_listener_name, "PLAINTEXT", *self.address)
+        endpoint = Endpoint(
+            self._settings.zookeeper_listener_name, "SSL" if self._tls else "PLAINTEXT", *self.address
+        )
         self._candidate = Candidate(
             self._settings.node_id,
             Registration((endpoint,)),
@@ -167,18 +174,19 @@ class Controller:
             loaded, protocol = await load(self._tree, self._refusals), await asking
             store = ZkStore(self._tree, term, loaded, with_topic_ids=protocol.topic_ids)
             stack.push_async_callback(store.close)
+            changes = [*loaded.orphans(), *(loaded.identified(new_id) if protocol.topic_ids else ())]
+            if changes:
+                await store.commit(changes)
             state = State(grows_while_moving=False)
             state.apply(store.load())
-            if orphans := loaded.orphans():
-                await store.commit(orphans)
-            listener = self._settings.zookeeper_broker_listener_name
             office = Office(
-                self._tree, store, self._candidate, protocol, self._refusals, listener, self._form()
-            )
-            rule = _Rule(office, state, self._stats, self._end)
-            rule.driver.start()
+                self._tree, store, self._candidate, protocol, self._refusals,
+                self._settings.zookeeper_broker_listener_name,
+                self._caller.security.protocol, self._form(),
+            )  # fmt: skip
+            rule = Rule(office, state, self._stats, self._end, self._caller)
             stack.push_async_callback(rule.stop)
-            await rule.cluster.start()
+            await rule.start(self._settings)
             # To clients we are a broker too: they set and clear configs on every one that they are told of.
             state.put(Broker(self._settings.node_id, *self.address, None, 0))
             identity = await _cluster_id(self._tree)
@@ -186,8 +194,10 @@ class Controller:
             raise await self._ending
 
     async def _find_protocol(self) -> Protocol:
-        configured = self._settings.zookeeper_inter_broker_protocol_version
-        return await find_protocol(self._tree, self._settings.node_id, configured)
+        settings = self._settings
+        reach = Directory(settings.zookeeper_broker_listener_name, self._caller.security.protocol).endpoint
+        configured = settings.zookeeper_inter_broker_protocol_version
+        return await find_protocol(self._tree, settings.node_id, configured, reach, connector(self._caller))
 
     def _form(self) -> Form:
         return Form(
@@ -195,23 +205,16 @@ class Controller:
             children=self._settings.zookeeper_reassignments_children == "true",
         )
 
-    async def _open_doors(self, stack: AsyncExitStack, rule: "_Rule", identity: str, state: State) -> None:
+    async def _open_doors(self, stack: AsyncExitStack, rule: Rule, identity: str, state: State) -> None:
         """Serve, until the stack is left."""
         bodies = BodyCache(self._off_loop)
         with_ids = rule.with_topic_ids
         services = Services(
-            identity, state, rule.driver, AllowAll(), self._off_loop, bodies, lambda: uuid.uuid4().bytes if with_ids else NO_ID
+            identity, state, rule.driver, AllowAll(), self._off_loop, bodies, lambda: new_id() if with_ids else NO_ID
         )  # fmt: skip
-        retention = Retention(self._settings.jobs_retention_ms, self._settings.jobs_retention_count)
-        chores = [
-            spawn(prune_for_ever(rule.driver, retention, wall_clock), "pruning"),
-            spawn(report_for_ever(state), "progress"),
-            spawn(rebalance_for_ever(rule.driver, self._settings), "preferred leaders"),
-        ]
-        stack.push_async_callback(cancel, *chores)
-        progress = Progress(state, _Unknown())
+        progress = Progress(state, rule.sizes)
         stack.push_async_callback(cancel, spawn(progress.run(), "bytes"))
-        core = Core(__version__, identity, state, rule.driver, self._off_loop, _Unknown(), progress)
+        core = Core(__version__, identity, state, rule.driver, self._off_loop, rule.sizes, progress)
         sources = Sources(
             __version__, state, self._stats, self._latency, dict, lambda: True, znodes=self._znodes
         )
@@ -239,35 +242,6 @@ class Controller:
         self._turned.set()
 
 
-class _Rule:
-    """Driver and cluster of one term."""
-
-    def __init__(
-        self, office: Office, state: State, stats: Counters, on_end: Callable[[BaseException], None]
-    ) -> None:
-        self._office, self._state = office, state
-        self.cluster = ZookeeperCluster(office, state, self.submit, on_end)
-        self.driver = Driver(state, office.store, self.cluster, decide, stats=stats, on_failure=on_end)
-        self.driver.note = Journal(state).note
-        self.with_topic_ids = office.protocol.topic_ids
-
-    async def submit(self, event: Event) -> Any:
-        """Have the controller decide; return its reply once that is durable."""
-        return await self.driver.submit(event)
-
-    async def allocate(self, broker: int, epoch: int) -> tuple[int, int]:
-        """Producer ids for a broker that is registered. Raises ApiError, ZookeeperError."""
-        known = self._state.brokers.get(broker)
-        if known is None or broker not in self._state.live or epoch != known.epoch:
-            raise ApiError(ErrorCode.STALE_BROKER_EPOCH)
-        return await allocate(self._office.tree, self._office.store, broker)
-
-    async def stop(self) -> None:
-        """Say no more to brokers, then finish what was submitted."""
-        await self.cluster.stop()
-        await self.driver.stop()
-
-
 class _Self:
     """What requests are made to: the controller's own listener (implements `server.ports.BrokerPort` as far as asked)."""
 
@@ -278,16 +252,9 @@ class _Self:
         raise AttributeError(f"the controller hosts no replicas: {name}")
 
 
-class _Unknown:
-    """What data there is, as far as ZooKeeper tells (implements `server.ports.Sizes`)."""
-
-    def size(self, key: TopicPartition) -> int | None:
-        """Not known."""
-        return None
-
-    def arrived(self, key: TopicPartition, broker: int) -> int | None:
-        """Not known."""
-        return None
+def new_id() -> bytes:
+    """A topic's."""
+    return uuid.uuid4().bytes
 
 
 async def _cluster_id(tree: Tree) -> str:

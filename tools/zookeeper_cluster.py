@@ -120,16 +120,7 @@ class ZookeeperCluster:
     def start_broker(self, broker: int) -> None:
         """Starts one broker without waiting for it."""
         properties = self.folder / f"broker-{broker}.properties"
-        place = f"PLAINTEXT://127.0.0.1:{self.port(broker)}"
-        settings = {
-            **self._settings,
-            "broker.id": str(broker),
-            "broker.rack": f"rack-{broker % 3}",
-            "listeners": place,
-            "log.dirs": ",".join(str(self.data(broker, disk)) for disk in "ab"),
-            "zookeeper.connect": self.zookeeper,
-        }
-        properties.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        properties.write_text("".join(f"{key}={value}\n" for key, value in self.properties(broker).items()))
         command = java_command(
             f"broker-{self._release}",
             "kafka.Kafka",
@@ -139,6 +130,17 @@ class ZookeeperCluster:
         )
         with (self.folder / f"broker-{broker}.log").open("ab") as log:
             self._running[broker] = subprocess.Popen(command, stdout=log, stderr=log)
+
+    def properties(self, broker: int) -> dict[str, str]:
+        """The broker's `server.properties`."""
+        return {
+            **self._settings,
+            "broker.id": str(broker),
+            "broker.rack": f"rack-{broker % 3}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port(broker)}",
+            "log.dirs": ",".join(str(self.data(broker, disk)) for disk in "ab"),
+            "zookeeper.connect": self.zookeeper,
+        }
 
     def wait_for_broker(self, broker: int) -> None:
         """Returns when it takes connections."""

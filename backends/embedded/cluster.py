@@ -18,7 +18,7 @@ from backends.embedded.replication import Fetch, Replication, Traffic, Volume
 from backends.embedded.settings import PARTITION_BYTES, PRODUCE_RATE, Settings
 from backends.embedded.shutdown import controlled_shutdown
 from backends.embedded.throttles import Throttles
-from backends.stalls import StallWatch
+from backends.stalls import LOOK_SECONDS, StallWatch
 from backends.tasks import cancel, spawn
 from controller.effects import ConfigsChanged, Effect, TopicGone
 from controller.events import (
@@ -32,7 +32,6 @@ from controller.events import (
 from controller.model import ResourceType, TopicPartition
 from controller.state import State
 
-STALL_LOOK_SECONDS = 1.0
 """How often steps in flight are looked at for progress."""
 
 
@@ -275,7 +274,7 @@ class EmbeddedCluster:
             await self._clock.sleep(self.settings.tick_seconds)
             now = self._clock.now()
             self._tick(now, now - last)
-            if now - self._looked >= STALL_LOOK_SECONDS:
+            if now - self._looked >= LOOK_SECONDS:
                 self._looked = now
                 if stalled := self._stalls.look(now):
                     await self._submit(Stalled(stalled))

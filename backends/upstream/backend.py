@@ -9,25 +9,24 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from backends.clock import Clock, RealClock
+from backends.connections.errors import AuthenticationError, UpstreamError
+from backends.sizes import Sizes
 from backends.stalls import StallWatch
 from backends.tasks import cancel, spawn
-from backends.upstream.errors import AuthenticationError, UpstreamError
 from backends.upstream.ledger import Ledger
 from backends.upstream.looks import Looks, Pace
 from backends.upstream.ports import Client
-from backends.upstream.sizes import Sizes
 from backends.upstream.submitter import Submitter
 from backends.upstream.throttler import Throttler
 from backends.upstream.topic_configs import TopicConfigs
 from controller.effects import ConfigsChanged, Effect, Elect, Rethrottle, Submit
-from controller.events import Event, Stalled
+from controller.events import Event
 from controller.state import State
 from controller.upstream_events import Unreachable
 
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 1.0
-STALL_LOOK_SECONDS = 1.0
 
 
 OnBrokers = Callable[[Mapping[int, tuple[str, int]]], Awaitable[None]]
@@ -102,7 +101,7 @@ class Upstream:
             "upstream-throttle": self._throttler.run(),
             "upstream-sizes": self.sizes.run(),
             "upstream-configs": self._topic_configs.run(),
-            "upstream-stalls": self._watch_for_stalls(),
+            "upstream-stalls": self._stalls.run(self._clock, self._submit),
         }
         self._tasks = [spawn(each, name, self._fail) for name, each in work.items()]
 
@@ -124,10 +123,3 @@ class Upstream:
         if not self._failed:
             self._failed = True
             self._on_failure(error)
-
-    async def _watch_for_stalls(self) -> None:
-        while True:
-            await self._clock.sleep(STALL_LOOK_SECONDS)
-            keys = self._stalls.look(self._clock.now())
-            if keys:
-                await self._submit(Stalled(keys))

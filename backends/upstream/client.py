@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from backends.clock import Clock, RealClock
+from backends.connections.connection import Address, UpstreamConnection
+from backends.connections.errors import InDoubtError, UnreachableError, UnsupportedError, UpstreamError
+from backends.connections.handshake import Caller, open_connection
+from backends.connections.link import Link
 from backends.offloop import InPlace, OffLoop
-from backends.upstream.connection import Address, UpstreamConnection
-from backends.upstream.errors import InDoubtError, UnreachableError, UnsupportedError, UpstreamError
-from backends.upstream.handshake import Caller, open_connection
-from backends.upstream.link import Link
 from protocol.apis import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.describe_cluster_request import DescribeClusterRequest

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from backends.clock import Clock, within
-from backends.upstream.errors import UpstreamError
+from backends.connections.errors import UpstreamError
 from backends.upstream.ports import Client
 from backends.upstream.seen import seen_topics
 from backends.upstream.submitter import Submitter

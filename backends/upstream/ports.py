@@ -1,18 +1,11 @@
 """What the rest of the backend asks the upstream through, as a port; `backends.upstream.client` implements it."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
+from backends.connections.asker import Asker
 from backends.offloop import OffLoop
 from backends.upstream.client import UpstreamBroker
-
-
-class Asker(Protocol):
-    """Asks the upstream."""
-
-    async def ask(self, request: tuple[Any, ...], broker: int | None = None) -> Any:
-        """The response of that broker, or of any. Raises UpstreamError."""
-        ...
 
 
 class Client(Asker, Protocol):

@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from backends.upstream.errors import UpstreamError
-from backends.upstream.ports import Asker
+from backends.connections.asker import Asker
+from backends.connections.errors import UpstreamError
 from backends.upstream.rows import alter_request, answers, elect_request, unanswered
 from controller.effects import Elect, Submit
 from controller.events import Event

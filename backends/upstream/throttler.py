@@ -9,9 +9,9 @@ import logging
 from collections.abc import Collection, Sequence
 
 from backends.clock import Clock, within
-from backends.upstream.errors import UpstreamError
+from backends.connections.asker import Asker
+from backends.connections.errors import UpstreamError
 from backends.upstream.ledger import Ledger
-from backends.upstream.ports import Asker
 from controller.events import ConfigOp
 from controller.model import ResourceType
 from controller.state import State

@@ -6,8 +6,8 @@ from itertools import islice
 from typing import Any
 
 from backends.clock import Clock
-from backends.upstream.errors import UpstreamError
-from backends.upstream.ports import Asker
+from backends.connections.asker import Asker
+from backends.connections.errors import UpstreamError
 from controller.events import Event
 from controller.model import ResourceType
 from controller.state import State

@@ -22,10 +22,10 @@ class Registered(NamedTuple):
 
 
 class Directory:
-    """Who is registered. `listener` names the listener at which we reach brokers; "" for the first in plaintext."""
+    """Who is registered. `listener` names the listener at which we reach brokers; "" for the first with that protocol."""
 
-    def __init__(self, listener: str = "") -> None:
-        self._listener = listener
+    def __init__(self, listener: str = "", protocol: str = "PLAINTEXT") -> None:
+        self._listener, self._protocol = listener, protocol
         self._known: dict[int, Registered] = {}
 
     def changes(self, now: Sequence[Registered]) -> tuple[list[int], list[Registered], list[Registered]]:
@@ -43,7 +43,7 @@ class Directory:
 
     def reached(self, broker: Registered) -> BrokerRegistration:
         """As the core knows it: at the listener where we reach it. Raises ZnodeError when it has none."""
-        endpoint = self._endpoint(broker.registration)
+        endpoint = self.endpoint(broker.registration)
         return BrokerRegistration(
             broker.id, endpoint.host, endpoint.port, broker.registration.rack, broker.epoch
         )
@@ -68,11 +68,12 @@ class Directory:
         racks = (self._known[number].registration.rack for number in sorted(self._known))
         return next((rack for rack in racks if rack is not None), None)
 
-    def _endpoint(self, registration: Registration) -> Endpoint:
+    def endpoint(self, registration: Registration) -> Endpoint:
+        """Where we reach it. Raises ZnodeError when it has no such listener."""
         for each in registration.endpoints:
-            if each.listener == self._listener or (not self._listener and each.protocol == "PLAINTEXT"):
+            if self._listener == each.listener or (not self._listener and each.protocol == self._protocol):
                 return each
-        wanted = f"named {self._listener}" if self._listener else "in plaintext"
+        wanted = f"named {self._listener}" if self._listener else f"for {self._protocol}"
         raise ZnodeError(f"it has no listener {wanted}; set zookeeper.broker.listener.name")
 
 

@@ -35,7 +35,7 @@ UNFENCED = -1
 
 
 class Office(NamedTuple):
-    """What a term is run with. `listener` names the listener at which brokers are reached; "" for the first in plaintext."""
+    """What a term is run with. `listener` names the listener at which brokers are reached; "" for the first with `security`."""
 
     tree: Tree
     store: ZkStore
@@ -43,6 +43,8 @@ class Office(NamedTuple):
     protocol: Protocol
     refusals: Refusals
     listener: str = ""
+    security: str = "PLAINTEXT"
+    """The protocol of that listener, where it has no name."""
     form: Form = Form()
 
 
@@ -62,7 +64,7 @@ class ZookeeperCluster:
         self._office, self._on_end = office, on_end
         self._state, self._submit = state, submit
         self._store = office.store
-        self._directory = Directory(office.listener)
+        self._directory = Directory(office.listener, office.security)
         self._links = BrokerLinks(
             state,
             submit,

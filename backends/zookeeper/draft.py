@@ -136,6 +136,9 @@ class Draft:
             self._topics[topic.name] = StoredTopic(-1, topic.id if self._with_ids else NO_ID, folders=0)
             self._reassigned[topic.name] = None
             self._made.append(Create(paths.partitions(topic.name)))
+        elif self._with_ids and topic.id != NO_ID and self._topic(topic.name).id == NO_ID:
+            self._topic(topic.name).id = topic.id
+            self._reassigned[topic.name] = None
         if topic.deleting:
             self._doom(topic.name)
 

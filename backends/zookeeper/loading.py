@@ -17,6 +17,7 @@ from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.tree import Create, Delete, Operation, Set, Tree, Znode
 from backends.zookeeper.znodes import StateZnode, TopicZnode, decode_config, decode_state, decode_topic
 from controller.model import (
+    NO_ID,
     Change,
     Config,
     ControllerEpoch,
@@ -75,6 +76,11 @@ class Loaded:
             for record in self.ledger.records()
             if isinstance(record, Reassignment | Pending) and self.mirror.partition(record.key) is None
         ]
+
+    def identified(self, new_id: Callable[[], bytes]) -> list[Change]:
+        """Topics that were made before the brokers knew of topic ids, with ids (Kafka: KafkaController.setTopicIds)."""
+        topics = self.mirror.topics.items()
+        return [Topic(name, new_id(), each.doomed) for name, each in topics if each.id == NO_ID]
 
     def _adopted(self) -> Iterator[Reassignment]:
         """What another controller began: the step in flight is all that is known of it."""

@@ -1,4 +1,9 @@
+from typing import Any
+
+from backends.clock import ManualClock
 from backends.stalls import DEFAULT_TIMEOUT_MS, LOOKS, STEP_TIMEOUT, StallWatch
+from backends.tasks import cancel, spawn
+from controller.events import Event, Stalled
 from controller.model import Config, ResourceType, TopicPartition
 from tests.builders import World, key, partition
 
@@ -55,3 +60,15 @@ def test_one_look_is_bounded_and_all_steps_have_their_turn() -> None:
     assert len(asked) == LOOKS
     watch.look(1)
     assert len(set(asked)) == LOOKS + 1
+
+
+async def test_what_stalls_is_told_to_the_core() -> None:
+    clock, told = ManualClock(), list[Event]()
+
+    async def submit(event: Event) -> Any:
+        told.append(event)
+
+    task = spawn(Watched().watch.run(clock, submit), "stalls")
+    await clock.advance(TIMEOUT + 1)
+    await cancel(task)
+    assert told == [Stalled([key("foo-0")])]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.upstream.security import Credentials, Security
+from backends.connections.security import Credentials, Security
 from reassignd.command_config import load
 from reassignd.errors import ConfigError
 from reassignd.tls_files import blocks
@@ -174,8 +174,8 @@ def test_other_properties_of_clients_are_logged_and_passed_over(
     caplog.set_level(logging.INFO)
     loaded(file, "client.id=tool", "request.timeout.ms=1000", "ssl.truststore.password=x")
     assert [record.getMessage() for record in caplog.records] == [
-        f"{file}:1: client.id is not used for the connections to the upstream",
-        f"{file}:2: request.timeout.ms is not used for the connections to the upstream",
+        f"{file}:1: client.id is not used for these connections",
+        f"{file}:2: request.timeout.ms is not used for these connections",
     ]
 
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from backends.upstream.client import UpstreamClient
-from backends.upstream.errors import (
+from backends.connections.errors import (
     AuthenticationError,
     InDoubtError,
     UnreachableError,
     UnsupportedError,
     UpstreamError,
 )
-from backends.upstream.handshake import Caller
-from backends.upstream.security import Credentials, Security
+from backends.connections.handshake import Caller
+from backends.connections.security import Credentials, Security
+from backends.upstream.client import UpstreamClient
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from backends.connections.handshake import Caller
 from backends.upstream.client import UpstreamClient
-from backends.upstream.handshake import Caller
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,

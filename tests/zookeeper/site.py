@@ -1,7 +1,6 @@
 """A cluster of real brokers under reassignd, as its users see it: topics, moves, and data that is counted."""
 
 import asyncio
-import gc
 import itertools
 import json
 import time
@@ -50,9 +49,9 @@ def _seen(look: Callable[[], object]) -> object:
 class Site:
     """The cluster, the commander, and an admin client that we did not write."""
 
-    def __init__(self, cluster: ZookeeperCluster) -> None:
+    def __init__(self, cluster: ZookeeperCluster, **overrides: str) -> None:
         self.cluster = cluster
-        self.commander = Commander(cluster, 1000)
+        self.commander = Commander(cluster, 1000, **overrides)
         self.admin: KafkaAdminClient
         self._closing = ExitStack()
 
@@ -65,15 +64,16 @@ class Site:
         self._closing.close()
         if self.commander.runs:
             assert self.commander.stop() == 0
-        # Now, while what kafka-python leaves behind is overlooked (see conftest), and not at the very end.
-        del self.admin
-        gc.collect()
 
     def wait_for_controller(self, expected: int) -> None:
         """Returns when every broker names this controller, and lists it; it is asked from then on."""
         for broker in self.cluster.brokers:
             wait_for(partial(_controller, self.cluster.port(broker)), (expected, True))
-        # kafka-python keeps asking a controller that is gone.
+        self._connect()
+        wait_for(lambda: self.moving() is not None, True)
+
+    def _connect(self) -> None:
+        """Anew: kafka-python keeps asking a controller that is gone, and may never learn of one that has come."""
         self._closing.close()
         self.admin = KafkaAdminClient(bootstrap_servers=self.cluster.bootstrap)
         self._closing.callback(self.admin.close)
@@ -167,6 +167,10 @@ class Site:
         data = self._zookeeper(lambda client: _data(client, path))
         return None if data is None else json.loads(data)
 
+    def has_znode(self, path: str) -> bool:
+        """There is such a znode, whatever is in it."""
+        return bool(self._zookeeper(lambda client: client.exists(path)))
+
     def put_znode(self, path: str, value: Any) -> None:
         """Makes a znode as a tool does."""
         data = value if isinstance(value, bytes) else json.dumps(value).encode()
@@ -192,7 +196,11 @@ class Site:
 
     def moving(self) -> dict[str, Any]:
         """What ListPartitionReassignments says, by `TOPIC-PARTITION`."""
-        listed = self.admin.list_partition_reassignments() or {}
+        try:
+            listed = self.admin.list_partition_reassignments() or {}
+        except (KafkaError, RuntimeError):
+            self._connect()
+            raise
         return {f"{key.topic}-{key.partition}": row for key, row in listed.items()}
 
     def wait_until_idle(self, seconds: float = PATIENCE_SECONDS) -> None:

@@ -12,8 +12,8 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError
 
 from tests.zookeeper.load import Load
+from tests.zookeeper.scenarios import REASSIGN
 from tests.zookeeper.site import Site, wait_for
-from tests.zookeeper.test_orders import REASSIGN
 
 MEGABYTE = b"[" * 1_000_000
 DOCUMENTS = {
@@ -123,9 +123,11 @@ def test_a_topic_is_torn_out_of_zookeeper_in_mid_move(site: Site) -> None:
     site.hold(topic)
     site.alter(topic, {0: [3, 4]})
     site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
+    won = refused(site, "terms", "event")["won"]
     site.remove_znode(f"/brokers/topics/{topic}")
-    wait_for(lambda: f"someone else has removed topic {topic} from ZooKeeper" in site.commander.log, True)
+    wait_for(lambda: refused(site, "terms", "event").get("won"), won + 1)
     site.wait_for_controller(1000)
+    assert f"someone else has removed topic {topic} from ZooKeeper" in site.commander.log
     site.release()
     site.alter(other, {0: [3, 4]})
     site.wait_until_idle()
@@ -135,14 +137,14 @@ def test_a_topic_is_torn_out_of_zookeeper_in_mid_move(site: Site) -> None:
 def test_a_second_controller_that_ignores_the_election(site: Site) -> None:
     """Someone counts the epoch up, and then empties the office."""
     topic = site.topic([[1, 2]])
-    lost = refused(site, "terms", "event").get("lost", 0)
+    won = refused(site, "terms", "event")["won"]
     site.set_znode("/controller_epoch", str(site.znode("/controller_epoch") + 1).encode())
     site.put_znode("/admin/preferred_replica_election", {"version": 1, "partitions": []})
-    wait_for(lambda: refused(site, "terms", "event").get("lost", 0), lost + 1)
-    site.wait_for_controller(1000)
+    wait_for(lambda: refused(site, "terms", "event").get("won"), won + 1)
     site.remove_znode("/controller")
-    wait_for(lambda: refused(site, "terms", "event").get("lost", 0), lost + 2)
+    wait_for(lambda: refused(site, "terms", "event").get("won"), won + 2)
     site.wait_for_controller(1000)
+    assert refused(site, "terms", "event")["lost"] >= 2
     assert "out of office: another controller was elected" in site.commander.log
     site.alter(topic, {0: [3, 4]})
     site.wait_until_idle()

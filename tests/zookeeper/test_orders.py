@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.zookeeper.load import Load
+from tests.zookeeper.scenarios import REASSIGN
 from tests.zookeeper.site import Site, wait_for
-
-REASSIGN = "/admin/reassign_partitions"
 
 
 class Zk:

@@ -1,11 +1,11 @@
-"""Other releases, and other inter-broker protocols: a move under load, and a cancel half-way, on each."""
+"""Other releases, and other inter-broker protocols: a move under load, and a cancel half-way, by request and by znode, on each."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from tests.zookeeper.load import Load
-from tests.zookeeper.scenarios import cancel_half_way
+from tests.zookeeper.scenarios import cancel_by_znode, cancel_half_way, move_by_znode
 from tests.zookeeper.site import Site
 from tools.zookeeper_cluster import running_cluster
 
@@ -34,3 +34,11 @@ def test_data_moves_under_load(other: Site) -> None:
 
 def test_a_cancel_half_way_leaves_no_partial_copy(other: Site) -> None:
     cancel_half_way(other)
+
+
+def test_a_plan_by_znode_moves_data_under_load(other: Site) -> None:
+    move_by_znode(other)
+
+
+def test_a_cancel_by_znode_leaves_no_partial_copy(other: Site) -> None:
+    cancel_by_znode(other)

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.clients.java_programs import Tools
+from tests.zookeeper.scenarios import REASSIGN
 from tests.zookeeper.site import Site, wait_for
 from tests.zookeeper.test_failures import a_broker
 from tests.zookeeper.test_moves import limit
-from tests.zookeeper.test_orders import REASSIGN, Zk
+from tests.zookeeper.test_orders import Zk
 from tools.commander import Commander
 
 CHILDREN = "/admin/reassignments"

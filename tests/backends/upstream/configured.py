@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from backends.upstream.errors import UnreachableError
+from backends.connections.errors import UnreachableError
 from controller.events import ConfigOp
 from controller.model import ResourceType
 from protocol.messages.describe_configs_request import DescribeConfigsRequest

@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from backends.connections.errors import RequestLostError, UnreachableError
 from backends.offloop import InPlace
 from backends.upstream.client import UpstreamBroker
-from backends.upstream.errors import RequestLostError, UnreachableError
 from protocol.apis import find_api
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.wire import schema_of

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from backends.connections.errors import UnreachableError
 from backends.offloop import InPlace
 from backends.upstream.client import UpstreamBroker
-from backends.upstream.errors import UnreachableError
 
 E = TypeVar("E")
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from backends.clock import settle
+from backends.connections.errors import AuthenticationError, RequestLostError, UnreachableError
 from backends.upstream.backend import RETRY_SECONDS
-from backends.upstream.errors import AuthenticationError, RequestLostError, UnreachableError
 from controller.effects import Publish
 from controller.errors import Error
 from controller.phases import Phase, phase_of

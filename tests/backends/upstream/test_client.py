@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from backends.clock import ManualClock
-from backends.upstream.client import UpstreamBroker, UpstreamClient
-from backends.upstream.errors import (
+from backends.connections.errors import (
     RequestLostError,
     RequestTimedOutError,
     UnreachableError,
     UnsupportedError,
     UpstreamError,
 )
+from backends.upstream.client import UpstreamBroker, UpstreamClient
 from protocol.apis import ApiKey
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
@@ -23,7 +23,7 @@ from protocol.messages.describe_cluster_response import DescribeClusterResponse
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.metadata_request import MetadataRequest
 from protocol.messages.metadata_response import MetadataResponse, MetadataResponseBroker
-from tests.backends.upstream.fake import HANG_UP, FakeBroker, broker, everything
+from tests.backends.connections.fake import HANG_UP, FakeBroker, broker, everything
 
 LIST = ListPartitionReassignmentsRequest()
 ALTER = AlterPartitionReassignmentsRequest()

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from backends.clock import ManualClock, settle
+from backends.connections.errors import UnreachableError, UpstreamError
 from backends.tasks import cancel, spawn
-from backends.upstream.errors import UnreachableError, UpstreamError
 from backends.upstream.looks import HEARSAY, HEARSAY_SECONDS, Looks, Pace
 from backends.upstream.submitter import Submitter
 from controller.effects import Submit

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from backends.clock import settle
+from backends.connections.errors import RequestLostError
 from backends.tasks import cancel
 from backends.upstream.client import WRITE_SECONDS
-from backends.upstream.errors import RequestLostError
 from backends.upstream.submitter import CHUNK, Submitter
 from controller.effects import Elect, Submit
 from controller.errors import DONE, Error

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from backends.clock import ManualClock, settle
+from backends.connections.errors import RequestLostError
 from backends.tasks import cancel
-from backends.upstream.errors import RequestLostError
 from backends.upstream.ledger import Ledger
 from backends.upstream.throttler import CHECK_SECONDS, PATIENCE_SECONDS, RETRY_SECONDS, Throttler
 from controller.model import Broker, Deleted

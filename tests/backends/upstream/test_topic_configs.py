@@ -1,7 +1,7 @@
 import pytest
 
 from backends.clock import ManualClock
-from backends.upstream.errors import UnreachableError
+from backends.connections.errors import UnreachableError
 from backends.upstream.topic_configs import SELDOM_SECONDS, TOPICS, TopicConfigs
 from controller.model import Partition, Reassignment, Topic
 from controller.state import State

@@ -38,6 +38,18 @@ async def test_a_cancel_rolls_back_all_that_is_pending(world: Zookeeper) -> None
     assert held(world) is None
 
 
+async def test_a_cancel_that_stops_keeps_what_has_arrived(world: Zookeeper) -> None:
+    await world.configure(**{"reassignment.cancel.mode": "stop"})
+    await write(world, paths.REASSIGN, document(foo_0=[4, 5, 1]))
+    world.cluster.slow_broker(5, 0)
+    await world.until(lambda: 4 in world["foo-0"].isr)
+    await write(world, paths.CANCEL)
+    world.cluster.slow_broker(5, 1)
+    await end(world)
+    assert (set(world["foo-0"].replicas), held(world)) == ({1, 2, 3, 4}, None)
+    assert paths.CANCEL not in world.tree.nodes
+
+
 async def test_what_has_ended_and_what_45_ordered_is_not_rolled_back(world: Zookeeper) -> None:
     await one_at_a_time(world)
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3], foo_1=[5, 3, 1]))

@@ -54,6 +54,19 @@ async def test_a_new_leader_is_written_to_the_state_alone(tree: MemoryTree, writ
     assert written.stored(NEXT) == NEXT
 
 
+@pytest.mark.parametrize(("with_ids", "topic_id"), [(True, "BQUFBQUFBQUFBQUFBQUFBQ"), (False, None)])
+async def test_a_topic_gets_its_id_when_brokers_know_of_ids(
+    tree: MemoryTree, with_ids: bool, topic_id: str | None
+) -> None:
+    loaded = await load(tree)
+    written = ZkStore(tree, await elected(tree), loaded, with_topic_ids=with_ids)
+    await written.commit(loaded.identified(lambda: b"\5" * 16))
+    stored = read(tree, paths.topic("foo"))
+    assert (stored.get("topic_id"), stored["partitions"]) == (topic_id, {"0": [1, 2], "1": [2, 3]})
+    assert (await load(tree)).identified(lambda: NO_ID) == ([] if with_ids else [Topic("foo", NO_ID)])
+    await written.close()
+
+
 async def test_a_step_is_written_to_the_topic_and_the_state_at_once(
     tree: MemoryTree, written: ZkStore
 ) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from backends.clock import Clock
-from backends.upstream.connection import UpstreamConnection
-from backends.upstream.errors import InDoubtError, NotSentError, UnreachableError
+from backends.connections.connection import UpstreamConnection
+from backends.connections.errors import InDoubtError, NotSentError, UnreachableError
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0

@@ -6,14 +6,14 @@ from typing import Any, ParamSpec, TypeVar
 import pytest
 
 from backends.clock import settle
-from backends.upstream.connection import LARGE_ANSWER, MAX_IN_FLIGHT, UpstreamConnection, shown
-from backends.upstream.errors import (
+from backends.connections.connection import LARGE_ANSWER, MAX_IN_FLIGHT, UpstreamConnection, shown
+from backends.connections.errors import (
     RequestLostError,
     RequestTimedOutError,
     UnreachableError,
     UnsupportedError,
 )
-from backends.upstream.handshake import Caller, open_connection
+from backends.connections.handshake import Caller, open_connection
 from protocol.errors import EncodeError
 from protocol.frames import decode_response
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
@@ -24,7 +24,7 @@ from protocol.messages.list_partition_reassignments_response import (
     OngoingPartitionReassignment,
     OngoingTopicReassignment,
 )
-from tests.backends.upstream.fake import HANG_UP, FakeBroker, broker
+from tests.backends.connections.fake import HANG_UP, FakeBroker, broker
 
 P = ParamSpec("P")
 R = TypeVar("R")

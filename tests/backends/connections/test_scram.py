@@ -6,8 +6,8 @@ from base64 import b64encode
 import pytest
 from kafka.net.sasl.scram import ScramClient
 
-from backends.upstream.errors import AuthenticationError
-from backends.upstream.scram import scram
+from backends.connections.errors import AuthenticationError
+from backends.connections.scram import scram
 
 NONCE = "rOprNGfwEbeRWgbNEkqO"
 CHALLENGE = b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"

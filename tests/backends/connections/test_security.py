@@ -1,7 +1,9 @@
+import ssl
+
 import pytest
 
-from backends.upstream.errors import AuthenticationError
-from backends.upstream.security import Credentials
+from backends.connections.errors import AuthenticationError
+from backends.connections.security import Credentials, Security
 
 
 def test_plain_is_one_message() -> None:
@@ -25,3 +27,10 @@ def test_scram_begins_with_the_name(mechanism: str) -> None:
 
 def test_a_password_is_not_printed() -> None:
     assert "secret" not in repr(Credentials("PLAIN", "alice", "secret"))
+
+
+@pytest.mark.parametrize("tls", [None, ssl.create_default_context()])
+@pytest.mark.parametrize("sasl", [None, Credentials("PLAIN", "us", "secret")])
+def test_it_has_the_name_that_kafka_gives_it(tls: ssl.SSLContext | None, sasl: Credentials | None) -> None:
+    name = ("SASL_" if sasl else "") + ("SSL" if tls else "PLAINTEXT")
+    assert Security(tls, sasl).protocol == name

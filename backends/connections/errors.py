@@ -1,4 +1,4 @@
-"""What can go wrong between us and the upstream; the two branches tell whether a request can have had any effect.
+"""What can go wrong between us and a broker that we ask; the two branches tell whether a request can have had any effect.
 
 UpstreamError
 ├── NotSentError             the request was not sent: nothing can have come of it

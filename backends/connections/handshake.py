@@ -1,17 +1,17 @@
-"""Opens connections to the upstream: TCP, TLS, the versions it serves (KIP-511), and SASL (KIP-43, KIP-152, KIP-368)."""
+"""Opens connections to brokers: TCP, TLS, the versions it serves (KIP-511), and SASL (KIP-43, KIP-152, KIP-368)."""
 
 import asyncio
 import ssl
 from typing import NamedTuple
 
-from backends.upstream.connection import Address, UpstreamConnection, shown
-from backends.upstream.errors import (
+from backends.connections.connection import Address, UpstreamConnection, shown
+from backends.connections.errors import (
     AuthenticationError,
     InDoubtError,
     UnreachableError,
     UnsupportedError,
 )
-from backends.upstream.security import PLAINTEXT, Credentials, Security
+from backends.connections.security import PLAINTEXT, Credentials, Security
 from protocol.apis import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.api_versions_request import ApiVersionsRequest

@@ -10,7 +10,7 @@ import secrets
 from base64 import b64decode, b64encode
 from collections.abc import Generator
 
-from backends.upstream.errors import AuthenticationError
+from backends.connections.errors import AuthenticationError
 
 MECHANISMS = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 """Mechanism -> name of its hash."""

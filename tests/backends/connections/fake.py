@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from backends.upstream.connection import Address
+from backends.connections.connection import Address
 from protocol.apis import ApiKey, find_api
 from protocol.connection import Connection
 from protocol.errors import ErrorCode

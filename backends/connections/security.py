@@ -4,8 +4,8 @@ import ssl
 from collections.abc import Generator
 from dataclasses import dataclass, field
 
-from backends.upstream.errors import AuthenticationError
-from backends.upstream.scram import MECHANISMS, scram
+from backends.connections.errors import AuthenticationError
+from backends.connections.scram import MECHANISMS, scram
 
 PLAIN = "PLAIN"
 SASL_MECHANISMS = (PLAIN, *MECHANISMS)
@@ -33,6 +33,13 @@ class Security:
 
     tls: ssl.SSLContext | None = None
     sasl: Credentials | None = None
+
+    @property
+    def protocol(self) -> str:
+        """Kafka: SecurityProtocol, by name."""
+        if self.sasl is not None:
+            return "SASL_SSL" if self.tls is not None else "SASL_PLAINTEXT"
+        return "SSL" if self.tls is not None else "PLAINTEXT"
 
 
 PLAINTEXT = Security()

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from backends.upstream.connection import Address
-from backends.upstream.errors import AuthenticationError, UnreachableError, UnsupportedError
-from backends.upstream.handshake import Caller, open_connection
-from backends.upstream.security import Credentials, Security
+from backends.connections.connection import Address
+from backends.connections.errors import AuthenticationError, UnreachableError, UnsupportedError
+from backends.connections.handshake import Caller, open_connection
+from backends.connections.security import Credentials, Security
 from protocol.apis import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.api_versions_request import ApiVersionsRequest
@@ -22,7 +22,7 @@ from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
-from tests.backends.upstream.fake import HANG_UP, FakeBroker, broker
+from tests.backends.connections.fake import HANG_UP, FakeBroker, broker
 
 TLS = Path(__file__).parents[2] / "reassignd" / "tls"
 NOBODY = Caller()

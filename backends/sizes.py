@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from typing import Any
 
 from backends.clock import Clock
-from backends.upstream.errors import UpstreamError
-from backends.upstream.ports import Asker
+from backends.connections.asker import Asker
+from backends.connections.errors import UpstreamError
 from controller.events import Event
 from controller.names import TopicPartition
 from controller.state import State

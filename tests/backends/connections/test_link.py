@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from backends.clock import ManualClock
-from backends.upstream.connection import UpstreamConnection
-from backends.upstream.errors import AuthenticationError, RequestLostError, UnreachableError
-from backends.upstream.handshake import Caller, open_connection
-from backends.upstream.link import FIRST_PAUSE, LONGEST_PAUSE, Link
+from backends.connections.connection import UpstreamConnection
+from backends.connections.errors import AuthenticationError, RequestLostError, UnreachableError
+from backends.connections.handshake import Caller, open_connection
+from backends.connections.link import FIRST_PAUSE, LONGEST_PAUSE, Link
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
-from tests.backends.upstream.fake import HANG_UP, FakeBroker, broker
+from tests.backends.connections.fake import HANG_UP, FakeBroker, broker
 
 LIST = ListPartitionReassignmentsRequest()
 

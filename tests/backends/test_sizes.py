@@ -3,11 +3,11 @@ from typing import Any
 
 import pytest
 
+from backends import sizes as module
 from backends.clock import ManualClock
+from backends.connections.errors import UnreachableError
+from backends.sizes import OFTEN_SECONDS, SELDOM_SECONDS, Sizes
 from backends.tasks import cancel, spawn
-from backends.upstream import sizes as module
-from backends.upstream.errors import UnreachableError
-from backends.upstream.sizes import OFTEN_SECONDS, SELDOM_SECONDS, Sizes
 from controller.model import Partition, Reassignment, Replicas, Topic
 from controller.state import State
 from controller.upstream_events import Measured

@@ -1,20 +1,20 @@
-"""One connection to a broker of the upstream: requests out, several before the first answer, and each answer to its asker.
+"""One connection to a broker: requests out, several before the first answer, and each answer to its asker.
 
 The broker works on one request of a connection at a time, so a slow one holds up those behind it.
-`backends.upstream.handshake` opens connections.
+`backends.connections.handshake` opens connections.
 """
 
 import asyncio
 from collections import deque
 from typing import Any, cast
 
-from backends.offloop import InPlace, OffLoop
-from backends.upstream.errors import (
+from backends.connections.errors import (
     RequestLostError,
     RequestTimedOutError,
     UnreachableError,
     UnsupportedError,
 )
+from backends.offloop import InPlace, OffLoop
 from protocol.apis import ApiKey, find_api
 from protocol.connection import ClientConnection
 from protocol.errors import DecodeError

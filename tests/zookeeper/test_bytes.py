@@ -1,0 +1,91 @@
+"""Brokers tell how much they have: how far a move is, how much is on its way at once, and which step gets nowhere."""
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from backends.sizes import SELDOM_SECONDS
+from tests.clients.java_programs import Tools
+from tests.zookeeper.site import Site, wait_for
+from tests.zookeeper.test_moves import limit
+from tests.zookeeper.test_rollbacks import newest_job, reassignd
+
+BYTES = "reassignment.max.concurrent.bytes"
+TIMEOUT = "reassignment.step.timeout.ms"
+KILOBYTES = 200
+LOOK_SECONDS = 2 * SELDOM_SECONDS
+"""After a look that took long there is a long pause."""
+
+
+@pytest.fixture(autouse=True)
+def calm(site: Site, tools: Tools) -> Iterator[None]:
+    yield
+    site.release()
+    left = {BYTES, TIMEOUT} & (site.znode("/config/brokers/<default>") or {"config": {}})["config"].keys()
+    if left:
+        limit(site, tools, "--delete-config", ",".join(left))
+    site.wait_until_idle()
+
+
+def size(site: Site, topic: str) -> int:
+    """Bytes of the topic's smallest partition, as far as they are known."""
+    rows = (json.loads(line) for line in reassignd(site, "snapshot").stdout.splitlines())
+    return min(int(row["bytes"]) for row in rows if row.get("topic") == topic)
+
+
+def copied(site: Site, job: int) -> Any:
+    """What the API says of a job's bytes."""
+    with urllib.request.urlopen(f"http://{site.commander.http}/v1/jobs/{job}", timeout=10) as answer:
+        return json.load(answer)["job"]["copied"] or {"bytes": 0, "total": 0}
+
+
+def measured(site: Site, topic: str) -> None:
+    """Returns when the topic's size is known: a new job has all sizes looked at."""
+    site.fill(topic, len(site.partitions(topic)), KILOBYTES)
+    other = site.topic([[1, 2]])
+    site.alter(other, {0: [3, 2]})
+    wait_for(lambda: size(site, topic) >= KILOBYTES * 1000, True, LOOK_SECONDS)
+    site.wait_until_idle()
+
+
+def test_a_job_is_counted_in_bytes(site: Site) -> None:
+    topic = site.topic([[1, 2]])
+    measured(site, topic)
+    site.hold(topic)
+    site.alter(topic, {0: [3, 2]})
+    job = newest_job(site)
+    wait_for(lambda: copied(site, job)["total"] >= KILOBYTES * 1000, True)
+    wait_for(lambda: 0 < copied(site, job)["bytes"] < copied(site, job)["total"], True)
+
+
+def test_so_many_bytes_are_on_their_way_at_once(site: Site, tools: Tools) -> None:
+    topic = site.topic([[1, 2], [1, 2], [1, 2]])
+    measured(site, topic)
+    limit(site, tools, "--add-config", f"{BYTES}={KILOBYTES * 1500}")
+    site.hold(topic)
+    site.alter(topic, {number: [3, 2] for number in range(3)})
+    adding = f"/brokers/topics/{topic}"
+    wait_for(lambda: len(site.znode(adding)["adding_replicas"]), 1)
+    assert len(site.moving()) == 3
+    limit(site, tools, "--delete-config", BYTES)
+    wait_for(lambda: len(site.znode(adding)["adding_replicas"]), 3)
+
+
+def test_a_step_that_gets_nowhere_is_undone_and_done_when_it_can_be(site: Site, tools: Tools) -> None:
+    topic = site.topic([[1, 2]])
+    measured(site, topic)
+    site.hold(topic)
+    site.alter(topic, {0: [4, 2]})
+    site.wait_for_hosts(topic, 0, {1, 2, 4})
+    site.cluster.kill_broker(4)
+    limit(site, tools, "--add-config", f"{TIMEOUT}=2000")
+    wait_for(lambda: site.znode(f"/brokers/topics/{topic}")["partitions"]["0"], [1, 2])
+    assert list(site.moving()) == [f"{topic}-0"]
+    site.cluster.start_broker(4)
+    site.cluster.wait_for_broker(4)
+    site.release()
+    site.wait_until_idle()
+    site.wait_for_replicas(topic, [[4, 2]])

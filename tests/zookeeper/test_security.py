@@ -1,0 +1,85 @@
+"""Brokers that speak TLS to each other and to their controller, and take commands by TLS and SASL."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from kafka import KafkaAdminClient
+
+from tests.zookeeper.load import Load
+from tests.zookeeper.scenarios import REASSIGN, submit
+from tests.zookeeper.site import Site, wait_for
+from tools import certificates
+from tools.kafka_settings import client_properties
+from tools.processes import free_ports
+from tools.zookeeper_cluster import ZookeeperCluster
+
+LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required user_admin=admin-secret;"
+
+
+class Secured(ZookeeperCluster):
+    """Clients come in plain text, brokers by TLS, reassignd by TLS and PLAIN."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, 3, protocol="3.9")
+        self._ports = free_ports(2 * len(self.brokers))
+        certificates.make(folder, ["broker", "admin"])
+
+    def properties(self, broker: int) -> dict[str, str]:
+        plain = super().properties(broker)
+        first = self._ports + 2 * broker
+        return {
+            **plain,
+            "listeners": f"{plain['listeners']},SSL://127.0.0.1:{first - 2},SASL_SSL://127.0.0.1:{first - 1}",
+            "inter.broker.listener.name": "SSL",
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": str(self.folder / "ca.pem"),
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": str(self.folder / "broker.pem"),
+            "listener.name.sasl_ssl.sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.sasl_ssl.plain.sasl.jaas.config": LOGIN,
+        }
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("secured")
+    cluster = Secured(folder)
+    config = folder / "command.properties"
+    config.write_text(client_properties("SASL_SSL", "admin", "PLAIN", folder))
+    overrides = {
+        "zookeeper.command.config": str(config),
+        "zookeeper.listener.name": "SSL",
+        "listener.tls.certificate.file": str(folder / "broker.pem"),
+    }
+    with ExitStack() as stack:
+        stack.callback(cluster.stop)
+        cluster.start()
+        site = Site(cluster, **overrides)
+        site.commander.start()
+        stack.callback(site.commander.stop)
+        wait_for(lambda: (site.znode("/controller") or {}).get("brokerid"), 1000)
+        # Clients at the other listener do not see the controller, which is registered under the brokers' own.
+        site.admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap)
+        stack.callback(site.admin.close)
+        yield site
+
+
+def test_data_moves_and_brokers_tell_their_controller_over_tls(secured: Site) -> None:
+    """At this inter-broker protocol a replica joins the ISR only if its leader reaches the controller."""
+    secured.put_znode("/brokers/topics/foo", {"version": 3, "partitions": {"0": [1, 2]}})
+    secured.wait_for_replicas("foo", [[1, 2]])
+    with Load(secured.cluster.bootstrap, "foo", 1) as load:
+        submit(secured, "foo", {0: [3, 2]})
+        wait_for(lambda: secured.has_znode(REASSIGN), False)
+    load.check()
+    secured.wait_for_replicas("foo", [[3, 2]])
+    secured.wait_for_hosts("foo", 0, {2, 3})
+
+
+def test_a_broker_shuts_down_in_order(secured: Site) -> None:
+    secured.cluster.stop_broker(1)
+    secured.cluster.start_broker(1)
+    secured.cluster.wait_for_broker(1)
+    assert "Controlled shutdown request returned successfully" in secured.cluster.log(1)
