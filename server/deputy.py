@@ -14,7 +14,9 @@ from protocol.frames import (
     RequestFrame,
     decode_request,
     decode_response,
+    encode_request,
     encode_response,
+    parse_request,
     parse_response,
 )
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
@@ -39,6 +41,8 @@ OWN = frozenset({
 CONFIGS = frozenset({ApiKey.DESCRIBE_CONFIGS, ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS})
 """Any broker answers these, and knows all keys; but for our own id, and our own keys, which no broker checks."""
 
+CHANGES = CONFIGS - {ApiKey.DESCRIBE_CONFIGS}
+
 OUR_KEYS = "reassignment."
 BROKER = 4
 """Kafka: ConfigResource.Type."""
@@ -60,9 +64,11 @@ class Deputy:
     def answer(self, frame: RequestFrame, caller: Caller) -> bytes | Awaitable[bytes]:
         """See `server.router.Router.answer`."""
         if frame.known and (frame.api_key in OWN or self._of_ours(frame)):
-            if self.router is not None:
-                return self.router.answer(frame, caller)
-            return self._not_controller(ROUTES[frame.api_key], frame)
+            if self.router is None:
+                return self._not_controller(ROUTES[frame.api_key], frame)
+            if frame.api_key in CHANGES and self._with_theirs(frame):
+                return self._check_and_hand_on(frame, caller, self.router)
+            return self.router.answer(frame, caller)
         if frame.api_key == ApiKey.ALLOCATE_PRODUCER_IDS and frame.known:
             if self.allocate is None:
                 return producer_ids.refuse(frame, ErrorCode.NOT_CONTROLLER)
@@ -78,10 +84,38 @@ class Deputy:
         return any(self._is_ours(resource) for resource in decode_request(frame).resources)
 
     def _is_ours(self, resource: Any) -> bool:
-        if resource.resource_type == BROKER and resource.resource_name == self._own_name:
-            return True
-        keys = getattr(resource, "configs", None) or ()
-        return any(key.name.startswith(OUR_KEYS) for key in keys)
+        return self._is_us(resource) or bool(_our_keys(resource))
+
+    def _is_us(self, resource: Any) -> bool:
+        return bool(resource.resource_type == BROKER and resource.resource_name == self._own_name)
+
+    def _with_theirs(self, frame: RequestFrame) -> bool:
+        """Keys of ours and of Kafka's in one request, none of it about our own id."""
+        resources = decode_request(frame).resources
+        return not any(map(self._is_us, resources)) and any(
+            len(_our_keys(resource)) < len(resource.configs) for resource in resources
+        )
+
+    async def _check_and_hand_on(self, frame: RequestFrame, caller: Caller, router: Router) -> bytes:
+        """Have our keys checked here, then a broker take them all: it checks its own, and we hear of ours as of any change."""
+        request = decode_request(frame)
+        ours = [
+            resource._replace(configs=keys) for resource in request.resources if (keys := _our_keys(resource))
+        ]
+        trial = encode_request(
+            request._replace(resources=ours, validate_only=True),
+            frame.api_version,
+            frame.correlation_id,
+            frame.client_id,
+        )
+        answer = router.answer(parse_request(trial[4:]), caller)
+        checked = answer if isinstance(answer, bytes) else await answer
+        response = decode_response(parse_response(checked[4:], frame.api_key, frame.api_version))
+        for row in response.responses:
+            if row.error_code:
+                refusal = ROUTES[frame.api_key].refuse(request, row.error_code, row.error_message)
+                return encode_response(frame, refusal)
+        return await self._hand_on(frame)
 
     def _not_controller(self, route: Route, frame: RequestFrame) -> bytes:
         refusal = ApiError(ErrorCode.NOT_CONTROLLER, "This is not the controller: ask for metadata again.")
@@ -109,3 +143,8 @@ class Deputy:
             return await self._forward(frame.payload)
         except OSError as error:
             raise DecodeError(f"no broker to hand API key {frame.api_key} on to: {error}") from error
+
+
+def _our_keys(resource: Any) -> list[Any]:
+    """Those of the resource's configs that no broker checks."""
+    return [each for each in getattr(resource, "configs", None) or () if each.name.startswith(OUR_KEYS)]

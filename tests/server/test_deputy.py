@@ -9,7 +9,14 @@ import pytest
 from protocol.apis import ApiKey
 from protocol.connection import Connection
 from protocol.errors import DecodeError
-from protocol.frames import RequestFrame, decode_response, encode_request, encode_response, parse_response
+from protocol.frames import (
+    RequestFrame,
+    decode_request,
+    decode_response,
+    encode_request,
+    encode_response,
+    parse_response,
+)
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -129,3 +136,31 @@ async def test_configs_are_a_brokers_affair_but_for_ours(kind: int, name: str, k
     answer = await answered(Deputy(broker.forward, 1000), altered(kind, name, key))
     assert (broker.handed == []) is ours
     assert answer.endswith(b"answer") is not ours
+
+
+class Checker:
+    """A router that refuses values of ours that are 0, and notes what it was to check."""
+
+    def __init__(self) -> None:
+        self.asked: list[IncrementalAlterConfigsRequest] = []
+
+    def answer(self, frame: RequestFrame, caller: Caller) -> bytes:
+        self.asked.append(request := decode_request(frame))
+        bad = any(key.value == "0" for resource in request.resources for key in resource.configs)
+        return encode_response(
+            frame, ROUTES[44].refuse(request, 40 if bad else 0, "too small" if bad else None)
+        )
+
+
+@pytest.mark.parametrize(("value", "handed"), [("1", 1), ("0", 0)])
+async def test_keys_of_both_are_checked_here_and_written_by_a_broker(value: str, handed: int) -> None:
+    keys = [AlterableConfig("reassignment.x", 0, value), AlterableConfig("log.cleaner.threads", 0, "1")]
+    frame = frame_of(IncrementalAlterConfigsRequest([AlterConfigsResource(4, "", keys)]), 1)
+    deputy = Deputy((broker := Broker()).forward, 1000)
+    deputy.router = checker = Checker()  # type: ignore[assignment]
+    answer = await answered(deputy, frame)
+    assert broker.handed == [frame.payload] * handed
+    assert [(each.validate_only, list(each.resources[0].configs)) for each in checker.asked] == [
+        (True, keys[:1])
+    ]
+    assert handed or decode_response(parse_response(answer[4:], 44, 1)).responses[0].error_code == 40

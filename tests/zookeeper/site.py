@@ -137,9 +137,13 @@ class Site:
             key.replace("__", "."): ("DELETE" if value is None else "SET", value)
             for key, value in values.items()
         }
-        self.admin.alter_configs(
-            [ConfigResource(ConfigResourceType[kind], name, given)], raise_on_unknown=False
-        )
+        resource = ConfigResource(ConfigResourceType[kind], name, given)
+        # A broker that does not know yet who the controller is refuses.
+        wait_for(lambda: self._refused(resource), [])
+
+    def _refused(self, resource: ConfigResource) -> list[str]:
+        answers = self.admin.alter_configs([resource], raise_on_unknown=False)
+        return [answer for rows in answers.values() for answer in rows.values() if answer != "OK"]
 
     def hold(self, topic: str) -> None:
         """From now on, what moves in the topic stays in flight."""
