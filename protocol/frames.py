@@ -13,6 +13,14 @@ from protocol.wire import Codec, codec, schema_of
 MAX_FRAME = 100 * 1024 * 1024
 """Kafka's socket.request.max.bytes, in bytes."""
 
+POLLED = frozenset({
+    ApiKey.API_VERSIONS,
+    ApiKey.METADATA,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS,
+    ApiKey.DESCRIBE_CLUSTER,
+})  # fmt: skip
+"""What clients ask over and over; nothing in it is secret."""
+
 SMALL_BODY = 256
 """Bytes up to which a request is worth remembering: decoding one costs more than comparing it with what came before."""
 
@@ -108,7 +116,7 @@ def parse_response(payload: bytes, api_key: int, api_version: int) -> ResponseFr
 def decode_request(frame: RequestFrame) -> Any:
     """Return the request message, of the class in `find_api(frame.api_key).request.root`."""
     body = frame.body
-    if len(body) <= SMALL_BODY:
+    if len(body) <= SMALL_BODY and frame.api_key in POLLED:
         return _decode_small(frame.api_key, frame.api_version, bytes(body))
     return _request_codec(frame.api_key, frame.api_version).decode(body)
 

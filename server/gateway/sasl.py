@@ -21,7 +21,10 @@ SCRAM_VERIFIER = b"v="
 GS2 = re.compile(rb"[nyp][^,]*,(?:a=(?P<authorized>[^,]*))?,(?:n=(?P<user>[^,]*),)?")
 """How the first message of SCRAM begins, with a user, and that of OAUTHBEARER (RFC 7628), perhaps with `a=`."""
 
-BEARER = re.compile(rb"\x01auth=Bearer [\w-]+\.([\w-]+)\.")
+PAIRS = re.compile(rb"n,(?:a=[^,]*)?,\x01")
+"""What OAUTHBEARER has before its pairs, and SCRAM never begins with."""
+
+BEARER = re.compile(rb"auth=Bearer [\w-]+\.([\w-]+)\.")
 """The token of OAUTHBEARER, where that is a JSON Web Token (RFC 7519): its claims are between the dots."""
 
 OF_A_TOKEN = b",tokenauth=true"
@@ -53,9 +56,12 @@ def user_of(token: bytes) -> str:
     if token.count(b"\0") == 2:
         # PLAIN (RFC 4616): whom to act for, who, and the password.
         return token.split(b"\0")[1].decode(errors="replace")
-    bearer = BEARER.search(token)
-    if bearer is not None:
-        return _subject(bearer[1])
+    if (before := PAIRS.match(token)) is not None:
+        given = [pair for pair in token[before.end() :].split(b"\x01") if pair.startswith(b"auth=")]
+        if len(given) != 1:
+            return ""  # which of them counts is the upstream's to know
+        if (bearer := BEARER.match(given[0])) is not None:
+            return _subject(bearer[1])
     found = GS2.match(token)
     if found is None or OF_A_TOKEN in token:
         return ""

@@ -47,6 +47,7 @@ def bearer(claims: object) -> bytes:
     return b"n,,\x01auth=Bearer e30." + payload + b".\x01\x01"
 
 
+FORGED = bearer({"sub": "admin"})
 PLAIN, SCRAM = b"\0alice\0secret", b"n,,n=alice,r=nonce"
 
 
@@ -56,6 +57,9 @@ PLAIN, SCRAM = b"\0alice\0secret", b"n,,n=alice,r=nonce"
         (PLAIN, "alice"),
         (b"alice\0alice\0secret", "alice"),
         (SCRAM, "alice"),
+        pytest.param(SCRAM + b",x=" + FORGED[3:], "alice", id="a token where SCRAM ignores it"),
+        pytest.param(b"c=biws,r=nonce,x=" + FORGED[3:] + b",p=proof", "", id="the same in the end"),
+        pytest.param(FORGED[:-1] + bearer({"sub": "alice"})[4:], "", id="two tokens"),
         (b"n,,n=a=2Cb=3D2C,r=nonce", "a,b=2C"),
         (b"n,,n=token-id,r=nonce,tokenauth=true", ""),
         (b"c=biws,r=nonce,p=proof", ""),
