@@ -225,7 +225,7 @@ class Totals(NamedTuple):
     pending: int
     """Queued plans' partitions that are rolled back first; they are among the ongoing ones of earlier jobs."""
     others: int = 0
-    """Partitions that an upstream moves on behalf of someone else; they are not among the ongoing ones."""
+    """Partitions in `State.foreign`, steps of ours that a stop left among them; they are not among the ongoing ones."""
 
 
 def totals(state: State) -> Totals:

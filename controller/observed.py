@@ -209,7 +209,7 @@ def _note_unwanted(state: State, partition: Partition) -> None:
     """A step that a stop left in flight counts against the limits as long as it lasts, like a move of others."""
     key = partition.key
     if key not in state.reassignments and key not in state.foreign:
-        state.foreign.add(key)
+        state.add_foreign(key)
         charge_others(state, partition)
 
 
@@ -218,10 +218,10 @@ def _note_others(d: Decision, partition: Partition, move: SeenMove | None, chang
     state, key = d.state, partition.key
     if move is not None:
         if changed or key not in state.foreign:
-            state.foreign.add(key)
+            state.add_foreign(key)
             charge_others(state, partition)
     elif key in state.foreign:
-        state.foreign.discard(key)
+        state.discard_foreign(key)
         state.backlog.release(key)
         if key in state.reassignments:
             line_up(d, partition)

@@ -221,7 +221,7 @@ def _begin(d: Decision, partition: Partition, following: Replicas, wanted: Reass
     waves = d.state.backlog.planned.pop(wanted.key, ())
     if len(waves) > 1:
         d.state.backlog.planned[wanted.key] = waves[1:]
-    d.state.foreign.discard(wanted.key)
+    d.state.discard_foreign(wanted.key)
     done = d.state.movement.begin(d, partition, following, wanted.target, preferred_leader(d.state, wanted))
     after = d.state.partitions[partition.topic][partition.partition]
     if done:

@@ -90,8 +90,6 @@ class State(UpstreamState):
     """Topics whose deletion was held back and can go on."""
     woken: bool = False
     """A `Continue` event is on its way."""
-    reassigning_revision: int = 0
-    """Grows when what ListPartitionReassignments shows may have changed; a key for caches."""
     metadata_revision: int = 0
     """Grows when what Metadata shows may have changed; a key for caches."""
     _put: dict[type, Handler] = field(init=False, repr=False)
@@ -257,6 +255,7 @@ class State(UpstreamState):
         self.in_flight.note(gone._replace(adding=(), removing=()))
         self.offline.discard(key)
         self.under_replicated.discard(key)
+        self.discard_foreign(key)
         self.weak.pop(key, None)
         self.metadata_revision += 1
 

@@ -55,7 +55,10 @@ class UpstreamState(ConfigValues):
     unanswered: dict[TopicPartition, int] = field(default_factory=dict)
     """Rows that were decided and of which nothing was heard yet; absent when none."""
     foreign: set[TopicPartition] = field(default_factory=set)
-    """Partitions that the upstream moves on behalf of someone else."""
+    """Partitions that the upstream moves on behalf of someone else, and those with a step of ours that a stop left in
+    flight. Changed by `add_foreign` and `discard_foreign` alone."""
+    reassigning_revision: int = 0
+    """Grows when what ListPartitionReassignments shows may have changed; a key for caches."""
     doubts: dict[TopicPartition, Doubted] = field(default_factory=dict)
     sizes: dict[TopicPartition, int] = field(default_factory=dict)
     """Bytes of a replica."""
@@ -76,6 +79,18 @@ class UpstreamState(ConfigValues):
         """A step of the partition is in flight; a change of order alone shows in no list."""
         submission = self.submissions.get(partition.key) if self.submissions else None
         return partition.moving or (submission is not None and submission.in_flight)
+
+    def add_foreign(self, key: TopicPartition) -> None:
+        """The upstream moves the partition, and what it shows is to be listed."""
+        if key not in self.foreign:
+            self.foreign.add(key)
+            self.reassigning_revision += 1
+
+    def discard_foreign(self, key: TopicPartition) -> None:
+        """Such a move is over, or has become ours, or its partition is gone; nothing happens where there is none."""
+        if key in self.foreign:
+            self.foreign.discard(key)
+            self.reassigning_revision += 1
 
     def doubt(self, key: TopicPartition, what: Doubt, now_ms: int) -> Doubted:
         """Count one more look that shows this; another doubt before it counts no more."""

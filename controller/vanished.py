@@ -55,7 +55,7 @@ def _forget(d: Decision, key: TopicPartition) -> None:
     if key in state.submissions:
         d.delete(Submission, key)
     state.backlog.release(key)
-    state.foreign.discard(key)
+    state.discard_foreign(key)
     state.doubts.pop(key, None)
     wanted = state.reassignments.get(key)
     if wanted is not None:

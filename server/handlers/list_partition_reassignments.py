@@ -53,10 +53,13 @@ def handle(
 ) -> ListPartitionReassignmentsResponse | Encoded | Awaitable[Encoded | ListPartitionReassignmentsResponse]:
     """List what is ongoing; a long list is made off the loop, and that of everything kept until it changes.
 
-    Where nothing is ongoing, that is the answer whatever was asked for.
+    Where nothing is ongoing, that is the answer whatever was asked for: one that never changes, kept under a name of
+    its own, so that rows which were not asked for can never be in it.
     """
     state = context.state
-    if request.topics is None or not (state.reassignments or state.foreign):
+    if not (state.reassignments or state.foreign):
+        return context.cached("NoPartitionReassignments", 0, 0, _nothing)
+    if request.topics is None:
         return context.cached(
             "ListPartitionReassignments",
             state.reassigning_revision,
@@ -70,6 +73,10 @@ def handle(
     if rows <= LARGE_ROWS:
         return _response(state, asked)
     return context.compute(rows, _response, state, asked)
+
+
+def _nothing() -> ListPartitionReassignmentsResponse:
+    return ListPartitionReassignmentsResponse(error_message=None)
 
 
 def _response(state: State, asked: Asked) -> ListPartitionReassignmentsResponse:

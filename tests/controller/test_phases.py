@@ -107,12 +107,12 @@ class Walk:
         """Someone else begins to move the partition, or has ended it."""
         now, state = self.world["foo-0"], self.world.state
         if now.key in state.foreign:
-            state.foreign.discard(now.key)
+            state.discard_foreign(now.key)
             self.world.put(now._replace(replicas=now.current, adding=(), removing=()))
         elif self.world.phase("foo-0") is Phase.IDLE:
             adding = tuple(r for r in picks.sample(range(1, 7), 2) if r not in now.replicas)
             if adding:
-                state.foreign.add(now.key)
+                state.add_foreign(now.key)
                 self.world.put(now._replace(replicas=adding + now.replicas, adding=adding))
 
     def step(self, picks: Random) -> None:

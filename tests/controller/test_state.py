@@ -96,6 +96,14 @@ def test_adding_replicas_out_of_sync_are_no_trouble(state: State) -> None:
     assert state.under_replicated == set()
 
 
+def test_a_partition_that_goes_takes_the_move_of_others_along(state: State) -> None:
+    state.add_foreign(key("foo-1"))
+    listed = state.reassigning_revision
+    state.delete(Deleted(Partition, key("foo-1")))
+    assert state.foreign == set()
+    assert state.reassigning_revision > listed
+
+
 def test_revisions_grow_with_what_is_shown(state: State) -> None:
     listed, shown = state.reassigning_revision, state.metadata_revision
     state.put(MOVE)

@@ -19,6 +19,14 @@ def test_looks_in_a_row_count_as_long_as_they_show_the_same() -> None:
     assert counts == [1, 2, 1, 1]
 
 
+def test_moves_of_others_raise_the_revision_of_what_is_listed_when_they_change() -> None:
+    state, revisions = State(), []
+    for change in (state.add_foreign, state.add_foreign, state.discard_foreign, state.discard_foreign):
+        change(key("foo-0"))
+        revisions.append(state.reassigning_revision)
+    assert revisions == [1, 1, 2, 2]
+
+
 def test_what_is_believed_was_seen_often_and_for_long() -> None:
     state = State()
     seen = [state.doubt(key("foo-0"), Doubt.BOTH, now) for now in (0, 50, 1_000)]

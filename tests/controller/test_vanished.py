@@ -59,6 +59,17 @@ def test_a_topic_that_goes_in_mid_move_leaves_no_step_behind() -> None:
     assert not wanted_throttle(gateway.state).brokers
 
 
+def test_a_topic_that_goes_while_others_move_it_is_listed_no_more() -> None:
+    gateway = Gateway(FOO)
+    gateway.kafka.alter(key("foo-0"), (2, 3))
+    gateway.look()
+    listed = gateway.state.reassigning_revision
+    gateway.kafka.replicas.clear()
+    gateway.look()
+    assert gateway.state.foreign == set()
+    assert gateway.state.reassigning_revision > listed
+
+
 class Unread(dict[TopicPartition, Reassignment]):
     """Nobody may go through all of it."""
 

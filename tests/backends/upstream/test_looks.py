@@ -149,7 +149,7 @@ async def test_what_the_list_does_not_tell_is_looked_up(rig: Rig, what: str) -> 
     elif what == "doubt":
         rig.state.doubt(key("foo-0"), Doubt.ELSEWHERE, 0)
     else:
-        rig.state.foreign.add(key("foo-0"))
+        rig.state.add_foreign(key("foo-0"))
     await rig.looks.look()
     assert rig.asked_topics() == [["foo"]]
 
@@ -263,7 +263,7 @@ async def test_looks_are_frequent_while_something_moves_and_rare_while_nothing_d
     assert 5 <= await looks_in(rig, 5) <= 7
     rig.client.asked.clear()
     rig.moves["foo-0"] = MOVE
-    rig.state.foreign.add(key("foo-0"))
+    rig.state.add_foreign(key("foo-0"))
     assert 90 <= await looks_in(rig, 5) <= 101
 
 

@@ -12,7 +12,7 @@ from protocol.wire import codec
 from server.cache import Encoded
 from server.context import LARGE_ROWS, Context
 from server.handlers.list_partition_reassignments import handle, refuse
-from tests.builders import World, partition
+from tests.builders import World, key, partition
 from tests.protocol.oracle import peer_class
 from tests.server.fakes import answer, context, encodable
 
@@ -91,6 +91,25 @@ async def test_where_nothing_moves_all_who_ask_get_one_answer() -> None:
     answers = [handle(request, asked) for request in (only(foo=(0,)), only(bar=None), everything())]
     assert answers[0] is answers[1] is answers[2]
     assert rows(await ask(only(foo=(0,)), asked)) == {}
+
+
+async def test_who_names_a_topic_while_nothing_moves_never_gets_rows_of_another() -> None:
+    state = World().having(partition("foo-0", [1, 2]), partition("bar-0", [1, 2])).state
+    asked = context(0, state)
+    state.add_foreign(key("bar-0"))
+    assert list(rows(await ask(everything(), asked))) == ["bar"]
+    state.foreign.clear()  # and the revision stays, as if somebody had forgotten to raise it
+    assert rows(await ask(only(foo=(0,)), asked)) == {}
+
+
+async def test_moves_of_others_that_begin_and_end_are_listed_at_once() -> None:
+    moved = world()
+    asked = context(0, moved.state)
+    listed = [list(rows(await ask(everything(), asked)))]
+    for change in (moved.state.add_foreign, moved.state.discard_foreign):
+        change(key("foo-0"))
+        listed.append([index for row in rows(await ask(everything(), asked)).values() for index, *_ in row])
+    assert listed == [["foo", "bar"], [1, 0, 0], [1, 0]]
 
 
 async def test_the_answer_is_kept_until_something_changes() -> None:
