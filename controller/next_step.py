@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from controller.buckets import Rank
 from controller.limits import Cost, cost_of
-from controller.model import NO_LEADER, Partition, Reassignment, Replicas
+from controller.model import NO_LEADER, Partition, Reassignment, Replicas, TopicPartition
 from controller.state import State
 from planner.steps import UNLIMITED, next_step
 
@@ -44,8 +44,15 @@ def charge(state: State, partition: Partition, wanted: Reassignment) -> None:
 
 
 def charge_others(state: State, partition: Partition) -> None:
-    """Count someone else's move against the limits."""
+    """Note a move that no reassignment wants (`State.foreign`), and count it against the limits."""
+    state.add_foreign(partition.key)
     state.backlog.charge(partition.key, _cost(state, partition, partition.next, partition.next))
+
+
+def release(state: State, key: TopicPartition) -> None:
+    """No step is in flight, or not one that is known: nothing of it counts, so that the next one that is seen does."""
+    state.backlog.release(key)
+    state.discard_foreign(key)
 
 
 def following_step(

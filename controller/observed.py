@@ -17,7 +17,7 @@ from controller.model import (
     Topic,
     TopicPartition,
 )
-from controller.next_step import charge, charge_others
+from controller.next_step import charge, charge_others, release
 from controller.phases import Trigger, fire
 from controller.reassignments import line_up
 from controller.reconciliation import check_place, follow
@@ -209,7 +209,6 @@ def _note_unwanted(state: State, partition: Partition) -> None:
     """A step that a stop left in flight counts against the limits as long as it lasts, like a move of others."""
     key = partition.key
     if key not in state.reassignments and key not in state.foreign:
-        state.add_foreign(key)
         charge_others(state, partition)
 
 
@@ -218,11 +217,9 @@ def _note_others(d: Decision, partition: Partition, move: SeenMove | None, chang
     state, key = d.state, partition.key
     if move is not None:
         if changed or key not in state.foreign:
-            state.add_foreign(key)
             charge_others(state, partition)
     elif key in state.foreign:
-        state.discard_foreign(key)
-        state.backlog.release(key)
+        release(state, key)
         if key in state.reassignments:
             line_up(d, partition)
 

@@ -20,7 +20,7 @@ from controller.model import (
     Replicas,
     TopicPartition,
 )
-from controller.next_step import Plan, charge, following_step, has_room, plan_step, preferred_leader
+from controller.next_step import Plan, charge, following_step, has_room, plan_step, preferred_leader, release
 from controller.state import State
 
 
@@ -147,7 +147,7 @@ def requeue(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
 def settle(d: Decision, partition: Partition) -> None:
     """No step is in flight: the reassignment is done, or waits for its next turn."""
     state, key = d.state, partition.key
-    state.backlog.release(key)
+    release(state, key)
     wanted = state.reassignments[key]
     if partition.replicas == wanted.target:
         end(d, wanted, Ending.ROLLED_BACK if wanted.rolling_back else Ending.DONE)
@@ -258,7 +258,7 @@ def _stop(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     arrived = tuple(r for r in partition.replicas if r not in partition.adding or r in partition.isr)
     if d.state.in_step(partition):
         d.state.movement.begin(d, partition, arrived, arrived, NO_LEADER)
-    d.state.backlog.release(partition.key)
+    release(d.state, partition.key)
     end(d, wanted._replace(target=arrived), Ending.STOPPED)
     return DONE
 

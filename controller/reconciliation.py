@@ -9,6 +9,7 @@ from controller.decision import Decision
 from controller.errors import Error
 from controller.model import Partition, Reassignment, Replicas, Submission
 from controller.names import TopicPartition
+from controller.next_step import charge_others, release
 from controller.phases import Trigger, fire
 from controller.reassignments import settle
 from controller.submission import Stage
@@ -158,7 +159,9 @@ def _lost(d: Decision, partition: Partition, seen: SeenPartition, move: SeenMove
     now = partition._replace(replicas=seen.replicas, adding=adding, removing=removing)
     d.put(now)
     d.put(Submission(*key, now.current, now.next, Stage.AT))
-    d.state.backlog.release(key)
+    release(d.state, key)
+    if move is not None:
+        charge_others(d.state, now)
     if key in d.state.reassignments:
         _block(d, now, why)
     else:
@@ -178,7 +181,7 @@ def _refused(d: Decision, key: TopicPartition, submission: Submission, why: str)
     partition = state.partitions[key.topic][key.partition]
     d.put(partition._replace(replicas=submission.base, adding=(), removing=()))
     d.put(submission._replace(following=submission.base, stage=Stage.AT))
-    state.backlog.release(key)
+    release(state, key)
     if key in state.reassignments:
         state.waiting[key] = why
     else:

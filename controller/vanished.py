@@ -14,6 +14,7 @@ from controller.model import (
     Topic,
     TopicPartition,
 )
+from controller.next_step import release
 from controller.reassignments import close_job, end
 from controller.state import State
 
@@ -54,8 +55,7 @@ def _forget(d: Decision, key: TopicPartition) -> None:
         close_job(d, pending.job)
     if key in state.submissions:
         d.delete(Submission, key)
-    state.backlog.release(key)
-    state.discard_foreign(key)
+    release(state, key)
     state.doubts.pop(key, None)
     wanted = state.reassignments.get(key)
     if wanted is not None:

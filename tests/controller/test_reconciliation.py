@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 from controller.effects import Submit
 from controller.errors import Error, Outcome
 from controller.job_events import Pause
+from controller.job_views import totals
 from controller.names import Replicas
 from controller.phases import Phase
 from controller.reconciliation import SURE
@@ -116,6 +117,47 @@ def test_an_order_given_again_takes_over_what_someone_else_still_moves() -> None
     gateway.alter({"foo-0": (2, 3)})
     assert gateway.state.foreign == set()
     assert gateway.settle().kafka.replicas[KEY] == (2, 3)
+
+
+def stopped() -> Gateway:
+    """A step that a stop left in flight, as the row that ends it was lost: nothing is wanted of its partition."""
+    gateway = moving()
+    gateway.default("reassignment.cancel.mode", "stop")
+    gateway.kafka.isr[KEY] = (4, 1, 2)
+    gateway.look()
+    gateway.alter({"foo-0": None})
+    gateway.lose()
+    gateway.look()
+    assert (gateway.state.submissions[KEY].following, gateway.wanted("foo-0")) == ((2, 4, 1), None)
+    gateway.lose()
+    return gateway
+
+
+def others(gateway: Gateway) -> tuple[int, int]:
+    """Our steps that move, and the moves of others: the second are charged, or the first would be wrong."""
+    counted = totals(gateway.state)
+    return counted.moving, counted.others
+
+
+def test_a_move_that_someone_else_took_over_after_a_stop_counts_at_once_and_until_it_ends() -> None:
+    gateway = stopped()
+    gateway.kafka.alter(KEY, (5, 6))
+    for _ in range(SURE + 1):
+        gateway.look()
+        assert others(gateway) == (0, 1)
+    assert gateway.state.submissions == {}
+    gateway.settle()
+    assert others(gateway) == (0, 0)
+
+
+def test_a_step_that_someone_else_ended_after_a_stop_counts_no_more() -> None:
+    gateway = stopped()
+    gateway.kafka.alter(KEY, (5, 6))
+    gateway.kafka.catch_up(KEY)
+    while KEY in gateway.state.submissions:
+        gateway.look()
+        assert min(others(gateway)) >= 0
+    assert others(gateway) == (0, 0)
 
 
 def test_replicas_that_someone_else_changed_before_the_turn_came_are_not_overwritten() -> None:
