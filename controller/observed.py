@@ -72,8 +72,9 @@ def our_topics(state: State) -> set[str]:
 
 
 def unreachable(d: Decision, event: Unreachable) -> None:
-    """Nothing is known any more; what is under way upstream goes on."""
+    """Nothing is known any more; what is under way upstream goes on. Whatever was in doubt is looked at from the start."""
     d.state.unreachable = event.why
+    d.state.doubts.clear()
     judge(d)
 
 

@@ -10,6 +10,9 @@ from controller.model import Partition
 from controller.names import NO_LEADER, TopicPartition
 from controller.submission import Submission
 
+LONGEST_GAP_MS = 1_000
+"""The most that the time between two looks adds to how long a doubt was looked at."""
+
 
 class Disk(NamedTuple):
     """A log directory of a broker (KIP-827); -1 for bytes that the broker does not tell."""
@@ -33,12 +36,13 @@ class Doubt(Enum):
 
 
 class Doubted(NamedTuple):
-    """What does not fit, in how many looks in a row, since when and for how long."""
+    """What does not fit, in how many looks in a row, the last of them when, and for how long it was looked at."""
 
     what: Doubt
     looks: int
-    since_ms: int
+    at_ms: int
     lasts_ms: int
+    """Between two looks no more than `LONGEST_GAP_MS` counts: who did not look has not seen that it was so."""
 
     def believed(self, looks: int, ms: int) -> bool:
         """It was seen so often, and for so long: looks follow each other at very different speeds."""
@@ -97,7 +101,9 @@ class UpstreamState(ConfigValues):
         before = self.doubts.get(key)
         if before is None or before.what is not what:
             before = Doubted(what, 0, now_ms, 0)
-        self.doubts[key] = found = Doubted(what, before.looks + 1, before.since_ms, now_ms - before.since_ms)
+        gap = max(0, now_ms - before.at_ms)  # the clock may have been set back
+        lasts = before.lasts_ms + min(gap, LONGEST_GAP_MS)
+        self.doubts[key] = found = Doubted(what, before.looks + 1, now_ms, lasts)
         return found
 
     def _weigh(self, partition: Partition, ours: bool) -> None:

@@ -83,6 +83,19 @@ def test_nothing_starts_while_the_upstream_cannot_be_looked_at() -> None:
     assert gateway.phase("foo-0") is Phase.MOVING
 
 
+def test_what_was_in_doubt_before_an_outage_is_looked_at_from_the_start() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.kafka.alter(key("foo-0"), (5, 6))
+    for _ in range(SURE - 1):
+        gateway.look()
+    gateway.do(Unreachable("connection refused"))
+    gateway.look()
+    assert gateway.state.doubts[key("foo-0")].looks == 1
+    assert gateway.phase("foo-0") is Phase.MOVING
+
+
 def test_sizes_bound_what_is_on_its_way() -> None:
     gateway = Gateway(FOO, ("foo-1", (1, 2)))
     gateway.do(Measured({key("foo-0"): 1000, key("foo-1"): 1000}, {}))

@@ -32,3 +32,16 @@ def test_what_is_believed_was_seen_often_and_for_long() -> None:
     seen = [state.doubt(key("foo-0"), Doubt.BOTH, now) for now in (0, 50, 1_000)]
     assert [each.believed(2, 1_000) for each in seen] == [False, False, True]
     assert not seen[-1].believed(4, 1_000)
+
+
+def test_time_in_which_nobody_looked_counts_for_a_second_at_most() -> None:
+    state = State()
+    seen = [state.doubt(key("foo-0"), Doubt.ELSEWHERE, now) for now in (0, 60_000, 60_400)]
+    assert [each.lasts_ms for each in seen] == [0, 1_000, 1_400]
+
+
+def test_a_clock_that_is_set_back_costs_one_gap() -> None:
+    state = State()
+    times = (3_600_000, 3_600_500, 0, 500, 1_000)
+    seen = [state.doubt(key("foo-0"), Doubt.ELSEWHERE, now) for now in times]
+    assert [each.lasts_ms for each in seen] == [0, 500, 500, 1_000, 1_500]
