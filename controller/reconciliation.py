@@ -19,8 +19,6 @@ from controller.upstream_state import Doubt, Doubted
 
 SURE, SURE_MS = 10, 2_000
 """Looks in a row that must show the same, and for how long, before it is believed."""
-SELDOM = 256
-"""Looks between two rows, at most, where the upstream does not take one."""
 LAG, LAG_MS = 20, 4_000
 """How often and how long Metadata may still show both old and new replicas of a move that is over."""
 
@@ -80,10 +78,7 @@ def follow(
     elif submission.stage is Stage.UNDOING:
         _over(d, partition, submission, seen.replicas)
     elif submission.stage is Stage.SUBMITTING and seen.replicas == submission.base:
-        # Each time after twice as many looks: what the upstream refuses for now is not helped by haste.
-        looks = _doubt(d, partition, Doubt.NOT_TAKEN).looks
-        if looks.bit_count() == 1 or looks % SELDOM == 0:
-            send(d, partition.key, submission.following)
+        _send_again(d, partition, Doubt.NOT_TAKEN, submission.following)
     elif _both(submission, seen) or _sure(d, partition, Doubt.ELSEWHERE):
         _elsewhere(d, partition, submission, seen)
 
@@ -117,16 +112,22 @@ def _elsewhere(d: Decision, partition: Partition, submission: Submission, seen: 
 def _goes_on(d: Decision, partition: Partition, submission: Submission, move: SeenMove) -> None:
     """The upstream moves the partition: where we want it, or elsewhere."""
     if submission.stage is Stage.UNDOING:
-        send(d, partition.key, None)
+        _send_again(d, partition, Doubt.NOT_UNDONE, None)
     elif sorted(move.target) == sorted(submission.following):
         d.state.doubts.pop(partition.key, None)
         if submission.stage is Stage.SUBMITTING:
             _taken(d, submission)
     elif sorted(move.target) == sorted(submission.turned_from):
-        send(d, partition.key, submission.following)
+        _send_again(d, partition, Doubt.NOT_TURNED, submission.following)
     elif _sure(d, partition, Doubt.TURNED):
         seen = SeenPartition(move.replicas, partition.isr, partition.leader, partition.leader_epoch)
         _lost(d, partition, seen, move, f"someone else moves it to {list(move.target)}")
+
+
+def _send_again(d: Decision, partition: Partition, doubt: Doubt, replicas: Replicas | None) -> None:
+    """Each time after twice as long: what the upstream refuses for now is not helped by haste."""
+    if d.state.again(partition.key, doubt, d.now_ms):
+        send(d, partition.key, replicas)
 
 
 def _heard(d: Decision, key: TopicPartition) -> None:

@@ -12,6 +12,8 @@ from controller.submission import Submission
 
 LONGEST_GAP_MS = 1_000
 """The most that the time between two looks adds to how long a doubt was looked at."""
+FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 100, 15_000
+"""How long a row that the upstream does not take is not sent again: at first, and at most."""
 
 
 class Disk(NamedTuple):
@@ -30,6 +32,8 @@ class Doubt(Enum):
     BOTH = "old and new replicas, while nothing moves"
     NOT_IN_SYNC = "the new replicas, not all of them in sync"
     NOT_TAKEN = "a partition where it was, after a row was sent"
+    NOT_UNDONE = "a move that goes on, after a row that takes it back"
+    NOT_TURNED = "a move that goes on as before, after a row that turns it"
     ELSEWHERE = "other replicas than those asked for"
     TURNED = "a move to somewhere else"
     NOT_LEADING = "another leader than the one to be elected"
@@ -43,6 +47,10 @@ class Doubted(NamedTuple):
     at_ms: int
     lasts_ms: int
     """Between two looks no more than `LONGEST_GAP_MS` counts: who did not look has not seen that it was so."""
+    waited_ms: int = 0
+    """Since the first look, whether anybody looked or not."""
+    again_ms: int = 0
+    """The row that is not taken is to be sent again when it was waited for so long."""
 
     def believed(self, looks: int, ms: int) -> bool:
         """It was seen so often, and for so long: looks follow each other at very different speeds."""
@@ -103,8 +111,18 @@ class UpstreamState(ConfigValues):
             before = Doubted(what, 0, now_ms, 0)
         gap = max(0, now_ms - before.at_ms)  # the clock may have been set back
         lasts = before.lasts_ms + min(gap, LONGEST_GAP_MS)
-        self.doubts[key] = found = Doubted(what, before.looks + 1, now_ms, lasts)
+        waited = before.waited_ms + gap
+        self.doubts[key] = found = Doubted(what, before.looks + 1, now_ms, lasts, waited, before.again_ms)
         return found
+
+    def again(self, key: TopicPartition, what: Doubt, now_ms: int) -> bool:
+        """Count a look that shows this, as `doubt`; True when the row is to be sent again, ever more rarely."""
+        found = self.doubt(key, what, now_ms)
+        if found.waited_ms < found.again_ms:
+            return False
+        pause = min(max(found.waited_ms, FIRST_PAUSE_MS), LONGEST_PAUSE_MS)
+        self.doubts[key] = found._replace(again_ms=found.waited_ms + pause)
+        return True
 
     def _weigh(self, partition: Partition, ours: bool) -> None:
         """Whether it is `weak`; the partition, its reassignment or its topic's configs have changed."""

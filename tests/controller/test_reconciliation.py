@@ -51,11 +51,30 @@ def test_a_row_that_never_left_is_sent_after_a_look() -> None:
 def test_a_row_that_is_not_taken_is_sent_ever_more_rarely() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
+    assert rows_sent(gateway) == 5
+    assert gateway.settle().kafka.replicas[KEY] == (2, 3)
+
+
+def rows_sent(gateway: Gateway) -> int:
+    """While the upstream hears nothing, in 16 looks of a quarter of a second."""
+    before = len(gateway.effects)
     for _ in range(16):
         gateway.lose()
         gateway.look()
-    assert len([each for each in gateway.effects if isinstance(each, Submit)]) == 1 + 5
-    assert gateway.settle().kafka.replicas[KEY] == (2, 3)
+    return len([each for each in gateway.effects[before:] if isinstance(each, Submit)])
+
+
+def test_a_row_that_takes_a_step_back_is_sent_ever_more_rarely() -> None:
+    gateway = moving()
+    gateway.alter({"foo-0": None})
+    assert rows_sent(gateway) == 5
+    assert gateway.settle().kafka.replicas[KEY] == (4, 1)
+
+
+def test_a_row_that_turns_a_step_is_sent_ever_more_rarely() -> None:
+    gateway = turned()
+    assert rows_sent(gateway) == 5
+    assert gateway.settle().kafka.replicas[KEY] == (1,)
 
 
 def test_nothing_is_concluded_while_a_row_is_on_its_way() -> None:

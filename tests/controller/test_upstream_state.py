@@ -45,3 +45,25 @@ def test_a_clock_that_is_set_back_costs_one_gap() -> None:
     times = (3_600_000, 3_600_500, 0, 500, 1_000)
     seen = [state.doubt(key("foo-0"), Doubt.ELSEWHERE, now) for now in times]
     assert [each.lasts_ms for each in seen] == [0, 500, 500, 1_000, 1_500]
+
+
+def sent_at(every_ms: int, until_ms: int) -> list[int]:
+    """When a row that is never taken is sent again, with a look so often."""
+    state, foo = State(), key("foo-0")
+    times = range(0, until_ms + 1, every_ms)
+    return [now for now in times if state.again(foo, Doubt.NOT_TAKEN, now)]
+
+
+def test_a_row_that_is_not_taken_is_sent_after_twice_as_long_each_time() -> None:
+    doubled = [100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600]
+    assert sent_at(50, 56_000) == [0, *doubled, 40_600, 55_600]
+
+
+def test_slow_looks_do_not_make_the_pause_between_two_rows_longer() -> None:
+    assert sent_at(10_000, 70_000) == [0, 10_000, 20_000, 40_000, 60_000]
+
+
+def test_a_clock_that_is_set_back_does_not_keep_a_row_from_being_sent() -> None:
+    state = State()
+    times = (3_600_000, 3_600_100, 0, 100)
+    assert [state.again(key("foo-0"), Doubt.NOT_TAKEN, now) for now in times] == [True, True, False, True]
