@@ -1,17 +1,13 @@
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from controller.effects import Submit
 from controller.errors import Error, Outcome
 from controller.job_events import Pause
 from controller.job_views import totals
-from controller.names import Replicas
 from controller.phases import Phase
 from controller.reconciliation import SURE
 from controller.submission import Stage
 from controller.upstream_events import Submitted
 from tests.builders import key
-from tests.controller.kraft import Gateway, Kraft, own
+from tests.controller.kraft import Gateway, own
 
 FOO = ("foo-0", (4, 1))
 KEY = key("foo-0")
@@ -288,56 +284,3 @@ def test_nothing_is_concluded_from_a_look_that_is_older_than_a_row() -> None:
     assert len(gateway.effects) == sent
     gateway.carry()
     assert gateway.state.unanswered == {}
-
-
-FAULTS = st.sampled_from(
-    ["carry", "lose", "unheard", "look", "catch up", "restart", "order", "cancel", "down", "up"]
-)
-
-
-@settings(max_examples=150)
-@given(
-    st.lists(st.tuples(FAULTS, st.permutations(range(1, 7)), st.integers(1, 3)), max_size=25),
-    st.integers(1, 3),
-)
-def test_whatever_is_lost_everything_ends_at_its_target_or_its_original(
-    faults: list[tuple[str, list[int], int]], step: int
-) -> None:
-    gateway = Gateway(FOO)
-    gateway.default("reassignment.max.concurrent.replica.movements.per.partition", str(step))
-    expected: Replicas = (4, 1)
-    for fault, brokers, size in faults:
-        if fault == "order":
-            outcome = gateway.alter({"foo-0": brokers[:size]})["foo-0"]
-            # Turning a step that only its new replicas have survived would lose data.
-            assert outcome.error in {Error.NONE, Error.INVALID_REPLICA_ASSIGNMENT}
-            expected = tuple(brokers[:size]) if outcome.ok else expected
-        elif fault == "cancel" and (wanted := gateway.wanted("foo-0")) is not None:
-            refused = not gateway.alter({"foo-0": None})["foo-0"].ok
-            expected = expected if refused else wanted.original
-        gateway = happen(gateway, fault, brokers)
-    gateway.kafka.down.clear()
-    gateway.look()
-    gateway.settle()
-    assert gateway.kafka.replicas[KEY] == expected
-    assert gateway.state.submissions == {}
-    assert gateway.state.backlog.in_flight() == 0
-
-
-def happen(gateway: Gateway, fault: str, brokers: list[int]) -> Gateway:
-    kafka: Kraft = gateway.kafka
-    if fault == "down" and len(kafka.down) < 2:
-        kafka.down.add(brokers[0])
-    elif fault == "up":
-        kafka.down.clear()
-    elif fault == "restart":
-        return gateway.again()
-    else:
-        what = {
-            "carry": gateway.carry,
-            "lose": gateway.lose,
-            "unheard": gateway.send_unheard,
-            "look": gateway.look,
-        }
-        what.get(fault, gateway.catch_up)()
-    return gateway
