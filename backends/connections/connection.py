@@ -69,25 +69,15 @@ class UpstreamConnection(asyncio.Protocol):
 
         Raises UnsupportedError, UnreachableError, RequestTimedOutError or RequestLostError; EncodeError when the
         version cannot carry the request. After a time-out the connection is closed: that broker may never answer again.
+        The time is the broker's: what we take to decode its answer does not count.
         """
-        chosen, name = self._version(request, version), _name(request)
-        answer: asyncio.Future[ResponseFrame] | None = None
+        frame = await self._exchange(request, timeout_seconds, self._version(request, version))
         try:
-            async with asyncio.timeout(timeout_seconds):
-                await self._places.acquire()
-                answer = self._send(request, chosen)
-                frame = await answer
-                if len(frame.body) < LARGE_ANSWER:
-                    return decode_response(frame)
-                return await self.off_loop.run(decode_response, frame)
-        except TimeoutError as error:
-            reason = f"{self.peer} did not answer {name} within {timeout_seconds:g} s"
-            if answer is None:
-                raise UnreachableError(f"{self.peer} is busy: {name} could not be sent") from error
-            self.abort(reason)
-            raise RequestTimedOutError(reason) from error
+            if len(frame.body) < LARGE_ANSWER:
+                return decode_response(frame)
+            return await self.off_loop.run(decode_response, frame)
         except DecodeError as error:
-            reason = f"the answer of {self.peer} to {name} makes no sense: {error}"
+            reason = f"the answer of {self.peer} to {_name(request)} makes no sense: {error}"
             self.abort(reason)
             raise RequestLostError(reason) from error
 
@@ -124,6 +114,23 @@ class UpstreamConnection(asyncio.Protocol):
             why = f": {exc}" if exc else ""
             self._finish(f"{self.peer} closed the connection{why}{self.hint}", exc)
         self.ended.set()
+
+    async def _exchange(
+        self, request: tuple[Any, ...], timeout_seconds: float, version: int
+    ) -> ResponseFrame:
+        name = _name(request)
+        answer: asyncio.Future[ResponseFrame] | None = None
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                await self._places.acquire()
+                answer = self._send(request, version)
+                return await answer
+        except TimeoutError as error:
+            if answer is None:
+                raise UnreachableError(f"{self.peer} is busy: {name} could not be sent") from error
+            reason = f"{self.peer} did not answer {name} within {timeout_seconds:g} s"
+            self.abort(reason)
+            raise RequestTimedOutError(reason) from error
 
     def _send(self, request: tuple[Any, ...], version: int) -> asyncio.Future[ResponseFrame]:
         """Takes a place that was acquired, until the answer comes."""

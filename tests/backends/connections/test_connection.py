@@ -221,6 +221,31 @@ async def test_a_large_answer_is_decoded_off_the_loop(
     assert off_loop.done == [decode_response]
 
 
+async def test_the_time_ends_when_the_answer_is_there_not_when_it_is_decoded(
+    fake: FakeBroker, connection: UpstreamConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backends.connections.connection.LARGE_ANSWER", 0)
+    connection.off_loop = slow = Held()
+    asking = asyncio.create_task(connection.ask(LIST, 1))
+    await slow.begun.wait()
+    await asyncio.sleep(1.1)
+    slow.free.set()
+    assert await asking == ListPartitionReassignmentsResponse()
+    assert connection.usable
+
+
+class Held:
+    """An OffLoop that waits until it is set free."""
+
+    def __init__(self) -> None:
+        self.begun, self.free = asyncio.Event(), asyncio.Event()
+
+    async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        self.begun.set()
+        await self.free.wait()
+        return function(*args, **kwargs)
+
+
 class Remembering:
     """An OffLoop that knows what it did."""
 
