@@ -57,19 +57,21 @@ class UpstreamConnection(asyncio.Protocol):
         self._answers: deque[asyncio.Future[ResponseFrame]] = deque()
         self._places = asyncio.Semaphore(MAX_IN_FLIGHT)
         self._end: str | None = None
-        self._retiring = False
+        self._retiring: str | None = None
+        """Why no further request is taken."""
 
     @property
     def usable(self) -> bool:
         """Whether it takes requests."""
-        return self._end is None and not self._retiring
+        return self._end is None and self._retiring is None
 
     async def ask(self, request: tuple[Any, ...], timeout_seconds: float, version: int | None = None) -> Any:
         """The response, in the highest version that both sides know or in the one given.
 
         Raises UnsupportedError, UnreachableError, RequestTimedOutError or RequestLostError; EncodeError when the
-        version cannot carry the request. After a time-out the connection is closed: that broker may never answer again.
-        The time is the broker's: what we take to decode its answer does not count.
+        version cannot carry the request. After a time-out the connection retires: that broker may never answer again,
+        but who still awaits another answer keeps the time that they gave it. The time is the broker's: what we take
+        to decode its answer does not count.
         """
         frame = await self._exchange(request, timeout_seconds, self._version(request, version))
         try:
@@ -81,11 +83,11 @@ class UpstreamConnection(asyncio.Protocol):
             self.abort(reason)
             raise RequestLostError(reason) from error
 
-    def retire(self) -> None:
-        """Take no further request, and close when the last answer has come."""
-        self._retiring = True
-        if not self._answers:
-            self.abort(f"the connection to {self.peer} was closed")
+    def retire(self, reason: str | None = None) -> None:
+        """Take no further request, and close when nobody awaits an answer any more."""
+        self._retiring = self._retiring or reason or f"the connection to {self.peer} was closed"
+        if all(answer.done() for answer in self._answers):
+            self.abort(self._retiring)
 
     def abort(self, reason: str) -> None:
         """Close at once; what is unanswered is lost, for that reason."""
@@ -106,8 +108,6 @@ class UpstreamConnection(asyncio.Protocol):
         self.hint = "" if frames else self.hint
         if self._wire.error is not None:
             self.abort(f"{self.peer} does not speak Kafka's protocol: {self._wire.error}{self.hint}")
-        elif self._retiring and not self._answers:
-            self.retire()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._end is None:
@@ -129,14 +129,17 @@ class UpstreamConnection(asyncio.Protocol):
             if answer is None:
                 raise UnreachableError(f"{self.peer} is busy: {name} could not be sent") from error
             reason = f"{self.peer} did not answer {name} within {timeout_seconds:g} s"
-            self.abort(reason)
+            self.retire(reason)
             raise RequestTimedOutError(reason) from error
+        finally:
+            if self._retiring is not None:
+                self.retire()
 
     def _send(self, request: tuple[Any, ...], version: int) -> asyncio.Future[ResponseFrame]:
         """Takes a place that was acquired, until the answer comes."""
         try:
-            if self._end is not None:
-                raise UnreachableError(self._end)
+            if not self.usable:
+                raise UnreachableError(self._end or self._retiring)
             encoded = self._wire.send_request(request, version, self._client_id)
         except BaseException:
             self._places.release()

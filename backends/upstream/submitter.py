@@ -24,7 +24,12 @@ log = logging.getLogger(__name__)
 CHUNK = 1_000
 """Rows of one request."""
 TIMEOUT_SECONDS = 20.0
-"""After which the upstream drops what it has not begun: before we give up the answer, so that no row comes after its look."""
+"""After which the upstream drops what it has not begun. We await the answer for longer (`client.WRITE_SECONDS`, whatever else on
+that connection times out), so that no row comes after the look that decides about it.
+
+The upstream counts from when it reads the request. One that stood still before, so that both together are more than
+WRITE_SECONDS, may still carry out a row that we took for unanswered: no client can rule that out.
+"""
 
 
 class Submitter:

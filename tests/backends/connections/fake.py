@@ -21,8 +21,8 @@ from protocol.messages.list_partition_reassignments_response import ListPartitio
 HANG_UP = b""
 """An answer: none, and the end of the connection."""
 
-Answer = Callable[[Any], tuple[Any, ...] | bytes | None]
-"""Request -> response, or raw bytes, or None for none at all."""
+Answer = Callable[[Any], tuple[Any, ...] | asyncio.Future[tuple[Any, ...]] | bytes | None]
+"""Request -> response, or one that comes later, or raw bytes, or None for none at all."""
 
 
 def everything() -> ApiVersionsResponse:
@@ -104,6 +104,10 @@ class FakeBroker:
         answer = self.answers[type(request)](request)
         if isinstance(answer, bytes):
             writer.write(answer)
+        elif isinstance(answer, asyncio.Future):
+            answer.add_done_callback(
+                lambda later: writer.write(connection.send_response(frame, later.result(), None))
+            )
         elif answer is not None:
             refused = frame.api_key == ApiKey.API_VERSIONS and answer[0] == ErrorCode.UNSUPPORTED_VERSION
             writer.write(connection.send_response(frame, answer, 0 if refused else None))

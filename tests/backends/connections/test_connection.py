@@ -152,6 +152,38 @@ async def test_no_answer_in_time_leaves_it_in_doubt_and_closes_the_connection(
         await connection.ask(LIST, 5)
 
 
+async def test_a_time_out_leaves_the_others_the_time_that_they_gave(
+    fake: FakeBroker, connection: UpstreamConnection
+) -> None:
+    written: asyncio.Future[tuple[Any, ...]] = asyncio.get_running_loop().create_future()
+    fake.answers[AlterPartitionReassignmentsRequest] = lambda _: written
+    writing = asyncio.create_task(connection.ask(AlterPartitionReassignmentsRequest(), 30))
+    await until(holding(fake), 1)
+    with pytest.raises(RequestTimedOutError):
+        await connection.ask(LIST, 0.01)
+    with pytest.raises(UnreachableError, match="did not answer ListPartitionReassignments"):
+        await connection.ask(LIST, 5)
+    written.set_result(AlterPartitionReassignmentsResponse())
+    assert await writing == AlterPartitionReassignmentsResponse()
+    await connection.ended.wait()
+
+
+@pytest.mark.parametrize("cancelled", [True, False], ids=["cancelled", "timed out"])
+async def test_when_the_last_asker_gives_up_too_the_connection_closes(
+    fake: FakeBroker, connection: UpstreamConnection, cancelled: bool
+) -> None:
+    asked = holding(fake)
+    last = asyncio.create_task(connection.ask(LIST, 30 if cancelled else 0.2))
+    await until(asked, 1)
+    with pytest.raises(RequestTimedOutError):
+        await connection.ask(LIST, 0.01)
+    if cancelled:
+        last.cancel()
+    await asyncio.wait([last])
+    assert last.cancelled() == cancelled
+    await connection.ended.wait()
+
+
 async def test_an_asker_that_gave_up_does_not_disturb_the_others(
     fake: FakeBroker, connection: UpstreamConnection
 ) -> None:

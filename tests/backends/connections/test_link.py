@@ -6,9 +6,16 @@ import pytest
 
 from backends.clock import ManualClock
 from backends.connections.connection import UpstreamConnection
-from backends.connections.errors import AuthenticationError, RequestLostError, UnreachableError
+from backends.connections.errors import (
+    AuthenticationError,
+    RequestLostError,
+    RequestTimedOutError,
+    UnreachableError,
+)
 from backends.connections.handshake import Caller, open_connection
 from backends.connections.link import FIRST_PAUSE, LONGEST_PAUSE, Link
+from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
+from protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from tests.backends.connections.fake import HANG_UP, FakeBroker, broker
@@ -141,6 +148,21 @@ async def test_what_the_old_connection_owes_is_still_answered(rig: Rig) -> None:
     await rig.clock.advance(80)
     await rig.ask()
     assert await before == ListPartitionReassignmentsResponse()
+
+
+async def test_a_time_out_costs_no_other_its_answer_and_the_next_goes_out_anew(rig: Rig) -> None:
+    written: asyncio.Future[tuple[Any, ...]] = asyncio.get_running_loop().create_future()
+    rig.fake.answers[AlterPartitionReassignmentsRequest] = lambda _: written
+    rig.fake.answers[ListPartitionReassignmentsRequest] = lambda _: None
+    writing = asyncio.create_task(rig.link.ask(AlterPartitionReassignmentsRequest(), 30))
+    await asyncio.sleep(0)
+    with pytest.raises(RequestTimedOutError):
+        await rig.link.ask(LIST, 0.05)
+    rig.fake.answers[ListPartitionReassignmentsRequest] = lambda _: ListPartitionReassignmentsResponse()
+    await rig.ask()
+    assert rig.fake.connections == 2
+    written.set_result(AlterPartitionReassignmentsResponse())
+    assert await writing == AlterPartitionReassignmentsResponse()
 
 
 async def test_after_closing_nothing_is_opened(rig: Rig) -> None:
