@@ -150,12 +150,15 @@ class UpstreamClient:
 
     def _candidates(self) -> Iterator[Link]:
         """The controller, live brokers, fenced ones, the bootstrap servers; those that did not answer last time, last."""
-        if self._closed:
-            return
         first = sorted(self.brokers.values(), key=lambda b: (b.id != self.controller_id, b.fenced, b.id))
         addresses = dict.fromkeys([*((broker.host, broker.port) for broker in first), *self._bootstrap])
-        links = [self._link(address) for address in addresses]
-        yield from sorted(links, key=lambda link: not link.healthy)
+        # A link is made, or found, when its turn comes: the one of a moment ago may have been forgotten since.
+        for address in sorted(addresses, key=self._failing):
+            yield self._link(address)
+
+    def _failing(self, address: Address) -> bool:
+        link = self._links.get(address)
+        return link is not None and not link.healthy
 
     async def _refresh_by_metadata(self) -> None:
         seen = await self.ask(MetadataRequest(topics=()))
@@ -167,8 +170,9 @@ class UpstreamClient:
             raise UnreachableError("the upstream knows of no broker yet")
         self.cluster_id, self.controller_id = cluster_id, controller_id
         self.brokers = {row.id: row for row in rows}
-        current = {(row.host, row.port) for row in rows}
-        for address in self._links.keys() - current:
+        # A bootstrap address need not be one that is advertised; whether it answered is remembered all the same.
+        kept = {(row.host, row.port) for row in rows}.union(self._bootstrap)
+        for address in self._links.keys() - kept:
             link = self._links[address]
             link.retire()
             if link.ended:

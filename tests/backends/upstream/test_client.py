@@ -194,7 +194,34 @@ async def test_the_address_that_a_broker_left_is_forgotten_when_nothing_is_under
     async with asyncio.timeout(5):
         while left.address in upstream.client.linked:
             await upstream.client.refresh()
-    assert upstream.client.linked == {first.address, third.address}
+    assert upstream.client.linked == {first.address}
+
+
+async def test_a_bootstrap_address_that_is_not_advertised_is_not_forgotten(upstream: Upstream) -> None:
+    first, second, third = upstream.brokers
+    for each in upstream.brokers:
+        each.describes(second, third)
+    first.cut()
+    for _ in range(5):
+        await upstream.client.refresh()
+    assert first.address in upstream.client.linked
+
+
+async def test_a_broker_that_is_asked_in_the_end_has_a_link_that_can_be_closed(upstream: Upstream) -> None:
+    first, second, third = upstream.brokers
+    first.describes(first, third)
+    described = first.answers[DescribeClusterRequest](None)
+    later: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    first.answers[DescribeClusterRequest] = lambda _: later
+    first.answers[ListPartitionReassignmentsRequest] = lambda _: later.set_result(described)
+    refreshing = asyncio.create_task(upstream.client.refresh())
+    await asyncio.sleep(0)
+    asking = asyncio.create_task(upstream.client.ask(LIST))
+    await refreshing
+    first.cut()
+    await asking
+    assert upstream.asked(ListPartitionReassignmentsRequest) == [1, 2]
+    assert second.address in upstream.client.linked
 
 
 async def test_a_closed_client_asks_nobody(upstream: Upstream) -> None:
