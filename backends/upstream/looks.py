@@ -122,18 +122,23 @@ class Looks:
     async def run(self) -> None:
         """Look for ever; what goes wrong is told to the core, and the next look is a whole one."""
         while True:
-            began = self._clock.now()
+            began, longest = self._clock.now(), self._pace.whole
             try:
                 await self.look()
             except UpstreamError as error:
                 self._whole_at = float("-inf")
+                longest = self._pace.idle
                 await self._submit(Unreachable(str(error)))
-            await self._pause(self._clock.now() - began)
+            await self._pause(self._clock.now() - began, longest)
 
-    async def _pause(self, took: float) -> None:
-        """A moment, so that what was just decided has reached the upstream; never more time is spent looking than not."""
+    async def _pause(self, took: float, longest: float) -> None:
+        """A moment, so that what was just decided has reached the upstream; as long as the look was, up to `longest`.
+
+        So no more time is spent looking than not, unless looks take longer than that. The time-outs of a look that failed
+        are no reason to wait: what comes back is to be seen soon.
+        """
         pace = self._pace
-        least = max(pace.busy, took, min(len(self._moves) * pace.each_move, pace.whole))
+        least = max(pace.busy, min(max(took, len(self._moves) * pace.each_move), longest))
         self._wake.clear()
         await self._clock.sleep(least)
         if not self._busy and not self._wake.is_set():

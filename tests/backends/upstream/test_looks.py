@@ -1,98 +1,22 @@
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from backends.clock import ManualClock, settle
+from backends.clock import settle
 from backends.connections.errors import UnreachableError, UpstreamError
 from backends.tasks import cancel, spawn
-from backends.upstream.looks import HEARSAY, HEARSAY_SECONDS, Looks, Pace
-from backends.upstream.submitter import Submitter
+from backends.upstream.looks import HEARSAY, HEARSAY_SECONDS, Pace
 from controller.effects import Submit
-from controller.model import Partition, Reassignment, Replicas, Submission, Topic
-from controller.state import State
+from controller.model import Reassignment
 from controller.submission import Stage
-from controller.upstream_events import Observed, SeenMove, SeenPartition, Unreachable
+from controller.upstream_events import Observed, SeenPartition, Unreachable
 from controller.upstream_state import Doubt
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
-from protocol.messages.list_partition_reassignments_response import (
-    ListPartitionReassignmentsResponse,
-    OngoingPartitionReassignment,
-    OngoingTopicReassignment,
-)
+from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from protocol.messages.metadata_request import MetadataRequest
-from protocol.messages.metadata_response import (
-    MetadataResponse,
-    MetadataResponsePartition,
-    MetadataResponseTopic,
-)
-from tests.backends.upstream.scripted import Events, Scripted
+from tests.backends.upstream.looking import MOVE, Rig
 from tests.builders import key
-
-MOVE = SeenMove((3, 1), (3,), (1,))
-
-
-class Rig:
-    """An upstream with topics of two partitions; `moves` by name, `errors` by topic, `hidden` are not among all."""
-
-    def __init__(self, pace: Pace | None = None) -> None:
-        self.client, self.events, self.clock, self.state = Scripted(), Events(), ManualClock(), State()
-        self.topics: dict[str, list[Replicas]] = {"foo": [(1,), (1,)], "bar": [(1,), (1,)]}
-        self.moves: dict[str, SeenMove] = {}
-        self.errors: dict[str, int] = {}
-        self.hidden: set[str] = set()
-        self.client.answers[ListPartitionReassignmentsRequest] = self._list
-        self.client.answers[MetadataRequest] = self._metadata
-        self.submitter = Submitter(self.client, self.events.submit, settle)
-        self.looks = Looks(
-            self.client, self.state, self.submitter, self.events.submit, self.told, self.clock, pace
-        )
-
-    async def told(self, brokers: Mapping[int, tuple[str, int]]) -> None:
-        self.brokers = brokers
-
-    def _list(self, *_: Any) -> ListPartitionReassignmentsResponse:
-        return ListPartitionReassignmentsResponse(
-            topics=[
-                OngoingTopicReassignment(
-                    key(name).topic, [OngoingPartitionReassignment(key(name).partition, *move)]
-                )
-                for name, move in self.moves.items()
-            ]
-        )
-
-    def _metadata(self, request: MetadataRequest, _: Any) -> MetadataResponse:
-        named = None if request.topics is None else [topic.name or "" for topic in request.topics]
-        shown = self.topics.keys() - self.hidden if named is None else named
-        return MetadataResponse(topics=[self._topic(name) for name in sorted(shown)])
-
-    def _topic(self, name: str) -> MetadataResponseTopic:
-        if name not in self.topics:
-            return MetadataResponseTopic(error_code=self.errors.get(name, 3), name=name)
-        rows = [
-            MetadataResponsePartition(0, n, 1, 0, replicas, replicas, ())
-            for n, replicas in enumerate(self.topics[name])
-        ]
-        return MetadataResponseTopic(0, name, name.encode().ljust(16), False, rows)
-
-    async def looked(self) -> None:
-        """A whole look has been taken, and all of it is known."""
-        await self.looks.look()
-        for name, lists in self.topics.items():
-            self.state.put(Topic(name, name.encode().ljust(16)))
-            for number, replicas in enumerate(lists):
-                self.state.put(Partition(name, number, replicas, replicas, 1))
-        self.events.clear()
-        self.client.asked.clear()
-
-    def step(self, name: str, stage: Stage = Stage.ACTIVE) -> None:
-        """A step of ours is in flight."""
-        self.state.put(Submission(*key(name), (1,), (3,), stage))
-
-    def asked_topics(self) -> list[list[str] | None]:
-        requests = self.client.requests(MetadataRequest)
-        return [None if r.topics is None else [t.name or "" for t in r.topics] for r in requests]
 
 
 @pytest.fixture
@@ -251,7 +175,7 @@ async def test_trouble_is_told_and_followed_by_a_whole_look(rig: Rig) -> None:
 
 
 async def looks_in(rig: Rig, seconds: float) -> int:
-    """How many looks are taken in that time."""
+    """How many looks are answered, or fail, in that time."""
     running = spawn(rig.looks.run(), "looks")
     await rig.clock.advance(seconds)
     await cancel(running)
@@ -267,19 +191,37 @@ async def test_looks_are_frequent_while_something_moves_and_rare_while_nothing_d
     assert 90 <= await looks_in(rig, 5) <= 101
 
 
+def slow(rig: Rig, seconds: float) -> None:
+    """Each answer, or failure, takes so long from now on."""
+    ask = rig.client.ask
+
+    async def slowly(*asked: Any) -> Any:
+        await rig.clock.sleep(seconds)
+        return await ask(*asked)
+
+    rig.client.ask = slowly  # type: ignore[assignment, method-assign]
+
+
 async def test_a_look_that_takes_long_is_followed_by_a_pause_as_long() -> None:
     rig = Rig(Pace(whole=1000.0))
     await rig.looked()
     rig.step("foo-0")
     rig.moves["foo-0"] = MOVE
-    ask = rig.client.ask
-
-    async def slowly(*asked: Any) -> Any:
-        await rig.clock.sleep(0.5)
-        return await ask(*asked)
-
-    rig.client.ask = slowly  # type: ignore[assignment, method-assign]
+    slow(rig, 0.5)
     assert await looks_in(rig, 3.6) == 4
+
+
+async def test_the_pause_after_a_look_that_took_very_long_is_bounded(rig: Rig) -> None:
+    await rig.looked()
+    slow(rig, 40.0)
+    assert await looks_in(rig, 40.0 + Pace().whole + 40.0) == 2
+
+
+async def test_a_look_that_failed_late_is_followed_by_another_soon(rig: Rig) -> None:
+    await rig.looked()
+    rig.client.answers[ListPartitionReassignmentsRequest] = lambda *_: UnreachableError("cut")
+    slow(rig, 90.0)
+    assert await looks_in(rig, 90.0 + Pace().idle + 90.0) == 2
 
 
 async def test_many_moves_are_looked_at_less_often() -> None:
