@@ -79,7 +79,7 @@ class Batch:
             self._metadata = metadata_topics(state, self._told(state))
         if self._metadata or self.brokers_changed:
             yield update_metadata(header, state, self._metadata)
-        drops = [drop for drop in self._dropped.values() if header.broker in drop.brokers]
+        drops = [drop for drop in self._dropped.values() if _still_dropped(drop, header.broker, state)]
         if drops:
             yield stop_replica(header, state, drops)
 
@@ -125,6 +125,19 @@ class Snapshot:
                 )
         yield leader_and_isr(header, state, [])
         yield update_metadata(header, state, [])
+
+
+def _still_dropped(drop: DropReplica, broker: int, state: State) -> bool:
+    """The broker has to delete the replica, unless it was made one again while the drop waited.
+
+    A snapshot before this batch may have told it so already, and the replica may be in the ISR. That of a topic made
+    anew, whose leader epochs begin again, is none: the old log has to go before the new one is led.
+    """
+    if broker not in drop.brokers:
+        return False
+    now = state.partition(drop.topic, drop.partition)
+    back = now is not None and broker in now.replicas and now.leader_epoch >= drop.leader_epoch
+    return drop.leader_epoch == TOPIC_DELETED or not back
 
 
 def _is_new(partition: Partition, broker: int) -> bool:

@@ -7,7 +7,7 @@ The messages fit LeaderAndIsr v2-4, UpdateMetadata v5-7 and StopReplica v1-3.
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
-from controller.effects import DropReplica
+from controller.effects import TOPIC_DELETED, DropReplica
 from controller.model import Partition, Replicas
 from controller.state import State
 from protocol.messages.leader_and_isr_request import (
@@ -33,6 +33,9 @@ from protocol.messages.update_metadata_request import (
 LISTENER = "PLAINTEXT"
 """Listener name and, numbered 0, security protocol of the brokers."""
 
+UNFENCED = -1
+"""Leader epoch of a StopReplica that brokers take whatever theirs is."""
+
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
@@ -46,6 +49,8 @@ class Versions(NamedTuple):
     leader_and_isr: int = 3
     update_metadata: int = 6
     stop_replica: int = 3
+    fenced_stops: bool = True
+    """StopReplica names the leader epoch; brokers 2.6 to 3.1 refuse one that is equal to their own (KAFKA-13972)."""
 
 
 class Header(NamedTuple):
@@ -173,14 +178,16 @@ def stop_replica(header: Header, state: State, drops: Sequence[DropReplica]) -> 
         if with_epochs
         else [StopReplicaTopicV1(name, tuple(d.partition for d in rows)) for name, rows in by_topic.items()],
         topic_states=[
-            StopReplicaTopicState(
-                name,
-                [StopReplicaPartitionState(d.partition, d.leader_epoch, delete_partition=True) for d in rows],
-            )
+            StopReplicaTopicState(name, [_stop_state(d, header.versions) for d in rows])
             for name, rows in by_topic.items()
             if with_epochs
         ],
     )
+
+
+def _stop_state(drop: DropReplica, versions: Versions) -> StopReplicaPartitionState:
+    epoch = drop.leader_epoch if versions.fenced_stops or drop.leader_epoch == TOPIC_DELETED else UNFENCED
+    return StopReplicaPartitionState(drop.partition, epoch, delete_partition=True)
 
 
 def _grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:

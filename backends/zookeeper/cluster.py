@@ -22,16 +22,13 @@ from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.releases import Protocol
 from backends.zookeeper.store import DeposedError, ZkStore
 from backends.zookeeper.tree import Tree, Watch, ZookeeperError
-from controller.effects import TOPIC_DELETED, BrokerJoined, DropReplica, Effect, Publish, TopicGone
+from controller.effects import BrokerJoined, Effect, Publish, TopicGone
 from controller.events import ControllerStarted
 from controller.model import Partition
 from controller.state import State
 from protocol.messages.update_metadata_request import UpdateMetadataBroker
 
 log = logging.getLogger(__name__)
-
-UNFENCED = -1
-"""Leader epoch of StopReplica: brokers 2.6 to 3.1 refuse one that is equal to their own (KAFKA-13972)."""
 
 
 class Office(NamedTuple):
@@ -71,7 +68,7 @@ class ZookeeperCluster:
             lambda: office.candidate.id,
             connect=connect,
             clock=clock,
-            versions=office.protocol.versions,
+            versions=office.protocol.versions._replace(fenced_stops=False),
             partitions=self._stored_partitions,
             brokers=self._told_brokers,
         )
@@ -131,14 +128,12 @@ class ZookeeperCluster:
             raise DeposedError("another controller was elected")
 
     def _told(self, effect: Effect) -> Effect:
-        """The effect as brokers are told of it: what is stored, and epochs that they take."""
+        """The effect as brokers are told of it: what is stored."""
         match effect:
             case Publish():
                 stored = self._store.stored(effect.partition)
                 self._follow(stored)
                 return effect._replace(partition=stored)
-            case DropReplica() if effect.leader_epoch != TOPIC_DELETED:
-                return effect._replace(leader_epoch=UNFENCED)
             case TopicGone():
                 self._observer.forget(effect.topic)
         return effect

@@ -77,6 +77,31 @@ def test_of_a_deleted_topic_only_its_end_is_told() -> None:
     assert [(row.leader_epoch, row.delete_partition) for row in rows(stopped)] == [(TOPIC_DELETED, True)]
 
 
+def test_a_replica_that_was_ordered_back_while_its_drop_waited_is_kept() -> None:
+    batch = Batch()
+    batch.drop(DropReplica("foo", 0, (3, 4), 5))
+    assert sent(batch, 3) == []
+    assert [type(request) for request in sent(batch, 4)] == [StopReplicaRequest]
+
+
+def test_a_drop_goes_before_a_topic_made_anew() -> None:
+    """Its leader epochs begin again: the log to be deleted is the earlier topic's."""
+    batch = Batch()
+    batch.drop(DropReplica("foo", 0, (3,), 6))
+    assert [type(request) for request in sent(batch, 3)] == [StopReplicaRequest]
+
+
+def test_a_replica_ordered_back_between_the_requests_of_its_batch_is_kept() -> None:
+    world = World().having(partition("foo-0", [1, 2], leader_epoch=5))
+    batch = Batch()
+    batch.publish(Publish(partition("foo-1", [3])))
+    batch.drop(DropReplica("foo", 0, (3,), 5))
+    requests = batch.requests(Header(3, 7, 1), world.state)
+    assert [type(next(requests)) for _ in range(2)] == [LeaderAndIsrRequest, UpdateMetadataRequest]
+    world.state.put(FOO._replace(leader_epoch=6))
+    assert list(requests) == []
+
+
 def test_a_change_of_brokers_alone_is_told_to_all() -> None:
     [told] = sent(Batch(brokers_changed=True), 1)
     assert [broker.id for broker in told.live_brokers] == [1, 2, 3, 4, 5, 6]
