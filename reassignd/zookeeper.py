@@ -23,7 +23,7 @@ from backends.zookeeper.admin import Form
 from backends.zookeeper.brokers import Directory
 from backends.zookeeper.client import ZookeeperClient
 from backends.zookeeper.cluster import Office
-from backends.zookeeper.election import Candidate, resign, stand
+from backends.zookeeper.election import Candidate, resign, stand, while_in_office
 from backends.zookeeper.fields import ZnodeError
 from backends.zookeeper.ledger import folders
 from backends.zookeeper.live import LiveBrokers
@@ -165,7 +165,9 @@ class Controller:
         self._ending = asyncio.get_running_loop().create_future()
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._resign, term)
-            asking = asyncio.create_task(self._find_protocol(), name="protocol")
+            asking = asyncio.create_task(
+                while_in_office(self._tree, self._ending, self._find_protocol()), name="protocol"
+            )
             stack.push_async_callback(cancel, asking)
             await ensure(self._tree, *folders(), REDO, "/config/changes", "/config/topics", "/config/brokers",
                          "/admin/delete_topics")  # fmt: skip

@@ -6,11 +6,13 @@ another reassignd is not: we stand by until its session ends.
 
 import asyncio
 import logging
-from typing import NamedTuple
+from collections.abc import Coroutine
+from typing import Any, NamedTuple, TypeVar
 
+from backends.tasks import cancel
 from backends.zookeeper import paths
 from backends.zookeeper.fields import ZnodeError
-from backends.zookeeper.store import Term
+from backends.zookeeper.store import DeposedError, Term
 from backends.zookeeper.tree import (
     ConflictError,
     Create,
@@ -33,6 +35,8 @@ from backends.zookeeper.znodes import (
 )
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 TRIES = 5
 
@@ -94,6 +98,31 @@ async def in_office(tree: Tree, watch: Watch) -> bool:
     """Whether `/controller` is ours; `watch` is told when that may have changed."""
     held = await tree.get(paths.CONTROLLER, watch)
     return held is not None and held.session == tree.session
+
+
+async def while_in_office(
+    tree: Tree, ending: asyncio.Future[BaseException], work: Coroutine[Any, Any, T]
+) -> T:
+    """What the work returns, or what ends the term before that: `ending`, or another election. Raises DeposedError."""
+    working, office = asyncio.create_task(work), asyncio.create_task(_until_deposed(tree))
+    try:
+        any_of: set[asyncio.Future[Any]] = {working, office, ending}
+        await asyncio.wait(any_of, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        if ending.done():
+            raise ending.result()
+        await office
+        raise DeposedError("another controller was elected")
+    finally:
+        await cancel(working, office)
+
+
+async def _until_deposed(tree: Tree) -> None:
+    changed = asyncio.Event()
+    while await in_office(tree, changed.set):
+        await changed.wait()
+        changed.clear()
 
 
 def _yields(tree: Tree, candidate: Candidate, holder: Znode) -> bool:

@@ -3,16 +3,16 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 
 from backends.channel import Connect, connect
 from backends.zookeeper import paths
 from backends.zookeeper.brokers import Directory
 from backends.zookeeper.fields import ZnodeError, number
 from backends.zookeeper.releases import Protocol, protocol
-from backends.zookeeper.tree import Tree
+from backends.zookeeper.tree import Tree, Znode, ZookeeperError
 from backends.zookeeper.znodes import Endpoint, Registration, decode_broker
 from controller.model import ResourceType
+from protocol.errors import ErrorCode
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.describe_configs_response import DescribeConfigsResponse
 
@@ -22,7 +22,12 @@ KEY = "inter.broker.protocol.version"
 VERSION = 1
 RETRY_SECONDS = 0.5
 ANSWER_SECONDS = 2.0
-"""A machine that has just died may still be registered, and nothing is led until all have answered or not."""
+"""For a connection, and again for the answer."""
+PATIENCE_SECONDS = 10.0
+"""For brokers that are silent while others answer: one in a pause may speak an older version. One that has died is waited
+for no longer than it is registered; nothing is led meanwhile."""
+GIVE_UP_SECONDS = 30.0
+"""When brokers are registered and none answers: one of them may be a better controller."""
 
 Reach = Callable[[Registration], Endpoint]
 PLAIN: Reach = Directory().endpoint
@@ -31,51 +36,120 @@ PLAIN: Reach = Directory().endpoint
 async def find_protocol(
     tree: Tree, own_id: int, configured: str, reach: Reach = PLAIN, connect: Connect = connect
 ) -> Protocol:
-    """The oldest that a broker speaks, or what is configured; waits until a broker answers. Raises ZookeeperError.
+    """The oldest that a broker speaks, or what is configured; without topic ids unless all brokers answered.
 
-    `reach` tells where a broker is asked.
+    `reach` tells where a broker is asked. Waits until a broker is registered. Raises ZookeeperError, also when none answers.
     """
     if configured:
         return protocol(configured)
+    poll, now = _Poll(tree, own_id, reach, connect), asyncio.get_running_loop().time
+    since = now()
     while True:
-        brokers = await _brokers(tree, own_id, reach)
-        told = await asyncio.gather(*(_ask(each, brokers[each], connect) for each in brokers))
-        found = [protocol(version) for version in told if version]
-        if found:
-            log.info("the brokers speak %s %s", KEY, ", ".join(sorted({each for each in told if each})))
-            return min(found)
+        await poll.ask()
+        waited = now() - since
+        if poll.told and (not poll.silent or waited >= PATIENCE_SECONDS):
+            return poll.outcome()
+        if not poll.missing:
+            since = now()
+        elif waited >= GIVE_UP_SECONDS:
+            raise ZookeeperError(
+                f"no broker told its {KEY} within {GIVE_UP_SECONDS:g} s: {_listed(poll.missing)}; mend that, "
+                "or set zookeeper.inter.broker.protocol.version"
+            )
         await asyncio.sleep(RETRY_SECONDS)
 
 
-async def _brokers(tree: Tree, own_id: int, reach: Reach) -> dict[int, Endpoint]:
-    found = {}
-    for broker in map(number, await tree.children(paths.BROKERS) or []):
-        if broker is None:
-            continue
-        znode = await tree.get(paths.broker(broker))
-        if znode is not None and broker != own_id:
-            with suppress(ZnodeError):  # It is told of when we are in office.
-                found[broker] = reach(decode_broker(znode.data))
-    return found
+class _Poll:
+    """Asks the brokers that are registered until each has told; a registration that is new is asked anew."""
+
+    def __init__(self, tree: Tree, own_id: int, reach: Reach, connect: Connect) -> None:
+        self._tree, self._own_id, self._reach, self._connect = tree, own_id, reach, connect
+        self.told: dict[tuple[int, int], str] = {}
+        """The version by broker and its epoch."""
+        self.missing: dict[int, str] = {}
+        """Why the others have not told."""
+        self.silent: set[int] = set()
+        """Those of them that may still answer."""
+        self._logged: dict[int, str] | None = None
+
+    async def ask(self) -> None:
+        """One round. Raises ZookeeperError."""
+        registered = await self._registered()
+        self.told = {key: version for key, version in self.told.items() if key in registered}
+        self.missing, self.silent = {}, set()
+        await asyncio.gather(
+            *(self._ask(key, znode) for key, znode in registered.items() if key not in self.told)
+        )
+        self._log()
+
+    def outcome(self) -> Protocol:
+        """What to speak by what was told. Raises ZookeeperError when that cannot be served."""
+        versions = sorted(set(self.told.values()))
+        log.info("the brokers speak %s %s", KEY, ", ".join(versions))
+        try:
+            oldest = min(map(protocol, versions))
+        except ValueError as error:
+            raise ZookeeperError(str(error)) from error
+        if self.missing and oldest.topic_ids:
+            log.warning(
+                "topics get no ids in this term: %s did not tell whether they know those; restart reassignd when they do",
+                _listed(self.missing),
+            )
+        return oldest._replace(topic_ids=oldest.topic_ids and not self.missing)
+
+    async def _registered(self) -> dict[tuple[int, int], Znode]:
+        found = {}
+        for name in await self._tree.children(paths.BROKERS) or []:
+            broker = number(name)
+            if broker is None or str(broker) != name or broker == self._own_id:
+                continue
+            znode = await self._tree.get(paths.broker(broker))
+            if znode is not None:
+                found[broker, znode.czxid] = znode
+        return found
+
+    async def _ask(self, key: tuple[int, int], znode: Znode) -> None:
+        broker, _ = key
+        try:
+            self.told[key] = await _version(broker, self._reach(decode_broker(znode.data)), self._connect)
+        except ZnodeError as error:
+            self.missing[broker] = str(error)
+        except OSError as error:
+            self.missing[broker] = str(error) or type(error).__name__
+            self.silent.add(broker)
+
+    def _log(self) -> None:
+        """Tell who is missing, whenever that changes."""
+        if self.missing:
+            if self.missing != self._logged:
+                log.warning("waiting for brokers to tell their %s: %s", KEY, _listed(self.missing))
+            self._logged = self.missing
+        elif not self.told:
+            if self._logged is None or self._logged:
+                log.warning("waiting for a broker: none is registered")
+            self._logged = {}
 
 
-async def _ask(broker: int, endpoint: Endpoint, connect: Connect) -> str | None:
-    """What the broker says, or None when it does not answer."""
-    try:
-        async with asyncio.timeout(ANSWER_SECONDS):
-            channel = await connect(endpoint.host, endpoint.port)
-    except OSError as error:
-        log.debug("broker %d does not answer: %s", broker, error)
-        return None
+async def _version(broker: int, endpoint: Endpoint, connect: Connect) -> str:
+    """What the broker says. Raises OSError when it does not."""
+    async with asyncio.timeout(ANSWER_SECONDS):
+        channel = await connect(endpoint.host, endpoint.port)
     try:
         wanted = DescribeConfigsResource(ResourceType.BROKER, str(broker), [KEY])
         async with asyncio.timeout(ANSWER_SECONDS):
             response: DescribeConfigsResponse = await channel.request(
                 DescribeConfigsRequest([wanted]), VERSION
             )
-    except OSError as error:
-        log.debug("broker %d does not answer: %s", broker, error)
-        return None
     finally:
         channel.close()
-    return next((row.value for result in response.results for row in result.configs if row.name == KEY), None)
+    for result in response.results:
+        if result.error_code != ErrorCode.NONE:
+            raise OSError(f"it refused: error {result.error_code}, {result.error_message}")
+        for row in result.configs:
+            if row.name == KEY and row.value:
+                return row.value
+    raise OSError(f"its answer does not name {KEY}")
+
+
+def _listed(reasons: dict[int, str]) -> str:
+    return ", ".join(f"broker {broker} ({reasons[broker]})" for broker in sorted(reasons))

@@ -3,10 +3,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from backends.clock import settle
 from backends.zookeeper import paths
-from backends.zookeeper.election import TRIES, in_office, resign, stand
+from backends.zookeeper.election import TRIES, in_office, resign, stand, while_in_office
 from backends.zookeeper.memory import MemoryTree
-from backends.zookeeper.store import Term
+from backends.zookeeper.store import DeposedError, Term
 from backends.zookeeper.tree import ANY, Create, Delete, Operation, Set, ZookeeperError
 from tests.backends.zookeeper.trees import CANDIDATE, elected, made, put, read
 
@@ -111,3 +112,36 @@ async def test_who_was_deposed_has_nothing_to_leave() -> None:
     tree.write([Delete(paths.CONTROLLER), taken, Set(paths.CONTROLLER_EPOCH, b"2", epoch)], session=9)
     await resign(tree, CANDIDATE, term)
     assert read(tree, paths.CONTROLLER)["brokerid"] == 2
+
+
+async def never() -> None:
+    await asyncio.Event().wait()
+
+
+async def test_work_that_ends_in_office_is_returned() -> None:
+    tree = await made()
+    await elected(tree)
+    ending = asyncio.get_running_loop().create_future()
+    assert await while_in_office(tree, ending, asyncio.sleep(0, "done")) == "done"
+
+
+async def test_work_is_given_up_when_another_is_elected() -> None:
+    tree = await made()
+    await elected(tree)
+    working = asyncio.create_task(while_in_office(tree, asyncio.get_running_loop().create_future(), never()))
+    await settle(10)
+    assert not working.done()
+    tree.write([Delete(paths.CONTROLLER), Create(paths.CONTROLLER, BROKER, ephemeral=True)], session=9)
+    with pytest.raises(DeposedError):
+        await working
+
+
+async def test_work_is_given_up_when_the_term_is_to_end() -> None:
+    tree = await made()
+    await elected(tree)
+    ending: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
+    working = asyncio.create_task(while_in_office(tree, ending, never()))
+    await settle(10)
+    ending.set_result(ZookeeperError("the session is lost"))
+    with pytest.raises(ZookeeperError, match="session"):
+        await working

@@ -3,12 +3,14 @@ from typing import Any
 
 import pytest
 
-from backends.channel import Channel
+from backends.channel import Channel, Connect
+from backends.clock import settle
 from backends.zookeeper import paths
 from backends.zookeeper.memory import MemoryTree
 from backends.zookeeper.protocol import KEY, find_protocol
 from backends.zookeeper.releases import protocol
-from backends.zookeeper.tree import Create
+from backends.zookeeper.tree import Create, Delete, ZookeeperError
+from backends.zookeeper.znodes import Endpoint, Registration, encode_broker
 from protocol.messages.describe_configs_response import (
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
@@ -34,7 +36,7 @@ class Broker:
         pass
 
 
-async def cluster(*versions: str) -> tuple[MemoryTree, Any]:
+async def cluster(*versions: str) -> tuple[MemoryTree, Connect]:
     tree = await made()
     for number, _ in enumerate(versions):
         await tree.multi([Create(paths.broker(number), registration(number))])
@@ -49,15 +51,95 @@ async def cluster(*versions: str) -> tuple[MemoryTree, Any]:
     return tree, connect
 
 
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANSWER_SECONDS", "RETRY_SECONDS"):
+        monkeypatch.setattr(f"backends.zookeeper.protocol.{name}", 0.01)
+    monkeypatch.setattr("backends.zookeeper.protocol.PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("backends.zookeeper.protocol.GIVE_UP_SECONDS", 0.1)
+
+
 async def test_the_oldest_that_a_broker_speaks_counts() -> None:
     tree, connect = await cluster("3.9", "2.4-IV0", "2.8", "", "down")
     assert await find_protocol(tree, 1000, "", connect=connect) == protocol("2.4-IV0")
 
 
-async def test_a_machine_that_is_gone_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("backends.zookeeper.protocol.ANSWER_SECONDS", 0.01)
+async def test_topics_get_ids_when_all_brokers_know_them() -> None:
+    tree, connect = await cluster("3.9", "2.8")
+    assert (await find_protocol(tree, 1000, "", connect=connect)).topic_ids
+
+
+async def test_who_stays_silent_keeps_topics_without_ids(caplog: pytest.LogCaptureFixture) -> None:
     tree, connect = await cluster("silent", "2.8")
-    assert await find_protocol(tree, 1000, "", connect=connect) == protocol("2.8")
+    found = await find_protocol(tree, 1000, "", connect=connect)
+    assert found == protocol("2.8")._replace(topic_ids=False)
+    assert "topics get no ids in this term: broker 0 (TimeoutError)" in caplog.text
+
+
+async def test_a_broker_in_a_pause_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backends.zookeeper.protocol.PATIENCE_SECONDS", 60.0)
+    tree, connect = await cluster("3.9", "2.4")
+    paused = [1, 1, 1]
+
+    async def pausing(host: str, port: int) -> Channel:
+        if port in paused:
+            paused.remove(port)
+            raise ConnectionRefusedError
+        return await connect(host, port)
+
+    assert await find_protocol(tree, 1000, "", connect=pausing) == protocol("2.4")
+
+
+async def test_a_broker_that_is_registered_no_more_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backends.zookeeper.protocol.PATIENCE_SECONDS", 60.0)
+    tree, connect = await cluster("down", "2.8")
+    finding = asyncio.create_task(find_protocol(tree, 1000, "", connect=connect))
+    await settle(20)
+    await tree.multi([Delete(paths.broker(0))])
+    assert await finding == protocol("2.8")
+
+
+async def test_when_nobody_answers_each_is_named_once_and_the_search_given_up(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    tree, connect = await cluster("down", "")
+    endpoint = Endpoint("INTERNAL", "SSL", "localhost", 2)
+    await tree.multi([Create(paths.broker(2), encode_broker(Registration((endpoint,)), 0))])
+    with pytest.raises(ZookeeperError, match=f"no broker told its {KEY} within"):
+        await find_protocol(tree, 1000, "", connect=connect)
+    [line] = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert "broker 0 (ConnectionRefusedError), broker 1 (ConnectionResetError)" in line
+    assert "broker 2 (it has no listener for PLAINTEXT" in line
+
+
+async def test_without_a_broker_the_search_goes_on_until_there_is_one(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backends.zookeeper.protocol.GIVE_UP_SECONDS", 0.0)
+    tree, connect = await cluster("2.8")
+    registered = tree.nodes[paths.broker(0)].data
+    await tree.multi([Delete(paths.broker(0))])
+    finding = asyncio.create_task(find_protocol(tree, 1000, "", connect=connect))
+    while "none is registered" not in caplog.text:
+        await asyncio.sleep(0)
+    await tree.multi([Create(paths.broker(0), registered)])
+    assert await finding == protocol("2.8")
+
+
+async def test_a_refusal_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(*_: object) -> Any:
+        return DescribeConfigsResponse(results=[DescribeConfigsResult(31, "not allowed")])
+
+    monkeypatch.setattr(Broker, "request", refuse)
+    tree, connect = await cluster("2.8")
+    with pytest.raises(ZookeeperError, match=r"broker 0 \(it refused: error 31, not allowed\)"):
+        await find_protocol(tree, 1000, "", connect=connect)
+
+
+async def test_brokers_too_old_end_the_search() -> None:
+    tree, connect = await cluster("2.1")
+    with pytest.raises(ZookeeperError, match=r"2\.1 is not served"):
+        await find_protocol(tree, 1000, "", connect=connect)
 
 
 async def test_what_is_configured_is_not_asked_for() -> None:
