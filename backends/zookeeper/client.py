@@ -158,7 +158,7 @@ class ZookeeperClient:
             log.debug("ZooKeeper had something to say after the end")
 
     def _state_changed(self, state: str) -> None:
-        """On a thread of kazoo's: hand it over, and do not remain a listener by returning True."""
+        """On a thread of kazoo's: hand it over, and remain a listener by not returning True."""
         if state == KazooState.LOST:
             self._call(self._on_lost)
 
