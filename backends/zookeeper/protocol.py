@@ -52,10 +52,11 @@ async def find_protocol(
         if not poll.missing:
             since = now()
         elif waited >= GIVE_UP_SECONDS:
-            raise ZookeeperError(
-                f"no broker told its {KEY} within {GIVE_UP_SECONDS:g} s: {_listed(poll.missing)}; mend that, "
-                "or set zookeeper.inter.broker.protocol.version"
-            )
+            log.error(
+                "no broker told its %s within %g s: %s; mend that, or set zookeeper.inter.broker.protocol.version",
+                KEY, GIVE_UP_SECONDS, _listed(poll.missing),
+            )  # fmt: skip
+            raise ZookeeperError(f"no broker told its {KEY}")
         await asyncio.sleep(RETRY_SECONDS)
 
 
