@@ -20,6 +20,7 @@ from backends.relay import Relay
 from backends.tasks import cancel, spawn
 from backends.zookeeper import paths
 from backends.zookeeper.admin import Form
+from backends.zookeeper.backoff import Backoff
 from backends.zookeeper.brokers import Directory
 from backends.zookeeper.client import ZookeeperClient
 from backends.zookeeper.cluster import Office
@@ -65,7 +66,7 @@ log = logging.getLogger(__name__)
 
 GRACE_SECONDS = 1.0
 AGAIN_SECONDS = 0.5
-"""After a term that ended by an error, or an election that could not be held."""
+"""After an election that could not be held."""
 
 STAND_BY = "another controller is in office"
 
@@ -80,6 +81,7 @@ class Controller:
         )
         self._refusals = Refusals()
         self._terms: Counter[str] = Counter()
+        self._backoff = Backoff()
         path = settings.zookeeper_command_config
         security = PLAINTEXT if path is None else command_config.load(path)
         self._caller = Caller(software_version=__version__, security=security)
@@ -139,6 +141,7 @@ class Controller:
     async def _serve(self) -> None:
         while True:
             self._turned.clear()
+            term = None
             try:
                 term = await stand(self._tree, self._candidate, wall_clock(), self._turned.set)
                 if term is None:
@@ -149,7 +152,11 @@ class Controller:
                 log.warning("out of office: %s", error)
             except Exception:
                 log.exception("out of office by an error")
-            await asyncio.sleep(AGAIN_SECONDS)
+            # Nobody is relieved meanwhile: while terms come to nothing, a broker is the better controller.
+            pause = AGAIN_SECONDS if term is None else self._backoff.after_term()
+            if pause > AGAIN_SECONDS:
+                log.error("this term came to nothing: standing again in %g s", pause)
+            await asyncio.sleep(pause)
 
     async def _rule(self, term: Term) -> None:
         """Be the controller until something ends that."""
@@ -223,6 +230,7 @@ class Controller:
         self._deputy.router = Router(services, self._stats)
         self._deputy.allocate = rule.allocate
         self._on_core(core, Metrics(sources))
+        self._backoff.served()
         stack.callback(self._close_doors)
 
     def _close_doors(self) -> None:

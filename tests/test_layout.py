@@ -22,7 +22,6 @@ TESTED_ELSEWHERE = {
     "backends/zookeeper/tree.py": "tests/backends/zookeeper/behaviour.py",
     "reassignd/commands/zk.py": "tests/zookeeper/test_orders.py",
     "reassignd/zookeeper_rule.py": "tests/zookeeper/test_moves.py",
-    "reassignd/zookeeper.py": "tests/zookeeper/test_moves.py",
     **{f"reassignd/commands/{verb}.py": "tests/reassignd/test_commands.py" for verb in VERBS},
     "controller/buckets.py": "tests/controller/test_backlog.py",
     "planner/expressions.py": "tests/planner/test_spark.py",
