@@ -45,7 +45,8 @@ class LiveBrokers:
         found = []
         for name in sorted(await self._tree.children(paths.BROKERS, changed.set) or []):
             znode = await self._tree.get(f"{paths.BROKERS}/{name}", changed.set)
-            if znode is None or number(name) in {None, self._own_id}:
+            broker = number(name)
+            if znode is None or broker in {None, self._own_id} or str(broker) != name:
                 continue
             try:
                 registration = decode_broker(znode.data)

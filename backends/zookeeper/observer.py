@@ -106,10 +106,10 @@ class Observer:
         for name in await self._tree.children(paths.BROKERS, watch) or []:
             path, broker = f"{paths.BROKERS}/{name}", number(name)
             znode = await self._tree.get(path, watch)
-            if znode is None or broker == self._own_id:
+            if znode is None or name == str(self._own_id):
                 continue
             with self._refusals.passed_over(path, znode.mzxid):
-                if broker is None:
+                if broker is None or str(broker) != name:
                     raise ZnodeError("its name is not a broker id")
                 registered = Registered(broker, znode.czxid, decode_broker(znode.data))
                 self._directory.reached(registered)

@@ -28,6 +28,8 @@ async def test_requests_go_to_brokers_in_turn_and_never_to_ourselves() -> None:
         9: registration(9),
     }.items():
         await register(tree, number, data)
+    for name in ("007", "None"):
+        await tree.multi([Create(f"{paths.BROKERS}/{name}", registration(7))])
     live = LiveBrokers(tree, 9)
     task = spawn(live.follow(), "follow")
     await settle()

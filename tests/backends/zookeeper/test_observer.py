@@ -155,6 +155,17 @@ async def test_garbage_that_is_not_ours_to_clear_away_is_left(
     assert "is passed over" in caplog.text
 
 
+async def test_a_number_that_is_not_written_as_a_broker_s_is_no_broker(
+    world: Zookeeper, caplog: pytest.LogCaptureFixture
+) -> None:
+    endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 9099)
+    path = f"{paths.BROKERS}/001"
+    await put_and_settle(world, path, encode_broker(Registration((endpoint,)), 0))
+    assert world.state.brokers[1].port == 9092
+    assert 1 in world.state.live
+    assert f"{path} is passed over: its name is not a broker id" in caplog.text
+
+
 async def test_a_broker_that_says_something_new_is_reached_there(world: Zookeeper) -> None:
     endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 9097)
     world.network.listening[9097] = world.network.listening.pop(9092)

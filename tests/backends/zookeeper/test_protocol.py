@@ -69,6 +69,13 @@ async def test_topics_get_ids_when_all_brokers_know_them() -> None:
     assert (await find_protocol(tree, 1000, "", connect=connect)).topic_ids
 
 
+async def test_names_that_are_no_broker_ids_are_not_asked() -> None:
+    tree, connect = await cluster("2.8", "2.4")
+    registered = tree.nodes[paths.broker(1)].data
+    await tree.multi([Delete(paths.broker(1)), Create(f"{paths.BROKERS}/01", registered)])
+    assert await find_protocol(tree, 1000, "", connect=connect) == protocol("2.8")
+
+
 async def test_who_stays_silent_keeps_topics_without_ids(caplog: pytest.LogCaptureFixture) -> None:
     tree, connect = await cluster("silent", "2.8")
     found = await find_protocol(tree, 1000, "", connect=connect)
