@@ -20,7 +20,7 @@ from controller.job_events import RollBackJob
 from controller.machine import decide
 from controller.model import NO_LEADER, Config, ResourceType
 from controller.topics import PARTITIONS_PER_SLICE, is_legal
-from tests.builders import World, partition
+from tests.builders import World, key, partition
 
 ID = bytes(16)
 
@@ -185,6 +185,13 @@ def test_a_deleted_topic_goes_with_its_partitions_configs_and_replicas() -> None
         DropReplica("foo", 0, (1, 2), -2),
         TopicGone("foo"),
     ]
+
+
+def test_sizes_go_with_their_topic() -> None:
+    world = World().having(partition("foo-0", (1, 2)), partition("bar-0", (1, 2)))
+    world.state.sizes.update({key("foo-0"): 7, key("bar-0"): 8})
+    assert delete(world) is DONE
+    assert world.state.sizes == {key("bar-0"): 8}
 
 
 def test_the_deletion_of_a_moving_topic_waits_until_nothing_of_it_moves() -> None:
