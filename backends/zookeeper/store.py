@@ -22,6 +22,7 @@ from backends.zookeeper.draft import Draft
 from backends.zookeeper.ledger import Image, Ledger, encode_image
 from backends.zookeeper.loading import Loaded
 from backends.zookeeper.mirror import Mirror, StaleError
+from backends.zookeeper.multis import Room, batched, fits, pieces_of
 from backends.zookeeper.tree import (
     Check,
     ConflictError,
@@ -31,14 +32,10 @@ from backends.zookeeper.tree import (
     Tree,
     ZookeeperError,
 )
-from controller.model import Change, Deleted, Partition, Record, Topic, TopicPartition
+from controller.model import Change, Partition, Record, TopicPartition
 
 log = logging.getLogger(__name__)
 
-MULTI_BYTES = 500_000
-"""ZooKeeper takes requests of 1 MB."""
-
-MULTI_CHANGES = 250
 TRIES = 20
 
 REDO = f"{paths.OURS}/redo"
@@ -149,10 +146,10 @@ class ZkStore:
     def _next_group(self) -> list[_Waiting]:
         """As many as fit in one multi, at least one; they stay in the queue until they are written."""
         group: list[_Waiting] = []
-        size = 0
+        room = Room(self.mirror)
         for waiting in self._waiting:
-            size += len(waiting.changes)
-            if group and size > MULTI_CHANGES:
+            fit = all(map(room.take, waiting.changes))
+            if group and not fit:
                 break
             group.append(waiting)
         return group
@@ -170,12 +167,11 @@ class ZkStore:
             if self._ledger.keeps(change):
                 self._ledger.apply(change)
         image = self._ledger.changed()
-        batches = list(batched(kafkas))
-        if len(batches) <= 1 and _size(image) <= MULTI_BYTES:
-            await self._write_batch(batches[0] if batches else [], image)
+        if fits(kafkas, image, self.mirror):
+            await self._write_batch(kafkas, image)
         else:
             await self._write_large(image)
-            for batch in batches:
+            for batch in batched(kafkas, self.mirror):
                 await self._write_batch(batch, Image())
 
     async def _write_batch(self, changes: Sequence[Change], image: Image) -> None:
@@ -235,37 +231,3 @@ class ZkStore:
             await self._loaded.read_config(self._tree, conflict.operation.path)
         else:
             raise conflict
-
-
-def batched(changes: Sequence[Change]) -> Iterator[Sequence[Change]]:
-    """In order, so many that a multi takes them; a topic that is made anew is not in one with its deletion."""
-    batch: list[Change] = []
-    deleted: set[object] = set()
-    for change in changes:
-        remade = type(change) is Topic and change.name in deleted
-        if len(batch) >= MULTI_CHANGES or remade:
-            yield batch
-            batch, deleted = [], set()
-        if isinstance(change, Deleted) and change.kind is Topic:
-            deleted.add(change.key)
-        batch.append(change)
-    if batch:
-        yield batch
-
-
-def pieces_of(image: Image) -> Iterator[Image]:
-    """Parts that a multi takes."""
-    piece, size = Image(), 0
-    for path, data in image.items():
-        added = len(path) + len(data or b"")
-        if piece and size + added > MULTI_BYTES:
-            yield piece
-            piece, size = Image(), 0
-        piece[path] = data
-        size += added
-    if piece:
-        yield piece
-
-
-def _size(image: Image) -> int:
-    return sum(len(path) + len(data or b"") for path, data in image.items())

@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from backends.zookeeper import paths, store
+from backends.zookeeper import memory, multis, paths, store
 from backends.zookeeper.loading import load
 from backends.zookeeper.memory import MemoryTree
 from backends.zookeeper.mirror import StaleError
-from backends.zookeeper.store import DeposedError, ZkStore, batched
+from backends.zookeeper.store import DeposedError, ZkStore
 from backends.zookeeper.tree import ZookeeperError
 from controller.model import (
     NO_ID,
@@ -67,13 +67,27 @@ async def test_a_topic_gets_its_id_when_brokers_know_of_ids(
     await written.close()
 
 
+async def test_many_large_topics_get_their_ids_in_several_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multis, "MULTI_BYTES", 20_000)
+    monkeypatch.setattr(memory, "LIMIT_BYTES", 40_000)
+    tree = await made()
+    rows = {str(number): [1001, 1002, 1003] for number in range(100)}
+    for number in range(30):
+        await put(tree, paths.topic(f"t{number}"), {"version": 3, "partitions": rows})
+    loaded = await load(tree)
+    written = ZkStore(tree, await elected(tree), loaded, with_topic_ids=True)
+    await written.commit(loaded.identified(lambda: b"\5" * 16))
+    assert (await load(tree)).identified(lambda: NO_ID) == []
+    await written.close()
+
+
 async def test_a_step_is_written_to_the_topic_and_the_state_at_once(
     tree: MemoryTree, written: ZkStore
 ) -> None:
-    multis = len(tree.log)
+    before = len(tree.log)
     step = FOO._replace(replicas=(3, 1, 2), adding=(3,), removing=(1,), leader_epoch=1, partition_epoch=1)
     await written.commit([step, Reassignment("foo", 0, (1, 2), (3, 2), 1)])
-    assert len(tree.log) == multis + 1
+    assert len(tree.log) == before + 1
     topic = read(tree, paths.topic("foo"))
     assert (topic["partitions"], topic["adding_replicas"]) == ({"0": [3, 1, 2], "1": [2, 3]}, {"0": [3]})
     assert read(tree, "/reassignd/reassignments/0000000000")["records"] == [["foo", 0, [1, 2], [3, 2], 1, ""]]
@@ -154,11 +168,6 @@ async def test_a_topic_is_made_grown_and_deleted_with_all_its_znodes(
     assert "bar" not in written.mirror.topics
 
 
-async def test_a_topic_made_anew_is_not_in_one_multi_with_its_deletion() -> None:
-    changes: list[Change] = [Deleted(Topic, "foo"), Topic("bar", NO_ID), Topic("foo", NO_ID)]
-    assert list(batched(changes)) == [changes[:2], changes[2:]]
-
-
 async def test_a_config_is_merged_with_what_somebody_set_meanwhile(
     tree: MemoryTree, written: ZkStore
 ) -> None:
@@ -179,13 +188,13 @@ async def test_what_somebody_else_set_is_told_once(tree: MemoryTree, written: Zk
 async def test_a_large_commit_is_there_wholly_or_not_at_all(
     tree: MemoryTree, written: ZkStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "MULTI_BYTES", 20_000)
+    monkeypatch.setattr(multis, "MULTI_BYTES", 20_000)
     first = len(tree.log)
     await written.commit(jobs(2_000))
-    for multis in range(first, len(tree.log) + 1):
-        left = tree.survived(multis)
+    for count in range(first, len(tree.log) + 1):
+        left = tree.survived(count)
         there = len(list((await load(left)).ledger.records()))
-        complete = any("complete" in path for nodes in tree.log[:multis] for path in nodes)
+        complete = any("complete" in path for nodes in tree.log[:count] for path in nodes)
         assert there == (2_000 if complete else 0)
         assert await left.children(store.REDO) == []
 
