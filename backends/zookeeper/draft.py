@@ -5,6 +5,7 @@ top of the last, so that the version of the znode is the partition epoch that th
 """
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from backends.zookeeper import paths
 from backends.zookeeper.mirror import (
@@ -120,6 +121,11 @@ class Draft:
             else:
                 config.version += 1
                 self._mirror.configs[entity] = config
+
+    @property
+    def entities(self) -> AbstractSet[str]:
+        """Whose configs are written."""
+        return self._configs.keys()
 
     def _topic(self, name: str) -> StoredTopic:
         """The topic as it will be; it is there, or its making is part of this draft."""

@@ -76,6 +76,10 @@ class ZkStore:
         self._tree, self._term, self._with_ids = tree, term, with_topic_ids
         self._loaded = loaded
         self._ledger: Ledger = loaded.ledger
+        self._shared: set[str] = set()
+        """Entities that others changed since our last write of them, so that the core may not know what the next leaves."""
+        self._untold: set[str] = set()
+        """Those of them that were written; the notices of our own writes have them told."""
         self._waiting: deque[_Waiting] = deque()
         self._wake = asyncio.Event()
         self._failure: Exception | None = None
@@ -100,13 +104,17 @@ class ZkStore:
         await self._multi(operations)
 
     async def read_config(self, entity: str) -> dict[str, str] | None:
-        """An entity's values when someone else has changed them since they were last read or written."""
+        """An entity's values when someone else has changed them since they were last told of here, or written by us alone."""
         before = self.mirror.configs.get(entity)
         await self._loaded.read_config(self._tree, paths.config(entity))
         after = self.mirror.configs.get(entity)
-        if before is not None and after is not None and after.version <= before.version:
+        untold = entity in self._untold
+        self._untold.discard(entity)
+        if before is not None and after is not None and after.version <= before.version and not untold:
             self.mirror.configs[entity] = before
             return None
+        if not untold:
+            self._shared.add(entity)
         return {} if after is None else after.values
 
     async def read_partition(self, key: TopicPartition) -> Partition | None:
@@ -190,6 +198,8 @@ class ZkStore:
                 continue
             draft.adopt()
             self._ledger.written(image)
+            self._untold |= self._shared & draft.entities
+            self._shared -= draft.entities
             if draft.merged:
                 self.on_merged(draft.merged)
             return
@@ -229,5 +239,6 @@ class ZkStore:
             await asyncio.gather(*map(self.read_partition, draft.partitions))
         elif conflict.operation.path.startswith("/config/"):
             await self._loaded.read_config(self._tree, conflict.operation.path)
+            self._shared.add(conflict.operation.path.removeprefix("/config/"))
         else:
             raise conflict

@@ -14,6 +14,7 @@ from backends.zookeeper.znodes import (
     encode_broker,
     encode_config_change,
 )
+from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
 from controller.model import ResourceType
 from tests.backends.zookeeper.trees import put, put_state, read
 from tests.backends.zookeeper.world import OLD, OWN_ID, Zookeeper
@@ -101,6 +102,14 @@ async def test_an_isr_is_read_when_a_notification_names_it(world: Zookeeper) -> 
     await put_and_settle(world, f"{paths.ISR_CHANGES}/isr_change_0000000000", notice)
     assert world["foo-0"].isr == (1, 2)
     assert await world.tree.children(paths.ISR_CHANGES) == []
+
+
+async def test_a_config_that_a_write_of_ours_met_reaches_the_core(world: Zookeeper) -> None:
+    await put(world.tree, paths.config("topics/foo"), {"version": 1, "config": {"min.insync.replicas": "2"}})
+    change = ConfigChange("retention.ms", ConfigOp.SET, "5")
+    await world.driver.submit(AlterConfigs([ResourceChanges(ResourceType.TOPIC, "foo", [change])]))
+    await settle(200)
+    assert world.state.configs[ResourceType.TOPIC, "foo"] == {"min.insync.replicas": "2", "retention.ms": "5"}
 
 
 async def test_configs_are_read_when_a_notification_names_them(world: Zookeeper) -> None:

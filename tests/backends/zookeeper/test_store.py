@@ -176,6 +176,23 @@ async def test_a_config_is_merged_with_what_somebody_set_meanwhile(
     values = {"log.cleaner.threads": "2", "num.partitions": "3"}
     assert read(tree, paths.config("brokers/<default>"))["config"] == values
     assert read(tree, "/config/changes/config_change_0000000000")["entity_path"] == "brokers/<default>"
+    assert await written.read_config("brokers/<default>") == values
+    assert await written.read_config("brokers/<default>") is None
+
+
+async def test_what_somebody_set_is_told_with_what_we_write_after_it(
+    tree: MemoryTree, written: ZkStore
+) -> None:
+    await put(tree, paths.config("topics/foo"), {"version": 1, "config": {"retention.ms": "5"}})
+    ours = written.commit([Config(ResourceType.TOPIC, "foo", "min.insync.replicas", "2")])
+    told = [await written.read_config("topics/foo")]
+    await ours
+    told.append(await written.read_config("topics/foo"))
+    assert told[-1] == {"retention.ms": "5", "min.insync.replicas": "2"}
+
+
+async def test_a_config_of_ours_alone_is_no_news(tree: MemoryTree, written: ZkStore) -> None:
+    await written.commit([Config(ResourceType.BROKER, "", "num.partitions", "3")])
     assert await written.read_config("brokers/<default>") is None
 
 
