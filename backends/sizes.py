@@ -13,6 +13,7 @@ from typing import Any
 from backends.clock import Clock
 from backends.connections.asker import Asker
 from backends.connections.errors import UpstreamError
+from backends.stalls import Received
 from controller.events import Event
 from controller.names import TopicPartition
 from controller.state import State
@@ -29,7 +30,7 @@ OFTEN_SECONDS = 3.0
 SELDOM_SECONDS = 60.0
 """Between two looks at what waits, and at all disks."""
 SHARE = 10.0
-"""After a look that took long, so many times as long none is taken."""
+"""After an answer that took long, so many times as long nobody is asked."""
 LEARN_SECONDS = 2.0
 """How long an order waits, at most, for the sizes of its partitions."""
 MOST = 20_000
@@ -43,7 +44,10 @@ class Sizes:
         self, client: Asker, state: State, submit: Callable[[Event], Awaitable[Any]], clock: Clock
     ) -> None:
         self._client, self._state, self._submit, self._clock = client, state, submit, clock
-        self._arrived: dict[tuple[TopicPartition, int], int] = {}
+        self._arrived: dict[tuple[TopicPartition, int], Received] = {}
+        self._silent: set[int] = set()
+        """Brokers that answer without telling."""
+        self._longest = 0.0
         self._all_at = float("-inf")
         self._known_jobs = 0
         self._last_topic = ""
@@ -54,19 +58,32 @@ class Sizes:
 
     def arrived(self, key: TopicPartition, broker: int) -> int | None:
         """Bytes that the broker has of a replica on its way to it; None when not known."""
-        return self._arrived.get((key, broker))
+        known = self._arrived.get((key, broker))
+        return None if known is None else int(known.size)
 
-    def received(self, key: TopicPartition) -> float:
-        """Bytes that the adding replicas of the partition have together."""
+    def received(self, key: TopicPartition) -> Received | None:
+        """What the adding replicas of the partition have together, as old as the oldest answer of their live brokers.
+
+        None when a live one has not told. On a dead one is what was there.
+        """
         partition = self._state.partition(*key)
-        return sum(self._arrived.get((key, broker), 0) for broker in (partition.adding if partition else ()))
+        size, at = 0.0, self._clock.now()
+        for broker in partition.adding if partition else ():
+            known = self._arrived.get((key, broker))
+            if known is not None:
+                size += known.size
+            if broker in self._state.live:
+                if known is None:
+                    return None
+                at = min(at, known.at)
+        return Received(size, at)
 
     async def run(self) -> None:
         """Measure for ever, where there is something to measure."""
         while True:
-            began = self._clock.now()
+            self._longest = 0.0
             await self.measure()
-            await self._clock.sleep(max(OFTEN_SECONDS, SHARE * (self._clock.now() - began)))
+            await self._clock.sleep(max(OFTEN_SECONDS, SHARE * self._longest))
 
     async def measure(self) -> None:
         """One look at what is due. A broker that does not answer is left out."""
@@ -80,15 +97,65 @@ class Sizes:
         request = self._request(everything)
         sizes: dict[TopicPartition, int] = {}
         disks: dict[int, list[Disk]] = {}
-        for broker in sorted(state.live):
-            try:
-                response = await self._client.ask(request, broker)
-            except UpstreamError as error:
-                log.info("broker %d does not tell its sizes: %s", broker, error)
-                continue
-            self._take(broker, request, response, sizes, disks)
+        moving = self._moving_to(request)
+        await asyncio.gather(
+            *(self._ask(each, request, moving.get(each, ()), sizes, disks) for each in sorted(state.live))
+        )
         # How many replicas a directory holds is told only when all are asked for; then directories compete by room.
         await self._submit(Measured(sizes, disks if everything else {}))
+
+    async def _ask(
+        self,
+        broker: int,
+        request: DescribeLogDirsRequest,
+        moving: Iterable[TopicPartition],
+        sizes: dict[TopicPartition, int],
+        disks: dict[int, list[Disk]],
+    ) -> None:
+        """One broker; what is on its way to it, and is in none of its directories, has not begun to arrive."""
+        began = self._clock.now()
+        try:
+            response = await self._client.ask(request, broker)
+        except UpstreamError as error:
+            log.info("broker %d does not tell its sizes: %s", broker, error)
+            return
+        now = self._clock.now()
+        self._longest = max(self._longest, now - began)
+        if self._tells(broker, response):
+            self._arrived.update({(key, broker): Received(0, now) for key in moving})
+            self._take(broker, request, response, sizes, disks)
+        else:
+            disks[broker] = []
+
+    def _tells(self, broker: int, response: DescribeLogDirsResponse) -> bool:
+        """Before version 3 a principal that may not know gets an empty answer (KIP-784)."""
+        if response.error_code == ErrorCode.NONE and any(
+            row.error_code == ErrorCode.NONE for row in response.results
+        ):
+            self._silent.discard(broker)
+            return True
+        if broker not in self._silent:
+            self._silent.add(broker)
+            why = (
+                ErrorCode(response.error_code).name if response.error_code else "it names no usable directory"
+            )
+            log.warning(
+                "broker %d does not tell its sizes: %s; stalled steps to it are not noticed, "
+                "allow DescribeLogDirs (Describe on the cluster)", broker, why,
+            )  # fmt: skip
+        return False
+
+    def _moving_to(self, request: DescribeLogDirsRequest) -> dict[int, list[TopicPartition]]:
+        """What is asked for and on its way, by broker."""
+        state = self._state
+        found: dict[int, list[TopicPartition]] = {}
+        asked = state.in_flight if request.topics is None else {t.topic: t.partitions for t in request.topics}
+        for topic, numbers in asked.items():
+            for number in numbers:
+                partition = state.partition(topic, number)
+                for broker in partition.adding if partition else ():
+                    found.setdefault(broker, []).append(TopicPartition(topic, number))
+        return found
 
     async def learn(self, topics: Iterable[str]) -> None:
         """Sizes that are not known of partitions about to be ordered, from their leaders; steps planned next go by them."""
@@ -117,10 +184,7 @@ class Sizes:
         self, broker: int, named: Mapping[str, Sequence[int]], sizes: dict[TopicPartition, int]
     ) -> None:
         request = DescribeLogDirsRequest([DescribableLogDirTopic(t, tuple(p)) for t, p in named.items()])
-        try:
-            self._take(broker, request, await self._client.ask(request, broker), sizes, {})
-        except UpstreamError as error:
-            log.info("broker %d does not tell its sizes: %s", broker, error)
+        await self._ask(broker, request, (), sizes, {})
 
     def _request(self, everything: bool) -> DescribeLogDirsRequest:
         """Ask for what is in flight, or for all there is, or for all of a large cluster's that is in flight or next."""
@@ -194,4 +258,4 @@ class Sizes:
         if broker == partition.leader:
             sizes[key] = size
         if broker in partition.adding:
-            self._arrived[key, broker] = size
+            self._arrived[key, broker] = Received(size, self._clock.now())

@@ -21,48 +21,54 @@ LOOKS = 1_000
 """Steps looked at in one call."""
 
 
-class _Seen(NamedTuple):
-    received: float
-    since: float
+class Received(NamedTuple):
+    """Bytes that the adding replicas of a partition had together when that was last known, at a time in seconds."""
+
+    size: float
+    at: float
 
 
 class StallWatch:
     """Remembers what the adding replicas of each step had received, and since when that did not change.
 
-    `received` tells the bytes of a partition's adding replicas together.
+    `received` tells that; None when it is not known. Time counts from one measurement to another: brokers that do not
+    tell say nothing of progress.
     """
 
-    def __init__(self, state: State, received: Callable[[TopicPartition], float]) -> None:
+    def __init__(self, state: State, received: Callable[[TopicPartition], Received | None]) -> None:
         self._state = state
         self._received = received
         self._turns: deque[TopicPartition] = deque()
-        self._seen: dict[TopicPartition, _Seen] = {}
+        self._seen: dict[TopicPartition, Received] = {}
 
     async def run(self, clock: Clock, submit: Callable[[Event], Awaitable[Any]]) -> None:
         """Look for ever, and have what stalls undone."""
         while True:
             await clock.sleep(LOOK_SECONDS)
-            if keys := self.look(clock.now()):
+            if keys := self.look():
                 await submit(Stalled(keys))
 
-    def look(self, now: float) -> list[TopicPartition]:
-        """The next steps that have made no progress for `reassignment.step.timeout.ms`; `now` in seconds."""
+    def look(self) -> list[TopicPartition]:
+        """The next steps that have made no progress for `reassignment.step.timeout.ms`."""
         if not self._turns:
             flights = self._state.in_flight
             self._turns.extend(TopicPartition(topic, n) for topic in flights for n in flights[topic])
             self._seen = {key: self._seen[key] for key in self._turns if key in self._seen}
         looked = [self._turns.popleft() for _ in range(min(LOOKS, len(self._turns)))]
-        return [key for key in looked if self._stalled(key, now)]
+        return [key for key in looked if self._stalled(key)]
 
-    def _stalled(self, key: TopicPartition, now: float) -> bool:
+    def _stalled(self, key: TopicPartition) -> bool:
         partition = self._state.partition(*key)
         if partition is None or not partition.moving:
             return False
         received, seen = self._received(key), self._seen.get(key)
-        if seen is None or received != seen.received:
-            self._seen[key] = _Seen(received, now)
+        if received is None:
+            self._seen.pop(key, None)
             return False
-        if now - seen.since < self._timeout():
+        if seen is None or received.size != seen.size:
+            self._seen[key] = received
+            return False
+        if received.at - seen.at < self._timeout():
             return False
         del self._seen[key]
         return True

@@ -18,7 +18,7 @@ from backends.embedded.replication import Fetch, Replication, Traffic, Volume
 from backends.embedded.settings import PARTITION_BYTES, PRODUCE_RATE, Settings
 from backends.embedded.shutdown import controlled_shutdown
 from backends.embedded.throttles import Throttles
-from backends.stalls import LOOK_SECONDS, StallWatch
+from backends.stalls import LOOK_SECONDS, Received, StallWatch
 from backends.tasks import cancel, spawn
 from controller.effects import ConfigsChanged, Effect, TopicGone
 from controller.events import (
@@ -224,10 +224,10 @@ class EmbeddedCluster:
     def _caught_up(self, fetch: Fetch) -> bool:
         return self.brokers[fetch.leader].follower_caught_up(fetch.key, fetch.follower)
 
-    def _received(self, key: TopicPartition) -> float:
+    def _received(self, key: TopicPartition) -> Received:
         """Bytes that the adding replicas of the partition have."""
         adding = self._state.partitions[key.topic][key.partition].adding
-        return sum(self.arrived(key, number) or 0 for number in adding)
+        return Received(sum(self.arrived(key, number) or 0 for number in adding), self._clock.now())
 
     def _look_again(self, key: TopicPartition, follower: int) -> None:
         self.brokers[follower].catch_up(key)
@@ -276,7 +276,7 @@ class EmbeddedCluster:
             self._tick(now, now - last)
             if now - self._looked >= LOOK_SECONDS:
                 self._looked = now
-                if stalled := self._stalls.look(now):
+                if stalled := self._stalls.look():
                     await self._submit(Stalled(stalled))
             last = now
 

@@ -4,9 +4,10 @@ from typing import Any
 import pytest
 
 from backends import sizes as module
-from backends.clock import ManualClock
+from backends.clock import ManualClock, settle
 from backends.connections.errors import UnreachableError
 from backends.sizes import OFTEN_SECONDS, SELDOM_SECONDS, Sizes
+from backends.stalls import Received
 from backends.tasks import cancel, spawn
 from controller.model import Partition, Reassignment, Replicas, Topic
 from controller.state import State
@@ -32,6 +33,8 @@ class Rig:
         self.state.live.update((1, 2, 3))
         self.held: dict[tuple[int, str], int] = {}
         self.dead: set[int] = set()
+        self.refusal: DescribeLogDirsResponse | None = None
+        """What broker 3 answers instead."""
         self.sizes = Sizes(self.client, self.state, self.events.submit, self.clock)
 
     def having(self, name: str, *, adding: Replicas = (), wanted: bool = True) -> None:
@@ -45,6 +48,8 @@ class Rig:
     def _describe(self, request: DescribeLogDirsRequest, broker: int | None) -> Any:
         if broker in self.dead:
             return UnreachableError("dead")
+        if broker == 3 and self.refusal is not None:
+            return self.refusal
         asked = None
         if request.topics is not None:
             asked = {(topic.topic, n) for topic in request.topics for n in topic.partitions}
@@ -78,7 +83,8 @@ async def test_sizes_are_the_leaders_and_disks_count_their_replicas(rig: Rig) ->
     await rig.sizes.measure()
     disks = {1: [Disk("/a", 100, 40, 1)], 2: [Disk("/a", 100, 40, 0)], 3: [Disk("/a", 100, 40, 1)]}
     assert rig.events == [Measured({key("foo-0"): 50}, disks)]
-    assert rig.sizes.arrived(key("foo-0"), 3) == rig.sizes.received(key("foo-0")) == 20
+    assert rig.sizes.arrived(key("foo-0"), 3) == 20
+    assert rig.sizes.received(key("foo-0")) == Received(20, 0)
     rig.state.sizes.update(rig.events[0].sizes)
     assert rig.sizes.size(key("foo-0")) == 50
     assert rig.sizes.size(key("foo-1")) is None
@@ -113,6 +119,59 @@ async def test_a_broker_that_does_not_answer_is_left_out(rig: Rig) -> None:
     rig.dead.add(2)
     await rig.sizes.measure()
     assert set(rig.events[0].disks) == {1, 3}
+
+
+async def test_what_a_broker_that_tells_does_not_name_has_not_begun_to_arrive(rig: Rig) -> None:
+    rig.having("foo-0", adding=(3,))
+    assert rig.sizes.received(key("foo-0")) is None
+    await rig.clock.advance(1)
+    await rig.sizes.measure()
+    assert rig.sizes.received(key("foo-0")) == Received(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "why"),
+    [
+        (DescribeLogDirsResponse(), "it names no usable directory"),
+        (DescribeLogDirsResponse(results=[DescribeLogDirsResult(56, "/a")]), "it names no usable directory"),
+        (DescribeLogDirsResponse(error_code=31), "CLUSTER_AUTHORIZATION_FAILED"),
+    ],
+)
+async def test_what_a_broker_may_not_tell_is_not_known_and_said_once(
+    rig: Rig, refusal: DescribeLogDirsResponse, why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig.having("foo-0", adding=(3,))
+    rig.refusal = refusal
+    await rig.sizes.measure()
+    await rig.sizes.measure()
+    assert rig.sizes.received(key("foo-0")) is None
+    assert caplog.text.count(f"broker 3 does not tell its sizes: {why}") == 1
+
+
+async def test_a_live_broker_that_is_silent_leaves_what_is_known_as_old_as_it_is(rig: Rig) -> None:
+    rig.having("foo-0", adding=(2, 3))
+    rig.held[3, "foo-0"] = 20
+    await rig.sizes.measure()
+    rig.dead.add(3)
+    await rig.clock.advance(5)
+    await rig.sizes.measure()
+    assert rig.sizes.received(key("foo-0")) == Received(20, 0)
+    rig.state.live.discard(3)
+    assert rig.sizes.received(key("foo-0")) == Received(20, 5)
+
+
+async def test_brokers_are_asked_side_by_side(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int | None] = []
+
+    async def never(_: Any, broker: int | None) -> None:
+        asked.append(broker)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(rig.client, "ask", never)
+    measuring = spawn(rig.sizes.measure(), "measuring")
+    await settle()
+    await cancel(measuring)
+    assert asked == [1, 2, 3]
 
 
 async def test_what_has_arrived_is_forgotten_when_the_step_is_over(rig: Rig) -> None:
