@@ -106,8 +106,9 @@ def merge(decided: Partition, stored: Partition) -> Partition:
     """What to store of a decision when brokers may have changed the ISR behind it.
 
     The ISR is what both sides agree on: nobody is in it that the leader has expelled, or that the controller has. A
-    replica that had just joined will join again. Raises StaleError when that leaves the leader out, or replicas would go
-    from the list though the ISR is not what that was decided on.
+    replica that had just joined will join again. A leader that was expelled meanwhile is not elected: whoever leads goes
+    on, when both sides hold it to be in sync and nothing else was decided, in the decided epoch. Raises StaleError when
+    the leader is left out otherwise, or replicas would go from the list though the ISR is not what that was decided on.
     """
     if same_state(decided, stored):
         return with_state_of(decided, stored)
@@ -118,6 +119,8 @@ def merge(decided: Partition, stored: Partition) -> Partition:
     isr = tuple(r for r in decided.isr if r in stored.isr)
     if decided.leader == NO_LEADER:
         isr = isr or stored.isr
+    elif decided.leader not in isr and stored.leader in isr and same_assignment(decided, stored):
+        decided = decided._replace(leader=stored.leader)
     elif decided.leader not in isr:
         raise StaleError(f"{decided.key}: {decided.leader} is not in the ISR {list(stored.isr)} any more")
     elif isr != decided.isr and not set(stored.replicas) <= set(decided.replicas):

@@ -127,11 +127,11 @@ class ZkStore:
         self._fail(ZookeeperError("the store is closed"))
 
     def stored(self, decided: Partition) -> Partition:
-        """The partition as brokers should be told of it: with the ISR and the version that were stored."""
+        """The partition as brokers should be told of it: with the leader, the ISR and the version that were stored."""
         known = self.mirror.partition(decided.key)
         if known is None or known.leader_epoch != decided.leader_epoch:
             return decided
-        return decided._replace(isr=known.isr, partition_epoch=known.partition_epoch)
+        return decided._replace(leader=known.leader, isr=known.isr, partition_epoch=known.partition_epoch)
 
     async def _run(self) -> None:
         try:

@@ -33,6 +33,16 @@ def test_a_leader_that_was_expelled_meanwhile_is_not_stored() -> None:
         merge(decided(isr=(2, 3), leader=2), STORED._replace(isr=(1, 3)))
 
 
+def test_instead_of_a_leader_that_was_expelled_the_present_one_goes_on_in_the_new_epoch() -> None:
+    merged = merge(decided(isr=(1, 2, 3), leader=2), STORED._replace(isr=(1, 3)))
+    assert merged == STORED._replace(isr=(1, 3), leader=1, leader_epoch=5, partition_epoch=8)
+
+
+def test_the_present_leader_does_not_go_on_when_it_was_to_go_from_the_list() -> None:
+    with pytest.raises(StaleError, match="2 is not in the ISR"):
+        merge(decided(replicas=(2, 3), isr=(1, 2, 3), leader=2), STORED._replace(isr=(1, 3)))
+
+
 def test_replicas_are_not_dropped_on_an_isr_that_has_shrunk() -> None:
     with pytest.raises(StaleError, match="the ISR is"):
         merge(decided(replicas=(2, 3), isr=(2, 3), leader=2), STORED._replace(isr=(1, 2)))

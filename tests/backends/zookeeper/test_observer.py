@@ -14,7 +14,14 @@ from backends.zookeeper.znodes import (
     encode_broker,
     encode_config_change,
 )
-from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.events import (
+    AlterConfigs,
+    ConfigChange,
+    ConfigOp,
+    ElectionType,
+    ElectLeaders,
+    ResourceChanges,
+)
 from controller.model import ResourceType
 from tests.backends.zookeeper.trees import put, put_state, read
 from tests.backends.zookeeper.world import OLD, OWN_ID, Zookeeper
@@ -132,6 +139,24 @@ async def test_a_preferred_election_is_held_and_cleared_away(world: Zookeeper) -
     )
     assert world["foo-0"].leader == 1
     assert paths.PREFERRED_ELECTION not in world.tree.nodes
+
+
+async def test_an_election_of_a_leader_that_was_just_expelled_leaves_the_present_one(
+    world: Zookeeper,
+) -> None:
+    await world.stop_broker(1)
+    await world.cluster.start_broker(1)
+    await world.until(lambda: 1 in world["foo-0"].isr)
+    present = world["foo-0"]
+    await put_state(
+        world.tree, "foo", 0, leader=present.leader, leader_epoch=present.leader_epoch, isr=[present.leader]
+    )
+    await world.driver.submit(ElectLeaders(ElectionType.PREFERRED, [present.key]))
+    await settle(200)
+    assert world.failures == []
+    assert world["foo-0"].leader == present.leader
+    assert world["foo-0"].leader_epoch == present.leader_epoch + 1
+    assert world.leaders("foo-0") == {present.leader}
 
 
 @pytest.mark.parametrize(

@@ -117,12 +117,27 @@ async def test_an_isr_that_a_leader_stored_meanwhile_is_heeded_and_reported(
     assert written.stored(NEXT) == stored
 
 
+async def test_a_leader_that_was_expelled_is_not_elected_and_that_is_reported(
+    tree: MemoryTree, written: ZkStore
+) -> None:
+    merged: list[Partition] = []
+    written.on_merged = merged.extend
+    await put_state(tree, "foo", 0, leader=1, isr=[1])
+    await written.commit([NEXT])
+    kept = NEXT._replace(leader=1, isr=(1,), partition_epoch=2)
+    assert merged == [kept]
+    assert written.stored(NEXT) == kept
+    state = read(tree, paths.state("foo", 0))
+    assert (state["leader"], state["isr"], state["leader_epoch"]) == (1, [1], 1)
+
+
 async def test_a_leader_out_of_sync_is_not_stored_and_ends_the_term(
     tree: MemoryTree, written: ZkStore
 ) -> None:
     await put_state(tree, "foo", 0, leader=1, isr=[1])
+    dead = NEXT._replace(isr=(2,))
     with pytest.raises(StaleError):
-        await written.commit([NEXT])
+        await written.commit([dead])
     with pytest.raises(StaleError):
         await written.commit([])
 
