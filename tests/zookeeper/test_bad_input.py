@@ -22,7 +22,8 @@ DOCUMENTS = {
     "/admin/preferred_replica_election": "preferred_replica_election",
     "/brokers/ids/77": "broker",
     "/brokers/topics/bad": "topic",
-    "/config/changes/config_change_9999999999": "config_change",
+    # Brokers take this one for old; one with a high number would have them pass over all that come later.
+    "/config/changes/config_change_-000000001": "config_change",
     "/isr_change_notification/isr_change_9999999999": "isr_change_notification",
     "/log_dir_event_notification/log_dir_event_9999999999": "log_dir_event_notification",
 }
