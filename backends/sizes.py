@@ -30,7 +30,7 @@ OFTEN_SECONDS = 3.0
 SELDOM_SECONDS = 60.0
 """Between two looks at what waits, and at all disks."""
 SHARE = 10.0
-"""After an answer that took long, so many times as long nobody is asked."""
+"""After a look, so many times as long as the slowest answer took none is taken, but for SELDOM_SECONDS at most."""
 LEARN_SECONDS = 2.0
 """How long an order waits, at most, for the sizes of its partitions."""
 MOST = 20_000
@@ -83,7 +83,7 @@ class Sizes:
         while True:
             self._longest = 0.0
             await self.measure()
-            await self._clock.sleep(max(OFTEN_SECONDS, SHARE * self._longest))
+            await self._clock.sleep(max(OFTEN_SECONDS, min(SHARE * self._longest, SELDOM_SECONDS)))
 
     async def measure(self) -> None:
         """One look at what is due. A broker that does not answer is left out."""

@@ -16,7 +16,7 @@ from tests.zookeeper.test_rollbacks import newest_job, reassignd
 BYTES = "reassignment.max.concurrent.bytes"
 TIMEOUT = "reassignment.step.timeout.ms"
 KILOBYTES = 200
-LOOK_SECONDS = 2 * SELDOM_SECONDS
+LOOK_SECONDS = 2.5 * SELDOM_SECONDS
 """After a look that took long there is a long pause."""
 
 
@@ -53,8 +53,8 @@ def measured(site: Site, topic: str) -> None:
 
 def test_a_job_is_counted_in_bytes(site: Site) -> None:
     topic = site.topic([[1, 2]])
-    measured(site, topic)
     site.hold(topic)
+    measured(site, topic)
     site.alter(topic, {0: [3, 2]})
     job = newest_job(site)
     wait_for(lambda: copied(site, job)["total"] >= KILOBYTES * 1000, True)
@@ -63,9 +63,9 @@ def test_a_job_is_counted_in_bytes(site: Site) -> None:
 
 def test_so_many_bytes_are_on_their_way_at_once(site: Site, tools: Tools) -> None:
     topic = site.topic([[1, 2], [1, 2], [1, 2]])
+    site.hold(topic)
     measured(site, topic)
     limit(site, tools, "--add-config", f"{BYTES}={KILOBYTES * 1500}")
-    site.hold(topic)
     site.alter(topic, {number: [3, 2] for number in range(3)})
     adding = f"/brokers/topics/{topic}"
     wait_for(lambda: len(site.znode(adding)["adding_replicas"]), 1)
@@ -76,8 +76,8 @@ def test_so_many_bytes_are_on_their_way_at_once(site: Site, tools: Tools) -> Non
 
 def test_a_step_that_gets_nowhere_is_undone_and_done_when_it_can_be(site: Site, tools: Tools) -> None:
     topic = site.topic([[1, 2]])
-    measured(site, topic)
     site.hold(topic)
+    measured(site, topic)
     site.alter(topic, {0: [4, 2]})
     site.wait_for_hosts(topic, 0, {1, 2, 4})
     site.cluster.kill_broker(4)
