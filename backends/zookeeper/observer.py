@@ -68,6 +68,8 @@ class Observer:
         self._on_log_dir_event = on_log_dir_event
         self._seen: list[Partition] = []
         """Partitions whose ISR is news, to be reported together."""
+        self._heard: set[str] = set()
+        """Notifications of configs that were looked at."""
         self._held: set[str] = set()
         """Topics that others gave partitions while they moved: those wait until nothing of the topic does."""
 
@@ -219,11 +221,13 @@ class Observer:
             await self._remove(path)
 
     async def _look_at_config_changes(self, watch: Watch) -> None:
+        names = await self._tree.children(paths.CONFIG_CHANGES, watch) or []
+        # They stay for a quarter of an hour, and many come in that time.
+        fresh = [f"{paths.CONFIG_CHANGES}/{name}" for name in sorted(names) if name not in self._heard]
         entities: dict[str, None] = {}
-        for name in sorted(await self._tree.children(paths.CONFIG_CHANGES, watch) or []):
-            znode = await self._tree.get(f"{paths.CONFIG_CHANGES}/{name}")
+        for path, znode in zip(fresh, await self._tree.get_all(fresh), strict=True):
             if znode is not None:
-                with self._refusals.passed_over(f"{paths.CONFIG_CHANGES}/{name}", znode.mzxid):
+                with self._refusals.passed_over(path, znode.mzxid):
                     entities[decode_config_change(znode.data)] = None
         for entity in entities:
             resource = resource_of(entity)
@@ -232,6 +236,7 @@ class Observer:
                     values = await self._store.read_config(entity)
                     if values is not None:
                         await self._submit(ConfigsStored(*resource, values))
+        self._heard = set(names)
 
     async def _look_at_elections(self, watch: Watch) -> None:
         znode = await self._tree.get(paths.PREFERRED_ELECTION, watch)

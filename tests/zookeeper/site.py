@@ -153,6 +153,7 @@ class Site:
         }
         self.configure("TOPIC", topic, **listed)
         self._set_rates("1000")
+        time.sleep(1)  # Brokers hear of it by notification, and do not say when they have.
 
     def release(self) -> None:
         """Lets moves run that are held by `hold`."""

@@ -1,12 +1,12 @@
 """What people, tools and brokers leave in ZooKeeper reaches the core, and is cleared away where Kafka does so."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
 from backends.clock import settle
 from backends.zookeeper import paths
-from backends.zookeeper.tree import Delete
+from backends.zookeeper.tree import Delete, Znode
 from backends.zookeeper.znodes import (
     Endpoint,
     Registration,
@@ -127,6 +127,21 @@ async def test_configs_are_read_when_a_notification_names_them(world: Zookeeper)
     )
     assert world.state.config(ResourceType.BROKER, "", limit) == "3"
     assert world.state.backlog.usage.limits.partitions == 3
+
+
+async def test_a_notification_is_read_once_though_it_stays(world: Zookeeper) -> None:
+    read: list[str] = []
+    get_all = world.tree.get_all
+
+    async def noting(asked: Sequence[str]) -> list[Znode | None]:
+        read.extend(asked)
+        return await get_all(asked)
+
+    world.tree.get_all = noting  # type: ignore[method-assign,assignment]
+    notices = [f"{paths.CONFIG_CHANGES}/config_change_000000000{number}" for number in range(3)]
+    for path in notices:
+        await put_and_settle(world, path, encode_config_change("topics/foo"))
+    assert [path for path in read if path in notices] == notices
 
 
 async def test_a_preferred_election_is_held_and_cleared_away(world: Zookeeper) -> None:
