@@ -257,6 +257,7 @@ class State(UpstreamState):
         self.under_replicated.discard(key)
         self.discard_foreign(key)
         self.weak.pop(key, None)
+        self.sizes.pop(key, None)
         self.metadata_revision += 1
 
     def _delete_reassignment(self, key: TopicPartition) -> None:

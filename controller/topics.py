@@ -114,7 +114,6 @@ def _delete(d: Decision, name: str) -> Iterator[None]:
     while partitions:
         partition = partitions[-1]
         d.delete(Partition, partition.key)
-        state.sizes.pop(partition.key, None)
         d.emit(DropReplica(name, partition.partition, partition.replicas, TOPIC_DELETED))
         if len(partitions) % PARTITIONS_PER_SLICE == 0:
             yield

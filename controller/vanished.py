@@ -31,7 +31,6 @@ def topic_gone(d: Decision, name: str) -> Iterator[None]:
     if name in state.topics:
         for partition in reversed(list(state.partitions[name])):
             d.delete(Partition, partition.key)
-            state.sizes.pop(partition.key, None)
         for config in list(state.configs.get((ResourceType.TOPIC, name), ())):
             d.delete(Config, (ResourceType.TOPIC, name, config))
         d.delete(Topic, name)
