@@ -141,9 +141,7 @@ class Backlog:
 
     def arrive(self, key: TopicPartition) -> None:
         """The next step of this partition is to be planned."""
-        if key not in self._arriving:
-            self._arriving.add(key)
-            self._arrivals.append(key)
+        self.arrive_all((key,))
 
     def arrive_all(self, keys: Collection[TopicPartition]) -> None:
         """As `arrive` of each."""

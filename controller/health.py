@@ -8,6 +8,7 @@ from controller.config_values import CLUSTER_DEFAULT
 from controller.decision import Decision
 from controller.model import NO_LEADER, ResourceType, TopicPartition
 from controller.state import State
+from controller.views import effective_min_isr
 
 GUARD = "reassignment.health.guard"
 _STEPS = {"hold": 0, "slow": 1, "off": None}
@@ -41,5 +42,4 @@ def _weakness(state: State, key: TopicPartition) -> str:
     partition = state.partitions[key.topic][key.partition]
     if partition.leader == NO_LEADER:
         return f"{key} (no leader)"
-    floor = min(state.min_isr(key.topic), len(partition.replicas))
-    return f"{key} ({len(partition.isr)} in sync, min.insync.replicas {floor})"
+    return f"{key} ({len(partition.isr)} in sync, min.insync.replicas {effective_min_isr(state, partition)})"

@@ -20,7 +20,10 @@ def elect_leaders(d: Decision, event: ElectLeaders) -> Iterator[None]:
     """Elect where it is needed; asked for all, those that need none are left out of the reply."""
     rows: list[tuple[TopicPartition, Outcome]] = []
     keys = event.partitions
-    for seen, key in enumerate(keys if keys is not None else [p.key for p in d.state.all_partitions()]):
+    for key in _in_slices(keys if keys is not None else [p.key for p in d.state.all_partitions()]):
+        if key is None:
+            yield
+            continue
         partition = d.state.partition(*key)
         if partition is None:
             rows.append((key, _refuse(Error.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {key}")))
@@ -28,8 +31,6 @@ def elect_leaders(d: Decision, event: ElectLeaders) -> Iterator[None]:
         outcome = _ELECTIONS[event.election](d, partition)
         if keys is not None or outcome.error is not Error.ELECTION_NOT_NEEDED:
             rows.append((key, outcome))
-        if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
-            yield
     d.reply = rows
 
 
