@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from backends.zookeeper import orders, paths
-from backends.zookeeper.fields import ZnodeError, encode, ids, number
+from backends.zookeeper.fields import ZnodeError, encode, ids, numbered
 from backends.zookeeper.lookout import Lookout
 from backends.zookeeper.plans import Entry
 from backends.zookeeper.refusals import Refusals
@@ -79,9 +79,9 @@ class Children:
             self._lookout.drop(path)
             self._folders.discard(topic)
         for name in names or []:
-            partition = number(name)
+            partition = numbered(name)
             with self._refusals.passed_over(f"{path}/{name}"):
-                if partition is None or str(partition) != name:
+                if partition is None:
                     raise ZnodeError(f"{name} is not a partition")
                 key = TopicPartition(topic, partition)
                 self._lookout.set(f"{path}/{name}", partial(self._look_at, key))

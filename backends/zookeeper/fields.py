@@ -53,6 +53,12 @@ def decode_object(data: bytes | None) -> dict[str, Any]:
     return value
 
 
+def numbered(name: str) -> int | None:
+    """The number that a znode is named by, as Kafka writes it; None for another name."""
+    found = number(name)
+    return found if str(found) == name else None
+
+
 def number(text: str) -> int | None:
     """A plain decimal number, as in names of znodes; None when it is none."""
     if not (text.isascii() and text.isdecimal() and len(text) <= len(str(INT_MAX))):

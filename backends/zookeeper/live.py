@@ -4,7 +4,7 @@ import asyncio
 import logging
 
 from backends.zookeeper import paths
-from backends.zookeeper.fields import ZnodeError, number
+from backends.zookeeper.fields import ZnodeError, numbered
 from backends.zookeeper.tree import Tree, ZookeeperError
 from backends.zookeeper.znodes import decode_broker
 
@@ -45,8 +45,7 @@ class LiveBrokers:
         found = []
         for name in sorted(await self._tree.children(paths.BROKERS, changed.set) or []):
             znode = await self._tree.get(f"{paths.BROKERS}/{name}", changed.set)
-            broker = number(name)
-            if znode is None or broker in {None, self._own_id} or str(broker) != name:
+            if znode is None or numbered(name) in {None, self._own_id}:
                 continue
             try:
                 registration = decode_broker(znode.data)

@@ -13,7 +13,7 @@ from backends.zookeeper import paths
 from backends.zookeeper.brokers import Directory, Registered
 from backends.zookeeper.draft import resource_of
 from backends.zookeeper.election import Candidate
-from backends.zookeeper.fields import ZnodeError, decode_object, named_partitions, number
+from backends.zookeeper.fields import ZnodeError, decode_object, named_partitions, numbered
 from backends.zookeeper.loading import read_new_topic, whole_topic
 from backends.zookeeper.lookout import Lookout
 from backends.zookeeper.mirror import NO_STATE
@@ -106,12 +106,12 @@ class Observer:
         """Those registered, without ourselves; one that makes no sense is left out."""
         found = []
         for name in await self._tree.children(paths.BROKERS, watch) or []:
-            path, broker = f"{paths.BROKERS}/{name}", number(name)
+            path, broker = f"{paths.BROKERS}/{name}", numbered(name)
             znode = await self._tree.get(path, watch)
             if znode is None or name == str(self._own_id):
                 continue
             with self._refusals.passed_over(path, znode.mzxid):
-                if broker is None or str(broker) != name:
+                if broker is None:
                     raise ZnodeError("its name is not a broker id")
                 registered = Registered(broker, znode.czxid, decode_broker(znode.data))
                 self._directory.reached(registered)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from backends.channel import Connect, connect
 from backends.zookeeper import paths
 from backends.zookeeper.brokers import Directory
-from backends.zookeeper.fields import ZnodeError, number
+from backends.zookeeper.fields import ZnodeError, numbered
 from backends.zookeeper.releases import Protocol, protocol
 from backends.zookeeper.tree import Tree, Znode, ZookeeperError
 from backends.zookeeper.znodes import Endpoint, Registration, decode_broker
@@ -101,8 +101,8 @@ class _Poll:
     async def _registered(self) -> dict[tuple[int, int], Znode]:
         found = {}
         for name in await self._tree.children(paths.BROKERS) or []:
-            broker = number(name)
-            if broker is None or str(broker) != name or broker == self._own_id:
+            broker = numbered(name)
+            if broker is None or broker == self._own_id:
                 continue
             znode = await self._tree.get(paths.broker(broker))
             if znode is not None:

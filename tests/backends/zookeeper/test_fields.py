@@ -7,6 +7,7 @@ from backends.zookeeper.fields import (
     ids,
     integer,
     named_partitions,
+    numbered,
     string,
 )
 
@@ -33,6 +34,12 @@ def test_numbers_and_strings_must_be_there() -> None:
     for read in (integer, string):
         with pytest.raises(ZnodeError, match="leader is not a"):
             read({}, "leader")
+
+
+@pytest.mark.parametrize("name", ["", "07", "-1", "+7", "7 ", "٧", "7000000000", "seven"])
+def test_a_znode_that_is_not_named_as_kafka_names_numbers_has_none(name: str) -> None:
+    assert numbered("7") == 7
+    assert numbered(name) is None
 
 
 def test_partitions_are_named_by_topic_and_number() -> None:
