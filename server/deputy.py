@@ -21,6 +21,7 @@ from protocol.frames import (
 )
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from server import producer_ids
+from server.gateway.configs import is_ours
 from server.handlers import load
 from server.producer_ids import Allocate
 from server.registry import ROUTES, Route
@@ -42,8 +43,8 @@ CONFIGS = frozenset({ApiKey.DESCRIBE_CONFIGS, ApiKey.ALTER_CONFIGS, ApiKey.INCRE
 """Any broker answers these, and knows all keys; but for our own id, and our own keys, which no broker checks."""
 
 CHANGES = CONFIGS - {ApiKey.DESCRIBE_CONFIGS}
+"""Those that may name keys of ours beside Kafka's."""
 
-OUR_KEYS = "reassignment."
 BROKER = 4
 """Kafka: ConfigResource.Type."""
 
@@ -147,4 +148,4 @@ class Deputy:
 
 def _our_keys(resource: Any) -> list[Any]:
     """Those of the resource's configs that no broker checks."""
-    return [each for each in getattr(resource, "configs", None) or () if each.name.startswith(OUR_KEYS)]
+    return [each for each in getattr(resource, "configs", None) or () if is_ours(each.name)]
