@@ -14,9 +14,10 @@ from os import getloadavg
 from statistics import mean, median
 from threading import Event, Thread
 
-from bench.gateway_site import Site, Topic, cancel_all, listed, load, move, site, submit, wait_until
+from bench.gateway_site import Site, Topic, cancel_all, listed, load, move, site, submit
 from bench.raw import RawConnection, encode
 from bench.relay import LARGE, SMALL, large, small
+from bench.waiting import wait_until
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -151,7 +152,7 @@ def measure_producers(at: Site) -> None:
         moved -= listed(connection)
         rate = moved * BIG.megabytes * 2 / BIG.partitions / (time.perf_counter() - begun)
         at.limit(None)
-        wait_until(lambda: not listed(connection))
+        wait_until(lambda: not listed(connection), lambda: "the last move", 0.1)
         if not there:
             move(at.gateway.bootstrap, BIG, there=False)
         name = "all at once" if window is None else f"window {window}"
@@ -180,8 +181,8 @@ def measure_waiting(at: Site) -> None:
     connection = RawConnection(at.gateway.bootstrap)
     submit(connection, (MANY, True), (WIDE, True))
     waiting = MANY.partitions + WIDE.partitions - MOVING
-    wait_until(lambda: at.gauge("reassignd_moving_partitions") == MOVING)
-    wait_until(lambda: at.gauge("reassignd_queued_partitions") <= waiting)
+    wait_until(lambda: at.gauge("reassignd_moving_partitions") == MOVING, lambda: "the window", 0.1)
+    wait_until(lambda: at.gauge("reassignd_queued_partitions") <= waiting, lambda: "the rest", 0.1)
     begun, cpu = time.perf_counter(), at.cpu_seconds()
     time.sleep(CPU_SECONDS)
     share = (at.cpu_seconds() - cpu) / (time.perf_counter() - begun)

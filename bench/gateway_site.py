@@ -4,13 +4,14 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 from urllib.request import urlopen
 
 from bench.raw import RawConnection, encode, processor_seconds
+from bench.waiting import wait_until
 from protocol.frames import decode_response, parse_response
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -34,7 +35,6 @@ from tools.kafka_cluster import KafkaCluster, running_kafka
 from tools.kafka_settings import Spec
 from tools.processes import Reassignd
 
-PATIENCE_SECONDS = 120.0
 BATCH_BYTES = 160_000
 P_LIMIT = "reassignment.max.concurrent.partition.movements"
 FULL_SPEED = {"replica.fetch.max.bytes": "1048576", "replica.fetch.response.max.bytes": "10485760"}
@@ -103,15 +103,17 @@ class Site(NamedTuple):
         connection.close()
         assert answer.topics[0].error_code == 0, answer
         for broker in self.kafka.brokers:
-            in_sync = RawConnection(self.kafka.address(broker))
-            wait_until(lambda asked=in_sync: _in_sync(asked, topic))  # type: ignore[misc]
-            in_sync.close()
+            self._wait_for(topic, RawConnection(self.kafka.address(broker)))
         every: dict[str, str | None] = {
             f"{side}.replication.throttled.replicas": "*" for side in ("leader", "follower")
         }
         configure(self.kafka.bootstrap, 2, topic.name, every)
         if topic.records:
             load(self.kafka.bootstrap, topic.name, topic.records, topic.record_bytes).communicate()
+
+    def _wait_for(self, topic: Topic, asked: RawConnection) -> None:
+        wait_until(lambda: _in_sync(asked, topic), lambda: f"{topic.name} to be in sync", 0.1)
+        asked.close()
 
 
 @contextmanager
@@ -125,15 +127,6 @@ def site() -> Iterator[Site]:
             yield Site(kafka, gateway)
         finally:
             gateway.kill()
-
-
-def wait_until(holds: Callable[[], bool], every: float = 0.1) -> None:
-    """Raises TimeoutError after PATIENCE_SECONDS."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        if time.monotonic() > deadline:
-            raise TimeoutError("what was waited for did not come")
-        time.sleep(every)
 
 
 def configure(bootstrap: str, kind: int, name: str, values: dict[str, str | None]) -> None:
@@ -180,7 +173,7 @@ def submit(connection: RawConnection, *orders: tuple[Topic, bool]) -> None:
 def cancel_all(connection: RawConnection) -> None:
     """Everything goes back; returns when it has."""
     connection.ask(AlterPartitionReassignmentsRequest(topics=None), 1)
-    wait_until(lambda: not listed(connection), 0.2)
+    wait_until(lambda: not listed(connection), lambda: "everything to go back", 0.2)
 
 
 def move(bootstrap: str, topic: Topic, there: bool) -> float:
@@ -188,7 +181,7 @@ def move(bootstrap: str, topic: Topic, there: bool) -> float:
     connection = RawConnection(bootstrap)
     begun = time.perf_counter()
     submit(connection, (topic, there))
-    wait_until(lambda: not listed(connection), 0.05)
+    wait_until(lambda: not listed(connection), lambda: f"{topic.name} to have moved", 0.05)
     connection.close()
     return time.perf_counter() - begun
 

@@ -32,7 +32,6 @@ ANSWERS: dict[int, tuple[object, ...]] = {
     ApiKey.UPDATE_METADATA: UpdateMetadataResponse(),
     ApiKey.DESCRIBE_CONFIGS: DescribeConfigsResponse(),
 }
-PATIENCE_SECONDS = 60
 
 
 class Told(NamedTuple):
@@ -135,12 +134,3 @@ class _Sink(asyncio.Protocol):
         return len(request.ungrouped_partition_states) + sum(
             len(t.partition_states) for t in request.topic_states
         )
-
-
-def wait_until(condition: Callable[[], object], what: Callable[[], str]) -> None:
-    """Raises RuntimeError when it does not come."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        if time.monotonic() > deadline:
-            raise RuntimeError(f"waited in vain for {what()}")
-        time.sleep(0.01)

@@ -16,7 +16,8 @@ from kazoo.client import KazooClient
 
 from backends.zookeeper import paths
 from backends.zookeeper.znodes import Assignment, TopicZnode, encode_config, encode_state, encode_topic
-from bench.sinks import Sinks, wait_until
+from bench.sinks import Sinks
+from bench.waiting import wait_until
 from controller.model import NO_ID, Partition
 from tools.commander import Commander
 from tools.zookeeper_cluster import ZookeeperCluster
@@ -61,7 +62,7 @@ class Arena:
         """The broker is known to its controller, or will be at once."""
         return self._sinks.registered(broker)
 
-    def takeover(self, act: Callable[[], None], *candidates: int) -> Takeover:
+    def takeover(self, act: Callable[[], object], *candidates: int) -> Takeover:
         """After `act`, one of these takes the office."""
         terms, lost, told = len(self._sinks.terms), len(self._sinks.lost), len(self._sinks.told)
         act()

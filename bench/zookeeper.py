@@ -15,8 +15,9 @@ from statistics import median
 from kafka import KafkaProducer
 
 from bench.raw import RawConnection
-from bench.sinks import Sinks, wait_until
+from bench.sinks import Sinks
 from bench.takeovers import Arena, Takeover, arena, resident_mb, start
+from bench.waiting import wait_until
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,

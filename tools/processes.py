@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Timer
 
@@ -14,22 +14,18 @@ READY_SECONDS = 60
 STOP_SECONDS = 30
 
 
-class Reassignd:
-    """`reassignd serve` as a process on a data directory, started and ended as often as a test likes.
+class Served:
+    """`reassignd serve` with these arguments as a process, started and ended as often as a test likes.
 
-    Before the running Kafka at `upstream` if that is given, else with an embedded cluster.
+    It logs to the end of the file at `log_path`, or where we do.
     """
 
     def __init__(
-        self, data_dir: Path, overrides: Mapping[str, str], brokers: int = 6, upstream: str | None = None
+        self, arguments: Sequence[str], overrides: Mapping[str, str], log_path: Path | None = None
     ) -> None:
-        first_port = free_ports(brokers + (upstream is not None))
-        self.bootstrap = f"127.0.0.1:{first_port}"
-        self.http = f"127.0.0.1:{free_ports(1)}"
-        self.data_dir = data_dir
-        self._overrides = overrides
-        self._brokers = brokers
-        self._upstream = upstream
+        settings = [part for pair in overrides.items() for part in ("--override", "=".join(pair))]
+        self._command = [sys.executable, "-m", "reassignd", "serve", *arguments, *settings]
+        self.log_path = log_path
         self._process: subprocess.Popen[str] | None = None
 
     def start(self, within: float = READY_SECONDS) -> str:
@@ -42,12 +38,14 @@ class Reassignd:
         deadline.cancel()
         if not line.startswith("ready: "):
             self.kill()
-            raise RuntimeError(f"reassignd did not start; it said {line!r}")
+            raise RuntimeError(f"reassignd did not start; it said {line!r}, and logged {self.log}")
         return line
 
     def launch(self) -> subprocess.Popen[str]:
         """Starts it without waiting for anything."""
-        self._process = subprocess.Popen(self._command(), stdout=subprocess.PIPE, text=True)
+        with contextlib.ExitStack() as opened:
+            log = None if self.log_path is None else opened.enter_context(self.log_path.open("a"))
+            self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=log, text=True)
         return self._process
 
     @property
@@ -55,6 +53,16 @@ class Reassignd:
         """Of the process that runs now."""
         assert self._process is not None
         return self._process.pid
+
+    @property
+    def runs(self) -> bool:
+        """It was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def log(self) -> str:
+        """What it has logged to its file."""
+        return "" if self.log_path is None else self.log_path.read_text(errors="replace")
 
     def kill(self) -> int:
         """Ends it as kill -9 does; the exit code, which is another than -9 where it had ended by itself."""
@@ -70,15 +78,22 @@ class Reassignd:
         self._process.communicate(timeout=STOP_SECONDS)
         return self._process.returncode
 
-    def _command(self) -> list[str]:
-        serve = [sys.executable, "-m", "reassignd", "serve"]
-        if self._upstream is None:
-            world = ["--backend", "embedded", "--brokers", str(self._brokers)]
+
+class Reassignd(Served):
+    """On a data directory: before the running Kafka at `upstream` if that is given, else with an embedded cluster."""
+
+    def __init__(
+        self, data_dir: Path, overrides: Mapping[str, str], brokers: int = 6, upstream: str | None = None
+    ) -> None:
+        self.bootstrap = f"127.0.0.1:{free_ports(brokers + (upstream is not None))}"
+        self.http = f"127.0.0.1:{free_ports(1)}"
+        self.data_dir = data_dir
+        if upstream is None:
+            world = ["--backend", "embedded", "--brokers", str(brokers)]
         else:
-            world = ["--backend", "upstream", "--bootstrap-server", self._upstream]
-        places = ["--listener", self.bootstrap, "--http", self.http, "--data-dir", str(self.data_dir)]
-        overrides = [part for pair in self._overrides.items() for part in ("--override", "=".join(pair))]
-        return [*serve, *world, *places, *overrides]
+            world = ["--backend", "upstream", "--bootstrap-server", upstream]
+        places = ["--listener", self.bootstrap, "--http", self.http, "--data-dir", str(data_dir)]
+        super().__init__([*world, *places], overrides)
 
 
 def free_ports(count: int) -> int:
