@@ -155,7 +155,9 @@ def load(bootstrap: str, topic: str, records: int, size: int, rate: int = -1) ->
 def listed(connection: RawConnection) -> int:
     """How many partitions are ongoing."""
     _, answer = connection.timed(LIST_ALL)
-    return sum(len(topic.partitions) for topic in decode_response(parse_response(answer, LIST_KEY, 0)).topics)
+    response = decode_response(parse_response(answer, LIST_KEY, 0))
+    assert response.error_code == 0, response
+    return sum(len(topic.partitions) for topic in response.topics)
 
 
 def submit(connection: RawConnection, *orders: tuple[Topic, bool]) -> None:

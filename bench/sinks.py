@@ -21,17 +21,28 @@ from backends.zookeeper.znodes import Endpoint, Registration, decode_controller,
 from protocol.apis import ApiKey
 from protocol.connection import Connection
 from protocol.frames import RequestFrame, decode_request
-from protocol.messages.describe_configs_response import DescribeConfigsResponse
+from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
+from protocol.messages.describe_configs_response import (
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
+from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
 from protocol.messages.leader_and_isr_response import LeaderAndIsrResponse
 from protocol.messages.stop_replica_response import StopReplicaResponse
 from protocol.messages.update_metadata_response import UpdateMetadataResponse
 
+PROTOCOL = DescribeConfigsResourceResult("inter.broker.protocol.version", "2.4-IV0")
 ANSWERS: dict[int, tuple[object, ...]] = {
     ApiKey.LEADER_AND_ISR: LeaderAndIsrResponse(),
     ApiKey.STOP_REPLICA: StopReplicaResponse(),
     ApiKey.UPDATE_METADATA: UpdateMetadataResponse(),
-    ApiKey.DESCRIBE_CONFIGS: DescribeConfigsResponse(),
+    ApiKey.DESCRIBE_CONFIGS: DescribeConfigsResponse(results=[DescribeConfigsResult(configs=[PROTOCOL])]),
+    ApiKey.DESCRIBE_LOG_DIRS: DescribeLogDirsResponse(),
 }
+ANSWERS[ApiKey.API_VERSIONS] = ApiVersionsResponse(api_keys=[ApiVersion(key, 0, 1) for key in ANSWERS])
+COMMANDS = frozenset({ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA})
+"""What begins with the controller and its epoch."""
 
 
 class Told(NamedTuple):
@@ -123,7 +134,7 @@ class _Sink(asyncio.Protocol):
         for frame in self._connection.receive_data(data):
             at = time.time()
             self._transport.write(self._connection.send_response(frame, ANSWERS[frame.api_key]))
-            if frame.api_key != ApiKey.DESCRIBE_CONFIGS:
+            if frame.api_key in COMMANDS:
                 controller, epoch = unpack_from(">ii", frame.body)
                 self._note(Told(at, controller, epoch, self._partitions(frame)))
 

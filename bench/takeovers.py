@@ -16,7 +16,7 @@ from kazoo.client import KazooClient
 
 from backends.zookeeper import paths
 from backends.zookeeper.znodes import Assignment, TopicZnode, encode_config, encode_state, encode_topic
-from bench.sinks import Sinks
+from bench.sinks import Sinks, Told
 from bench.waiting import wait_until
 from controller.model import NO_ID, Partition
 from tools.commander import Commander
@@ -64,30 +64,34 @@ class Arena:
 
     def takeover(self, act: Callable[[], object], *candidates: int) -> Takeover:
         """After `act`, one of these takes the office."""
-        terms, lost, told = len(self._sinks.terms), len(self._sinks.lost), len(self._sinks.told)
+        terms, lost = len(self._sinks.terms), len(self._sinks.lost)
+        before = max((each.epoch for each in self._sinks.told), default=0)
         act()
 
+        def requests() -> list[Told]:
+            # What a broker still says of an earlier term of its own does not count.
+            return [
+                each for each in self._sinks.told if each.controller in candidates and each.epoch > before
+            ]
+
         def known() -> int:
-            return sum(each.partitions for each in self._sinks.told[told:] if each.controller in candidates)
+            return sum(each.partitions for each in requests())
 
         wait_until(
             lambda: known() >= self._partitions,
             lambda: (
                 f"{candidates} to tell of all partitions; in office were {self._sinks.terms[terms:]},"
-                f" and {known()} partitions were told of in {len(self._sinks.told) - told} requests"
+                f" and {known()} partitions were told of"
             ),
         )
-        time.sleep(
-            1
-        )  # So that what follows does not share the processors with what this takeover leaves to do.
+        time.sleep(1)  # What follows shall not share the processors with what this takeover leaves to do.
         won = next(each.at for each in self._sinks.terms[terms:] if each.controller in candidates)
-        requests = [each for each in self._sinks.told[told:] if each.controller in candidates]
-        count = 0
-        for each in requests:
+        said, count = requests(), 0
+        for each in said:
             count += each.partitions
             if count >= self._partitions:
                 lost_at = self._sinks.lost[lost] if len(self._sinks.lost) > lost else None
-                return Takeover(None if lost_at is None else requests[0].at - lost_at, each.at - won)
+                return Takeover(None if lost_at is None else said[0].at - lost_at, each.at - won)
         raise AssertionError("counted otherwise before")
 
 

@@ -136,8 +136,9 @@ def move(address: str, targets: Sequence[tuple[int, ...]]) -> float:
     begun = time.perf_counter()
     answer = connection.ask(AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(TOPIC, rows)]), 0)
     assert {each.error_code for topic in answer.responses for each in topic.partitions} == {0}
-    while connection.ask(ListPartitionReassignmentsRequest(), 0).topics:
+    while (listing := connection.ask(ListPartitionReassignmentsRequest(), 0)).topics:
         time.sleep(0.02)
+    assert listing.error_code == 0, listing
     connection.close()
     return time.perf_counter() - begun
 
