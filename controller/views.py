@@ -1,6 +1,7 @@
 """What the state looks like from outside: ongoing reassignments and the health of partitions (KIP-455, KIP-352)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
@@ -52,14 +53,14 @@ def listed(
     """`ongoing`, at a third of the cost: partitions and lists in runs of one topic, which may come again."""
     for topic, chosen in groupby(_chosen(state, topics), itemgetter(0)):
         partitions = state.partitions.get(topic, ())
-        yield (
-            topic,
-            [
-                (number, _lists(partition.replicas, partition.adding, partition.removing, original, target))
-                for _, number, original, target, _, _ in chosen
-                if number < len(partitions) and (partition := partitions[number])
-            ],
-        )
+        # A topic that is being deleted loses its last partitions first, in the middle of this in another thread too.
+        with suppress(IndexError):
+            rows = []
+            for _, number, original, target, _, _ in chosen:
+                partition = partitions[number]
+                lists = _lists(partition.replicas, partition.adding, partition.removing, original, target)
+                rows.append((number, lists))
+            yield topic, rows
 
 
 @lru_cache(maxsize=65_536)
@@ -111,8 +112,8 @@ def effective_min_isr(state: State, partition: Partition) -> int:
 def _chosen(state: State, topics: Mapping[str, Iterable[int] | None] | None) -> Sequence[Reassignment]:
     wanted = state.reassignments
     if topics is None:
-        others = [_of_others(state, key) for key in sorted(state.foreign) if key not in wanted]
-        return [*wanted.values(), *others]
+        others = (_of_others(state, key) for key in sorted(state.foreign) if key not in wanted)
+        return [*wanted.values(), *filter(None, others)]
     chosen = []
     for topic, partitions in topics.items():
         if topic in state.moving or state.foreign:
@@ -120,12 +121,14 @@ def _chosen(state: State, topics: Mapping[str, Iterable[int] | None] | None) -> 
             for key in (TopicPartition(topic, number) for number in numbers):
                 if key in wanted:
                     chosen.append(wanted[key])
-                elif key in state.foreign:
-                    chosen.append(_of_others(state, key))
+                elif key in state.foreign and (theirs := _of_others(state, key)) is not None:
+                    chosen.append(theirs)
     return chosen
 
 
-def _of_others(state: State, key: TopicPartition) -> Reassignment:
-    """What someone else wants of the partition, as an upstream shows it."""
-    partition = state.partitions[key.topic][key.partition]
-    return Reassignment(*key, partition.current, partition.next)
+def _of_others(state: State, key: TopicPartition) -> Reassignment | None:
+    """What someone else wants of the partition, as an upstream shows it; None when it has just gone."""
+    with suppress(KeyError, IndexError):
+        partition = state.partitions[key.topic][key.partition]
+        return Reassignment(*key, partition.current, partition.next)
+    return None

@@ -63,7 +63,7 @@ def handle(
         return context.cached(
             "ListPartitionReassignments",
             state.reassigning_revision,
-            len(state.reassignments),
+            len(state.reassignments) + len(state.foreign),
             lambda: _response(state, None),
         )
     asked = {topic.name: topic.partition_indexes for topic in request.topics}

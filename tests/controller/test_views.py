@@ -2,7 +2,7 @@ import pytest
 
 from controller.model import Reassignment
 from controller.views import Ongoing, counts, effective_min_isr, ongoing
-from tests.builders import World, partition
+from tests.builders import World, key, partition
 
 
 @pytest.fixture
@@ -66,6 +66,16 @@ def test_what_is_gone_while_a_listing_is_taken_is_left_out(world: World) -> None
     world.alter({"bar-0": None})
     del world.state.partitions["bar"]
     assert list(listing) == []
+
+
+def test_a_topic_that_loses_its_partitions_meanwhile_is_left_out(world: World) -> None:
+    world.alter({"bar-0": (4, 5), "foo-0": (4, 5), "foo-1": (4, 5)})
+    world.state.add_foreign(key("foo-2"))
+    world.state.add_foreign(key("ghost-0"))
+    rows = ongoing(world.state)
+    assert next(rows).topic == "bar"
+    world.state.partitions["foo"].pop()
+    assert list(rows) == []
 
 
 def test_a_healthy_cluster_counts_no_trouble(world: World) -> None:
