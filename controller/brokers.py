@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from controller.decision import Decision
+from controller.deletions import retry_deletions
 from controller.effects import BrokerJoined, BrokerLeft, Publish
 from controller.election import after_loss, keep_or_elect, with_leader
 from controller.errors import DONE, Error, Outcome
@@ -19,6 +20,7 @@ from controller.model import NO_LEADER, Broker, ControllerEpoch, Partition
 from controller.next_step import charge
 from controller.phases import Trigger, fire
 from controller.reassignments import line_up
+from controller.vanished import forget_lost
 
 PARTITIONS_PER_SLICE = 500
 
@@ -33,6 +35,8 @@ def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
     d.reply = {broker.id: _register(d, broker) for broker in event.brokers}
     for broker in event.brokers:
         d.emit(BrokerJoined(broker.id))
+    for _ in forget_lost(d):
+        yield
     for _ in recover(d, state.all_partitions()):
         yield
     for seen, wanted in enumerate(list(state.reassignments.values())):
@@ -44,7 +48,7 @@ def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
             line_up(d, partition)
         if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
-    state.doomed.extend(t.name for t in state.topics.values() if t.deleting and t.name not in state.moving)
+    retry_deletions(state)
 
 
 def broker_started(d: Decision, event: BrokerStarted) -> Iterator[None]:
@@ -60,6 +64,7 @@ def broker_started(d: Decision, event: BrokerStarted) -> Iterator[None]:
         fire(d, state.partitions[key.topic][key.partition], Trigger.PROGRESS)
         if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
+    retry_deletions(state)
 
 
 def broker_stopped(d: Decision, event: BrokerStopped) -> Iterator[None]:

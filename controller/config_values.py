@@ -18,6 +18,8 @@ class ConfigValues:
     """Defaults that the server's own settings give, shown in place of those in `config_keys`; not durable."""
     grows_while_moving: bool = True
     """A topic that moves may get more partitions; not where Kafka's ZooKeeper controller is followed."""
+    drops_when_back: bool = True
+    """A broker that was down drops its replicas of deleted topics when it is back; where nothing has it do so, the deletion waits for it."""
 
     def config(self, resource: ResourceType, name: str, key: str) -> str | None:
         """The value set on this resource itself, without defaults."""

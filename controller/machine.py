@@ -19,6 +19,7 @@ from controller.brokers import (
 )
 from controller.configs import alter_configs
 from controller.decision import Decision
+from controller.deletions import delete_doomed, delete_topics
 from controller.isr import alter_partition
 from controller.jobs import pause, prioritize, prune, reorder, roll_back_job
 from controller.leaders import elect_leaders, rebalance_leaders
@@ -28,7 +29,7 @@ from controller.queue import queue_plan
 from controller.reconciliation import submitted
 from controller.stored import broker_changed, configs_stored, halt, partitions_stored, topic_stored
 from controller.throttle import adjust
-from controller.topics import create_partitions, create_topics, delete_doomed, delete_topics
+from controller.topics import create_partitions, create_topics
 from controller.window import fill
 
 Handler = Callable[[Decision, Any], Iterator[None] | None]

@@ -74,7 +74,7 @@ class Topic(NamedTuple):
     id: bytes
     """Sixteen bytes, as on the wire."""
     deleting: bool = False
-    """Deletion was asked for and waits until no partition of the topic moves."""
+    """Deletion was asked for and waits: a partition of the topic moves, or a broker with a replica is down (`controller.deletions`)."""
 
     @property
     def key(self) -> str:

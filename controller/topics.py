@@ -1,7 +1,4 @@
-"""Topics are created, grown and deleted (KIP-4; Kafka: ReplicationControlManager).
-
-A topic with moving partitions is deleted when they have stopped, as Kafka's ZooKeeper controller does it.
-"""
+"""Topics are created and grown (KIP-4; Kafka: ReplicationControlManager). How they are deleted: `deletions`."""
 
 import re
 from collections import Counter
@@ -11,20 +8,18 @@ from itertools import islice
 from controller.config_values import CLUSTER_DEFAULT
 from controller.configs import check_topic_configs
 from controller.decision import Decision
-from controller.effects import TOPIC_DELETED, DropReplica, Publish, TopicGone
+from controller.effects import Publish
 from controller.election import first_eligible
 from controller.errors import DONE, Error, Outcome
 from controller.events import (
     CreatedTopic,
     CreatePartitions,
     CreateTopics,
-    DeleteTopics,
     NewPartitions,
     NewTopic,
 )
-from controller.model import Config, Ending, Partition, Replicas, ResourceType, Topic
+from controller.model import Config, Partition, Replicas, ResourceType, Topic
 from controller.placement import place
-from controller.reassignments import end
 from controller.state import State
 from controller.validation import check_replicas
 
@@ -65,62 +60,6 @@ def create_partitions(d: Decision, event: CreatePartitions) -> Iterator[None]:
                 yield
         answers.append((topic.topic, outcome))
     d.reply = answers
-
-
-def delete_topics(d: Decision, event: DeleteTopics) -> Iterator[None]:
-    """Delete each topic, or mark it when its partitions move; reply with one outcome a topic."""
-    answers = []
-    for name in event.names:
-        topic = d.state.topics.get(name)
-        if topic is None:
-            answers.append((name, Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION)))
-            continue
-        answers.append((name, DONE))
-        if name in d.state.moving:
-            d.put(topic._replace(deleting=True))
-            for _ in _end_what_waits(d, name):
-                yield
-        else:
-            for _ in _delete(d, name):
-                yield
-    d.reply = answers
-
-
-def _end_what_waits(d: Decision, name: str) -> Iterator[None]:
-    """A step in flight holds the deletion back; what has not begun does not."""
-    for seen, partition in enumerate(d.state.partitions[name]):
-        wanted = d.state.reassignments.get(partition.key)
-        if wanted is not None and not partition.moving:
-            end(d, wanted, Ending.TOPIC_DELETED)
-        if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
-            yield
-
-
-def delete_doomed(d: Decision) -> Iterator[None]:
-    """Delete the topics whose deletion was held back and is not any more."""
-    doomed = d.state.doomed
-    while doomed:
-        name = doomed.popleft()
-        topic = d.state.topics.get(name)
-        # What was to go when the last partition stopped may move again: a roll-back took one back.
-        if topic is not None and topic.deleting and name not in d.state.moving:
-            for _ in _delete(d, name):
-                yield
-
-
-def _delete(d: Decision, name: str) -> Iterator[None]:
-    state = d.state
-    partitions = state.partitions[name]
-    while partitions:
-        partition = partitions[-1]
-        d.delete(Partition, partition.key)
-        d.emit(DropReplica(name, partition.partition, partition.replicas, TOPIC_DELETED))
-        if len(partitions) % PARTITIONS_PER_SLICE == 0:
-            yield
-    for key in list(state.configs.get((ResourceType.TOPIC, name), ())):
-        d.delete(Config, (ResourceType.TOPIC, name, key))
-    d.delete(Topic, name)
-    d.emit(TopicGone(name))
 
 
 def _add_partitions(d: Decision, topic: str, first: int, layout: Sequence[Replicas]) -> Iterator[None]:

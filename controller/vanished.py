@@ -1,4 +1,4 @@
-"""A topic that an upstream Kafka does not have any more: what was wanted of it ends, with that as the reason."""
+"""A topic that somebody else has removed: what was wanted of it ends, with that as the reason."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -34,6 +34,16 @@ def topic_gone(d: Decision, name: str) -> Iterator[None]:
         for config in list(state.configs.get((ResourceType.TOPIC, name), ())):
             d.delete(Config, (ResourceType.TOPIC, name, config))
         d.delete(Topic, name)
+
+
+def forget_lost(d: Decision) -> Iterator[None]:
+    """At the start: of partitions that went while another controller ruled, nothing is wanted any more."""
+    state = d.state
+    lost = [key for key in {**state.pending, **state.reassignments} if state.partition(*key) is None]
+    for seen, key in enumerate(lost, 1):
+        _forget(d, key)
+        if seen % PARTITIONS_PER_SLICE == 0:
+            yield
 
 
 def _keys(state: State, topic: str) -> list[TopicPartition]:

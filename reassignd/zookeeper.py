@@ -183,10 +183,9 @@ class Controller:
             loaded, protocol = await load(self._tree, self._refusals), await asking
             store = ZkStore(self._tree, term, loaded, with_topic_ids=protocol.topic_ids)
             stack.push_async_callback(store.close)
-            changes = [*loaded.orphans(), *(loaded.identified(new_id) if protocol.topic_ids else ())]
-            if changes:
-                await store.commit(changes)
-            state = State(grows_while_moving=False)
+            if protocol.topic_ids and (identified := loaded.identified(new_id)):
+                await store.commit(identified)
+            state = State(grows_while_moving=False, drops_when_back=False)
             state.apply(store.load())
             office = Office(
                 self._tree, store, self._candidate, protocol, self._refusals,

@@ -201,8 +201,10 @@ def _topics_created(_: State, event: events.CreateTopics, d: Decision) -> None:
             log.info("%s created: %s; %s", what, _some([each.name for each in created]), size)
 
 
-def _topics_deleted(_: State, __: events.DeleteTopics, d: Decision) -> None:
-    _named("deleted", d.reply)
+def _topics_deleted(state: State, _: events.DeleteTopics, d: Decision) -> None:
+    kept = [row for row in d.reply if row[0] in state.topics]
+    _named("deleted", [row for row in d.reply if row not in kept])
+    _named("to be deleted when nothing of it moves and the brokers with its replicas are there", kept)
 
 
 def _partitions_created(_: State, event: events.CreatePartitions, d: Decision) -> None:

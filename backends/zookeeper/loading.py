@@ -21,9 +21,7 @@ from controller.model import (
     Change,
     Config,
     ControllerEpoch,
-    Deleted,
     Partition,
-    Pending,
     Reassignment,
     Record,
     Topic,
@@ -61,21 +59,8 @@ class Loaded:
             if resource is not None:
                 values = understood(resource[0], config.values)
                 yield from (Config(*resource, key, value) for key, value in values.items())
-        for record in self.ledger.records():
-            if (
-                not isinstance(record, Reassignment | Pending)
-                or self.mirror.partition(record.key) is not None
-            ):
-                yield record
+        yield from self.ledger.records()
         yield from self._adopted()
-
-    def orphans(self) -> list[Change]:
-        """Records about partitions that are gone: another controller deleted their topics."""
-        return [
-            Deleted(type(record), record.key)
-            for record in self.ledger.records()
-            if isinstance(record, Reassignment | Pending) and self.mirror.partition(record.key) is None
-        ]
 
     def identified(self, new_id: Callable[[], bytes]) -> list[Change]:
         """Topics that were made before the brokers knew of topic ids, with ids (Kafka: KafkaController.setTopicIds)."""

@@ -1,10 +1,10 @@
 from collections.abc import Iterator
 
-from controller.model import Ending, Reassignment, Topic, TopicPartition
+from controller.model import Deleted, Ending, Partition, Reassignment, Topic, TopicPartition
 from controller.phases import Phase
 from controller.throttle import RATE, wanted_throttle
 from controller.upstream_events import Measured, TopicConfigsSeen
-from tests.builders import key
+from tests.builders import World, key, partition
 from tests.controller.kraft import Gateway
 
 FOO = ("foo-0", (4, 1))
@@ -84,3 +84,15 @@ def test_a_topic_goes_without_a_look_at_what_moves_elsewhere() -> None:
     del gateway.kafka.replicas[key("bar-0")]
     gateway.look()
     assert (gateway.wanted("bar-0"), gateway.phase("foo-0")) == (None, Phase.MOVING)
+
+
+def test_at_the_start_what_was_wanted_of_partitions_that_are_gone_ends_with_its_job() -> None:
+    world = World(live=range(1, 4)).having(partition("foo-0", (1, 2)), partition("bar-0", (1, 2)))
+    world.alter({"foo-0": (3, 2), "bar-0": (3, 2)})
+    world.state.delete(Deleted(Partition, key("foo-0")))
+    world.state.delete(Deleted(Topic, "foo"))
+    again = world.restarted()
+    assert again.state.finished[1][key("foo-0")].ending is Ending.TOPIC_DELETED
+    assert list(again.state.reassignments) == [key("bar-0")]
+    again.settle()
+    assert again.state.jobs[1].ended_ms

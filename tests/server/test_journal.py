@@ -122,6 +122,11 @@ def test_a_request_s_topics_are_told_in_one_line(noted: Noted) -> None:
         "7 topics created: t1, t2, t3, t4, t5 and 2 more; 14 partitions"
     ]
     assert noted.lines(DeleteTopics(["t1"])) == ["1 topic deleted: t1"]
+    noted.lines(noted.order((3, 4), 0))
+    assert noted.lines(DeleteTopics(["t7", "foo"])) == [
+        "1 topic deleted: t7",
+        "1 topic to be deleted when nothing of it moves and the brokers with its replicas are there: foo",
+    ]
     more = CreatePartitions([NewPartitions("t2", 4)])
     assert noted.lines(more._replace(validate_only=True)) == []
     assert noted.lines(more) == ["1 topic given more partitions: t2"]

@@ -29,6 +29,22 @@ def test_a_topic_made_anew_is_empty(site: Site) -> None:
     load.check()
 
 
+def test_a_deletion_waits_for_a_broker_that_is_down(site: Site) -> None:
+    topic = site.topic([[1, 2], [3, 4]])
+    site.fill(topic, 2, 20)
+    site.cluster.stop_broker(2)
+    site.admin.delete_topics([topic])
+    wait_for(lambda: f"the brokers with its replicas are there: {topic}" in site.commander.log, True)
+    assert site.has_znode(f"/admin/delete_topics/{topic}")
+    assert site.has_znode(f"/brokers/topics/{topic}")
+    site.cluster.start_broker(2)
+    site.cluster.wait_for_broker(2)
+    for partition in (0, 1):
+        site.wait_for_hosts(topic, partition, set())
+    wait_for(lambda: site.has_znode(f"/brokers/topics/{topic}"), False)
+    assert not site.has_znode(f"/admin/delete_topics/{topic}")
+
+
 def test_a_topic_made_by_a_tool_in_zookeeper_is_led(site: Site) -> None:
     site.put_znode("/brokers/topics/by-hand", {"version": 1, "partitions": {"0": [4, 3], "1": [3, 2]}})
     site.wait_for_replicas("by-hand", [[4, 3], [3, 2]])

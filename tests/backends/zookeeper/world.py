@@ -69,7 +69,7 @@ class Zookeeper(Embedded):
         spoken = protocol(self.version)
         loaded = await load(self.tree, self.refusals)
         self.znodes = ZkStore(self.tree, term, loaded, with_topic_ids=spoken.topic_ids)
-        self.state = State(grows_while_moving=False)
+        self.state = State(grows_while_moving=False, drops_when_back=False)
         self.state.apply(self.znodes.load())
         self._wire(Office(self.tree, self.znodes, CANDIDATE, spoken, self.refusals, form=self.form))
         self.driver.start()
