@@ -31,6 +31,7 @@ from controller.upstream_events import (
     TopicConfigsSeen,
     Unreachable,
 )
+from controller.upstream_state import Doubt
 from controller.vanished import PARTITIONS_PER_SLICE, topic_gone
 
 RETRIES = 1_000
@@ -72,9 +73,13 @@ def our_topics(state: State) -> set[str]:
 
 
 def unreachable(d: Decision, event: Unreachable) -> None:
-    """Nothing is known any more; what is under way upstream goes on. Whatever was in doubt is looked at from the start."""
+    """Nothing is known any more; what is under way upstream goes on.
+
+    Whatever was in doubt is looked at from the start, but for what takes so long that outages may come more often.
+    """
     d.state.unreachable = event.why
-    d.state.doubts.clear()
+    for key in [key for key, doubted in d.state.doubts.items() if doubted.what is not Doubt.OLD]:
+        del d.state.doubts[key]
     judge(d)
 
 
@@ -138,7 +143,7 @@ def _topic(d: Decision, seen: SeenTopic, event: Observed) -> Iterator[None]:
         key = TopicPartition(seen.name, number)
         if number > len(state.partitions[seen.name]):
             break  # a part of a topic that is new to us: the next whole look brings the rest
-        if not _is_quiet(state, key, partition, event):
+        if not (_is_old(state, key, partition) or _is_quiet(state, key, partition, event)):
             _partition(d, key, partition, event)
         if number % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
@@ -161,6 +166,12 @@ def _moves_alone(d: Decision, event: Observed) -> None:
 def _says_nothing(d: Decision, key: TopicPartition, event: Observed) -> bool:
     """A row was on its way during the look, or was decided since: the look is too old for it, or it is too hasty."""
     return not event.conclusive or key in event.outstanding or key in d.state.unanswered
+
+
+def _is_old(state: State, key: TopicPartition, seen: SeenPartition) -> bool:
+    """A broker that lags behind the one that was asked before. Without topic ids it may be a topic made anew, though."""
+    known = state.partition(*key)
+    return known is not None and seen.leader_epoch < known.leader_epoch and any(state.topics[key.topic].id)
 
 
 def _is_quiet(state: State, key: TopicPartition, seen: SeenPartition, event: Observed) -> bool:

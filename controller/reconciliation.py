@@ -1,8 +1,9 @@
 """What became of a step that an upstream Kafka carries out: what was asked for, compared with what is seen.
 
 Nothing is asked for twice blindly: a row is sent again only when a look that began after its request had ended, one way or
-the other, shows the partition where it was. Metadata and the list of moves lag each other by some tenths of a second,
-so that what does not fit is believed only when it is seen again.
+the other, shows the partition where it was. The list of moves comes from the upstream's controller, Metadata from a broker, which
+publishes what the controller has committed a little later; seconds later, when it has many replicas to make or to drop. So what
+does not fit is believed only when it is seen for a while, and for long where Metadata may be of before the step.
 """
 
 from controller.decision import Decision
@@ -19,8 +20,10 @@ from controller.upstream_state import Doubt, Doubted
 
 SURE, SURE_MS = 10, 2_000
 """Looks in a row that must show the same, and for how long, before it is believed."""
-LAG, LAG_MS = 20, 4_000
-"""How often and how long Metadata may still show both old and new replicas of a move that is over."""
+BLAME_MS = 10_000
+"""For how long, before someone else is held to have done it: people have to sort that out."""
+LAG, LAG_MS = 20, 60_000
+"""How often and how long Metadata may still show what was before a step that is over, or its middle."""
 
 _TRY_AGAIN = {
     Error.UNKNOWN_SERVER_ERROR,
@@ -45,7 +48,10 @@ def submitted(d: Decision, event: Submitted) -> None:
             continue
         if error is Error.NONE and not undoing:
             _taken(d, submission)
-        elif error is Error.NONE or error in _TRY_AGAIN or error is Error.NO_REASSIGNMENT_IN_PROGRESS:
+        elif error is Error.NONE:
+            # Whether Metadata knows of it yet or not: it leads back.
+            d.state.asked_at.pop(key, None)
+        elif error in _TRY_AGAIN or error is Error.NO_REASSIGNMENT_IN_PROGRESS:
             continue
         elif undoing:
             # It goes on, then, one way or the other; what comes after it leads back.
@@ -73,13 +79,14 @@ def follow(
     elif seen.replicas == submission.following and submission.stage is not Stage.UNDOING:
         if set(partition.adding) <= set(seen.isr) or _sure(d, partition, Doubt.NOT_IN_SYNC):
             _over(d, partition, submission, seen.replicas)
-    elif _both(submission, seen) and not _doubt(d, partition, Doubt.BOTH).believed(LAG, LAG_MS):
-        return
-    elif submission.stage is Stage.UNDOING:
-        _over(d, partition, submission, seen.replicas)
     elif submission.stage is Stage.SUBMITTING and seen.replicas == submission.base:
         _send_again(d, partition, Doubt.NOT_TAKEN, submission.following)
-    elif _both(submission, seen) or _sure(d, partition, Doubt.ELSEWHERE):
+    elif _may_be_old(d, submission, seen):
+        if _doubt(d, partition, Doubt.OLD).believed(LAG, LAG_MS):
+            _elsewhere(d, partition, submission, seen)
+    elif submission.stage is Stage.UNDOING:
+        _over(d, partition, submission, seen.replicas)
+    elif _sure(d, partition, Doubt.ELSEWHERE, BLAME_MS):
         _elsewhere(d, partition, submission, seen)
 
 
@@ -94,13 +101,13 @@ def check_place(d: Decision, partition: Partition, wanted: Reassignment, move: S
     elif move is not None or partition.replicas == expected_replicas(d.state, key):
         if d.state.doubts.pop(key, None):
             fire(d, partition, Trigger.PROGRESS)
-    elif _sure(d, partition, Doubt.ELSEWHERE):
+    elif _sure(d, partition, Doubt.ELSEWHERE, BLAME_MS):
         _block(d, partition, f"someone else changed its replicas to {list(partition.replicas)}")
 
 
 def _elsewhere(d: Decision, partition: Partition, submission: Submission, seen: SeenPartition) -> None:
     """Nothing moves, and the partition is not where the step leads."""
-    if seen.replicas == submission.turned_from:
+    if submission.stage is Stage.UNDOING or seen.replicas == submission.turned_from:
         _over(d, partition, submission, seen.replicas)
     elif set(seen.replicas) == set(submission.base):
         _lost(d, partition, seen, None, "cancelled by someone else")
@@ -189,15 +196,22 @@ def _refused(d: Decision, key: TopicPartition, submission: Submission, why: str)
         d.delete(Submission, key)
 
 
-def _both(submission: Submission, seen: SeenPartition) -> bool:
-    """Metadata shows old and new replicas together, as while a move goes on."""
-    both = {*submission.base, *submission.following}
-    return set(seen.replicas) == both and both not in (set(submission.base), set(submission.following))
+def _may_be_old(d: Decision, submission: Submission, seen: SeenPartition) -> bool:
+    """Metadata shows old and new replicas together, as while a move goes on, or those of before the step.
+
+    A cancel drops the replicas that were being added, with which Kafka's controllers begin a new leader epoch
+    (PartitionChangeBuilder; KafkaController): in the epoch in which the step was asked for there was none.
+    """
+    base, following, replicas = map(set, (submission.base, submission.following, seen.replicas))
+    if replicas == base | following and base != replicas != following:
+        return True
+    asked_at = d.state.asked_at.get(submission.key)
+    return seen.replicas == submission.base and asked_at is not None and seen.leader_epoch <= asked_at
 
 
-def _sure(d: Decision, partition: Partition, doubt: Doubt) -> bool:
+def _sure(d: Decision, partition: Partition, doubt: Doubt, ms: int = SURE_MS) -> bool:
     """Count a look that shows this; True when it is to be believed."""
-    return _doubt(d, partition, doubt).believed(SURE, SURE_MS)
+    return _doubt(d, partition, doubt).believed(SURE, ms)
 
 
 def _doubt(d: Decision, partition: Partition, doubt: Doubt) -> Doubted:

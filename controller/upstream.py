@@ -150,5 +150,7 @@ def _ask(
     # A change of order alone is a step too, though nothing is added: it stays in flight until it is seen.
     d.put(partition._replace(replicas=following + removing, adding=adding, removing=removing))
     d.put(Submission(*partition.key, base, following, turned_from=turned_from))
+    if not turned_from:
+        d.state.asked_at[partition.key] = partition.leader_epoch
     d.state.doubts.pop(partition.key, None)
     send(d, partition.key, following)

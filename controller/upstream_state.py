@@ -29,7 +29,7 @@ class Disk(NamedTuple):
 class Doubt(Enum):
     """What a look shows that does not fit, or not yet."""
 
-    BOTH = "old and new replicas, while nothing moves"
+    OLD = "the replicas of before a step, or of its middle, while nothing moves"
     NOT_IN_SYNC = "the new replicas, not all of them in sync"
     NOT_TAKEN = "a partition where it was, after a row was sent"
     NOT_UNDONE = "a move that goes on, after a row that takes it back"
@@ -71,6 +71,8 @@ class UpstreamState(ConfigValues):
     flight. Changed by `add_foreign` and `discard_foreign` alone."""
     reassigning_revision: int = 0
     """Grows when what ListPartitionReassignments shows may have changed; a key for caches."""
+    asked_at: dict[TopicPartition, int] = field(default_factory=dict)
+    """The leader epoch that was known when the step was asked for; absent when that is not known, or does not matter any more."""
     doubts: dict[TopicPartition, Doubted] = field(default_factory=dict)
     sizes: dict[TopicPartition, int] = field(default_factory=dict)
     """Bytes of a replica."""
@@ -144,4 +146,5 @@ class UpstreamState(ConfigValues):
     def _delete_submission(self, key: TopicPartition) -> None:
         del self.submissions[key]
         self.under_way.discard(key)
+        self.asked_at.pop(key, None)
         self.doubts.pop(key, None)

@@ -18,6 +18,8 @@ from controller.upstream_events import (
 )
 from tests.builders import World, key, records
 
+LOOK_MS = 250
+
 
 @dataclass
 class Kraft:
@@ -26,6 +28,9 @@ class Kraft:
     replicas: dict[TopicPartition, Replicas] = field(default_factory=dict)
     isr: dict[TopicPartition, Replicas] = field(default_factory=dict)
     leader: dict[TopicPartition, int] = field(default_factory=dict)
+    epoch: dict[TopicPartition, int] = field(default_factory=dict)
+    lagging: list[SeenTopic] | None = None
+    """What brokers show instead of what is."""
     adding: dict[TopicPartition, Replicas] = field(default_factory=dict)
     removing: dict[TopicPartition, Replicas] = field(default_factory=dict)
     brokers: set[int] = field(default_factory=lambda: set(range(1, 9)))
@@ -37,6 +42,7 @@ class Kraft:
         made = key(name)
         self.replicas[made] = self.isr[made] = tuple(replicas)
         self.leader[made] = self.replicas[made][0]
+        self.epoch[made] = 0
 
     def alter(self, name: TopicPartition, target: Replicas | None) -> Outcome:
         """One row of 45."""
@@ -65,7 +71,7 @@ class Kraft:
         """A preferred election."""
         first = self.replicas[name][0]
         if first in self.isr[name] and first not in self.down:
-            self.leader[name] = first
+            self._lead(name, first)
 
     def catch_up(self, name: TopicPartition) -> None:
         """Live replicas of the partition get in sync."""
@@ -86,25 +92,37 @@ class Kraft:
             self._set(name, target)
 
     def _set(self, name: TopicPartition, replicas: Replicas) -> None:
+        self.epoch[name] += not set(self.replicas[name]) <= set(replicas)
         self.replicas[name] = replicas
         self.isr[name] = tuple(r for r in self.isr[name] if r in replicas) or replicas[:1]
         if self.leader[name] not in replicas:
-            self.leader[name] = self.isr[name][0]
+            self._lead(name, self.isr[name][0])
+
+    def _lead(self, name: TopicPartition, leader: int) -> None:
+        self.epoch[name] += leader != self.leader[name]
+        self.leader[name] = leader
+
+    def freeze(self) -> None:
+        """Brokers publish nothing new, until `lagging` is None."""
+        self.lagging = self._topics()
 
     def look(self, outstanding: Iterable[TopicPartition] = ()) -> Observed:
         """What a client sees now, of everything."""
-        topics: dict[str, dict[int, SeenPartition]] = {}
-        for name in sorted(self.replicas):
-            row = SeenPartition(self.replicas[name], self.isr[name], self.leader[name], 0)
-            topics.setdefault(name.topic, {})[name.partition] = row
         moves = {
             name: SeenMove(self.replicas[name], self.adding.get(name, ()), self.removing.get(name, ()))
             for name in self.replicas
             if self.moves(name)
         }
         brokers = [SeenBroker(b, "localhost", 9000 + b, None, b not in self.down) for b in self.brokers]
-        seen = [SeenTopic(topic, topic.encode().ljust(16, b"\0"), rows) for topic, rows in topics.items()]
-        return Observed(brokers, seen, moves, whole=True, outstanding=set(outstanding))
+        topics = self._topics() if self.lagging is None else self.lagging
+        return Observed(brokers, topics, moves, whole=True, outstanding=set(outstanding))
+
+    def _topics(self) -> list[SeenTopic]:
+        topics: dict[str, dict[int, SeenPartition]] = {}
+        for name in sorted(self.replicas):
+            row = SeenPartition(self.replicas[name], self.isr[name], self.leader[name], self.epoch[name])
+            topics.setdefault(name.topic, {})[name.partition] = row
+        return [SeenTopic(topic, topic.encode().ljust(16, b"\0"), rows) for topic, rows in topics.items()]
 
 
 class Gateway(World):
@@ -122,7 +140,7 @@ class Gateway(World):
 
     def look(self) -> None:
         """Observe, a quarter of a second after the last time."""
-        self.now_ms += 250
+        self.now_ms += LOOK_MS
         self.do(self.kafka.look())
 
     def carry(self) -> None:
@@ -163,7 +181,7 @@ class Gateway(World):
 
     def settle(self) -> "Gateway":
         """Until nothing changes any more."""
-        for _ in range(200):
+        for _ in range(500):
             before = (dict(self.kafka.replicas), len(self.effects), dict(self.state.submissions))
             self.catch_up()
             after = (self.kafka.replicas, len(self.effects), self.state.submissions)

@@ -12,7 +12,7 @@ FOO = ("foo-0", (4, 1))
 KEY = key("foo-0")
 
 FAULTS = st.sampled_from(
-    ["carry", "lose", "unheard", "look", "catch up", "restart", "order", "cancel", "down", "up"]
+    ["carry", "lose", "unheard", "look", "catch up", "restart", "order", "cancel", "down", "up", "lag"]
 )
 
 
@@ -38,6 +38,7 @@ def test_whatever_is_lost_everything_ends_at_its_target_or_its_original(
             expected = expected if refused else wanted.original
         gateway = happen(gateway, fault, brokers)
     gateway.kafka.down.clear()
+    gateway.kafka.lagging = None
     gateway.look()
     gateway.settle()
     assert gateway.kafka.replicas[KEY] == expected
@@ -51,6 +52,8 @@ def happen(gateway: Gateway, fault: str, brokers: list[int]) -> Gateway:
         kafka.down.add(brokers[0])
     elif fault == "up":
         kafka.down.clear()
+    elif fault == "lag":
+        lag(gateway, brokers[0])
     elif fault == "restart":
         return gateway.again()
     else:
@@ -62,3 +65,11 @@ def happen(gateway: Gateway, fault: str, brokers: list[int]) -> Gateway:
         }
         what.get(fault, gateway.catch_up)()
     return gateway
+
+
+def lag(gateway: Gateway, looks: int) -> None:
+    """Brokers publish nothing while everything catches up, and for some seconds more; what they show ends there."""
+    gateway.kafka.freeze()
+    for _ in range(10 * looks):
+        gateway.catch_up()
+    gateway.kafka.lagging = None

@@ -7,14 +7,15 @@ from tests.builders import key
 def test_a_submission_goes_with_what_was_counted_of_it() -> None:
     state = State()
     state.put(Submission("foo", 0, (1,), (2,)))
-    state.doubt(key("foo-0"), Doubt.BOTH, 0)
+    state.doubt(key("foo-0"), Doubt.OLD, 0)
+    state.asked_at[key("foo-0")] = 7
     state.delete(Deleted(Submission, key("foo-0")))
-    assert (state.submissions, state.doubts) == ({}, {})
+    assert (state.submissions, state.doubts, state.asked_at) == ({}, {}, {})
 
 
 def test_looks_in_a_row_count_as_long_as_they_show_the_same() -> None:
     state = State()
-    shown = (Doubt.BOTH, Doubt.BOTH, Doubt.TURNED, Doubt.BOTH)
+    shown = (Doubt.OLD, Doubt.OLD, Doubt.TURNED, Doubt.OLD)
     counts = [state.doubt(key("foo-0"), each, 0).looks for each in shown]
     assert counts == [1, 2, 1, 1]
 
@@ -29,7 +30,7 @@ def test_moves_of_others_raise_the_revision_of_what_is_listed_when_they_change()
 
 def test_what_is_believed_was_seen_often_and_for_long() -> None:
     state = State()
-    seen = [state.doubt(key("foo-0"), Doubt.BOTH, now) for now in (0, 50, 1_000)]
+    seen = [state.doubt(key("foo-0"), Doubt.OLD, now) for now in (0, 50, 1_000)]
     assert [each.believed(2, 1_000) for each in seen] == [False, False, True]
     assert not seen[-1].believed(4, 1_000)
 
