@@ -18,6 +18,7 @@ from kazoo.exceptions import (
     NoNodeError,
     RolledBackError,
     RuntimeInconsistency,
+    SessionClosedRequireSaslError,
 )
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import KeeperState
@@ -46,6 +47,11 @@ AGAIN_SECONDS = 2.0
 
 ENDED = (KeeperState.AUTH_FAILED, KeeperState.CLOSED)
 """States in which kazoo does not connect again."""
+
+MEANINGS = {
+    NoAuthError: "no right to read this",
+    SessionClosedRequireSaslError: "it asks for a login by SASL",
+}
 
 
 class ZookeeperClient:
@@ -220,17 +226,17 @@ class ZookeeperClient:
         """There is no session."""
         reason = f" ({self._heard.last})" if self._heard.last else ""
         if refused:
-            return f"ZooKeeper at {self._hosts} refuses our login{reason}: is the password right?"
+            return f"ZooKeeper at {self._hosts} refuses our login{reason}; is the password right?"
         if isinstance(error, KazooTimeoutError):
             return f"no ZooKeeper answers at {self._hosts} within {CONNECT_SECONDS:g} s{reason}"
         return str(error) if isinstance(error, ZookeeperError) else self._told(error)
 
     def _told(self, error: Exception) -> str:
-        return f"ZooKeeper at {self._hosts}: {type(error).__name__}"
+        return f"ZooKeeper at {self._hosts}: {MEANINGS.get(type(error), type(error).__name__)}"
 
 
 class _Heard(logging.Handler):
-    """Keeps the last complaint of kazoo's: it tells of every attempt to connect; what matters is told by us."""
+    """Keeps the last reason that kazoo gives, which tells of every attempt to connect; what matters is told by us."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -245,7 +251,10 @@ class _Heard(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """On a thread of kazoo's."""
         error = record.exc_info[1] if record.exc_info else None
-        self.last = record.getMessage() if error is None else type(error).__name__
+        if error is not None:
+            self.last = type(error).__name__
+        elif isinstance(record.args, tuple) and record.args:
+            self.last = str(record.args[-1])
         if record.levelno >= logging.ERROR and not isinstance(error, KazooException):
             log.handle(record)
 

@@ -44,12 +44,16 @@ def asks_zookeeper(
 ) -> Callable[..., None]:
     """Give the verb the tree of znodes that `--zookeeper` names, or `--config`."""
 
-    @click.option("--zookeeper", metavar="HOST:PORT/CHROOT", help="As the brokers have it.")
+    @click.option(
+        "--zookeeper",
+        metavar="HOST:PORT/CHROOT",
+        help="As the brokers have it; when not given, it is that of --config.",
+    )
     @click.option(
         "--config",
         metavar="FILE",
         type=FILE,
-        help="The settings of `reassignd serve`: how to come to ZooKeeper is taken from it.",
+        help="The file of `reassignd serve`: it says how to come to ZooKeeper.",
     )
     def run(zookeeper: str | None, config: Path | None, *args: P.args, **kwargs: P.kwargs) -> None:
         if zookeeper is None and config is None:

@@ -2,13 +2,15 @@
 
 from pathlib import Path
 
+from kazoo.security import make_digest_acl_credential
+
 from tools import certificates
 from tools.processes import free_ports
 from tools.zookeeper_cluster import ZookeeperCluster
 
 PROVIDER = "org.apache.zookeeper.server.auth"
 MODULE = f"{PROVIDER}.DigestLoginModule"
-SECRET = "kafka-secret"
+SECRET = "kafka-secret"  # noqa: S105
 
 
 class Guarded(ZookeeperCluster):
@@ -38,7 +40,11 @@ class Guarded(ZookeeperCluster):
         }
 
     def java_options(self) -> tuple[str, ...]:
-        return (f"-Djava.security.auth.login.config={self.folder / 'jaas.conf'}",)
+        digest = make_digest_acl_credential("super", SECRET)
+        return (
+            f"-Djava.security.auth.login.config={self.folder / 'jaas.conf'}",
+            f"-Dzookeeper.DigestAuthenticationProvider.superDigest={digest}",
+        )
 
     def login(self, user: str = "kafka", password: str = SECRET) -> dict[str, str]:
         """Settings of reassignd, to log in."""
@@ -46,12 +52,12 @@ class Guarded(ZookeeperCluster):
         file.write_text(_section(user, password))
         return {"zookeeper.jaas.file": str(file)}
 
-    def tls(self, authority: str = "ca.pem") -> dict[str, str]:
+    def tls(self) -> dict[str, str]:
         """Settings of reassignd, to come by TLS."""
         return {
             "zookeeper.connect": self.by_tls,
             "zookeeper.ssl.client.enable": "true",
-            "zookeeper.tls.ca.file": str(self.folder / authority),
+            "zookeeper.tls.ca.file": str(self.folder / "ca.pem"),
             "zookeeper.tls.certificate.file": str(self.folder / "kafka.pem"),
         }
 

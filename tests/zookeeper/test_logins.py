@@ -1,20 +1,23 @@
 """Who comes to ZooKeeper, and how: a real ZooKeeper that knows its clients, and no brokers."""
 
+import asyncio
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
 from backends.zookeeper import client as under_test
 from backends.zookeeper.client import ZookeeperClient
-from backends.zookeeper.tree import Create, ZookeeperError
+from backends.zookeeper.tree import ConflictError, Create, ZookeeperError
 from reassignd.config import Assignment, resolve
 from reassignd.zookeeper_security import security
 from tests.backends.zookeeper.behaviour import BEHAVIOUR, Behaviour
-from tests.zookeeper.guarded import Guarded
+from tests.zookeeper.guarded import SECRET, Guarded
 
 ACL = {"zookeeper.set.acl": "true"}
+OTHER_AUTHORITY = str(Path(__file__).parents[1] / "reassignd" / "tls" / "ca.pem")
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +84,17 @@ async def test_znodes_are_for_those_who_come_alike(guarded: Guarded) -> None:
             assert await client.get("/ours") is not None
             with pytest.raises(ZookeeperError, match="no right to write /ours/mine"):
                 await client.multi([Create("/ours/mine")])
-            with pytest.raises(ZookeeperError, match="NoAuthError"):
+            with pytest.raises(ZookeeperError, match="no right to read"):
                 await client.get("/config/users")
+
+
+async def test_the_super_user_writes_what_is_others(guarded: Guarded, tmp_path: Path) -> None:
+    async with connected(guarded, guarded.login() | ACL) as client:
+        await client.multi([Create("/theirs")])
+    digest = tmp_path / "digest"
+    digest.write_text(f"super:{SECRET}\n")
+    async with connected(guarded, {"zookeeper.digest.file": str(digest)}) as client:
+        await client.multi([Create("/theirs/not-only")])
 
 
 async def test_a_wrong_password_is_told_at_once(guarded: Guarded) -> None:
@@ -94,5 +106,40 @@ async def test_an_authority_that_is_not_theirs_is_told(
     guarded: Guarded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(under_test, "CONNECT_SECONDS", 1.0)
-    text = await refusal(guarded, guarded.tls("../no.pem"))
+    text = await refusal(guarded, guarded.tls() | {"zookeeper.tls.ca.file": OTHER_AUTHORITY})
     assert "certificate verify failed" in text
+
+
+async def test_a_login_that_is_refused_meanwhile_is_tried_again(
+    guarded: Guarded, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(under_test, "AGAIN_SECONDS", 0.1)
+    async with connected(guarded, guarded.login() | ACL) as client:
+        await restarted(guarded, "another")
+        await until(lambda: asyncio.sleep(0, "lets us in no more" in caplog.text))
+        await restarted(guarded, SECRET)
+        await until(lambda: is_made(client, "/after-all"))
+
+
+async def restarted(cluster: Guarded, password: str) -> None:
+    cluster.kill_zookeeper()
+    cluster.change_password(password)
+    await asyncio.to_thread(cluster.start_zookeeper)
+
+
+async def is_made(client: ZookeeperClient, path: str) -> bool:
+    try:
+        await client.multi([Create(path)])
+    except ConflictError:
+        return True
+    except ZookeeperError:
+        return False
+    return True
+
+
+async def until(look: Callable[[], Awaitable[bool]]) -> None:
+    for _ in range(1_000):
+        if await look():
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("it did not come")
