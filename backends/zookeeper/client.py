@@ -200,7 +200,7 @@ class ZookeeperClient:
     def _lost(self) -> None:
         self._on_lost()
         if self._running and self._ended:
-            log.error("ZooKeeper at %s lets us in no more (%s): trying again", self._hosts, self._heard.last)
+            log.error("ZooKeeper at %s lets us in no more%s; trying again", self._hosts, self._reason())
             self._beginning = spawn(self._begin_again(), "ZooKeeper login")
 
     async def _begin_again(self) -> None:
@@ -224,12 +224,15 @@ class ZookeeperClient:
 
     def _why(self, error: Exception, *, refused: bool) -> str:
         """There is no session."""
-        reason = f" ({self._heard.last})" if self._heard.last else ""
+        reason = self._reason()
         if refused:
             return f"ZooKeeper at {self._hosts} refuses our login{reason}; is the password right?"
         if isinstance(error, KazooTimeoutError):
             return f"no ZooKeeper answers at {self._hosts} within {CONNECT_SECONDS:g} s{reason}"
         return str(error) if isinstance(error, ZookeeperError) else self._told(error)
+
+    def _reason(self) -> str:
+        return f" ({self._heard.last})" if self._heard.last else ""
 
     def _told(self, error: Exception) -> str:
         return f"ZooKeeper at {self._hosts}: {MEANINGS.get(type(error), type(error).__name__)}"

@@ -1,5 +1,6 @@
 import ssl
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -16,17 +17,17 @@ JAAS = f'Client {{ {MODULE} required username="ann" password="a-secret"; }};'
 ENABLED = {"zookeeper.ssl.client.enable": "true"}
 
 
-def made(values: dict[str, object]) -> Security:
+def made(values: Mapping[str, object]) -> Security:
     return security(resolve(Assignment(key, str(value), "here") for key, value in values.items()))
 
 
-def tls(values: dict[str, object]) -> ssl.SSLContext:
-    context = made(ENABLED | values).tls
+def tls(values: Mapping[str, object]) -> ssl.SSLContext:
+    context = made({**ENABLED, **values}).tls
     assert context is not None
     return context
 
 
-def refusal(values: dict[str, object]) -> str:
+def refusal(values: Mapping[str, object]) -> str:
     with pytest.raises(ConfigError) as refused:
         made(values)
     text = str(refused.value)
