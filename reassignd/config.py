@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from reassignd import properties
 from reassignd.errors import ConfigError
 from reassignd.kinds import ADDRESS, FILE, PATH, PLACE, SERVERS, TEXT, Key, choice, integer
+from reassignd.zookeeper_keys import ZookeeperKeys
 
 MILLISECONDS = integer(1, 2**31 - 1)
 BYTES = integer(0, 2**53)
@@ -36,7 +37,7 @@ FLAGS = {
 WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 (refused, not bound)
 
 
-class Settings:
+class Settings(ZookeeperKeys):
     """Every setting of `reassignd serve`: `listener` is the value of the key `listener`, and so on."""
 
     listener = Key(
@@ -220,7 +221,9 @@ class Settings:
         return self.embedded_brokers if self.backend == EMBEDDED else 1 + self.gateway_ports
 
 
-KEYS: dict[str, Key[Any]] = {each.name: each for each in vars(Settings).values() if isinstance(each, Key)}
+KEYS: dict[str, Key[Any]] = {
+    each.name: each for table in Settings.__mro__ for each in vars(table).values() if isinstance(each, Key)
+}
 
 
 def in_words(key: str) -> str:

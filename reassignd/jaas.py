@@ -1,4 +1,4 @@
-"""The value of `sasl.jaas.config`: one login module and its options, as Kafka's `JaasConfig` reads it."""
+"""One login module and its options, as Kafka's `JaasConfig` reads it: `sasl.jaas.config`, or a section of a JAAS file."""
 
 import re
 from typing import NamedTuple
@@ -7,6 +7,9 @@ _ENTRY = re.compile(r"\s*([\w.$]+)\s+(?:required|requisite|sufficient|optional)\
 _OPTION = re.compile(
     r"""\s*([\w.-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s"'=;]+))""", re.DOTALL
 )
+_QUOTED = r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"""
+_QUOTED_OR_COMMENT = re.compile(rf"({_QUOTED})|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_SECTION = re.compile(rf"""([\w.-]+)\s*\{{((?:{_QUOTED}|[^"'{{}}])*)\}}""", re.DOTALL)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -32,6 +35,15 @@ def parse(text: str) -> Login:
         options[name] = _unescape(next(value for value in values if value is not None))
         rest = rest[option.end() :]
     return Login(module.rpartition(".")[2], options)
+
+
+def section(text: str, name: str) -> str:
+    """What is in the section `NAME { ... };` of a JAAS file. Raises ValueError where it has none."""
+    without_comments = _QUOTED_OR_COMMENT.sub(lambda found: found[1] or " ", text)
+    for found in _SECTION.finditer(without_comments):
+        if found[1] == name:
+            return found[2]
+    raise ValueError(f"there is no section {name} {{ ... }};")
 
 
 def _unescape(text: str) -> str:

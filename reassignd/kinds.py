@@ -93,6 +93,12 @@ def _parse_file(text: str) -> Path | None:
     return Path(text) if text else None
 
 
+def _parse_checked_name(text: str) -> str:
+    if text.lower() not in ("https", ""):
+        raise ValueError(text)
+    return text.lower()
+
+
 ADDRESS = Kind("HOST:PORT", "HOST:PORT with a port in [0, 65535]", _parse_address)
 SERVERS = Kind("HOST:PORT,...", "HOST:PORT with a port in [1, 65535], or several with commas", _parse_servers)
 PATH = Kind("DIR", "a path", _parse_path)
@@ -103,6 +109,8 @@ PLACE: Kind[Address | SocketPath] = Kind(
 )
 FILE: Kind[Path | None] = Kind("FILE", "a path, or nothing", _parse_file)
 TEXT = Kind("TEXT", "any text", str)
+CHECKED_NAME = Kind("https", "https, or nothing", _parse_checked_name)
+"""What Kafka calls an endpoint identification algorithm."""
 
 
 class Values(Protocol):

@@ -24,7 +24,7 @@ from backends.zookeeper.backoff import Backoff
 from backends.zookeeper.brokers import Directory
 from backends.zookeeper.client import ZookeeperClient
 from backends.zookeeper.cluster import Office
-from backends.zookeeper.election import Candidate, resign, stand, while_in_office
+from backends.zookeeper.election import Candidate, check_rights, resign, stand, while_in_office
 from backends.zookeeper.fields import ZnodeError
 from backends.zookeeper.ledger import folders
 from backends.zookeeper.live import LiveBrokers
@@ -46,6 +46,7 @@ from reassignd.kinds import Address
 from reassignd.parts import limits
 from reassignd.sockets import refused
 from reassignd.zookeeper_rule import Rule
+from reassignd.zookeeper_security import security as zookeeper_security
 from server.api.call import Core
 from server.api.progress import Progress
 from server.authorizer import AllowAll
@@ -77,7 +78,10 @@ class Controller:
     def __init__(self, settings: Settings, on_core: Callable[[Core | None, Metrics | None], None]) -> None:
         self._settings, self._on_core = settings, on_core
         self._tree = ZookeeperClient(
-            settings.zookeeper_connect, settings.zookeeper_session_timeout_ms / 1000, self._session_lost
+            settings.zookeeper_connect,
+            settings.zookeeper_session_timeout_ms / 1000,
+            self._session_lost,
+            zookeeper_security(settings),
         )
         self._refusals = Refusals()
         self._terms: Counter[str] = Counter()
@@ -107,9 +111,11 @@ class Controller:
     async def __aenter__(self) -> Self:
         try:
             await self._tree.start()
+            await check_rights(self._tree)
             await self._listen()
         except ZookeeperError as error:
-            raise CommandError(f"{error}; is --zookeeper right?") from error
+            await self._tree.stop()
+            raise CommandError(str(error)) from error
         self._tasks = [spawn(self._serve(), "candidate"), spawn(self._brokers.follow(), "brokers")]
         return self
 

@@ -11,7 +11,7 @@ class Commander(Served):
         self.node_id = node_id
         port = free_ports(2)
         self.address, self.http = f"127.0.0.1:{port}", f"127.0.0.1:{port + 1}"
-        where = ["--zookeeper", cluster.zookeeper, "--node-id", str(node_id)]
+        where = ["--backend", "zookeeper", "--node-id", str(node_id)]
         doors = ["--listener", self.address, "--http", self.http]
         log_path = cluster.folder / f"reassignd-{node_id}.log"
-        super().__init__(["--backend", "zookeeper", *where, *doors], overrides, log_path)
+        super().__init__([*where, *doors], {"zookeeper.connect": cluster.zookeeper} | overrides, log_path)

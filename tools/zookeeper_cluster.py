@@ -25,6 +25,7 @@ QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=info"
 
 ZOOKEEPER_JARS = (
     "zookeeper", "zookeeper-jute", "slf4j-api", "netty-handler", "netty-common", "netty-transport", "netty-buffer",
+    "netty-codec-base", "netty-resolver", "netty-transport-classes-epoll", "netty-transport-native-unix-common",
     "metrics-core", "snappy-java",
 )  # fmt: skip
 
@@ -93,14 +94,12 @@ class ZookeeperCluster:
     def start_zookeeper(self) -> None:
         """Starts it with the data that it had, and waits for it."""
         config = self.folder / "zookeeper.cfg"
-        config.write_text(
-            f"dataDir={self.folder / 'zookeeper'}\nclientPort={self._zookeeper_port}\n"
-            "clientPortAddress=127.0.0.1\ntickTime=500\nmaxClientCnxns=0\nadmin.enableServer=false\n"
-        )
+        _write_properties(config, self.zookeeper_properties())
         main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
         command = [
             str(find_java()),
             *QUICK_START,
+            *self.java_options(),
             "-Xmx128m",
             "-cp",
             _zookeeper_class_path(),
@@ -111,6 +110,21 @@ class ZookeeperCluster:
             self._server = subprocess.Popen(command, stdout=log, stderr=log)
         _wait_for_port(self._zookeeper_port, self._server, "zookeeper")
 
+    def zookeeper_properties(self) -> dict[str, str]:
+        """ZooKeeper's `zoo.cfg`."""
+        return {
+            "dataDir": str(self.folder / "zookeeper"),
+            "clientPort": str(self._zookeeper_port),
+            "clientPortAddress": "127.0.0.1",
+            "tickTime": "500",
+            "maxClientCnxns": "0",
+            "admin.enableServer": "false",
+        }
+
+    def java_options(self) -> tuple[str, ...]:
+        """More for the JVMs of ZooKeeper and of brokers."""
+        return ()
+
     def kill_zookeeper(self) -> None:
         """Ends it as kill -9 does."""
         assert self._server is not None
@@ -120,13 +134,13 @@ class ZookeeperCluster:
     def start_broker(self, broker: int) -> None:
         """Starts one broker without waiting for it."""
         properties = self.folder / f"broker-{broker}.properties"
-        properties.write_text("".join(f"{key}={value}\n" for key, value in self.properties(broker).items()))
+        _write_properties(properties, self.properties(broker))
         command = java_command(
             f"broker-{self._release}",
             "kafka.Kafka",
             str(properties),
             heap_mb=1024 if self._measured else 160,
-            options=(QUIET,) if self._measured else (*QUICK_START, QUIET),
+            options=(*(() if self._measured else QUICK_START), QUIET, *self.java_options()),
         )
         with (self.folder / f"broker-{broker}.log").open("ab") as log:
             self._running[broker] = subprocess.Popen(command, stdout=log, stderr=log)
@@ -185,6 +199,10 @@ class ZookeeperCluster:
     def log(self, broker: int) -> str:
         """What the broker has logged."""
         return (self.folder / f"broker-{broker}.log").read_text(errors="replace")
+
+
+def _write_properties(file: Path, properties: Mapping[str, str]) -> None:
+    file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
 
 
 def _zookeeper_class_path() -> str:

@@ -7,6 +7,7 @@ another reassignd is not: we stand by until its session ends.
 import asyncio
 import logging
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 from backends.tasks import cancel
@@ -40,6 +41,9 @@ T = TypeVar("T")
 
 TRIES = 5
 
+NO_VERSION = -2
+"""A version that no znode has."""
+
 
 class Candidate(NamedTuple):
     """Who stands, and how clients reach it: the controller is a broker to them."""
@@ -48,6 +52,13 @@ class Candidate(NamedTuple):
     registration: Registration
     relieve_brokers: bool = True
     """Take the office from a broker of Kafka's."""
+
+
+async def check_rights(tree: Tree) -> None:
+    """Find out whether we may stand, by writes that cannot be made. Raises ZookeeperError where ACLs are against it."""
+    for write in (Create(paths.BROKERS), Set(paths.BROKERS, b"", NO_VERSION)):
+        with suppress(ConflictError):
+            await tree.multi([write])
 
 
 async def stand(tree: Tree, candidate: Candidate, now_ms: int, watch: Watch) -> Term | None:

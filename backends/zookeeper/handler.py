@@ -8,11 +8,14 @@ many as have come, and what they lead to is handed to the event loop together. T
 import asyncio
 import select
 import socket
+import ssl
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
+from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import AsyncResult, SequentialThreadingHandler
 
 MUCH_BYTES = 64 * 1024
@@ -40,7 +43,24 @@ class Mailbox:
 
 
 class Handler(SequentialThreadingHandler):  # type: ignore[misc]
-    """What is linked to results, and watches, are called on kazoo's connection thread: they must not block."""
+    """What is linked to results, and watches, are called on kazoo's connection thread: they must not block.
+
+    With a context connections are by TLS.
+    """
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        super().__init__()
+        self._tls = tls
+
+    def spawn(self, func: Callable[..., object], *args: Any, **kwargs: Any) -> threading.Thread:
+        """A thread. kazoo logs what ends its connection's, and raises it then: it is not told again."""
+
+        def run() -> None:
+            with suppress(KazooException):
+                func(*args, **kwargs)
+
+        thread: threading.Thread = super().spawn(run)
+        return thread
 
     def async_result(self) -> "Result":
         """What a request is waited for with."""
@@ -50,9 +70,14 @@ class Handler(SequentialThreadingHandler):  # type: ignore[misc]
         """Call a watch, before answers that came after its event."""
         callback.func(*callback.args)
 
-    def create_connection(self, *args: Any, **kwargs: Any) -> "Stream":
-        """A connection to a server."""
-        return Stream(super().create_connection(*args, **kwargs))
+    def create_connection(
+        self, address: tuple[str, int], hostname: str | None = None, timeout: float | None = None, **_: Any
+    ) -> "Stream":
+        """A connection to a server; kazoo's own settings of TLS do not count. Raises OSError."""
+        connection = super().create_connection(address, timeout=timeout)
+        if self._tls is not None:
+            connection = self._tls.wrap_socket(connection, server_hostname=hostname)
+        return Stream(connection)
 
     def create_socket_pair(self) -> tuple["Bell", "Bell"]:
         """What wakes the connection's thread: both ends."""
@@ -89,7 +114,10 @@ class Result(AsyncResult):  # type: ignore[misc]
 
 
 class Stream:
-    """A socket without TLS, read and written in large pieces."""
+    """A socket, read and written in large pieces.
+
+    By TLS a read gives one record, and what follows is still with the system: it is found by the next wait.
+    """
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
@@ -128,7 +156,7 @@ class Stream:
         while self._unsent:
             try:
                 del self._unsent[: self._socket.send(self._unsent)]
-            except BlockingIOError:
+            except (BlockingIOError, ssl.SSLWantWriteError):
                 poll = select.poll()
                 poll.register(self._socket.fileno(), select.POLLOUT)
                 if not poll.poll(None if timeout is None else timeout * 1000):

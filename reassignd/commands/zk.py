@@ -13,6 +13,7 @@ import click
 
 from reassignd.commands import plans
 from reassignd.commands.options import FILE
+from reassignd.config import Assignment, Settings, read_file, resolve
 from reassignd.errors import CommandError
 
 if TYPE_CHECKING:
@@ -41,11 +42,26 @@ def zk() -> None:
 def asks_zookeeper(
     verb: Callable[Concatenate["Tree", P], Awaitable[None]],
 ) -> Callable[..., None]:
-    """Give the verb the tree of znodes that `--zookeeper` names."""
+    """Give the verb the tree of znodes that `--zookeeper` names, or `--config`."""
 
-    @click.option("--zookeeper", metavar="HOST:PORT/CHROOT", required=True, help="As the brokers have it.")
-    def run(zookeeper: str, *args: P.args, **kwargs: P.kwargs) -> None:
-        asyncio.run(_connected(zookeeper, lambda tree: verb(tree, *args, **kwargs)))
+    @click.option(
+        "--zookeeper",
+        metavar="HOST:PORT/CHROOT",
+        help="As the brokers have it; when not given, it is that of --config.",
+    )
+    @click.option(
+        "--config",
+        metavar="FILE",
+        type=FILE,
+        help="The file of `reassignd serve`: it says how to come to ZooKeeper.",
+    )
+    def run(zookeeper: str | None, config: Path | None, *args: P.args, **kwargs: P.kwargs) -> None:
+        if zookeeper is None and config is None:
+            raise click.UsageError("give --zookeeper, or a --config that has zookeeper.connect")
+        assignments = [] if config is None else list(read_file(config))
+        if zookeeper is not None:
+            assignments.append(Assignment("zookeeper.connect", zookeeper, "--zookeeper"))
+        asyncio.run(_connected(resolve(assignments), lambda tree: verb(tree, *args, **kwargs)))
 
     run.__doc__, run.__name__ = verb.__doc__, verb.__name__
     run.__click_params__ += getattr(verb, "__click_params__", [])  # type: ignore[attr-defined]
@@ -113,12 +129,14 @@ async def show(tree: "Tree") -> None:
             click.echo(line)
 
 
-async def _connected(hosts: str, act: "Callable[[Tree], Awaitable[None]]") -> None:
+async def _connected(settings: Settings, act: "Callable[[Tree], Awaitable[None]]") -> None:
     from backends.zookeeper.client import ZookeeperClient
     from backends.zookeeper.fields import ZnodeError
     from backends.zookeeper.tree import ZookeeperError
+    from reassignd.zookeeper_security import security
 
-    client = ZookeeperClient(hosts, SESSION_SECONDS, lambda: None)
+    hosts = settings.zookeeper_connect
+    client = ZookeeperClient(hosts, SESSION_SECONDS, lambda: None, security(settings))
     try:
         await client.start()
         await act(client)

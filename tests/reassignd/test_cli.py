@@ -123,3 +123,17 @@ def test_the_help_lists_each_verb_once(capsys: pytest.CaptureFixture[str]) -> No
     cli.main(["--help"])
     listed = [line.split()[0] for line in capsys.readouterr().out.partition("Commands:")[2].splitlines()[1:]]
     assert listed == sorted({*cli.VERBS, "serve"})
+
+
+def test_zookeeper_is_named_by_an_option_or_a_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, line = complaint(capsys, "zk", "show")
+    assert (code, line) == (2, "reassignd: give --zookeeper, or a --config that has zookeeper.connect")
+    file = tmp_path / "reassignd.properties"
+    file.write_text("zookeeper.jaas.file=no/such")
+    code, line = complaint(capsys, "zk", "show", "--config", str(file))
+    assert (code, line) == (
+        2,
+        "reassignd: zookeeper.jaas.file: cannot read no/such: No such file or directory",
+    )

@@ -1,6 +1,6 @@
 import pytest
 
-from reassignd.jaas import Login, parse
+from reassignd.jaas import Login, parse, section
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
@@ -48,3 +48,29 @@ def test_what_is_no_option_is_refused_without_being_shown(rest: str) -> None:
     with pytest.raises(ValueError, match="after user") as refused:
         parse(f'M required user="x" {rest};')
     assert "hidden" not in str(refused.value)
+
+
+JAAS_FILE = """
+/* What brokers
+   have: Client { c.C required; }; */
+Server { a.A required user_ann="{}//"; };
+// Client { d.D required; };
+Client {
+    b.B required  // the brokers'
+    username="ann"
+    password="a };{ '/*b*/";
+};
+"""
+
+
+def test_a_section_of_a_file() -> None:
+    found = parse(section(JAAS_FILE, "Client"))
+    assert found == Login("B", {"username": "ann", "password": "a };{ '/*b*/"})
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Client", "Client {", "KafkaClient { a.B required; };", 'Client { a.B required x="};']
+)
+def test_a_section_that_is_not_there(text: str) -> None:
+    with pytest.raises(ValueError, match="there is no section Client"):
+        section(text, "Client")

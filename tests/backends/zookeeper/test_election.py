@@ -5,7 +5,7 @@ import pytest
 
 from backends.clock import settle
 from backends.zookeeper import paths
-from backends.zookeeper.election import TRIES, in_office, resign, stand, while_in_office
+from backends.zookeeper.election import TRIES, check_rights, in_office, resign, stand, while_in_office
 from backends.zookeeper.memory import MemoryTree
 from backends.zookeeper.store import DeposedError, Term
 from backends.zookeeper.tree import ANY, Create, Delete, Operation, Set, ZookeeperError
@@ -145,3 +145,18 @@ async def test_work_is_given_up_when_the_term_is_to_end() -> None:
     ending.set_result(ZookeeperError("the session is lost"))
     with pytest.raises(ZookeeperError, match="session"):
         await working
+
+
+async def test_rights_are_checked_without_a_trace() -> None:
+    tree = await made()
+    await elected(tree)
+    before = dict(tree.nodes)
+    await check_rights(tree)
+    assert tree.nodes == before
+
+
+async def test_a_lack_of_rights_is_told() -> None:
+    tree = await made()
+    tree.lost = True
+    with pytest.raises(ZookeeperError):
+        await check_rights(tree)

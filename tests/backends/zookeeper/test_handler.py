@@ -2,12 +2,16 @@
 
 import asyncio
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from kazoo.exceptions import AuthFailedError
 
 from backends.zookeeper.handler import MUCH_BYTES, Bell, Handler, Mailbox, Stream
 
@@ -19,9 +23,29 @@ class Wire(NamedTuple):
     server: socket.socket
 
 
-@pytest.fixture
-def wire() -> Iterator[Wire]:
+TLS = Path(__file__).parents[2] / "reassignd" / "tls"
+
+
+def server_tls() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(TLS / "server.pem")
+    # They come before the first answer of a ZooKeeper, and would be something to read here.
+    context.num_tickets = 0
+    return context
+
+
+def client_tls() -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=str(TLS / "ca.pem"))
+
+
+@pytest.fixture(params=["plain", "tls"])
+def wire(request: pytest.FixtureRequest) -> Iterator[Wire]:
     server, client = socket.socketpair()
+    if request.param == "tls":
+        with ThreadPoolExecutor() as threads:
+            served = threads.submit(server_tls().wrap_socket, server, server_side=True)
+            client = client_tls().wrap_socket(client, server_hostname="localhost")
+            server = served.result()
     client.setblocking(False)
     server.settimeout(10)
     with server, client:
@@ -144,3 +168,45 @@ async def test_a_letter_that_fails_holds_no_other_up() -> None:
     mailbox.put(done.set)
     await done.wait()
     assert [type(each) for each in failures] == [IndexError]
+
+
+def test_a_record_of_tls_is_read_whole_and_the_next_one_is_found(wire: Wire) -> None:
+    data = bytes(range(256)) * 400
+    wire.server.sendall(data)
+    received = bytearray()
+    while len(received) < len(data):
+        assert readable(wire.stream) == [wire.stream]
+        received += wire.stream.recv(7_000)
+    assert received == data
+
+
+@pytest.mark.parametrize("name", ["localhost", "elsewhere"])
+def test_a_connection_by_tls_is_for_the_host_that_was_named(name: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor() as threads:
+        served = threads.submit(accept, listening)
+        handler, to = Handler(client_tls()), listening.getsockname()
+        if name == "localhost":
+            stream = handler.create_connection(to, name, 10, use_ssl=False, ca=None)
+            stream.send(b"hello")
+            stream.flush(10)
+            assert served.result() == b"hello"
+            stream.close()
+        else:
+            with pytest.raises(ssl.SSLCertVerificationError, match="elsewhere"):
+                handler.create_connection(to, name, 10)
+
+
+def accept(listening: socket.socket) -> bytes:
+    """What a server hears first."""
+    try:
+        with listening.accept()[0] as plain, server_tls().wrap_socket(plain, server_side=True) as talking:
+            return talking.recv(100)
+    except ssl.SSLError:
+        return b""
+
+
+def test_what_ends_a_thread_of_kazoo_is_not_told_twice() -> None:
+    def end() -> None:
+        raise AuthFailedError
+
+    Handler().spawn(end).join()

@@ -1,0 +1,66 @@
+"""A ZooKeeper that knows its clients: by SASL at one port, by TLS, certificates and SASL at another."""
+
+from pathlib import Path
+
+from kazoo.security import make_digest_acl_credential
+
+from tools import certificates
+from tools.processes import free_ports
+from tools.zookeeper_cluster import ZookeeperCluster
+
+PROVIDER = "org.apache.zookeeper.server.auth"
+MODULE = f"{PROVIDER}.DigestLoginModule"
+SECRET = "kafka-secret"  # noqa: S105
+
+
+class Guarded(ZookeeperCluster):
+    """Brokers, if there are any, come as `kafka`, and have `zookeeper.set.acl`."""
+
+    def __init__(self, folder: Path, brokers: int) -> None:
+        super().__init__(folder, brokers, protocol="3.9", settings={"zookeeper.set.acl": "true"})
+        self._secure_port = free_ports(1)
+        self.by_tls = f"localhost:{self._secure_port}/kafka"
+        certificates.make(folder, ["server", "kafka"])
+        self.change_password(SECRET)
+
+    def change_password(self, password: str) -> None:
+        """What `kafka` needs at a ZooKeeper that is started from now on; brokers say SECRET always."""
+        users = f'Server {{ {MODULE} required user_kafka="{password}" user_ann="ann-secret"; }};\n'
+        (self.folder / "jaas.conf").write_text(users + _section("kafka", SECRET))
+
+    def zookeeper_properties(self) -> dict[str, str]:
+        return {
+            **super().zookeeper_properties(),
+            "authProvider.sasl": f"{PROVIDER}.SASLAuthenticationProvider",
+            "serverCnxnFactory": "org.apache.zookeeper.server.NettyServerCnxnFactory",
+            "secureClientPort": str(self._secure_port),
+            "secureClientPortAddress": "127.0.0.1",
+            "ssl.keyStore.location": str(self.folder / "server.pem"),
+            "ssl.trustStore.location": str(self.folder / "ca.pem"),
+        }
+
+    def java_options(self) -> tuple[str, ...]:
+        digest = make_digest_acl_credential("super", SECRET)
+        return (
+            f"-Djava.security.auth.login.config={self.folder / 'jaas.conf'}",
+            f"-Dzookeeper.DigestAuthenticationProvider.superDigest={digest}",
+        )
+
+    def login(self, user: str = "kafka", password: str = SECRET) -> dict[str, str]:
+        """Settings of reassignd, to log in."""
+        file = self.folder / f"{user}-{password}.conf"
+        file.write_text(_section(user, password))
+        return {"zookeeper.jaas.file": str(file)}
+
+    def tls(self) -> dict[str, str]:
+        """Settings of reassignd, to come by TLS."""
+        return {
+            "zookeeper.connect": self.by_tls,
+            "zookeeper.ssl.client.enable": "true",
+            "zookeeper.tls.ca.file": str(self.folder / "ca.pem"),
+            "zookeeper.tls.certificate.file": str(self.folder / "kafka.pem"),
+        }
+
+
+def _section(user: str, password: str) -> str:
+    return f'Client {{ {MODULE} required username="{user}" password="{password}"; }};\n'

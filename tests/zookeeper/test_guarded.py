@@ -1,0 +1,137 @@
+"""Brokers that log in at ZooKeeper and close their znodes to others; reassignd comes as they do, and by TLS besides."""
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from kazoo.client import KazooClient
+
+from backends.zookeeper.security import SENSITIVE, Login, Security
+from tests.zookeeper.guarded import SECRET, Guarded
+from tests.zookeeper.load import Load
+from tests.zookeeper.site import Site, wait_for
+
+ACL = {"zookeeper.set.acl": "true"}
+NOTICES = ("/isr_change_notification", "/log_dir_event_notification")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    cluster = Guarded(tmp_path_factory.mktemp("guarded"), 2)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+@pytest.fixture(scope="module")
+def site(cluster: Guarded) -> Iterator[Site]:
+    with Site(cluster, **cluster.tls(), **cluster.login(), **ACL) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def topic(site: Site) -> str:
+    return site.topic([[1]], "foo")
+
+
+def run(tmp_path: Path, settings: Mapping[str, str], *verb: str) -> subprocess.CompletedProcess[str]:
+    """A verb with a file of these settings."""
+    file = tmp_path / "reassignd.properties"
+    file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+    command = [sys.executable, "-m", "reassignd", *verb, "--config", str(file)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_data_moves(site: Site, topic: str) -> None:
+    with Load(site.cluster.bootstrap, topic, 1) as load:
+        site.alter(topic, {0: [2]})
+        site.wait_for_hosts(topic, 0, {2})
+    load.check()
+    site.wait_for_replicas(topic, [[2]])
+
+
+def test_all_znodes_have_the_acls_that_brokers_would_give_them(
+    site: Site, cluster: Guarded, topic: str
+) -> None:
+    site.configure("BROKER", "1", log__cleaner__threads="1")
+    site.configure("TOPIC", topic, retention__ms="100000")
+    found = acls(cluster)
+    assert {"/controller", "/brokers/ids/1000", "/reassignd", f"/config/topics/{topic}"} <= set(found)
+    for path, rights in found.items():
+        readable = set() if path.startswith(SENSITIVE) else {("world:anyone", "READ")}
+        assert rights - {("x509:CN=kafka", "ALL")} == {("sasl:kafka", "ALL"), *readable}, path
+
+
+def acls(cluster: Guarded) -> dict[str, set[tuple[str, str]]]:
+    """Who may do what with each znode, but for one that Kafka leaves open."""
+    client = KazooClient(cluster.zookeeper, **Security(login=Login("kafka", SECRET)).credentials())
+    client.start()
+    try:
+        return {path: rights(client, path) for path in tree(client) if path != "/consumers"}
+    finally:
+        client.stop()
+        client.close()
+
+
+def tree(client: KazooClient, path: str = "") -> Iterator[str]:
+    """All below it, but for notices, which come and go."""
+    for name in client.get_children(path or "/"):
+        if path not in NOTICES:
+            yield f"{path}/{name}"
+            yield from tree(client, f"{path}/{name}")
+
+
+def rights(client: KazooClient, path: str) -> set[tuple[str, str]]:
+    return {(f"{acl.id.scheme}:{acl.id.id}", ",".join(acl.acl_list)) for acl in client.get_acls(path)[0]}
+
+
+def test_a_plan_by_znode(site: Site, cluster: Guarded, topic: str, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    plan.write_text(f'{{"version":1,"partitions":[{{"topic":"{topic}","partition":0,"replicas":[1]}}]}}')
+    settings = cluster.tls() | cluster.login() | ACL
+    ran = run(tmp_path, settings, "zk", "submit", "--reassignment-json-file", str(plan))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    wait_for(lambda: site.has_znode("/admin/reassign_partitions"), False)
+    site.wait_for_replicas(topic, [[1]])
+
+
+@pytest.mark.parametrize(
+    ("user", "password", "told"),
+    [
+        ("kafka", "wrong", "refuses our login; is the password right?"),
+        ("ann", "ann-secret", "no right to write /brokers/ids"),
+    ],
+)
+def test_who_may_not_come_is_told_in_one_line(
+    site: Site, cluster: Guarded, tmp_path: Path, user: str, password: str, told: str
+) -> None:
+    settings = {"zookeeper.connect": cluster.zookeeper} | cluster.login(user, password)
+    settings |= {"backend": "zookeeper", "listener": "127.0.0.1:0", "http.listener": "127.0.0.1:0"}
+    ran = run(tmp_path, settings, "serve")
+    assert ran.returncode == 1
+    assert told in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+
+
+def test_a_broker_takes_over_and_reassignd_from_it(site: Site, cluster: Guarded, topic: str) -> None:
+    """Who comes next writes over, and removes, what the other has made."""
+    made_by_us = site.topic([[1]], "bar")
+    assert site.commander.stop() == 0
+    wait_for(lambda: (site.znode("/controller") or {}).get("brokerid") in cluster.brokers, True)
+    site.wait_for_controller(site.znode("/controller")["brokerid"])
+    site.alter(topic, {0: [2]})
+    site.wait_for_hosts(topic, 0, {2})
+    site.configure("TOPIC", topic, retention__ms=None)
+    site.admin.delete_topics([made_by_us])
+    wait_for(lambda: site.has_znode(f"/brokers/topics/{made_by_us}"), False)
+    made_by_it = site.topic([[1]], "baz")
+    site.commander.start()
+    site.wait_for_controller(1000)
+    site.alter(made_by_it, {0: [2]})
+    site.wait_for_hosts(made_by_it, 0, {2})
+    site.admin.delete_topics([made_by_it])
+    wait_for(lambda: site.has_znode(f"/brokers/topics/{made_by_it}"), False)
