@@ -47,6 +47,7 @@ OF_MANY_MODULES = {
     "backends/test_crashes.py",
     "controller/test_cases.py",
     "controller/test_properties.py",
+    "controller/test_reconciliation_lag.py",
     "controller/test_reconciliation_properties.py",
     "controller/test_window_properties.py",
     "reassignd/test_bad_input.py",

@@ -143,6 +143,11 @@ class Gateway(World):
         self.now_ms += LOOK_MS
         self.do(self.kafka.look())
 
+    def look_for(self, ms: int) -> None:
+        """Observe again and again for so long."""
+        for _ in range(ms // LOOK_MS + 1):
+            self.look()
+
     def carry(self) -> None:
         """Carry out what was decided, and hear the answers."""
         rows = []

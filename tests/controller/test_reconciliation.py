@@ -3,20 +3,14 @@ from controller.errors import Error, Outcome
 from controller.job_events import Pause
 from controller.job_views import totals
 from controller.phases import Phase
-from controller.reconciliation import BLAME_MS, LAG_MS, SURE
+from controller.reconciliation import BLAME_MS, SURE
 from controller.submission import Stage
 from controller.upstream_events import Submitted
 from tests.builders import key
-from tests.controller.kraft import LOOK_MS, Gateway, own
+from tests.controller.kraft import Gateway, own
 
 FOO = ("foo-0", (4, 1))
 KEY = key("foo-0")
-
-
-def look(gateway: Gateway, ms: int) -> None:
-    """For so long."""
-    for _ in range(ms // LOOK_MS + 1):
-        gateway.look()
 
 
 def moving() -> Gateway:
@@ -99,7 +93,7 @@ def test_a_refused_row_waits_with_the_reason_and_is_asked_for_again() -> None:
 def test_a_cancel_by_someone_else_blocks_the_partition_until_people_decide() -> None:
     gateway = moving()
     gateway.kafka.alter(KEY, None)
-    look(gateway, BLAME_MS)
+    gateway.look_for(BLAME_MS)
     assert gateway.phase("foo-0") is Phase.WAITING
     assert gateway.why("foo-0") == "cancelled by someone else"
     assert gateway.settle().kafka.replicas[KEY] == (4, 1)
@@ -110,7 +104,7 @@ def test_a_cancel_by_someone_else_blocks_the_partition_until_people_decide() -> 
 def test_a_blocked_partition_is_still_blocked_after_a_restart() -> None:
     gateway = moving()
     gateway.kafka.alter(KEY, None)
-    look(gateway, BLAME_MS)
+    gateway.look_for(BLAME_MS)
     again = gateway.again()
     assert again.settle().kafka.replicas[KEY] == (4, 1)
     assert again.why("foo-0") == "cancelled by someone else"
@@ -184,7 +178,7 @@ def test_replicas_that_someone_else_changed_before_the_turn_came_are_not_overwri
     gateway.do(Pause(None, True))
     gateway.alter({"foo-0": (2, 3)})
     gateway.kafka.alter(KEY, (1, 4))
-    look(gateway, BLAME_MS)
+    gateway.look_for(BLAME_MS)
     assert gateway.why("foo-0") == "someone else changed its replicas to [1, 4]"
 
 
@@ -287,68 +281,3 @@ def test_nothing_is_concluded_from_a_look_that_is_older_than_a_row() -> None:
     assert len(gateway.effects) == sent
     gateway.carry()
     assert gateway.state.unanswered == {}
-
-
-def lagging() -> Gateway:
-    """A step that the upstream has completed, while brokers show what was before it was asked for."""
-    gateway = Gateway(FOO)
-    gateway.kafka.freeze()
-    gateway.alter({"foo-0": (2, 3)})
-    gateway.catch_up()
-    assert gateway.kafka.replicas[KEY] == (2, 3)
-    return gateway
-
-
-def test_nobody_is_blamed_while_brokers_show_what_was_before_a_step_that_is_over() -> None:
-    gateway = lagging()
-    look(gateway, LAG_MS // 2)
-    assert gateway.phase("foo-0") is Phase.MOVING
-    gateway.kafka.lagging = None
-    assert gateway.settle().phase("foo-0") is Phase.IDLE
-    assert [row.replicas for row in gateway.kafka.requests] == [(2, 3)]
-
-
-def test_nobody_is_blamed_while_brokers_show_the_middle_of_a_step_that_is_over() -> None:
-    gateway = moving()
-    gateway.kafka.freeze()
-    gateway.kafka.catch_up(KEY)
-    look(gateway, LAG_MS // 2)
-    assert gateway.phase("foo-0") is Phase.MOVING
-    gateway.kafka.lagging = None
-    assert gateway.settle().phase("foo-0") is Phase.IDLE
-
-
-def test_what_brokers_show_for_a_minute_is_believed() -> None:
-    gateway = lagging()
-    look(gateway, LAG_MS)
-    assert gateway.why("foo-0") == "cancelled by someone else"
-
-
-def test_a_step_that_was_over_before_it_was_taken_back_is_gone_back_from() -> None:
-    gateway = lagging()
-    gateway.alter({"foo-0": None})
-    look(gateway, LAG_MS // 2)
-    assert gateway.wanted("foo-0") is not None
-    gateway.kafka.lagging = None
-    assert gateway.settle().kafka.replicas[KEY] == (4, 1)
-    assert gateway.wanted("foo-0") is None
-
-
-def test_a_way_back_that_the_upstream_has_confirmed_is_not_waited_for() -> None:
-    gateway = Gateway(FOO)
-    gateway.kafka.freeze()
-    gateway.alter({"foo-0": (2, 3)})
-    gateway.carry()
-    gateway.alter({"foo-0": None})
-    gateway.carry()
-    gateway.look()
-    assert (gateway.kafka.replicas[KEY], gateway.wanted("foo-0")) == ((4, 1), None)
-
-
-def test_a_broker_that_lags_behind_the_one_asked_before_says_nothing() -> None:
-    gateway = moving()
-    older = gateway.kafka.look()
-    gateway.kafka.catch_up(KEY)
-    gateway.settle()
-    gateway.do(older._replace(moves={}))
-    assert gateway["foo-0"].replicas == (2, 3)

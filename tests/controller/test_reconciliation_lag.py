@@ -1,0 +1,80 @@
+"""Metadata that is seconds old: it comes from a broker that has not published yet what the controller has committed."""
+
+from controller.phases import Phase
+from controller.reconciliation import LAG_MS
+from tests.builders import key
+from tests.controller.kraft import Gateway
+
+FOO = ("foo-0", (4, 1))
+KEY = key("foo-0")
+
+
+def lagging() -> Gateway:
+    """A step that the upstream has completed, while brokers show what was before it was asked for."""
+    gateway = Gateway(FOO)
+    gateway.kafka.freeze()
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.catch_up()
+    assert gateway.kafka.replicas[KEY] == (2, 3)
+    return gateway
+
+
+def test_nobody_is_blamed_while_brokers_show_what_was_before_a_step_that_is_over() -> None:
+    gateway = lagging()
+    gateway.look_for(LAG_MS // 2)
+    assert gateway.phase("foo-0") is Phase.MOVING
+    gateway.kafka.lagging = None
+    assert gateway.settle().phase("foo-0") is Phase.IDLE
+    assert [row.replicas for row in gateway.kafka.requests] == [(2, 3)]
+
+
+def test_nobody_is_blamed_while_brokers_show_the_middle_of_a_step_that_is_over() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.look()
+    gateway.kafka.freeze()
+    gateway.kafka.catch_up(KEY)
+    gateway.look_for(LAG_MS // 2)
+    assert gateway.phase("foo-0") is Phase.MOVING
+    gateway.kafka.lagging = None
+    assert gateway.settle().phase("foo-0") is Phase.IDLE
+
+
+def test_what_brokers_show_for_a_minute_is_believed() -> None:
+    gateway = lagging()
+    gateway.look_for(LAG_MS)
+    assert gateway.why("foo-0") == "cancelled by someone else"
+
+
+def test_a_step_that_was_over_before_it_was_taken_back_is_gone_back_from() -> None:
+    gateway = lagging()
+    gateway.alter({"foo-0": None})
+    gateway.look_for(LAG_MS // 2)
+    assert gateway.wanted("foo-0") is not None
+    gateway.kafka.lagging = None
+    assert gateway.settle().kafka.replicas[KEY] == (4, 1)
+    assert gateway.wanted("foo-0") is None
+
+
+def test_a_way_back_that_the_upstream_has_confirmed_is_not_waited_for() -> None:
+    gateway = Gateway(FOO)
+    gateway.kafka.freeze()
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.alter({"foo-0": None})
+    gateway.carry()
+    gateway.look()
+    assert (gateway.kafka.replicas[KEY], gateway.wanted("foo-0")) == ((4, 1), None)
+
+
+def test_a_broker_that_lags_behind_the_one_asked_before_says_nothing() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.look()
+    older = gateway.kafka.look()
+    gateway.kafka.catch_up(KEY)
+    gateway.settle()
+    gateway.do(older._replace(moves={}))
+    assert gateway["foo-0"].replicas == (2, 3)
