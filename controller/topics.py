@@ -24,7 +24,10 @@ from controller.state import State
 from controller.validation import check_replicas
 
 PARTITIONS_PER_SLICE = 500
-_LEGAL = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+MAX_NAME = 249
+"""Characters."""
+
+_LEGAL = re.compile(rf"[a-zA-Z0-9._-]{{1,{MAX_NAME}}}")
 
 
 def create_topics(d: Decision, event: CreateTopics) -> Iterator[None]:

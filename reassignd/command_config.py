@@ -9,10 +9,10 @@ from backends.connections.security import SASL_MECHANISMS, Credentials, Security
 from reassignd import jaas, tls_files
 from reassignd.config import Assignment, read_file
 from reassignd.errors import ConfigError
+from reassignd.kinds import SECURITY_PROTOCOLS
 
 log = logging.getLogger(__name__)
 
-PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 LOGIN_MODULES = {"PLAIN": "PlainLoginModule"} | dict.fromkeys(SASL_MECHANISMS[1:], "ScramLoginModule")
 
 KEYS = frozenset(
@@ -56,6 +56,11 @@ def load(path: Path) -> Security:
     return ClientProperties(path).security()
 
 
+def trust(path: Path) -> ssl.SSLContext:
+    """TLS by which others' connections go on: whom the file trusts, without a certificate of ours. Raises ConfigError."""
+    return ClientProperties(path).tls(own=False)
+
+
 class ClientProperties:
     """The file, of which the later line counts where a key comes twice."""
 
@@ -73,10 +78,10 @@ class ClientProperties:
     def security(self) -> Security:
         """All of it. Raises ConfigError."""
         protocol = self._value("security.protocol", "PLAINTEXT").upper()
-        if protocol not in PROTOCOLS:
-            raise self._wrong("security.protocol", f"expected one of {', '.join(PROTOCOLS)}")
+        if protocol not in SECURITY_PROTOCOLS:
+            raise self._wrong("security.protocol", f"expected one of {', '.join(SECURITY_PROTOCOLS)}")
         return Security(
-            tls=self._tls() if protocol.endswith("SSL") else None,
+            tls=self.tls() if protocol.endswith("SSL") else None,
             sasl=self._credentials() if protocol.startswith("SASL_") else None,
         )
 
@@ -99,7 +104,8 @@ class ClientProperties:
                 raise self._wrong("sasl.jaas.config", f'expected {name}="..."')
         return Credentials(mechanism, login.options["username"], login.options["password"])
 
-    def _tls(self) -> ssl.SSLContext:
+    def tls(self, *, own: bool = True) -> ssl.SSLContext:
+        """With a certificate of our `own`, if there is one. Raises ConfigError."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         algorithm = self._value("ssl.endpoint.identification.algorithm", "https").lower()
         if algorithm not in ("", "https"):
@@ -110,10 +116,10 @@ class ClientProperties:
             context.load_default_certs()
         else:
             self._use(*authorities, lambda text: tls_files.trust(context, text))
-        own = self._store("ssl.keystore", ("key", "certificate.chain"), CONVERT_KEY)
-        if own is not None:
+        shown = self._store("ssl.keystore", ("key", "certificate.chain"), CONVERT_KEY) if own else None
+        if shown is not None:
             password = self._value("ssl.key.password")
-            self._use(*own, lambda text: tls_files.show(context, text, password))
+            self._use(*shown, lambda text: tls_files.show(context, text, password))
         return context
 
     def _store(self, name: str, parts: tuple[str, ...], convert: str) -> tuple[str, str] | None:

@@ -93,19 +93,6 @@ class Settings(ZookeeperKeys):
         "true",
         "Take the controller's office from a broker that holds it; else we wait until it is free.",
     )
-    zookeeper_listener_name = Key(
-        TEXT, "PLAINTEXT", "The name of the listener between brokers, under which we are registered."
-    )
-    zookeeper_broker_listener_name = Key(
-        TEXT,
-        "",
-        "The listener at which brokers are reached; when not set, their first with the protocol of `zookeeper.command.config`.",
-    )
-    zookeeper_command_config = Key(
-        FILE,
-        "",
-        "How to connect to the brokers: client properties, as `--command-config` of Kafka's tools takes them.",
-    )
     zookeeper_inter_broker_protocol_version = Key(
         TEXT, "", "The brokers' `inter.broker.protocol.version`; when not set, they are asked."
     )

@@ -50,6 +50,11 @@ def choice(*names: str) -> Kind[str]:
     return Kind("|".join(names), f"one of {', '.join(names)}", parse)
 
 
+def optional(kind: Kind[str]) -> Kind[str]:
+    """The same, or nothing."""
+    return Kind(kind.metavar, f"{kind.valid}, or nothing", lambda text: kind.parse(text) if text else "")
+
+
 def _parse_address(text: str) -> Address:
     host, _, port = text.rpartition(":")
     bracketed = host.startswith("[") and host.endswith("]")
@@ -71,6 +76,27 @@ def _parse_path(text: str) -> Path:
     return Path(text)
 
 
+class Listener(NamedTuple):
+    """Where to listen under a name, with a security protocol of Kafka's."""
+
+    name: str
+    protocol: str
+    address: Address
+
+
+def _parse_listeners(text: str) -> tuple[Listener, ...]:
+    return tuple(_parse_listener(part.strip()) for part in text.split(",")) if text.strip() else ()
+
+
+def _parse_listener(text: str) -> Listener:
+    head, _, address = text.partition("://")
+    name, _, protocol = head.partition(":")
+    protocol = SECURITY_PROTOCOL.parse(protocol)
+    if not name or not protocol:
+        raise ValueError(f"not a listener: {text}")
+    return Listener(name, protocol, _parse_address(address))
+
+
 class SocketPath(NamedTuple):
     """A unix socket to listen on."""
 
@@ -81,6 +107,9 @@ class SocketPath(NamedTuple):
 
 
 UNIX = "unix:"
+
+SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+"""Kafka: SecurityProtocol."""
 
 
 def _parse_place(text: str) -> Address | SocketPath:
@@ -111,6 +140,8 @@ FILE: Kind[Path | None] = Kind("FILE", "a path, or nothing", _parse_file)
 TEXT = Kind("TEXT", "any text", str)
 CHECKED_NAME = Kind("https", "https, or nothing", _parse_checked_name)
 """What Kafka calls an endpoint identification algorithm."""
+SECURITY_PROTOCOL = optional(choice(*SECURITY_PROTOCOLS))
+LISTENERS = Kind("LISTENERS", "NAME:PROTOCOL://HOST:PORT, several with commas, or nothing", _parse_listeners)
 
 
 class Values(Protocol):

@@ -10,13 +10,11 @@ import uuid
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from functools import partial
-from typing import Any, Self
+from typing import Self
 
 from backends.connections.channel import connector
 from backends.connections.handshake import Caller
 from backends.connections.security import PLAINTEXT
-from backends.relay import Relay
 from backends.tasks import cancel, spawn
 from backends.zookeeper import paths
 from backends.zookeeper.admin import Form
@@ -34,17 +32,15 @@ from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.releases import Protocol
 from backends.zookeeper.store import REDO, Term, ZkStore
 from backends.zookeeper.tree import Tree, ZookeeperError, ensure
-from backends.zookeeper.znodes import Endpoint, Registration, decode_cluster_id
+from backends.zookeeper.znodes import decode_cluster_id
 from controller.model import NO_ID, Broker
 from controller.port import StoreLostError
 from controller.state import State
 from reassignd import __version__, command_config
-from reassignd.access import listener_tls
 from reassignd.config import Settings
 from reassignd.errors import CommandError
 from reassignd.kinds import Address
-from reassignd.parts import limits
-from reassignd.sockets import refused
+from reassignd.zookeeper_doors import Doors
 from reassignd.zookeeper_rule import Rule
 from reassignd.zookeeper_security import security as zookeeper_security
 from server.api.call import Core
@@ -52,15 +48,14 @@ from server.api.progress import Progress
 from server.authorizer import AllowAll
 from server.cache import BodyCache
 from server.context import Services
-from server.deputy import Deputy
+from server.deputy.deputy import Deputy, InOffice
+from server.deputy.rules import rules
 from server.driver import DriverStoppedError, wall_clock
 from server.latency import Latency
-from server.listener import Listeners
 from server.metric_sources import Sources, Znodes
 from server.metrics import Metrics
 from server.offloop import OffLoop
 from server.router import Router
-from server.session import Session
 from server.stats import Counters
 
 log = logging.getLogger(__name__)
@@ -89,17 +84,14 @@ class Controller:
         path = settings.zookeeper_command_config
         security = PLAINTEXT if path is None else command_config.load(path)
         self._caller = Caller(software_version=__version__, security=security)
-        self._tls = listener_tls(settings)
         self._off_loop = OffLoop()
         self._stats = Counters()
-        self._brokers = LiveBrokers(self._tree, settings.node_id)
-        self._relay = Relay(self._brokers.choose)
-        self._deputy = Deputy(self._relay.forward, settings.node_id)
+        self._deputy = Deputy()
         self._latency = Latency(self._deputy.answer)
-        bounds = limits(settings)
-        self._listeners = Listeners(
-            partial(Session, self._latency.answer, bounds), bounds, self._stats, self._tls
+        self._doors = Doors(
+            settings, rules(settings.node_id, self._deputy, self._latency.answer), self._stats
         )
+        self._brokers = LiveBrokers(self._tree, settings.node_id, self._doors.brokers_changed)
         self._turned = asyncio.Event()
         """Something about the office may have changed."""
         self._ending: asyncio.Future[BaseException] | None = None
@@ -120,25 +112,18 @@ class Controller:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._listeners.close_all(GRACE_SECONDS)
+        await self._doors.close(GRACE_SECONDS)
         await cancel(*self._tasks)
-        self._relay.close()
         await self._tree.stop()
         self._off_loop.close()
 
     async def _listen(self) -> None:
-        wanted = self._settings.listener
-        try:
-            _, port = await self._listeners.open(_Self(self._settings.node_id), wanted.host, wanted.port)
-        except OSError as error:
-            raise refused(error, wanted, "listener") from error
-        self.address = Address(self._settings.advertised_host or wanted.host, port)
-        endpoint = Endpoint(
-            self._settings.zookeeper_listener_name, "SSL" if self._tls else "PLAINTEXT", *self.address
-        )
+        registration = await self._doors.open()
+        first = registration.endpoints[0]
+        self.address = Address(first.host, first.port)
         self._candidate = Candidate(
             self._settings.node_id,
-            Registration((endpoint,)),
+            registration,
             self._settings.zookeeper_relieve_brokers == "true",
         )
 
@@ -230,16 +215,22 @@ class Controller:
         stack.push_async_callback(cancel, spawn(progress.run(), "bytes"))
         core = Core(__version__, identity, state, rule.driver, self._off_loop, rule.sizes, progress)
         sources = Sources(
-            __version__, state, self._stats, self._latency, dict, lambda: True, znodes=self._znodes
+            __version__,
+            state,
+            self._stats,
+            self._latency,
+            dict,
+            lambda: True,
+            self._doors.counts,
+            self._znodes,
         )
-        self._deputy.router = Router(services, self._stats)
-        self._deputy.allocate = rule.allocate
+        self._deputy.office = InOffice(Router(services, self._stats), rule.allocate, state)
         self._on_core(core, Metrics(sources))
         self._backoff.served()
         stack.callback(self._close_doors)
 
     def _close_doors(self) -> None:
-        self._deputy.router = self._deputy.allocate = None
+        self._deputy.office = None
         self._on_core(None, None)
 
     async def _resign(self, term: Term) -> None:
@@ -255,16 +246,6 @@ class Controller:
     def _session_lost(self) -> None:
         self._end(ZookeeperError("the ZooKeeper session is lost"))
         self._turned.set()
-
-
-class _Self:
-    """What requests are made to: the controller's own listener (implements `server.ports.BrokerPort` as far as asked)."""
-
-    def __init__(self, number: int) -> None:
-        self.id = number
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"the controller hosts no replicas: {name}")
 
 
 def new_id() -> bytes:

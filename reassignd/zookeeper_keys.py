@@ -1,8 +1,11 @@
-"""What can be configured of how we come to ZooKeeper itself. Names are those of Kafka's brokers where they have one."""
+"""What can be configured of our listeners in ZooKeeper mode, of how we come to brokers, and to ZooKeeper itself.
+
+Names are those of Kafka's brokers where they have one.
+"""
 
 from typing import Any
 
-from reassignd.kinds import CHECKED_NAME, FILE, Key, choice
+from reassignd.kinds import CHECKED_NAME, FILE, LISTENERS, SECURITY_PROTOCOL, TEXT, Key, choice
 
 
 class ZookeeperKeys:
@@ -10,6 +13,25 @@ class ZookeeperKeys:
 
     values: dict[str, Any]
 
+    zookeeper_listener_name = Key(
+        TEXT, "PLAINTEXT", "The name of the listener between brokers, under which we are registered."
+    )
+    zookeeper_listener_security_protocol = Key(
+        SECURITY_PROTOCOL, "", "Its protocol; not set: `SSL` with a certificate, else `PLAINTEXT`."
+    )
+    zookeeper_listeners = Key(
+        LISTENERS, "", "More of the brokers' listeners, at which clients find the controller too."
+    )
+    zookeeper_broker_listener_name = Key(
+        TEXT,
+        "",
+        "The listener at which brokers are reached; when not set, their first with the protocol of `zookeeper.command.config`.",
+    )
+    zookeeper_command_config = Key(
+        FILE,
+        "",
+        "How to connect to the brokers: client properties, as `--command-config` of Kafka's tools takes them.",
+    )
     zookeeper_set_acl = Key(
         choice("true", "false"),
         "false",

@@ -53,6 +53,13 @@ class Context(NamedTuple):
     peer: str
     client_id: str | None
     api_version: int
+    asked: Authorizer | None = None
+    """What somebody else said of this principal, where that was asked for this request; it counts instead of the services'."""
+
+    @property
+    def authorizer(self) -> Authorizer:
+        """Who decides what the principal may."""
+        return self.services.authorizer if self.asked is None else self.asked
 
     @property
     def state(self) -> State:
@@ -91,14 +98,14 @@ class Context(NamedTuple):
 
     def allows(self, operation: Operation, resource: Resource = CLUSTER) -> bool:
         """Whether the principal may do this."""
-        return self.services.authorizer.allows(self.principal, operation, resource)
+        return self.authorizer.allows(self.principal, operation, resource)
 
     def allows_topic(self, operation: Operation, name: str) -> bool:
         """Whether the principal may do this to the topic."""
-        return self.services.authorizer.allows(self.principal, operation, topic(name))
+        return self.authorizer.allows(self.principal, operation, topic(name))
 
     def operations_on(self, resource: Resource, asked: bool) -> int:
         """The bit field of operations allowed on the resource (KIP-430), when it is asked for."""
         if not asked:
             return NOT_ASKED
-        return authorized_operations(self.services.authorizer, self.principal, resource)
+        return authorized_operations(self.authorizer, self.principal, resource)

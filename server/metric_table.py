@@ -180,14 +180,14 @@ METRICS = (
         "counter",
         ("request",),
         lambda r: [((_api_name(key),), n) for key, n in r.sources.relayed.requests.items()],
-        "Requests of clients that passed the gateway, by API.",
+        "Requests of clients that passed the gateway, or the listener of a ZooKeeper-mode controller, by API.",
     ),
     Metric(
         "reassignd_relayed_bytes",
         "counter",
         ("request", "direction"),
         _relayed_bytes,
-        "Bytes that passed the gateway: requests in, answers out.",
+        "Bytes that passed there: requests in, answers out.",
     ),
     _gauge(
         "kafka_server_socket_server_metrics_connection_count",

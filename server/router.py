@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from protocol.apis import ApiKey
 from protocol.errors import ApiError, DecodeError, EncodeError, ErrorCode
 from protocol.frames import RequestFrame, decode_request, encode_response, frame_response
+from server.authorizer import Authorizer
 from server.cache import Encoded
 from server.context import LARGE_ROWS, Context, Services
 from server.driver import DriverStoppedError
@@ -30,6 +31,8 @@ class Caller(NamedTuple):
     broker: BrokerPort
     principal: str
     peer: str
+    asked: Authorizer | None = None
+    """What it may, where somebody else was asked; see `server.context.Context.asked`."""
 
 
 class Router:
@@ -49,7 +52,15 @@ class Router:
         route = self._routes.get(frame.api_key)
         if route is None or frame.api_version not in route.versions:
             return self._unsupported(frame)
-        context = Context(self._services, *caller, frame.client_id, frame.api_version)
+        context = Context(
+            self._services,
+            caller.broker,
+            caller.principal,
+            caller.peer,
+            frame.client_id,
+            frame.api_version,
+            caller.asked,
+        )
         if len(frame.body) > LARGE_BODY:
             return self._answer_large(route, frame, context)
         request = decode_request(frame)

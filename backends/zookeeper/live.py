@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
+from collections.abc import Callable, Mapping
 
 from backends.zookeeper import paths
 from backends.zookeeper.fields import ZnodeError, numbered
 from backends.zookeeper.tree import Tree, ZookeeperError
-from backends.zookeeper.znodes import decode_broker
+from backends.zookeeper.znodes import Registration, decode_broker
 
 log = logging.getLogger(__name__)
 
@@ -14,19 +15,12 @@ AGAIN_SECONDS = 0.5
 
 
 class LiveBrokers:
-    """Addresses of registered brokers, kept true by `follow`; ours is not among them."""
+    """Registrations of brokers by id, told to `on_change` by `follow`; ours is not among them."""
 
-    def __init__(self, tree: Tree, own_id: int) -> None:
-        self._tree, self._own_id = tree, own_id
-        self._addresses: list[tuple[str, int]] = []
-        self._next = 0
-
-    def choose(self) -> tuple[str, int]:
-        """One of them, in turn. Raises OSError when there is none."""
-        if not self._addresses:
-            raise ConnectionRefusedError("no broker is registered")
-        self._next += 1
-        return self._addresses[self._next % len(self._addresses)]
+    def __init__(
+        self, tree: Tree, own_id: int, on_change: Callable[[Mapping[int, Registration]], None]
+    ) -> None:
+        self._tree, self._own_id, self._on_change = tree, own_id, on_change
 
     async def follow(self) -> None:
         """Read them again whenever they change, for ever."""
@@ -42,15 +36,25 @@ class LiveBrokers:
             await changed.wait()
 
     async def _read(self, changed: asyncio.Event) -> None:
-        found = []
-        for name in sorted(await self._tree.children(paths.BROKERS, changed.set) or []):
+        found = {}
+        for name in await self._tree.children(paths.BROKERS, changed.set) or []:
             znode = await self._tree.get(f"{paths.BROKERS}/{name}", changed.set)
-            if znode is None or numbered(name) in {None, self._own_id}:
+            number = numbered(name)
+            if znode is None or number is None or number == self._own_id:
                 continue
             try:
-                registration = decode_broker(znode.data)
+                found[number] = decode_broker(znode.data)
             except ZnodeError as error:
                 log.debug("broker %s is passed over: %s", name, error)
-                continue
-            found += [(e.host, e.port) for e in registration.endpoints if e.protocol == "PLAINTEXT"][:1]
-        self._addresses = found
+        self._on_change(found)
+
+
+def places(brokers: Mapping[int, Registration], listener: str, protocol: str) -> dict[int, tuple[str, int]]:
+    """Where each broker listens with this protocol: under this name, or else at its first listener with it."""
+    found: dict[int, tuple[str, int]] = {}
+    for broker, registration in brokers.items():
+        fitting = [each for each in registration.endpoints if each.protocol == protocol]
+        fitting.sort(key=lambda each: each.listener != listener)
+        if fitting:
+            found[broker] = fitting[0].host, fitting[0].port
+    return found

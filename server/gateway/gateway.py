@@ -49,7 +49,7 @@ class Gateway:
         self._places = Places(directory)
         self._upstreams = Upstreams(core.own_id, setup.upstream_tls)
         rules = RuleBook(core, self)
-        shared = Shared(core.own_id, self._upstreams, rules, limits, self.counts, setup.authenticates)
+        shared = Shared(self._upstreams, rules.at, limits, self.counts, setup.authenticates)
         self._listeners: Listeners[Door] = Listeners(partial(Relay, shared), limits, stats, setup.tls)
         self._open: dict[int, Address] = {}
         """What clients are told, by broker."""

@@ -25,6 +25,7 @@ class RuleBook:
     """The rules of all ports."""
 
     def __init__(self, core: Core, addresses: Addresses) -> None:
+        self._own_id = core.own_id
         changed: dict[int, Rule] = {
             PRODUCE: produce(addresses),
             ApiKey.METADATA: metadata(addresses),
@@ -42,14 +43,20 @@ class RuleBook:
         self.own = _bounded(changed | OWN)
         """On the port of our own id."""
 
+    def at(self, broker: int) -> Rules:
+        """On the port of this broker."""
+        return self.own if broker == self._own_id else self.brokers
+
 
 def _bounded(changed: Mapping[int, Rule]) -> Rules:
     """Refuse what ApiVersions does not show."""
-    rules = {key: _within(versions, changed.get(key, _pass)) for key, versions in SERVED.items()}
+    rules = {key: within(versions, changed.get(key, passed)) for key, versions in SERVED.items()}
     return rules | dict.fromkeys(HIDDEN, _hidden) | {ApiKey.API_VERSIONS: api_versions()}
 
 
-def _within(versions: range, rule: Rule) -> Rule:
+def within(versions: range, rule: Rule) -> Rule:
+    """The rule where the version is one of these; any other closes the connection."""
+
     def ask(asked: Asked, client: Client) -> Exchange | int:
         if asked.api_version not in versions:
             raise DecodeError(f"API key {asked.api_key} version {asked.api_version} is not served")
@@ -58,7 +65,8 @@ def _within(versions: range, rule: Rule) -> Rule:
     return ask
 
 
-def _pass(_asked: Asked, _client: Client) -> Exchange:
+def passed(_asked: Asked, _client: Client) -> Exchange:
+    """The rule of what is not looked into."""
     return PASSED
 
 

@@ -18,7 +18,7 @@ from server.authorizer import ANONYMOUS
 from server.driver import DriverStoppedError
 from server.gateway.counts import Counts
 from server.gateway.exchange import PASSED, Asked, Client, Finish
-from server.gateway.rules import RuleBook
+from server.gateway.rules import Rules
 from server.gateway.sasl import LARGEST as LARGEST_TOKEN
 from server.gateway.splitter import PASS, Splitter, Verdict
 from server.gateway.upstream import HIGH_WATER, Flow, Upstream
@@ -36,11 +36,10 @@ LARGEST_ANSWER = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What all connections share. `authenticates` says that the upstream wants SASL first."""
+    """What all connections share. `rules` are by broker; `authenticates` says that the upstream wants SASL first."""
 
-    own_id: int
     upstreams: Upstreams
-    rules: RuleBook
+    rules: Callable[[int], Rules]
     limits: Limits
     counts: Counts
     authenticates: bool
@@ -73,8 +72,7 @@ class Relay(Guest):
         self._broker = broker
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
-        own = broker.id == shared.own_id
-        self._rules = shared.rules.own if own else shared.rules.brokers
+        self._rules = shared.rules(broker.id)
         self._upstream: Upstream | None = None
         self._requests = Splitter(self._request, self._to_upstream, shared.limits.max_frame, stopped=True)
         self._answers = Splitter(self._answer, self._to_client, LARGEST_ANSWER)

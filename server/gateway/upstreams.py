@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from ssl import SSLContext
+from weakref import WeakKeyDictionary
 
 from server.gateway.addresses import Address
 from server.gateway.upstream import Client, Upstream
@@ -31,14 +32,21 @@ class Upstreams:
         self._brokers: dict[int, Address] = {}
         self._failing: set[int] = set()
         """Those whose failure was logged, and that are tried last."""
+        self._connected: WeakKeyDictionary[Upstream, int] = WeakKeyDictionary()
+        """To which broker each connection is."""
         self._turn = 0
         self._controller = -1
 
     def update(self, brokers: Mapping[int, Address], controller: int = -1) -> None:
-        """These are all that there are, and who of them is said to be the controller."""
+        """These are all that there are, and who of them is said to be the controller.
+
+        Connections to those that are there no more end: a broker that hangs may keep them open for ever.
+        """
         self._controller = controller
         self._failing -= {broker for broker, at in brokers.items() if self._brokers.get(broker) != at}
         self._brokers = dict(brokers)
+        for upstream in [each for each, broker in self._connected.items() if broker not in brokers]:
+            upstream.transport.abort()
 
     def add(self, broker: int, at: Address) -> None:
         """There is one more."""
@@ -75,6 +83,7 @@ class Upstreams:
                     "broker %d at %s cannot be reached: %s", broker, at, _reason(error, self._timeout)
                 )
             return None
+        self._connected[upstream] = broker
         if broker in self._failing:
             self._failing.remove(broker)
             log.info("broker %d at %s can be reached again", broker, at)

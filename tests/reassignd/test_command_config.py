@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from backends.connections.security import Credentials, Security
-from reassignd.command_config import load
+from reassignd.command_config import load, trust
 from reassignd.errors import ConfigError
 from reassignd.tls_files import blocks
 
@@ -111,6 +111,11 @@ def test_certificates_and_key_within_the_properties(file: Path) -> None:
         f"ssl.keystore.key={ann}",
     )
     assert len(context.get_ca_certs()) == 1
+
+
+def test_others_connections_go_on_by_whom_we_trust_and_without_our_certificate(file: Path) -> None:
+    file.write_text(f"security.protocol=SASL_PLAINTEXT\n{TRUST}\nssl.keystore.location=nowhere.jks\n")
+    assert len(trust(file).get_ca_certs()) == 1
 
 
 def test_the_name_in_the_certificate_is_checked_unless_that_is_put_off(file: Path) -> None:

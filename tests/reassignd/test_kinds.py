@@ -2,7 +2,20 @@ from pathlib import Path
 
 import pytest
 
-from reassignd.kinds import ADDRESS, FILE, PATH, PLACE, Address, Key, SocketPath, choice, integer
+from reassignd.kinds import (
+    ADDRESS,
+    FILE,
+    LISTENERS,
+    PATH,
+    PLACE,
+    Address,
+    Key,
+    Listener,
+    SocketPath,
+    choice,
+    integer,
+    optional,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +54,29 @@ def test_a_choice_takes_its_words_only() -> None:
     assert choice("INFO", "WARN").parse("warn") == "WARN"
     with pytest.raises(ValueError, match="c"):
         choice("a", "b").parse("c")
+
+
+def test_what_is_optional_may_be_nothing() -> None:
+    assert [optional(choice("a", "b")).parse(text) for text in ("", "B")] == ["", "b"]
+    with pytest.raises(ValueError, match="c"):
+        optional(choice("a", "b")).parse("c")
+
+
+def test_listeners_have_names_and_protocols() -> None:
+    parsed = LISTENERS.parse("A:sasl_ssl://h:1, B:PLAINTEXT://[::1]:0")
+    assert parsed == (
+        Listener("A", "SASL_SSL", Address("h", 1)),
+        Listener("B", "PLAINTEXT", Address("::1", 0)),
+    )
+    assert LISTENERS.parse("") == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["A://h:1", ":SSL://h:1", "A:TLS://h:1", "A:SSL:h:1", "A:SSL://h", "A:SSL://h:1,"]
+)
+def test_what_is_no_listener_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        LISTENERS.parse(text)
 
 
 def test_a_path_is_not_empty() -> None:

@@ -3,7 +3,7 @@ from protocol.frames import decode_response, parse_response
 from protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from protocol.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
 from server.producer_ids import Allocate, answer
-from tests.server.test_deputy import frame_of
+from tests.server.deputy.test_deputy import frame_of
 
 
 async def answered(allocate: Allocate) -> AllocateProducerIdsResponse:

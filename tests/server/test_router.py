@@ -88,7 +88,7 @@ async def test_the_handler_learns_who_asks() -> None:
         return ElectLeadersResponse()
 
     await Rig(route(handle)).answer(elections(), 2)
-    assert seen[0][1:] == (CALLER.broker, ANONYMOUS, "10.0.0.9:4711", "me", 2)
+    assert seen[0][1:] == (CALLER.broker, ANONYMOUS, "10.0.0.9:4711", "me", 2, None)
 
 
 async def test_an_encoded_body_is_sent_as_it_is() -> None:

@@ -14,12 +14,16 @@ FILL = b"fill"
 
 
 class Load:
-    """An idempotent producer with acks=all that numbers its records by partition, from `with` to its end."""
+    """An idempotent producer with acks=all that numbers its records by partition, from `with` to its end.
 
-    def __init__(self, bootstrap: str, topic: str, partitions: int) -> None:
-        self._bootstrap, self._topic, self._partitions = bootstrap, topic, partitions
+    `login`: kafka-python's settings of a client that logs in.
+    """
+
+    def __init__(self, bootstrap: str, topic: str, partitions: int, **login: str) -> None:
+        self._topic, self._partitions = topic, partitions
+        self._cluster = {"bootstrap_servers": bootstrap, **login}
         self._producer = KafkaProducer(
-            bootstrap_servers=bootstrap, acks="all", enable_idempotence=True, delivery_timeout_ms=120_000
+            **self._cluster, acks="all", enable_idempotence=True, delivery_timeout_ms=120_000
         )
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._produce, name="load")
@@ -58,9 +62,7 @@ class Load:
 
     def _read(self) -> dict[int, list[int]]:
         places = [TopicPartition(self._topic, number) for number in range(self._partitions)]
-        consumer = KafkaConsumer(
-            bootstrap_servers=self._bootstrap, auto_offset_reset="earliest", group_id=None
-        )
+        consumer = KafkaConsumer(**self._cluster, auto_offset_reset="earliest", group_id=None)
         consumer.assign(places)
         ends = consumer.end_offsets(places)
         consumer.seek_to_beginning(*places)

@@ -1,12 +1,16 @@
 """Brokers that speak TLS to each other and to their controller, and take commands by TLS and SASL."""
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from kafka import KafkaAdminClient
 
+from backends.connections.channel import connector
+from backends.connections.handshake import Caller
+from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from reassignd.command_config import load
 from tests.zookeeper.load import Load
 from tests.zookeeper.scenarios import REASSIGN, submit
 from tests.zookeeper.site import Site, wait_for
@@ -48,9 +52,11 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     cluster = Secured(folder)
     config = folder / "command.properties"
     config.write_text(client_properties("SASL_SSL", "admin", "PLAIN", folder))
+    ports = free_ports(2)
     overrides = {
         "zookeeper.command.config": str(config),
         "zookeeper.listener.name": "SSL",
+        "zookeeper.listeners": f"PLAINTEXT:PLAINTEXT://127.0.0.1:{ports},SASL_SSL:SASL_SSL://127.0.0.1:{ports + 1}",
         "listener.tls.certificate.file": str(folder / "broker.pem"),
     }
     with ExitStack() as stack:
@@ -59,9 +65,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         site = Site(cluster, **overrides)
         site.commander.start()
         stack.callback(site.commander.stop)
-        wait_for(lambda: (site.znode("/controller") or {}).get("brokerid"), 1000)
-        # Clients at the other listener do not see the controller, which is registered under the brokers' own.
-        site.admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap)
+        site.wait_for_controller(1000)
         stack.callback(site.admin.close)
         yield site
 
@@ -76,6 +80,23 @@ def test_data_moves_and_brokers_tell_their_controller_over_tls(secured: Site) ->
     load.check()
     secured.wait_for_replicas("foo", [[3, 2]])
     secured.wait_for_hosts("foo", 0, {2, 3})
+
+
+def test_clients_at_another_listener_find_the_controller_too(secured: Site) -> None:
+    topic = secured.topic([[1, 2]])
+    secured.alter(topic, {0: [2, 3]})
+    secured.wait_for_replicas(topic, [[2, 3]])
+
+
+async def test_at_another_one_they_log_in_over_tls(secured: Site) -> None:
+    [port] = [
+        int(found[1])
+        for found in re.finditer(r"SASL_SSL://127.0.0.1:(\d+)", str(secured.znode("/brokers/ids/1000")))
+    ]
+    caller = Caller(security=load(secured.folder / "command.properties"))
+    channel = await connector(caller)("127.0.0.1", port)
+    assert (await channel.request(ListPartitionReassignmentsRequest(), 0)).error_code == 0
+    channel.close()
 
 
 def test_a_broker_shuts_down_in_order(secured: Site) -> None:

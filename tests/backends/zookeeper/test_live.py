@@ -1,41 +1,50 @@
-import pytest
+from collections.abc import Mapping
 
 from backends.clock import settle
 from backends.tasks import cancel, spawn
 from backends.zookeeper import paths
-from backends.zookeeper.live import LiveBrokers
+from backends.zookeeper.live import LiveBrokers, places
 from backends.zookeeper.memory import MemoryTree
 from backends.zookeeper.tree import Create, Delete
 from backends.zookeeper.znodes import Endpoint, Registration, encode_broker
 from tests.backends.zookeeper.trees import made
 
 
-def registration(port: int, protocol: str = "PLAINTEXT") -> bytes:
-    return encode_broker(Registration((Endpoint("X", protocol, "localhost", port),)), 0)
+def registered(port: int) -> Registration:
+    return Registration((Endpoint("X", "PLAINTEXT", "localhost", port),))
 
 
-async def register(tree: MemoryTree, number: int, data: bytes) -> None:
-    await tree.multi([Create(paths.broker(number), data)])
+def registration(port: int) -> bytes:
+    return encode_broker(registered(port), 0)
 
 
-async def test_requests_go_to_brokers_in_turn_and_never_to_ourselves() -> None:
-    tree = await made()
-    for number, data in {
-        1: registration(1),
-        2: registration(2),
-        3: b"{",
-        4: registration(4, "SSL"),
-        9: registration(9),
-    }.items():
-        await register(tree, number, data)
-    for name in ("007", "None"):
-        await tree.multi([Create(f"{paths.BROKERS}/{name}", registration(7))])
-    live = LiveBrokers(tree, 9)
-    task = spawn(live.follow(), "follow")
+async def register(tree: MemoryTree, name: str, data: bytes) -> None:
+    await tree.multi([Create(f"{paths.BROKERS}/{name}", data)])
+
+
+async def test_brokers_are_told_whenever_they_change_and_never_ourselves() -> None:
+    tree, seen = await made(), list[Mapping[int, Registration]]()
+    for number in (1, 2, 9):
+        await register(tree, str(number), registration(number))
+    for name, data in {"3": b"{", "007": b"{}", "None": b"{}"}.items():
+        await register(tree, name, data)
+    task = spawn(LiveBrokers(tree, 9, seen.append).follow(), "follow")
     await settle()
-    assert {live.choose() for _ in range(4)} == {("localhost", 1), ("localhost", 2)}
+    assert seen[-1] == {1: registered(1), 2: registered(2)}
     await tree.multi([Delete(paths.broker(1)), Delete(paths.broker(2))])
     await settle()
-    with pytest.raises(ConnectionRefusedError):
-        live.choose()
+    assert seen[-1] == {}
     await cancel(task)
+
+
+def test_a_broker_is_reached_at_the_listener_of_this_name_or_else_with_this_protocol() -> None:
+    def broker(*listeners: tuple[str, str]) -> Registration:
+        rows = enumerate(listeners, start=1)
+        return Registration(tuple(Endpoint(name, kind, "localhost", port) for port, (name, kind) in rows))
+
+    brokers = {
+        1: broker(("CLIENT", "SSL"), ("INTERNAL", "SSL")),
+        2: broker(("INTERNAL", "PLAINTEXT"), ("CLIENT", "SSL")),
+        3: broker(("INTERNAL", "PLAINTEXT")),
+    }
+    assert places(brokers, "INTERNAL", "SSL") == {1: ("localhost", 2), 2: ("localhost", 2)}

@@ -8,7 +8,6 @@ from typing import Any, cast
 from protocol.errors import DecodeError
 from server.gateway.counts import Counts
 from server.gateway.exchange import Asked, Client, Exchange, Rule, whole
-from server.gateway.rules import RuleBook
 from server.gateway.session import Door, Relay, Shared
 from server.gateway.upstream import Upstream
 from server.gateway.upstreams import UnreachableError, Upstreams
@@ -64,9 +63,8 @@ class Rig:
             REFUSED: self._refuse,
             HELD: lambda asked, _: asked.size if not asked.whole else Exchange(),
         }
-        book = cast(RuleBook, type("Book", (), {"own": rules, "brokers": rules}))
         upstreams = cast(Upstreams, self.upstreams)
-        shared = Shared(9, upstreams, book, limits or Limits(), self.counts, authenticates)
+        shared = Shared(upstreams, lambda _: rules, limits or Limits(), self.counts, authenticates)
         self.relay = Relay(shared, Door(1), self.ended.append)
         self.relay.connection_made(self.client)
 

@@ -27,6 +27,16 @@ class Nobody:
         return
 
 
+class Losing(Nobody):
+    """A client that waits for the end."""
+
+    def __init__(self) -> None:
+        self.lost = asyncio.Event()
+
+    def upstream_lost(self) -> None:
+        self.lost.set()
+
+
 @pytest.fixture
 async def kafka() -> AsyncIterator[FakeKafka]:
     async with FakeKafka() as kafka:
@@ -79,6 +89,18 @@ async def test_an_unknown_broker_and_none_at_all_are_unreachable() -> None:
     for broker in (1, OWN_ID):
         with pytest.raises(UnreachableError):
             await Upstreams(OWN_ID).connect(broker, Nobody())
+
+
+async def test_connections_to_a_broker_that_is_there_no_more_end(kafka: FakeKafka) -> None:
+    upstreams = Upstreams(OWN_ID)
+    upstreams.update({1: kafka.address, 2: kafka.address})
+    clients = {broker: Losing() for broker in (1, 2)}
+    kept = {broker: await upstreams.connect(broker, client) for broker, client in clients.items()}
+    upstreams.update({2: kafka.address})
+    async with asyncio.timeout(5):
+        await clients[1].lost.wait()
+    assert not clients[2].lost.is_set()
+    kept[2].transport.close()
 
 
 async def test_an_unreachable_broker_is_logged_once_and_so_is_its_return(

@@ -1,0 +1,73 @@
+"""What concerns a controller: answered in office; out of it with NOT_CONTROLLER, and clients look for it elsewhere."""
+
+from collections.abc import Awaitable
+from typing import NamedTuple
+
+from controller.state import State
+from protocol.apis import ApiKey
+from protocol.errors import ApiError, ErrorCode
+from protocol.frames import RequestFrame, decode_request, encode_response
+from server import producer_ids
+from server.authorizer import CLUSTER, Operation
+from server.handlers import load
+from server.producer_ids import Allocate
+from server.registry import ROUTES
+from server.router import Caller, Router
+
+OWN = frozenset({
+    ApiKey.CONTROLLED_SHUTDOWN,
+    ApiKey.CREATE_TOPICS,
+    ApiKey.DELETE_TOPICS,
+    ApiKey.CREATE_PARTITIONS,
+    ApiKey.ELECT_LEADERS,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS,
+    ApiKey.ALTER_PARTITION,
+    ApiKey.ALLOCATE_PRODUCER_IDS,
+})  # fmt: skip
+"""What a controller answers."""
+
+PRODUCER_ID_VERSIONS = range(1)
+
+
+class InOffice(NamedTuple):
+    """What there is while we are the controller."""
+
+    router: Router
+    allocate: Allocate
+    state: State
+
+
+class Deputy:
+    """Answers as `server.router.Router.answer` does. `office` is None while somebody else is the controller."""
+
+    def __init__(self) -> None:
+        load()
+        self.office: InOffice | None = None
+
+    def answer(self, frame: RequestFrame, caller: Caller) -> bytes | Awaitable[bytes]:
+        """What `caller.asked` allows; a refusal for the rest. The frame is one of OWN, or about configs of ours."""
+        if self.office is None:
+            return not_controller(frame)
+        if frame.api_key != ApiKey.ALLOCATE_PRODUCER_IDS:
+            return self.office.router.answer(frame, caller)
+        if caller.asked is None or not caller.asked.allows(
+            caller.principal, Operation.CLUSTER_ACTION, CLUSTER
+        ):
+            return producer_ids.refuse(frame, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        return producer_ids.answer(frame, self.office.allocate)
+
+
+def served(key: int) -> range:
+    """The versions of one of OWN."""
+    return PRODUCER_ID_VERSIONS if key == ApiKey.ALLOCATE_PRODUCER_IDS else ROUTES[key].versions
+
+
+def not_controller(frame: RequestFrame) -> bytes:
+    """The frame that sends the client elsewhere."""
+    refusal = ApiError(ErrorCode.NOT_CONTROLLER, "This is not the controller: ask for metadata again.")
+    if frame.api_key == ApiKey.ALLOCATE_PRODUCER_IDS:
+        return producer_ids.refuse(frame, refusal.code)
+    return encode_response(
+        frame, ROUTES[frame.api_key].refuse(decode_request(frame), refusal.code, refusal.message)
+    )

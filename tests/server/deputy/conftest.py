@@ -1,0 +1,37 @@
+"""A deputy in office, whose router answers by the real handlers and a controller that is asked nothing."""
+
+from typing import Any
+
+import pytest
+
+from controller.state import State
+from server.deputy.deputy import Deputy, InOffice
+from server.router import Router
+from server.stats import Counters
+from tests.builders import World
+from tests.server.fakes import FakeDriver, services
+
+
+class Seat:
+    """The deputy, what its controller was asked, and the state that it sees."""
+
+    def __init__(self) -> None:
+        self.deputy = Deputy()
+        self.driver = FakeDriver()
+        self.state: State = World((1, 2, 1000)).state
+        self.allocated: list[tuple[int, int]] = []
+
+    def take_office(self, reply: Any = None) -> None:
+        """From now on the controller replies with this."""
+        self.driver = FakeDriver(reply)
+        router = Router(services(self.state, self.driver), Counters())
+        self.deputy.office = InOffice(router, self._allocate, self.state)
+
+    async def _allocate(self, broker: int, epoch: int) -> tuple[int, int]:
+        self.allocated.append((broker, epoch))
+        return 1000, 1000
+
+
+@pytest.fixture
+def seat() -> Seat:
+    return Seat()

@@ -1,0 +1,235 @@
+"""Brokers that log in to each other and to their controller, with an authorizer: who may do what is theirs to say.
+
+Brokers have the least right there is for them, CLUSTER_ACTION, and not even DESCRIBE on the cluster.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import json
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka import KafkaAdminClient
+from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
+from kazoo.client import KazooClient
+
+from backends.connections.channel import connector
+from backends.connections.errors import AuthenticationError
+from backends.connections.handshake import Caller, open_connection
+from backends.connections.security import Credentials, Security
+from protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from protocol.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from protocol.messages.alter_partition_request import AlterPartitionRequest
+from protocol.messages.controlled_shutdown_request import ControlledShutdownRequest
+from protocol.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
+from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from protocol.messages.delete_topics_request import DeleteTopicsRequest
+from protocol.messages.elect_leaders_request import ElectLeadersRequest
+from protocol.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from tests.zookeeper.load import Load
+from tests.zookeeper.site import Site, wait_for
+from tools.kafka_settings import client_properties
+from tools.zookeeper_cluster import ZookeeperCluster
+
+LISTENER = "SASL_PLAINTEXT"
+PACKAGE = "org.apache.kafka.common.security"
+USERS = ("admin", "broker", "alter", "describe", "nothing")
+BY_SCRAM = "scram"
+MECHANISM = "SCRAM-SHA-256"
+
+GRANTED = (
+    ("broker", ResourceType.CLUSTER, "kafka-cluster", ACLOperation.CLUSTER_ACTION),
+    ("alter", ResourceType.CLUSTER, "kafka-cluster", ACLOperation.ALTER),
+    ("describe", ResourceType.CLUSTER, "kafka-cluster", ACLOperation.DESCRIBE),
+    (BY_SCRAM, ResourceType.CLUSTER, "kafka-cluster", ACLOperation.DESCRIBE),
+)
+
+
+class LoggingIn(ZookeeperCluster):
+    """Everyone logs in, brokers too; `admin` alone may do everything."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, 3, protocol="3.9")
+
+    def start_zookeeper(self) -> None:
+        super().start_zookeeper()
+        server, _, chroot = self.zookeeper.partition("/")
+        client = KazooClient(server)
+        client.start()
+        user = {"version": 1, "config": {MECHANISM: scram_credential(f"{BY_SCRAM}-secret")}}
+        client.create(f"/{chroot}/config/users/{BY_SCRAM}", json.dumps(user).encode(), makepath=True)
+        client.stop()
+        client.close()
+
+    def properties(self, broker: int) -> dict[str, str]:
+        users = " ".join(f'user_{name}="{name}-secret"' for name in USERS)
+        return {
+            **super().properties(broker),
+            "listeners": f"{LISTENER}://127.0.0.1:{self.port(broker)}",
+            "security.inter.broker.protocol": LISTENER,
+            "sasl.mechanism.inter.broker.protocol": "PLAIN",
+            "listener.name.sasl_plaintext.sasl.enabled.mechanisms": f"PLAIN,{MECHANISM}",
+            "listener.name.sasl_plaintext.scram-sha-256.sasl.jaas.config": f"{PACKAGE}.scram.ScramLoginModule required;",
+            "listener.name.sasl_plaintext.plain.sasl.jaas.config": (
+                f'{PACKAGE}.plain.PlainLoginModule required username="broker" password="broker-secret" {users};'
+            ),
+            "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+            "super.users": "User:admin",
+        }
+
+
+def scram_credential(password: str) -> str:
+    """As Kafka keeps it in `/config/users` (RFC 5802)."""
+    salt, rounds = b"salt", 4096
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, rounds)
+    client, server = (hmac.digest(salted, name, "sha256") for name in (b"Client Key", b"Server Key"))
+    parts = {"salt": salt, "stored_key": hashlib.sha256(client).digest(), "server_key": server}
+    return ",".join(
+        [f"{name}={b64encode(value).decode()}" for name, value in parts.items()] + [f"iterations={rounds}"]
+    )
+
+
+def login(user: str) -> dict[str, str]:
+    """As kafka-python has it."""
+    return {
+        "security_protocol": LISTENER,
+        "sasl_mechanism": "PLAIN",
+        "sasl_plain_username": user,
+        "sasl_plain_password": f"{user}-secret",
+    }
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("logging-in")
+    cluster = LoggingIn(folder)
+    config = folder / "command.properties"
+    config.write_text(client_properties(LISTENER, "admin", "PLAIN", folder))
+    overrides = {
+        "zookeeper.command.config": str(config),
+        "zookeeper.listener.name": LISTENER,
+        "zookeeper.listener.security.protocol": LISTENER,
+    }
+    with ExitStack() as stack:
+        stack.callback(cluster.stop)
+        cluster.start()
+        site = Site(cluster, **overrides)
+        site.commander.start()
+        stack.callback(site.commander.stop)
+        wait_for(lambda: (site.znode("/controller") or {}).get("brokerid"), 1000)
+        # By our listener alone: everything else passes on from there.
+        site.admin = KafkaAdminClient(bootstrap_servers=site.commander.address, **login("admin"))
+        stack.callback(site.admin.close)
+        rows = [
+            ACL(f"User:{user}", "*", operation, ACLPermissionType.ALLOW, ResourcePattern(kind, name))
+            for user, kind, name, operation in GRANTED
+        ]
+        assert site.admin.create_acls(rows)["failed"] == []
+        yield site
+
+
+def caller(user: str, password: str = "") -> Caller:
+    mechanism = MECHANISM if user == BY_SCRAM else "PLAIN"
+    return Caller(security=Security(sasl=Credentials(mechanism, user, password or f"{user}-secret")))
+
+
+def asked(site: Site, user: str, request: tuple[Any, ...], version: int) -> Any:
+    """What our listener answers this user."""
+
+    async def ask() -> Any:
+        host, _, port = site.commander.address.partition(":")
+        channel = await connector(caller(user))(host, int(port))
+        answer = await channel.request(request, version)
+        channel.close()
+        return answer
+
+    return asyncio.run(asyncio.wait_for(ask(), 30))
+
+
+def order(topic: str, *replicas: int) -> AlterPartitionReassignmentsRequest:
+    return AlterPartitionReassignmentsRequest(
+        topics=[ReassignableTopic(topic, [ReassignablePartition(0, replicas)])]
+    )
+
+
+def test_data_moves_as_a_user_orders_and_brokers_tell_their_controller(site: Site) -> None:
+    """At this inter-broker protocol a replica joins the ISR, and a producer has an id, only if brokers reach the controller."""
+    topic = site.topic([[1, 2]])
+    with Load(site.cluster.bootstrap, topic, 1, **login("admin")) as load:
+        assert asked(site, "alter", order(topic, 3, 2), 0).error_code == 0
+        site.wait_for_replicas(topic, [[3, 2]])
+        site.wait_until_idle()
+    load.check()
+    site.wait_for_hosts(topic, 0, {2, 3})
+    assert "User:alter" in site.commander.log
+
+
+def test_a_broker_shuts_down_in_order(site: Site) -> None:
+    site.cluster.stop_broker(1)
+    site.cluster.start_broker(1)
+    site.cluster.wait_for_broker(1)
+    assert "Controlled shutdown request returned successfully" in site.cluster.log(1)
+
+
+@pytest.mark.parametrize(
+    ("user", "may_list", "may_order"),
+    [("alter", 0, 0), ("describe", 0, 31), (BY_SCRAM, 0, 31), ("nothing", 31, 31), ("broker", 31, 31)],
+)
+def test_who_may_list_and_order_is_the_brokers_to_say(
+    site: Site, user: str, may_list: int, may_order: int
+) -> None:
+    listed = asked(site, user, ListPartitionReassignmentsRequest(topics=None), 0)
+    ordered = asked(site, user, AlterPartitionReassignmentsRequest(), 0)
+    assert (listed.error_code, ordered.error_code) == (may_list, may_order)
+
+
+@pytest.mark.parametrize("user", ["alter", "nothing"])
+def test_who_has_no_right_to_topics_makes_and_deletes_none(site: Site, user: str) -> None:
+    topic = site.topic([[1, 2]])
+    created = asked(site, user, CreateTopicsRequest([CreatableTopic("another", 1, 1)]), 5)
+    grown = asked(site, user, CreatePartitionsRequest([CreatePartitionsTopic(topic, 2, None)]), 1)
+    deleted = asked(site, user, DeleteTopicsRequest(topic_names=[topic]), 3)
+    assert [created.topics[0].error_code, grown.results[0].error_code, deleted.responses[0].error_code] == [
+        29
+    ] * 3
+    assert len(site.partitions(topic)) == 1
+
+
+@pytest.mark.parametrize(("user", "code"), [("admin", 0), ("alter", 31), ("describe", 31), ("nothing", 31)])
+def test_limits_are_set_by_who_may_alter_configs(site: Site, user: str, code: int) -> None:
+    limit = AlterableConfig("reassignment.max.concurrent.partition.movements", 0, "7")
+    kafkas = AlterableConfig("log.cleaner.threads", 0, "1")
+    throttle = AlterableConfig("leader.replication.throttled.rate", 1, None)
+    for name, keys in (("", [limit]), ("1000", [throttle]), ("", [limit, kafkas])):
+        request = IncrementalAlterConfigsRequest([AlterConfigsResource(4, name, keys)])
+        assert asked(site, user, request, 1).responses[0].error_code == code
+
+
+@pytest.mark.parametrize(("user", "code"), [("alter", 31), ("nothing", 31)])
+def test_only_brokers_speak_for_brokers(site: Site, user: str, code: int) -> None:
+    assert asked(site, user, AlterPartitionRequest(1, -1), 1).error_code == code
+    assert asked(site, user, AllocateProducerIdsRequest(1, -1), 0).error_code == code
+    assert asked(site, user, ControlledShutdownRequest(1), 2).error_code == code
+    if user == "nothing":
+        assert asked(site, user, ElectLeadersRequest(), 1).error_code == code
+
+
+@pytest.mark.parametrize("user", ["alter", BY_SCRAM])
+async def test_a_wrong_password_is_refused(site: Site, user: str) -> None:
+    host, _, port = site.commander.address.partition(":")
+    with pytest.raises(AuthenticationError):
+        await open_connection((host, int(port)), caller(user, "guess"), 10)
