@@ -38,8 +38,6 @@ class RequestFrame(NamedTuple):
     client_id: str | None
     body: memoryview
     known: bool
-    payload: bytes = b""
-    """The whole frame without its size, to be handed on unread."""
 
 
 class ResponseFrame(NamedTuple):
@@ -101,9 +99,9 @@ def parse_request(payload: bytes) -> RequestFrame:
     key, version, correlation_id = unpack_from(">hhi", payload)
     shape = _shape(key, version)
     if shape is None:
-        return RequestFrame(key, version, correlation_id, None, memoryview(b""), False, payload)
+        return RequestFrame(key, version, correlation_id, None, memoryview(b""), False)
     (_, _, _, client_id), end = shape.request_header.decode_prefix(payload)
-    return RequestFrame(key, version, correlation_id, client_id, memoryview(payload)[end:], True, payload)
+    return RequestFrame(key, version, correlation_id, client_id, memoryview(payload)[end:], True)
 
 
 def parse_response(payload: bytes, api_key: int, api_version: int) -> ResponseFrame:
