@@ -59,14 +59,14 @@ async def job(call: Call) -> dict[str, Any]:
     offset, limit = call.query["offset"], call.query["limit"]
     page = await call.taken(pages(offset, parts(call.state, found.id)), limit)
     row = job_row(call, _job(call), await tally(call))
-    rests = row["queued"] + row["waiting"]
-    texts = await call.taken(resting(call.state, found.id), SAMPLE) if rests else []
+    rests = row["queued"] or row["waiting"] or call.core.progress.standstill
+    texts = await call.taken(resting(call, found.id), SAMPLE) if rests else []
     return {
         "job": row,
         "endings": await _endings(call, found),
         "reasons": reasons(texts),
         "sampled": len(texts),
-        "partitions": [part_row(part) for part in page],
+        "partitions": [part_row(call, part) for part in page],
         "next": offset + limit if page and len(page) == limit else None,
     }
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from controller.model import Ending, Finished, JobKind, Partition, Reassignment, Replicas, TopicPartition
 from controller.state import State
+from server.api.standstill import Standstill
 from server.api.streams import breathing
 from server.ports import Sizes
 
@@ -73,6 +74,7 @@ class Progress:
     def __init__(self, state: State, sizes: Sizes, now: Callable[[], float] = time.monotonic) -> None:
         self._state, self._sizes, self._now = state, sizes, now
         self._looks: deque[_Look] = deque()
+        self._still = Standstill(state, sizes, now)
         self._ended: dict[int, _Ended] = {}
 
     async def run(self) -> None:
@@ -87,8 +89,10 @@ class Progress:
         known = under_way.union(*(each.under_way for each in self._looks))
         jobs = {number: _Copied(Counter(), Counter()) for number in known if number in self._state.jobs}
         rows = 0
+        self._still.begin()
         async for _ in breathing(self._rows(jobs)):
             rows += 1
+        self._still.end()
         self._keep_totals(jobs)
         self._looks.append(_Look(self._now(), under_way, jobs))
         while len(self._looks) > 2 and self._looks[-1].seconds - self._looks[1].seconds >= WINDOW_SECONDS:
@@ -103,6 +107,11 @@ class Progress:
         moved, left = self._looks[-1].jobs[number]
         before = self._looks[0].jobs.get(number)
         return self._pace(moved.total(), left.total(), None if before is None else before.moved.total())
+
+    @property
+    def standstill(self) -> Mapping[TopicPartition, str]:
+        """Why steps in flight come no nearer to their end, of those that do not."""
+        return self._still.reasons
 
     def to_brokers(self) -> dict[int, Pace]:
         """How far the jobs under way are, by the broker that gets the data; only those that get any."""
@@ -138,6 +147,7 @@ class Progress:
             partition = self._state.partition(*wanted.key)
             if partition is not None and wanted.job in jobs:
                 self._add_ongoing(wanted, partition, jobs[wanted.job])
+                self._still.look(partition)
             yield
         for pending in list(self._state.pending.values()):
             earlier = self._state.reassignments.get(pending.key)

@@ -93,7 +93,10 @@ COMPONENTS: Mapping[str, Schema] = {
         target=REPLICAS,
         original=REPLICAS,
         step={"type": ["array", "null"], "items": INTEGER},
-        reason={**TEXT, "description": "Why it does not move; empty when it does, or is done."},
+        reason={
+            **TEXT,
+            "description": "Why it does not move, or comes no nearer; empty when it does, or is done.",
+        },
     ),
     "Reasons": array(record(reason=TEXT, partitions=INTEGER)),
     "JobDetail": record(
@@ -102,7 +105,7 @@ COMPONENTS: Mapping[str, Schema] = {
         reasons=ref("Reasons"),
         sampled={
             **INTEGER,
-            "description": "Partitions that `reasons` counts: the first ones that do not move.",
+            "description": "Partitions that `reasons` counts: the first ones that do not move, or come no nearer.",
         },
         partitions=array(ref("Part")),
         next={**NULLABLE_INTEGER, "description": "The `offset` of the next page."},

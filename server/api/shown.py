@@ -15,7 +15,7 @@ from controller.job_views import (
     waiting_jobs,
     why_not,
 )
-from controller.model import Ending, Job
+from controller.model import Ending, Job, TopicPartition
 from controller.state import State
 from server.api.call import Call
 from server.api.progress import Pace
@@ -76,9 +76,12 @@ def pace_row(pace: Pace | None) -> dict[str, Any] | None:
     return {"bytes": moved, "total": total, "rate": rate, "seconds_left": pace.seconds_left}
 
 
-def part_row(part: Part) -> dict[str, Any]:
+def part_row(call: Call, part: Part) -> dict[str, Any]:
     """The schema's `Part`."""
-    return {**part._asdict(), "state": part.state.value}
+    reason = part.reason
+    if part.state is PartState.MOVING:
+        reason = call.core.progress.standstill.get(TopicPartition(part.topic, part.partition), "")
+    return {**part._asdict(), "state": part.state.value, "reason": reason}
 
 
 def limit_rows(state: State) -> list[dict[str, Any]]:
@@ -94,13 +97,18 @@ def reasons(texts: Sequence[str]) -> list[dict[str, Any]]:
     return [{"reason": reason, "partitions": times} for reason, times in Counter(texts).most_common()]
 
 
-def resting(state: State, job: int | None = None) -> Iterator[str | None]:
-    """Why partitions do not move, one text each, of one job or of all; None for those that do."""
+def resting(call: Call, job: int | None = None) -> Iterator[str | None]:
+    """Why partitions do not move, or come no nearer, one text each, of one job or of all; None for those that do."""
+    state, still = call.state, call.core.progress.standstill
     for wanted in list(state.reassignments.values()):
         partition = state.partition(wanted.topic, wanted.partition)
         ours = wanted.key in state.reassignments and (job is None or wanted.job == job)
-        idle = partition is not None and not state.in_step(partition)
-        yield why_not(state, wanted, partition) if partition is not None and ours and idle else None
+        if partition is None or not ours:
+            yield None
+        elif state.in_step(partition):
+            yield still.get(wanted.key)
+        else:
+            yield why_not(state, wanted, partition)
     for pending in islice(list(state.pending.values()), SAMPLE):
         yield PartState.PENDING.value if job is None or pending.job == job else None
 

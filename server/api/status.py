@@ -20,7 +20,7 @@ async def status(call: Call) -> dict[str, Any]:
     """What people want to know first."""
     state = call.state
     counted = await tally(call)
-    texts = await call.taken(resting(state), SAMPLE)
+    texts = await call.taken(resting(call), SAMPLE)
     health = counts(state)
     under_way = [job for number in sorted(state.open)[:JOBS] if (job := state.jobs.get(number)) is not None]
     return {

@@ -37,9 +37,11 @@ class Sizes:
 
     def __init__(self) -> None:
         self.have: dict[tuple[str, int], int] = {}
+        self.grown = 0
+        """Bytes that were produced to each partition meanwhile."""
 
     def size(self, key: TopicPartition) -> int | None:
-        return None if key.topic == "unknown" else 100 + key.partition
+        return None if key.topic == "unknown" else 100 + self.grown + key.partition
 
     def arrived(self, key: TopicPartition, broker: int) -> int | None:
         return self.have.get((str(key), broker))

@@ -1,0 +1,82 @@
+"""Steps in flight that come no nearer to their end, and why, as far as the replicas' bytes and the brokers tell."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from controller.model import Partition, Replicas, TopicPartition
+from controller.state import State
+from controller.throttle import throttle_rate
+from server.ports import Sizes
+
+STILL_SECONDS = 60.0
+"""Without coming nearer, before it is told."""
+
+NEARER = 0.99
+"""Of what was missing: less than so much of it is progress. Leaders and followers are not measured at the same moment."""
+
+
+class _Mark(NamedTuple):
+    """When a step was last nearer than ever, and how it stood then: bytes, of all adding replicas together."""
+
+    since: float
+    adding: Replicas
+    missing: int
+    arrived: int
+    seen: float
+    """When it was last looked at, and the bytes that had arrived by then."""
+    arrived_since: int = 0
+
+
+class Standstill:
+    """Looks at all steps in rounds: `begin`, `look` at each, `end`. `now` tells seconds."""
+
+    def __init__(self, state: State, sizes: Sizes, now: Callable[[], float]) -> None:
+        self._state, self._sizes, self._now = state, sizes, now
+        self._marks: dict[TopicPartition, _Mark] = {}
+        self._next: dict[TopicPartition, _Mark] = {}
+        self.reasons: dict[TopicPartition, str] = {}
+        """Of the last round, for those that come no nearer."""
+        self._found: dict[TopicPartition, str] = {}
+
+    def begin(self) -> None:
+        """A round begins."""
+        self._next, self._found = {}, {}
+
+    def look(self, partition: Partition) -> None:
+        """A step in flight."""
+        key, adding = partition.key, partition.adding
+        down = [str(broker) for broker in adding if broker not in self._state.live]
+        if down:
+            many = len(down) > 1
+            self._found[key] = f"target broker{'s' * many} {', '.join(down)} {'are' if many else 'is'} down"
+            return
+        mark = self._marked(key, adding)
+        if mark is not None:
+            self._next[key] = mark
+            if mark.seen - mark.since >= STILL_SECONDS:
+                self._found[key] = self._why(mark)
+
+    def end(self) -> None:
+        """The round is over: what was looked at in it counts."""
+        self._marks, self.reasons = self._next, self._found
+
+    def _marked(self, key: TopicPartition, adding: Replicas) -> _Mark | None:
+        """How it stands; None where its bytes are not known."""
+        size = self._sizes.size(key)
+        arrived = [self._sizes.arrived(key, broker) for broker in adding]
+        have = sum(each for each in arrived if each is not None)
+        if size is None or not adding or None in arrived:
+            return None
+        missing, now, mark = max(0, len(adding) * size - have), self._now(), self._marks.get(key)
+        if mark is None or mark.adding != adding or missing < mark.missing * NEARER:
+            mark = _Mark(now, adding, missing, have, now)
+        return mark._replace(seen=now, arrived_since=have - mark.arrived)
+
+    def _why(self, mark: _Mark) -> str:
+        if not mark.missing:
+            return "its data has arrived, and it does not get in sync"
+        if mark.arrived_since <= 0:
+            return "nothing arrives"
+        rate = throttle_rate(self._state)
+        slow = "" if rate is None else f", with a throttle of {rate:,} bytes/s"
+        return f"as much is produced as arrives{slow}"

@@ -1,0 +1,82 @@
+from server.api.standstill import STILL_SECONDS
+from tests.server.api.desk import MOVE, Desk
+
+
+class Slow(Desk):
+    """Partitions under way to broker 4 and others; `pass_by` lets a minute pass, a look every ten seconds."""
+
+    async def begin(self, **have: int) -> "Slow":
+        await self.post("/v1/jobs", MOVE)
+        self.arrive(0)
+        await self.progress.look()
+        return self
+
+    def arrive(self, more: int) -> None:
+        for partition in self.world.state.all_partitions():
+            for broker in partition.adding:
+                at = (str(partition.key), broker)
+                self.sizes.have[at] = self.sizes.have.get(at, 0) + more
+
+    async def pass_by(self, more: int = 0, grown: int = 0) -> None:
+        for _ in range(int(STILL_SECONDS) // 10):
+            self.seconds += 10
+            self.arrive(more)
+            self.sizes.grown += grown
+            await self.progress.look()
+
+    async def why(self) -> set[str]:
+        shown = await self.get("/v1/jobs/1")
+        texts = {row["reason"] for row in shown["partitions"]}
+        assert {row["reason"] for row in shown["reasons"]} == texts - {""}
+        return texts
+
+
+async def test_a_move_that_comes_nearer_needs_no_reason() -> None:
+    slow = await Slow().begin()
+    await slow.pass_by(more=5)
+    assert await slow.why() == {""}
+
+
+async def test_a_move_to_which_nothing_arrives_says_so_after_a_minute() -> None:
+    slow = await Slow().begin()
+    slow.seconds += STILL_SECONDS - 1
+    await slow.progress.look()
+    assert await slow.why() == {""}
+    await slow.pass_by()
+    assert await slow.why() == {"nothing arrives"}
+    assert (await slow.get("/v1/status"))["reasons"] == [{"reason": "nothing arrives", "partitions": 2}]
+
+
+async def test_a_throttle_below_what_is_produced_is_told() -> None:
+    slow = await Slow().begin()
+    await slow.pass_by(more=5, grown=5)
+    assert await slow.why() == {"as much is produced as arrives"}
+    slow.world.default("reassignment.throttle.bytes.per.second", "5000")
+    await slow.pass_by(more=5, grown=5)
+    assert await slow.why() == {"as much is produced as arrives, with a throttle of 5,000 bytes/s"}
+
+
+async def test_a_replica_that_is_whole_and_not_in_sync_is_told() -> None:
+    slow = await Slow().begin()
+    await slow.pass_by(more=1_000)
+    await slow.pass_by()
+    assert await slow.why() == {"its data has arrived, and it does not get in sync"}
+
+
+async def test_a_target_that_is_down_is_told_at_once() -> None:
+    slow = await Slow().begin()
+    slow.world.state.live.discard(4)
+    await slow.progress.look()
+    assert await slow.why() == {"target broker 4 is down"}
+    slow.world.state.live.discard(5)
+    await slow.progress.look()
+    assert await slow.why() == {"target brokers 4, 5 are down"}
+
+
+async def test_what_is_not_known_says_nothing() -> None:
+    slow = await Slow().begin()
+    slow.sizes.have.clear()
+    for _ in range(2):
+        slow.seconds += STILL_SECONDS
+        await slow.progress.look()
+        assert await slow.why() == {""}
