@@ -27,7 +27,7 @@ from server.api.call import Core
 from server.api.routes import Api
 from server.collector import spare_the_old
 from server.driver import DriverStoppedError
-from server.http import Health, HttpServer, index, operations
+from server.http import Health, HttpServer, front, operations
 from server.metrics import Metrics
 
 SPARE_FILES = 100
@@ -61,7 +61,7 @@ async def _serve(settings: Settings, store: SqliteStore, entrance: Door, demo_to
     claim(settings.data_dir, "backend", settings.backend)
     api = Api(health, entrance.access)
     routes = [*operations(health), *api.routes()]
-    async with _http(settings, [index(routes), *routes], entrance.tls) as http:
+    async with _http(settings, [*front(routes), *routes], entrance.tls) as http:
         state = await load(store)
         build, records = world(settings, state, store)
 
@@ -96,7 +96,7 @@ async def _control(settings: Settings, entrance: Door) -> None:
         health.metrics = bytes if metrics is None else metrics.page
 
     async with (
-        _http(settings, [index(routes), *routes], entrance.tls) as http,
+        _http(settings, [*front(routes), *routes], entrance.tls) as http,
         Controller(settings, rules) as controller,
     ):
         where = f"{settings.zookeeper_connect}, id {settings.node_id}"

@@ -1,4 +1,4 @@
-"""The HTTP listener: `/healthz`, `/readyz`, `/metrics`, and whatever routes else it is given.
+"""The HTTP listener: `/healthz`, `/readyz`, `/metrics`, the page at `/`, and whatever routes else it is given.
 
 uvicorn serves on the server's own event loop. Sockets and signals stay the application's business.
 """
@@ -20,6 +20,7 @@ from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from server.metrics import CONTENT_TYPE
+from server.page import files as page
 
 GRACE_SECONDS = 1
 """How long a stop waits for responses under way."""
@@ -51,15 +52,16 @@ def operations(health: Health) -> list[BaseRoute]:
     return [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", metrics)]
 
 
-def index(routes: Sequence[BaseRoute]) -> BaseRoute:
-    """A route for `/` that lists the paths of the others."""
+def front(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
+    """Routes for `/`: the page for a browser, the paths of the other routes for everyone else."""
     paths = [route.path for route in routes if isinstance(route, Route) and ":" not in route.path]
     text = "".join(f"{path}\n" for path in paths)
 
-    async def listing(_: Request) -> Response:
-        return PlainTextResponse(text)
+    async def root(request: Request) -> Response:
+        browser = "text/html" in request.headers.get("accept", "")
+        return page.document() if browser else PlainTextResponse(text)
 
-    return Route("/", listing)
+    return [Route("/", root), *page.assets()]
 
 
 PEER = "reassignd.peer"

@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from server import http
-from server.http import Health, HttpServer, distinguished_name, index, operations
+from server.http import Health, HttpServer, distinguished_name, front, operations
 
 
 def listening_socket() -> socket.socket:
@@ -27,10 +27,11 @@ async def serving(routes: list[BaseRoute], max_connections: int = 10) -> AsyncIt
     await server.stop()
 
 
-async def get(port: int, path: str) -> tuple[int, str]:
+async def get(port: int, path: str, accept: str = "*/*") -> tuple[int, str]:
     """Status and body."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(f"GET {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n".encode())
+    head = f"GET {path} HTTP/1.1\r\nhost: test\r\naccept: {accept}\r\nconnection: close\r\n\r\n"
+    writer.write(head.encode())
     head, _, body = (await reader.read()).decode().partition("\r\n\r\n")
     writer.close()
     await writer.wait_closed()
@@ -62,10 +63,12 @@ async def test_metrics_are_made_when_asked_for() -> None:
         assert await get(port, "/metrics") == (200, "some_metric 1\n")
 
 
-async def test_the_root_lists_the_paths() -> None:
-    found = [*routes(), Route("/v1/jobs/{job}", index), Route("/v1/{rest:path}", index)]
-    async with serving([index(found), *found]) as port:
+async def test_the_root_lists_the_paths_and_is_the_page_for_a_browser() -> None:
+    found = [*routes(), Route("/v1/jobs/{job}", front), Route("/v1/{rest:path}", front)]
+    async with serving([*front(found), *found]) as port:
         assert await get(port, "/") == (200, "/healthz\n/readyz\n/metrics\n/v1/jobs/{job}\n")
+        status, page = await get(port, "/", accept="text/html,application/xhtml+xml")
+    assert (status, page.startswith("<!doctype html>")) == (200, True)
 
 
 async def test_an_unknown_path_is_not_found() -> None:

@@ -1,0 +1,54 @@
+import re
+
+import httpx
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from server.api.schemas import COMPONENTS
+from server.page.files import assets, document
+
+
+async def get(path: str) -> httpx.Response:
+    async def page(_: object) -> object:
+        return document()
+
+    app = Starlette(routes=[Route("/", page), *assets()])
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
+        return await client.get(path)
+
+
+async def test_the_page_loads_what_is_served_and_nothing_else() -> None:
+    html = (await get("/")).text
+    loaded = re.findall(r'(?:src|href)="([^"]+\.(?:js|css))"', html)
+    assert sorted(loaded) == ["page.css", "page.js"]
+    assert not re.search(r"https?:|//[a-z]", html)
+    for name in loaded:
+        assert (await get(f"/{name}")).status_code == 200
+
+
+async def test_it_may_run_no_script_but_its_own() -> None:
+    for path in ("/", "/page.js"):
+        headers = (await get(path)).headers
+        assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self';")
+        assert headers["x-content-type-options"] == "nosniff"
+    assert not re.search(r"<script(?![^>]*src)|\son\w+=", (await get("/")).text)
+
+
+async def test_what_comes_from_others_is_never_taken_for_markup() -> None:
+    script = (await get("/page.js")).text
+    assert "textContent" in script
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", script)
+
+
+async def test_it_finds_every_element_that_it_writes_to() -> None:
+    html, script = (await get("/")).text, (await get("/page.js")).text
+    named = set(re.findall(r'\b(?:at|table)\("(\w+)"', script))
+    assert named
+    assert named <= set(re.findall(r'id="(\w+)"', html))
+
+
+async def test_it_reads_what_the_api_says_it_answers() -> None:
+    script = (await get("/page.js")).text
+    for variable, schema in (("status", "Status"), ("job", "Job"), ("part", "Part"), ("moves", "Totals")):
+        used = set(re.findall(rf"\b{variable}\.(\w+)", script))
+        assert used <= COMPONENTS[schema]["properties"].keys(), schema
