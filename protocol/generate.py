@@ -26,6 +26,7 @@ KAFKA_PYTHON = "protocol/schemas/resources"
 BORROWED_APIS = (
     "AlterConfigs",
     "AlterReplicaLogDirs",
+    "AlterUserScramCredentials",
     "ApiVersions",
     "CreatePartitions",
     "CreateTopics",

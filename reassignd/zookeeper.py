@@ -167,7 +167,7 @@ class Controller:
                 while_in_office(self._tree, self._ending, self._find_protocol()), name="protocol"
             )
             stack.push_async_callback(cancel, asking)
-            await ensure(self._tree, *folders(), REDO, "/config/changes", "/config/topics", "/config/brokers",
+            await ensure(self._tree, *folders(), REDO, "/config/changes", "/config/topics", "/config/brokers", "/config/users",
                          "/admin/delete_topics")  # fmt: skip
             if self._form().children:
                 await ensure(self._tree, paths.REASSIGNMENTS)
@@ -224,7 +224,7 @@ class Controller:
             self._doors.counts,
             self._znodes,
         )
-        self._deputy.office = InOffice(Router(services, self._stats), rule.allocate, state)
+        self._deputy.office = InOffice(Router(services, self._stats), rule.allocate, rule.alter_user, state)
         self._on_core(core, Metrics(sources))
         self._backoff.served()
         stack.callback(self._close_doors)

@@ -1,7 +1,8 @@
 """One term as controller of a ZooKeeper-mode cluster: its driver, its brokers, and what is known of their data."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import logging
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -11,6 +12,7 @@ from backends.connections.handshake import Caller
 from backends.sizes import Sizes
 from backends.stalls import StallWatch
 from backends.tasks import cancel, spawn
+from backends.zookeeper import scram_users
 from backends.zookeeper.asker import BrokerAsker
 from backends.zookeeper.cluster import Office, ZookeeperCluster
 from backends.zookeeper.producer_ids import allocate
@@ -24,6 +26,8 @@ from reassignd.retention import Retention, prune_for_ever
 from server.driver import Driver, DriverStoppedError, wall_clock
 from server.journal import Journal, report_for_ever
 from server.stats import Counters
+
+log = logging.getLogger(__name__)
 
 
 class Rule:
@@ -57,6 +61,11 @@ class Rule:
         if known is None or broker not in self._state.live or epoch != known.epoch:
             raise ApiError(ErrorCode.STALE_BROKER_EPOCH)
         return await allocate(self._office.tree, self._office.store, broker)
+
+    async def alter_user(self, user: str, changes: Mapping[str, str | None]) -> None:
+        """A user's logins by SCRAM. Raises ApiError, ZookeeperError, ZnodeError."""
+        await scram_users.alter(self._office.tree, self._office.store, user, changes)
+        log.info("the logins of user %s were altered: %s", user, ", ".join(sorted(changes)))
 
     async def start(self, settings: Settings) -> None:
         """Take over, and do what is to be done now and then. Raises ZookeeperError, DriverStoppedError."""

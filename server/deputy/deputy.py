@@ -1,18 +1,19 @@
 """What concerns a controller: answered in office; out of it with NOT_CONTROLLER, and clients look for it elsewhere."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from controller.state import State
 from protocol.apis import ApiKey
 from protocol.errors import ApiError, ErrorCode
 from protocol.frames import RequestFrame, decode_request, encode_response
-from server import producer_ids
+from server import producer_ids, scram_users
 from server.authorizer import CLUSTER, Operation
 from server.handlers import load
 from server.producer_ids import Allocate
 from server.registry import ROUTES
 from server.router import Caller, Router
+from server.scram_users import AlterUser
 
 OWN = frozenset({
     ApiKey.CONTROLLED_SHUTDOWN,
@@ -24,10 +25,9 @@ OWN = frozenset({
     ApiKey.LIST_PARTITION_REASSIGNMENTS,
     ApiKey.ALTER_PARTITION,
     ApiKey.ALLOCATE_PRODUCER_IDS,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
 })  # fmt: skip
 """What a controller answers."""
-
-PRODUCER_ID_VERSIONS = range(1)
 
 
 class InOffice(NamedTuple):
@@ -35,7 +35,31 @@ class InOffice(NamedTuple):
 
     router: Router
     allocate: Allocate
+    alter_user: AlterUser
     state: State
+
+
+class Apart(NamedTuple):
+    """What is answered without the core, in version 0 alone."""
+
+    operation: Operation
+    """That is to be allowed on the cluster."""
+    answer: Callable[[RequestFrame, InOffice], Awaitable[bytes]]
+    refuse: Callable[[RequestFrame, int], bytes]
+
+
+APART = {
+    ApiKey.ALLOCATE_PRODUCER_IDS: Apart(
+        Operation.CLUSTER_ACTION,
+        lambda frame, office: producer_ids.answer(frame, office.allocate),
+        producer_ids.refuse,
+    ),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Apart(
+        Operation.ALTER,
+        lambda frame, office: scram_users.answer(frame, office.alter_user),
+        scram_users.refuse,
+    ),
+}
 
 
 class Deputy:
@@ -49,25 +73,25 @@ class Deputy:
         """What `caller.asked` allows; a refusal for the rest. The frame is one of OWN, or about configs of ours."""
         if self.office is None:
             return not_controller(frame)
-        if frame.api_key != ApiKey.ALLOCATE_PRODUCER_IDS:
+        apart = APART.get(ApiKey(frame.api_key))
+        if apart is None:
             return self.office.router.answer(frame, caller)
-        if caller.asked is None or not caller.asked.allows(
-            caller.principal, Operation.CLUSTER_ACTION, CLUSTER
-        ):
-            return producer_ids.refuse(frame, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-        return producer_ids.answer(frame, self.office.allocate)
+        if caller.asked is None or not caller.asked.allows(caller.principal, apart.operation, CLUSTER):
+            return apart.refuse(frame, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        return apart.answer(frame, self.office)
 
 
 def served(key: int) -> range:
     """The versions of one of OWN."""
-    return PRODUCER_ID_VERSIONS if key == ApiKey.ALLOCATE_PRODUCER_IDS else ROUTES[key].versions
+    return range(1) if key in APART else ROUTES[key].versions
 
 
 def not_controller(frame: RequestFrame) -> bytes:
     """The frame that sends the client elsewhere."""
     refusal = ApiError(ErrorCode.NOT_CONTROLLER, "This is not the controller: ask for metadata again.")
-    if frame.api_key == ApiKey.ALLOCATE_PRODUCER_IDS:
-        return producer_ids.refuse(frame, refusal.code)
+    apart = APART.get(ApiKey(frame.api_key))
+    if apart is not None:
+        return apart.refuse(frame, refusal.code)
     return encode_response(
         frame, ROUTES[frame.api_key].refuse(decode_request(frame), refusal.code, refusal.message)
     )

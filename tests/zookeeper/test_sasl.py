@@ -29,6 +29,10 @@ from protocol.messages.alter_partition_reassignments_request import (
     ReassignableTopic,
 )
 from protocol.messages.alter_partition_request import AlterPartitionRequest
+from protocol.messages.alter_user_scram_credentials_request import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+)
 from protocol.messages.controlled_shutdown_request import ControlledShutdownRequest
 from protocol.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -40,6 +44,7 @@ from protocol.messages.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from tests.clients.java_programs import Tools
 from tests.zookeeper.load import Load
 from tests.zookeeper.site import Site, wait_for
 from tools.kafka_settings import client_properties
@@ -226,6 +231,37 @@ def test_only_brokers_speak_for_brokers(site: Site, user: str, code: int) -> Non
     assert asked(site, user, ControlledShutdownRequest(1), 2).error_code == code
     if user == "nothing":
         assert asked(site, user, ElectLeadersRequest(), 1).error_code == code
+
+
+def test_a_login_by_scram_is_made_by_the_tool_and_removed(site: Site, tools: Tools) -> None:
+    """Kafka's brokers leave that to the controller."""
+    admin = site.folder / "admin.properties"
+    admin.write_text(client_properties(LISTENER, "admin", "PLAIN", site.folder))
+    user = ("--entity-type", "users", "--entity-name", "newcomer")
+    where = ("--bootstrap-server", site.commander.address, "--command-config", str(admin), "--alter", *user)
+    made = tools.run("configs", *where, "--add-config", f"{MECHANISM}=[password=newcomer-secret]")
+    assert "Completed updating config for user newcomer" in made.stdout
+    wait_for(lambda: logs_in(site, "newcomer"), True)
+    tools.run("configs", *where, "--delete-config", MECHANISM)
+    wait_for(lambda: logs_in(site, "newcomer"), False)
+    request = AlterUserScramCredentialsRequest([ScramCredentialDeletion("newcomer", 1)])
+    codes = [asked(site, name, request, 0).results[0].error_code for name in ("admin", "describe")]
+    assert codes == [91, 31]
+
+
+def logs_in(site: Site, user: str) -> bool:
+    """By SCRAM, at our listener."""
+    host, _, port = site.commander.address.partition(":")
+    credentials = Caller(security=Security(sasl=Credentials(MECHANISM, user, f"{user}-secret")))
+
+    async def come() -> bool:
+        try:
+            (await open_connection((host, int(port)), credentials, 10)).abort("done")
+        except AuthenticationError:
+            return False
+        return True
+
+    return asyncio.run(come())
 
 
 @pytest.mark.parametrize("user", ["alter", BY_SCRAM])

@@ -1,5 +1,6 @@
 """A deputy in office, whose router answers by the real handlers and a controller that is asked nothing."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -20,16 +21,20 @@ class Seat:
         self.driver = FakeDriver()
         self.state: State = World((1, 2, 1000)).state
         self.allocated: list[tuple[int, int]] = []
+        self.altered: list[str] = []
 
     def take_office(self, reply: Any = None) -> None:
         """From now on the controller replies with this."""
         self.driver = FakeDriver(reply)
         router = Router(services(self.state, self.driver), Counters())
-        self.deputy.office = InOffice(router, self._allocate, self.state)
+        self.deputy.office = InOffice(router, self._allocate, self._alter_user, self.state)
 
     async def _allocate(self, broker: int, epoch: int) -> tuple[int, int]:
         self.allocated.append((broker, epoch))
         return 1000, 1000
+
+    async def _alter_user(self, user: str, _: Mapping[str, str | None]) -> None:
+        self.altered.append(user)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from typing import Any, cast
 
 import pytest
 
-from protocol.apis import ApiKey
 from protocol.connection import Connection
 from protocol.frames import RequestFrame, decode_response, encode_request, parse_response
 from protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
@@ -15,9 +14,13 @@ from protocol.messages.alter_partition_reassignments_request import (
     ReassignableTopic,
 )
 from protocol.messages.alter_partition_request import AlterPartitionRequest
+from protocol.messages.alter_user_scram_credentials_request import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+)
 from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from server.authorizer import ANONYMOUS, Operation
-from server.deputy.deputy import OWN, Deputy, served
+from server.deputy.deputy import APART, OWN, Deputy, served
 from server.deputy.rights import Rights
 from server.ports import BrokerPort
 from server.registry import ROUTES
@@ -84,6 +87,17 @@ async def test_producer_ids_are_for_those_who_may_do_what_brokers_do(seat: Seat)
     assert (response.producer_id_start, seat.allocated) == (1000, [(1, 7)])
 
 
+async def test_logins_by_scram_are_altered_by_those_who_may_alter_the_cluster(seat: Seat) -> None:
+    request = AlterUserScramCredentialsRequest([ScramCredentialDeletion("ann", 1)])
+    alter = Rights(1 << Operation.ALTER)
+    assert [row.error_code for row in (await answered(seat.deputy, request, 0, alter)).results] == [41]
+    seat.take_office()
+    assert [row.error_code for row in (await answered(seat.deputy, request, 0)).results] == [31]
+    assert seat.altered == []
+    assert [row.error_code for row in (await answered(seat.deputy, request, 0, alter)).results] == [0]
+    assert seat.altered == ["ann"]
+
+
 @pytest.mark.parametrize("key", sorted(OWN))
 def test_versions_are_those_of_our_handlers(key: int) -> None:
-    assert served(key) == (range(1) if key == ApiKey.ALLOCATE_PRODUCER_IDS else ROUTES[key].versions)
+    assert served(key) == (range(1) if key in APART else ROUTES[key].versions)
