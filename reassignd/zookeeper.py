@@ -45,10 +45,10 @@ from reassignd.zookeeper_rule import Rule
 from reassignd.zookeeper_security import security as zookeeper_security
 from server.api.call import Core
 from server.api.progress import Progress
-from server.authorizer import AllowAll
 from server.cache import BodyCache
 from server.context import Services
 from server.deputy.deputy import Deputy, InOffice
+from server.deputy.rights import Rights
 from server.deputy.rules import rules
 from server.driver import DriverStoppedError, wall_clock
 from server.latency import Latency
@@ -65,6 +65,9 @@ AGAIN_SECONDS = 0.5
 """After an election that could not be held."""
 
 STAND_BY = "another controller is in office"
+
+NOBODY = Rights()
+"""May nothing: what a broker says of whoever asks counts instead, for each request."""
 
 
 class Controller:
@@ -209,7 +212,7 @@ class Controller:
         bodies = BodyCache(self._off_loop)
         with_ids = rule.with_topic_ids
         services = Services(
-            identity, state, rule.driver, AllowAll(), self._off_loop, bodies, lambda: new_id() if with_ids else NO_ID
+            identity, state, rule.driver, NOBODY, self._off_loop, bodies, lambda: new_id() if with_ids else NO_ID
         )  # fmt: skip
         progress = Progress(state, rule.sizes)
         stack.push_async_callback(cancel, spawn(progress.run(), "bytes"))

@@ -50,7 +50,7 @@ def configs(own_id: int, deputy: Deputy, answer: Answer) -> Rule:
         if not about_us and not any(map(_our_keys, resources)):
             return PASSED
         topics = [each.resource_name for each in resources if each.resource_type == ResourceType.TOPIC]
-        question = operations(topics)
+        question = operations(deputy.safe_to_name(topics))
         office = deputy.office
         if about_us or office is None or not any(map(_with_theirs, resources)):
             return put(asked, client, frame, question, answer)

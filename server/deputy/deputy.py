@@ -1,6 +1,6 @@
 """What concerns a controller: answered in office; out of it with NOT_CONTROLLER, and clients look for it elsewhere."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import NamedTuple
 
 from controller.state import State
@@ -28,6 +28,9 @@ OWN = frozenset({
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
 })  # fmt: skip
 """What a controller answers."""
+
+INTERNAL = frozenset({"__consumer_offsets", "__transaction_state"})
+"""Topics that brokers make for themselves."""
 
 
 class InOffice(NamedTuple):
@@ -68,6 +71,11 @@ class Deputy:
     def __init__(self) -> None:
         load()
         self.office: InOffice | None = None
+
+    def safe_to_name(self, topics: Iterable[str]) -> list[str]:
+        """Those that Metadata can ask for: before 2.8 brokers make an internal one that is not there, unasked."""
+        there = frozenset() if self.office is None else self.office.state.topics
+        return [name for name in topics if name not in INTERNAL or name in there]
 
     def answer(self, frame: RequestFrame, caller: Caller) -> bytes | Awaitable[bytes]:
         """What `caller.asked` allows; a refusal for the rest. The frame is one of OWN, or about configs of ours."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from controller.topics import MAX_NAME
 from protocol.apis import ApiKey
-from protocol.errors import ErrorCode
+from protocol.errors import DecodeError, ErrorCode
 from protocol.frames import RequestFrame, decode_response, encode_request, parse_request, parse_response
 from protocol.messages.controlled_shutdown_request import ControlledShutdownRequest
 from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse
@@ -68,9 +68,20 @@ def _told(response: MetadataResponse) -> Rights:
     return Rights(response.cluster_authorized_operations, topics)
 
 
+AFTER_THE_CHECK = frozenset(
+    {ErrorCode.NONE, ErrorCode.BROKER_NOT_AVAILABLE, ErrorCode.STALE_CONTROLLER_EPOCH}
+)
+"""What is said of no broker to those who have the right: by a controller, and by a broker that is none."""
+
+
 def _may_act(response: ControlledShutdownResponse) -> Rights:
-    denied = response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-    return Rights(0 if denied else 1 << Operation.CLUSTER_ACTION)
+    code = response.error_code
+    if code in AFTER_THE_CHECK:
+        return Rights(1 << Operation.CLUSTER_ACTION)
+    if code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+        return Rights()
+    # An authorizer that fails, for instance, has neither allowed nor denied anything.
+    raise DecodeError(f"a broker did not tell the principal's rights, but error {code}")
 
 
 CLUSTER_ACTION = Question(

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from protocol.apis import ApiKey, find_api
+from protocol.errors import DecodeError
 from protocol.frames import RequestFrame, decode_request
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from server.deputy.configs import CONFIGS, configs
 from server.deputy.deputy import OWN, Deputy, served
 from server.deputy.rights import CLUSTER_ACTION, Answer, Question, asking, operations
+from server.gateway.configs import LARGEST
 from server.gateway.exchange import PASSED, Asked, Client, Exchange, rewritten
 from server.gateway.produce import produce
 from server.gateway.rules import Rules, passed, within
@@ -26,7 +28,7 @@ def rules(own_id: int, deputy: Deputy, answer: Answer) -> Rules:
     """All of them, for a controller that clients take for broker `own_id`. `answer` is the deputy's, as it is measured."""
 
     def of_topics(frame: RequestFrame) -> Question:
-        return operations(_topics(deputy, frame))
+        return operations(deputy.safe_to_name(_topics(deputy, frame)))
 
     questions: dict[int, Callable[[RequestFrame], Question]] = {
         **dict.fromkeys(OWN, lambda _: operations()),
@@ -44,7 +46,9 @@ def rules(own_id: int, deputy: Deputy, answer: Answer) -> Rules:
 
 
 def _topics(deputy: Deputy, frame: RequestFrame) -> Iterable[str]:
-    """The topics that a request names, or gives the ids of."""
+    """The topics that a request names, or gives the ids of. DecodeError for one too large to be looked into."""
+    if len(frame.body) > LARGEST:
+        raise DecodeError(f"a request of {len(frame.body)} bytes for topics, where {LARGEST} are allowed")
     request: Any = decode_request(frame)
     if frame.api_key != ApiKey.DELETE_TOPICS:
         return [topic.name for topic in request.topics]

@@ -38,14 +38,15 @@ def authenticate(asked: Asked, client: Client) -> Exchange | int:
     if not asked.whole:
         return asked.size
     token = decode_request(parse_request(bytes(asked.frame))).auth_bytes
-    client.claims = user_of(token) or client.claims
+    client.claims = claims = user_of(token) or client.claims
 
     def note(response: SaslAuthenticateResponse) -> SaslAuthenticateResponse:
         said = response.auth_bytes
         if response.error_code == ErrorCode.NONE and (not said or said.startswith(SCRAM_VERIFIER)):
             client.authenticated = True
-            if client.claims:
-                client.caller = client.caller._replace(principal=f"User:{client.claims}")
+            # Those of a later request, which may have come meanwhile, are not what this one answers.
+            if claims:
+                client.caller = client.caller._replace(principal=f"User:{claims}")
         return response
 
     return Exchange(finish=rewritten(asked, note))

@@ -57,6 +57,8 @@ class Expected(NamedTuple):
     correlation_id: int
     api_key: int
     finish: Finish | None
+    held: int
+    """Bytes of the request that are kept until then."""
 
 
 class Relay(Guest):
@@ -78,6 +80,8 @@ class Relay(Guest):
         self._answers = Splitter(self._answer, self._to_client, LARGEST_ANSWER)
         self._expected: deque[Expected] = deque()
         """In the order of the requests."""
+        self._held = 0
+        """Bytes that are kept for them."""
         self._pending: asyncio.Future[bytes] | None = None
         """An answer of ours in the making; nothing of the upstream's passes while it is set."""
         self._closed = False
@@ -125,8 +129,14 @@ class Relay(Guest):
         """Begin to wait for the rest of one, or for answers to so many."""
         if self._requests.incomplete and self._requests.frames != self._incomplete[0]:
             self._incomplete = (self._requests.frames, self._heard)
-        if len(self._expected) > self._shared.limits.pipelined:
+        if self._behind:
             self._flow.hold("answers")
+
+    @property
+    def _behind(self) -> bool:
+        """Too many answers are due, or too much is kept for them."""
+        limits = self._shared.limits
+        return len(self._expected) > limits.pipelined or self._held > limits.pipelined_bytes
 
     def upstream_received(self, data: bytes) -> None:
         self._heard = self._loop.time()
@@ -205,7 +215,10 @@ class Relay(Guest):
             exchange = ruled
         self._shared.counts.request(key, 4 + size)
         if exchange.answered:
-            self._expected.append(Expected(correlation_id, key, exchange.finish))
+            # What passes, Produce above all, is not kept, whatever becomes of its answer.
+            held = 0 if exchange.upstream is None else size
+            self._expected.append(Expected(correlation_id, key, exchange.finish, held))
+            self._held += held
         return PASS if exchange.upstream is None else Verdict(4 + size, exchange.upstream)
 
     def _answer(self, frame: memoryview, size: int) -> Verdict | int:
@@ -225,7 +238,8 @@ class Relay(Guest):
             return verdict
         self._expected.popleft()
         self._shared.counts.answer(expected.api_key, 4 + size)
-        if len(self._expected) <= self._shared.limits.pipelined:
+        self._held -= expected.held
+        if not self._behind:
             self._flow.release("answers")
         if isinstance(verdict, Verdict):
             return verdict
@@ -241,7 +255,10 @@ class Relay(Guest):
 
     def _answered(self, done: asyncio.Future[bytes]) -> None:
         self._pending = None
-        if done.cancelled() or self._closed:
+        if self._closed:
+            return
+        if done.cancelled():
+            self.close()
             return
         error = done.exception()
         if error is None:

@@ -76,7 +76,8 @@ class Upstreams:
         try:
             async with asyncio.timeout(self._timeout):
                 _, upstream = await loop.create_connection(lambda: Upstream(client), *at, ssl=self._tls)
-        except OSError as error:
+        # ValueError: a name that cannot be one (UnicodeError), or none where TLS needs it.
+        except (OSError, ValueError) as error:
             if broker not in self._failing:
                 self._failing.add(broker)
                 log.warning(
@@ -90,5 +91,5 @@ class Upstreams:
         return upstream
 
 
-def _reason(error: OSError, timeout: float) -> str:
+def _reason(error: Exception, timeout: float) -> str:
     return f"no connection after {timeout:g} s" if isinstance(error, TimeoutError) else str(error)

@@ -6,6 +6,7 @@ import pytest
 
 from controller.events import AlterConfigs
 from protocol.errors import DecodeError
+from protocol.frames import decode_request
 from protocol.messages.alter_configs_request import AlterableConfig as ReplacedConfig
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_configs_request import AlterConfigsResource as ReplacedResource
@@ -72,6 +73,15 @@ async def test_out_of_office_what_is_ours_is_asked_elsewhere(seat: Seat) -> None
     talk = Talk(rule(seat), change(BROKER, "", (MOVEMENTS, "1")), 1)
     assert talk.upstream.api_key == 3
     assert [row.error_code for row in (await talk.answer(MAY)).responses] == [41]
+
+
+def test_topics_beside_ours_are_asked_about_but_for_an_internal_one_that_is_not_there(seat: Seat) -> None:
+    [ours], [theirs], [internal] = (
+        change(*each, ("retention.ms", "1")).resources
+        for each in ((BROKER, "1000"), (TOPIC, "foo"), (TOPIC, "__consumer_offsets"))
+    )
+    talk = Talk(rule(seat), IncrementalAlterConfigsRequest([ours, theirs, internal]), 1)
+    assert [each.name for each in decode_request(talk.upstream).topics] == ["foo"]
 
 
 async def test_in_office_our_keys_are_altered_by_those_who_may(seat: Seat) -> None:

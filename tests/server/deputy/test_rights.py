@@ -2,6 +2,7 @@
 
 import pytest
 
+from protocol.errors import DecodeError
 from protocol.frames import encode_request
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse
@@ -53,6 +54,12 @@ def test_whoever_may_ask_for_a_shutdown_may_do_what_brokers_do(code: int, allowe
     rights = CLUSTER_ACTION.read(ControlledShutdownResponse(code))
     assert rights.allows("", Operation.CLUSTER_ACTION, CLUSTER) is allowed
     assert not rights.allows("", Operation.ALTER, CLUSTER)
+
+
+@pytest.mark.parametrize("code", [-1, 7, 41, 58])
+def test_an_error_that_tells_no_right_is_no_answer(code: int) -> None:
+    with pytest.raises(DecodeError, match=f"rights, but error {code}"):
+        CLUSTER_ACTION.read(ControlledShutdownResponse(code))
 
 
 def test_nobody_is_shut_down_by_the_question() -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from controller.model import Topic
 from protocol.errors import DecodeError
 from protocol.frames import decode_request
 from protocol.messages.alter_partition_request import AlterPartitionRequest
@@ -16,11 +17,12 @@ from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteT
 from protocol.messages.elect_leaders_request import ElectLeadersRequest
 from server.deputy.deputy import OWN, served
 from server.deputy.rules import rules
+from server.gateway.configs import LARGEST
 from server.gateway.exchange import PASSED, Rule
 from server.gateway.produce import NO_ANSWER
 from server.gateway.sasl import authenticate
 from tests.server.deputy.conftest import Seat
-from tests.server.gateway.doubles import Talk, asked_as, client
+from tests.server.gateway.doubles import Talk, asked, asked_as, client
 from tests.server.gateway.test_produce import request as produce
 
 THEIRS = ApiVersionsResponse(
@@ -76,6 +78,21 @@ def test_rights_on_topics_are_asked_where_topics_are_made_grown_or_deleted(seat:
     assert named(seat, 37, CreatePartitionsRequest([CreatePartitionsTopic("foo", 2, None)]), 1) == ["foo"]
     assert named(seat, 20, DeleteTopicsRequest(topic_names=["foo", "bar"]), 3) == ["foo", "bar"]
     assert named(seat, 43, ElectLeadersRequest(), 2) == []
+
+
+def test_an_internal_topic_is_asked_about_where_there_is_one(seat: Seat) -> None:
+    request_ = CreateTopicsRequest([CreatableTopic("__consumer_offsets"), CreatableTopic("__foo")])
+    assert named(seat, 19, request_, 5) == ["__foo"]
+    seat.take_office()
+    assert named(seat, 19, request_, 5) == ["__foo"]
+    seat.state.put(Topic("__consumer_offsets", bytes(16)))
+    assert named(seat, 19, request_, 5) == ["__consumer_offsets", "__foo"]
+
+
+def test_a_request_that_is_too_large_to_be_looked_into_is_refused(seat: Seat) -> None:
+    payload = bytes(asked(DeleteTopicsRequest(topic_names=["foo"]), 3).frame) + bytes(LARGEST)
+    with pytest.raises(DecodeError, match="for topics"):
+        rule(seat, 20)(asked_as(payload), client())
 
 
 def test_a_topic_that_is_deleted_by_its_id_is_asked_about_by_its_name(seat: Seat) -> None:

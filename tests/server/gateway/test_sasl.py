@@ -91,6 +91,14 @@ async def test_a_client_has_its_name_once_the_upstream_has_taken_it() -> None:
     assert await said(who, b"c=biws,r=nonce,p=proof", 0, b"v=verifier") == "User:alice"
 
 
+async def test_a_name_that_comes_before_the_answer_to_another_does_not_count() -> None:
+    who = client(authenticated=False)
+    alice = Talk(authenticate, SaslAuthenticateRequest(PLAIN), 2, who)
+    Talk(authenticate, SaslAuthenticateRequest(PLAIN.replace(b"alice", b"admin")), 2, who)
+    await alice.answer(SaslAuthenticateResponse(0))
+    assert who.caller.principal == "User:alice"
+
+
 async def test_a_name_that_the_upstream_refuses_is_nobodys() -> None:
     who = client(authenticated=False)
     nobody = who.caller.principal

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from struct import pack
 
 import pytest
@@ -171,6 +172,18 @@ async def test_reading_stops_while_too_many_answers_are_due() -> None:
     assert rig.client.flow == ["paused", "resumed"]
 
 
+async def test_reading_stops_while_too_much_is_kept_for_answers() -> None:
+    rig = await Rig(Limits(pipelined_bytes=100)).connected()
+    rig.later.set_result(answer(1))
+    rig.ask(request(LATER, 1, bytes(100)))
+    assert rig.client.flow == []
+    rig.ask(request(CHANGED, 2, bytes(100)))
+    assert rig.client.flow.pop() == "paused"
+    rig.reply(answer(1), answer(2))
+    await settle()
+    assert rig.client.flow == ["resumed"]
+
+
 async def test_a_lost_upstream_closes_the_client_after_what_came(rig: Rig) -> None:
     rig.ask(request(PASSES, 1), request(PASSES, 2))
     rig.reply(answer(1))
@@ -211,12 +224,15 @@ async def test_a_failed_answer_closes_the_connection_with_one_line(
     assert len(closings(caplog)) == 1
 
 
-async def test_a_stopped_driver_closes_the_connection_without_a_word(
-    rig: Rig, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    "give_up", [lambda later: later.set_exception(DriverStoppedError()), asyncio.Future.cancel]
+)
+async def test_an_answer_that_is_given_up_closes_the_connection_without_a_word(
+    rig: Rig, caplog: pytest.LogCaptureFixture, give_up: Callable[[asyncio.Future[bytes]], object]
 ) -> None:
     rig.ask(request(LATER, 1))
     rig.reply(answer(1))
-    rig.later.set_exception(DriverStoppedError())
+    give_up(rig.later)
     await settle()
     assert rig.client.closed
     assert closings(caplog) == []

@@ -121,6 +121,14 @@ async def test_an_unreachable_broker_is_logged_once_and_so_is_its_return(
     assert caplog.messages == [f"broker 1 at {at} can be reached again"]
 
 
+async def test_a_host_that_cannot_be_one_is_unreachable(kafka: FakeKafka) -> None:
+    upstreams = Upstreams(OWN_ID)
+    upstreams.update({1: Address("a..b", 9092), 2: kafka.address})
+    assert [await connect(upstreams, OWN_ID) for _ in range(2)] == [kafka.address] * 2
+    with pytest.raises(UnreachableError):
+        await upstreams.connect(1, Nobody())
+
+
 async def test_a_broker_that_does_not_answer_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
     upstreams = Upstreams(OWN_ID, timeout=0.01)
     # Asks for TLS of a server that says nothing: the connection is there, the handshake never ends.
