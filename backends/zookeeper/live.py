@@ -50,11 +50,10 @@ class LiveBrokers:
 
 
 def places(brokers: Mapping[int, Registration], listener: str, protocol: str) -> dict[int, tuple[str, int]]:
-    """Where each broker listens with this protocol: under this name, or else at its first listener with it."""
-    found: dict[int, tuple[str, int]] = {}
-    for broker, registration in brokers.items():
-        fitting = [each for each in registration.endpoints if each.protocol == protocol]
-        fitting.sort(key=lambda each: each.listener != listener)
-        if fitting:
-            found[broker] = fitting[0].host, fitting[0].port
-    return found
+    """Where each broker listens under this name, with this protocol: never at a listener that is for others."""
+    return {
+        broker: (each.host, each.port)
+        for broker, registration in brokers.items()
+        for each in registration.endpoints
+        if (each.listener, each.protocol) == (listener, protocol)
+    }
