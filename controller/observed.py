@@ -9,6 +9,7 @@ from itertools import chain, islice
 from controller.decision import Decision
 from controller.health import judge
 from controller.model import (
+    NO_ID,
     Broker,
     Config,
     Partition,
@@ -134,10 +135,12 @@ def _topic(d: Decision, seen: SeenTopic, event: Observed) -> Iterator[None]:
     state = d.state
     known = state.topics.get(seen.name)
     fewer = event.whole and len(seen.partitions) < len(state.partitions.get(seen.name, ()))
-    if known is not None and (known.id != seen.id or fewer):
+    # Brokers before 2.8 tell no ids, and topics get theirs when the last one has been upgraded.
+    anew = known is not None and known.id != seen.id and NO_ID not in {known.id, seen.id}
+    if anew or fewer:
         yield from topic_gone(d, seen.name)
         known = None
-    if known is None:
+    if known is None or (known.id == NO_ID != seen.id):
         d.put(Topic(seen.name, seen.id))
     for number, partition in sorted(seen.partitions.items()):
         key = TopicPartition(seen.name, number)
