@@ -45,8 +45,9 @@ def observed(d: Decision, event: Observed) -> Iterator[None]:
     news = bool(state.unreachable) or not state.guarded
     state.guarded, state.unreachable = True, ""
     back = _brokers(d, event)
-    names = {topic.name for topic in event.topics}
     if event.whole:
+        # A broker that lags does not know a new topic that the controller moves already.
+        names = {topic.name for topic in event.topics} | {key.topic for key in event.moves}
         for name in sorted((state.topics.keys() | our_topics(state)) - names):
             yield from topic_gone(d, name)
     seen = 0
@@ -134,10 +135,7 @@ def _absent(state: State) -> set[int]:
 def _topic(d: Decision, seen: SeenTopic, event: Observed) -> Iterator[None]:
     state = d.state
     known = state.topics.get(seen.name)
-    fewer = event.whole and len(seen.partitions) < len(state.partitions.get(seen.name, ()))
-    # Brokers before 2.8 tell no ids, and topics get theirs when the last one has been upgraded.
-    anew = known is not None and known.id != seen.id and NO_ID not in {known.id, seen.id}
-    if anew or fewer:
+    if known is not None and _is_anew(state, known, seen, event):
         yield from topic_gone(d, seen.name)
         known = None
     if known is None or (known.id == NO_ID != seen.id):
@@ -150,6 +148,16 @@ def _topic(d: Decision, seen: SeenTopic, event: Observed) -> Iterator[None]:
             _partition(d, key, partition, event)
         if number % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
+
+
+def _is_anew(state: State, known: Topic, seen: SeenTopic, event: Observed) -> bool:
+    """Another topic of the same name. One of the same id that has fewer partitions is seen by a broker that lags.
+
+    Brokers before 2.8 tell no ids, and topics get theirs when the last one has been upgraded.
+    """
+    if NO_ID not in {known.id, seen.id}:
+        return known.id != seen.id
+    return event.whole and len(seen.partitions) < len(state.partitions[seen.name])
 
 
 def _moves_alone(d: Decision, event: Observed) -> None:

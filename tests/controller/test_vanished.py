@@ -43,6 +43,28 @@ def test_a_topic_that_gets_its_id_is_the_same_one() -> None:
     assert gateway.phase("foo-0") is Phase.MOVING
 
 
+def test_a_broker_that_does_not_know_all_of_a_topic_yet_takes_nothing_from_it() -> None:
+    gateway = Gateway(FOO, ("foo-1", (4, 1)), ("bar-0", (4, 1)))
+    gateway.alter({"foo-1": (2, 3), "bar-0": (2, 3)})
+    gateway.carry()
+    seen = gateway.kafka.look()
+    (foo,) = [topic for topic in seen.topics if topic.name == "foo"]
+    gateway.do(seen._replace(topics=[foo._replace(partitions={0: foo.partitions[0]})]))
+    assert (gateway.phase("foo-1"), gateway.phase("bar-0")) == (Phase.MOVING, Phase.MOVING)
+
+
+def test_without_ids_a_topic_with_fewer_partitions_is_another_one() -> None:
+    gateway = Gateway()
+    gateway.kafka.create("foo-0", (4, 1))
+    gateway.kafka.create("foo-1", (4, 1))
+    seen = gateway.kafka.look()
+    (foo,) = seen.topics
+    gateway.do(seen._replace(topics=[foo._replace(id=NO_ID)]))
+    gateway.alter({"foo-1": (2, 3)})
+    gateway.do(seen._replace(topics=[foo._replace(id=NO_ID, partitions={0: foo.partitions[0]})]))
+    assert gateway.state.reassignments == {}
+
+
 def test_a_topic_that_went_while_nobody_looked_is_forgotten_at_start() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
