@@ -35,6 +35,8 @@ from controller.upstream_events import (
 from controller.upstream_state import Doubt
 from controller.vanished import PARTITIONS_PER_SLICE, topic_gone
 
+LONG = {Doubt.OLD, Doubt.ELSEWHERE}
+"""Doubts that take so long that outages may come more often."""
 RETRIES = 1_000
 """Partitions that wait and are looked at again in one go."""
 
@@ -77,10 +79,10 @@ def our_topics(state: State) -> set[str]:
 def unreachable(d: Decision, event: Unreachable) -> None:
     """Nothing is known any more; what is under way upstream goes on.
 
-    Whatever was in doubt is looked at from the start, but for what takes so long that outages may come more often.
+    Whatever was in doubt is looked at from the start, but for LONG doubts.
     """
     d.state.unreachable = event.why
-    for key in [key for key, doubted in d.state.doubts.items() if doubted.what is not Doubt.OLD]:
+    for key in [key for key, doubted in d.state.doubts.items() if doubted.what not in LONG]:
         del d.state.doubts[key]
     judge(d)
 

@@ -2,6 +2,7 @@
 
 from controller.phases import Phase
 from controller.reconciliation import BLAME_MS, LAG_MS
+from controller.upstream_events import Unreachable
 from tests.builders import key
 from tests.controller.kraft import Gateway
 
@@ -114,3 +115,15 @@ def test_a_way_back_that_left_another_order_is_waited_for() -> None:
     assert gateway.kafka.replicas[KEY] == (1, 4)
     gateway.kafka.lagging = None
     assert gateway.settle().kafka.replicas[KEY] == (4, 1)
+
+
+def test_outages_keep_nobody_from_finding_out_what_became_of_a_step() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.alter({"foo-0": None})
+    gateway.send_unheard()
+    for _ in range(BLAME_MS // 1_000 + 1):
+        gateway.look_for(1_000)
+        gateway.do(Unreachable("connection refused"))
+    assert gateway.wanted("foo-0") is None
