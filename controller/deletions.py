@@ -37,11 +37,12 @@ def delete_topics(d: Decision, event: DeleteTopics) -> Iterator[None]:
 
 
 def is_held_back(state: State, name: str) -> bool:
-    """The topic may not be deleted yet."""
+    """The topic may not be deleted yet: a broker that stops may not hear of it any more."""
     if name in state.moving:
         return True
+    staying = state.live - state.shutting_down
     return not state.drops_when_back and any(
-        not state.live.issuperset(partition.replicas) for partition in state.partitions[name]
+        not staying.issuperset(partition.replicas) for partition in state.partitions[name]
     )
 
 
@@ -70,6 +71,7 @@ def delete_doomed(d: Decision) -> Iterator[None]:
         if topic is not None and topic.deleting and not is_held_back(d.state, name):
             for _ in _delete(d, name):
                 yield
+        yield
 
 
 def _delete(d: Decision, name: str) -> Iterator[None]:

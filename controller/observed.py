@@ -9,6 +9,7 @@ from itertools import chain, islice
 from controller.decision import Decision
 from controller.health import judge
 from controller.model import (
+    NO_ID,
     Broker,
     Config,
     Partition,
@@ -34,6 +35,8 @@ from controller.upstream_events import (
 from controller.upstream_state import Doubt
 from controller.vanished import PARTITIONS_PER_SLICE, topic_gone
 
+LONG = {Doubt.OLD, Doubt.ELSEWHERE}
+"""Doubts that take so long that outages may come more often."""
 RETRIES = 1_000
 """Partitions that wait and are looked at again in one go."""
 
@@ -44,8 +47,9 @@ def observed(d: Decision, event: Observed) -> Iterator[None]:
     news = bool(state.unreachable) or not state.guarded
     state.guarded, state.unreachable = True, ""
     back = _brokers(d, event)
-    names = {topic.name for topic in event.topics}
     if event.whole:
+        # A broker that lags does not know a new topic that the controller moves already.
+        names = {topic.name for topic in event.topics} | {key.topic for key in event.moves}
         for name in sorted((state.topics.keys() | our_topics(state)) - names):
             yield from topic_gone(d, name)
     seen = 0
@@ -75,10 +79,10 @@ def our_topics(state: State) -> set[str]:
 def unreachable(d: Decision, event: Unreachable) -> None:
     """Nothing is known any more; what is under way upstream goes on.
 
-    Whatever was in doubt is looked at from the start, but for what takes so long that outages may come more often.
+    Whatever was in doubt is looked at from the start, but for LONG doubts.
     """
     d.state.unreachable = event.why
-    for key in [key for key, doubted in d.state.doubts.items() if doubted.what is not Doubt.OLD]:
+    for key in [key for key, doubted in d.state.doubts.items() if doubted.what not in LONG]:
         del d.state.doubts[key]
     judge(d)
 
@@ -133,11 +137,10 @@ def _absent(state: State) -> set[int]:
 def _topic(d: Decision, seen: SeenTopic, event: Observed) -> Iterator[None]:
     state = d.state
     known = state.topics.get(seen.name)
-    fewer = event.whole and len(seen.partitions) < len(state.partitions.get(seen.name, ()))
-    if known is not None and (known.id != seen.id or fewer):
+    if known is not None and _is_anew(state, known, seen, event):
         yield from topic_gone(d, seen.name)
         known = None
-    if known is None:
+    if known is None or (known.id == NO_ID != seen.id):
         d.put(Topic(seen.name, seen.id))
     for number, partition in sorted(seen.partitions.items()):
         key = TopicPartition(seen.name, number)
@@ -147,6 +150,16 @@ def _topic(d: Decision, seen: SeenTopic, event: Observed) -> Iterator[None]:
             _partition(d, key, partition, event)
         if number % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
+
+
+def _is_anew(state: State, known: Topic, seen: SeenTopic, event: Observed) -> bool:
+    """Another topic of the same name. One of the same id that has fewer partitions is seen by a broker that lags.
+
+    Brokers before 2.8 tell no ids, and topics get theirs when the last one has been upgraded.
+    """
+    if NO_ID not in {known.id, seen.id}:
+        return known.id != seen.id
+    return event.whole and len(seen.partitions) < len(state.partitions[seen.name])
 
 
 def _moves_alone(d: Decision, event: Observed) -> None:

@@ -49,8 +49,9 @@ def submitted(d: Decision, event: Submitted) -> None:
         if error is Error.NONE and not undoing:
             _taken(d, submission)
         elif error is Error.NONE:
-            # Whether Metadata knows of it yet or not: it leads back.
-            d.state.asked_at.pop(key, None)
+            if submission.led_back == submission.base:
+                # Whether Metadata knows of it yet or not.
+                d.state.taken_back.add(key)
         elif error in _TRY_AGAIN or error is Error.NO_REASSIGNMENT_IN_PROGRESS:
             continue
         elif undoing:
@@ -84,9 +85,7 @@ def follow(
     elif _may_be_old(d, submission, seen):
         if _doubt(d, partition, Doubt.OLD).believed(LAG, LAG_MS):
             _elsewhere(d, partition, submission, seen)
-    elif submission.stage is Stage.UNDOING:
-        _over(d, partition, submission, seen.replicas)
-    elif _sure(d, partition, Doubt.ELSEWHERE, BLAME_MS):
+    elif _is_back(d, submission, seen) or _sure(d, partition, Doubt.ELSEWHERE, BLAME_MS):
         _elsewhere(d, partition, submission, seen)
 
 
@@ -205,8 +204,19 @@ def _may_be_old(d: Decision, submission: Submission, seen: SeenPartition) -> boo
     base, following, replicas = map(set, (submission.base, submission.following, seen.replicas))
     if replicas == base | following and base != replicas != following:
         return True
+    if seen.replicas != submission.base or submission.key in d.state.taken_back:
+        return False
     asked_at = d.state.asked_at.get(submission.key)
-    return seen.replicas == submission.base and asked_at is not None and seen.leader_epoch <= asked_at
+    return asked_at is not None and seen.leader_epoch <= asked_at
+
+
+def _is_back(d: Decision, submission: Submission, seen: SeenPartition) -> bool:
+    """What was to be taken back is over, surely: elsewhere, or back, as the upstream has said.
+
+    Without its word, a step that was over before looks so too, where Metadata shows a later change of leader, not its end.
+    """
+    known = seen.replicas != submission.base or submission.key in d.state.taken_back
+    return known and submission.stage is Stage.UNDOING
 
 
 def _sure(d: Decision, partition: Partition, doubt: Doubt, ms: int = SURE_MS) -> bool:

@@ -41,3 +41,10 @@ class Submission(NamedTuple):
     def in_flight(self) -> bool:
         """The upstream has it in hand, or may have."""
         return self.stage is not Stage.AT
+
+    @property
+    def led_back(self) -> Replicas:
+        """Where a cancel leads: `base` in the order that the step gave it; () where the step was turned, and nobody knows."""
+        if self.turned_from:
+            return ()
+        return tuple(r for r in dict.fromkeys(self.following + self.base) if r in self.base)

@@ -47,6 +47,10 @@ class Sizes(Protocol):
         """Bytes that the broker has of a replica that is on its way to it; None when not known."""
         ...
 
+    def received(self, key: TopicPartition) -> tuple[float, float] | None:
+        """Bytes that all replicas on their way have together, and when, in seconds, that was so; None when not known."""
+        ...
+
 
 class Stats(Protocol):
     """Told of everything worth counting. Called on the hot path: an implementation must cost next to nothing."""

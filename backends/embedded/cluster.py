@@ -90,7 +90,7 @@ class EmbeddedCluster:
         self._lagging: dict[int, float] = {}
         """Brokers that cannot follow their leaders, and since when; until they have left the ISRs."""
         self._ticking: asyncio.Task[None] | None = None
-        self._stalls = StallWatch(state, self._received)
+        self._stalls = StallWatch(state, self.received)
         self._looked = self._clock.now()
         self._switching = asyncio.Lock()
         """Held while a broker is started or stopped: each takes its time."""
@@ -185,6 +185,11 @@ class EmbeddedCluster:
         replica = None if host is None else host.replicas.get(key)
         return None if replica is None else int(replica.log.bytes(self._volume(key.topic), self._clock.now()))
 
+    def received(self, key: TopicPartition) -> Received:
+        """Bytes that the adding replicas of the partition have together."""
+        adding = self._state.partitions[key.topic][key.partition].adding
+        return Received(sum(self.arrived(key, number) or 0 for number in adding), self._clock.now())
+
     @property
     def traffic(self) -> dict[int, Traffic]:
         """Byte counters by broker."""
@@ -223,11 +228,6 @@ class EmbeddedCluster:
 
     def _caught_up(self, fetch: Fetch) -> bool:
         return self.brokers[fetch.leader].follower_caught_up(fetch.key, fetch.follower)
-
-    def _received(self, key: TopicPartition) -> Received:
-        """Bytes that the adding replicas of the partition have."""
-        adding = self._state.partitions[key.topic][key.partition].adding
-        return Received(sum(self.arrived(key, number) or 0 for number in adding), self._clock.now())
 
     def _look_again(self, key: TopicPartition, follower: int) -> None:
         self.brokers[follower].catch_up(key)

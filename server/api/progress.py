@@ -74,7 +74,7 @@ class Progress:
     def __init__(self, state: State, sizes: Sizes, now: Callable[[], float] = time.monotonic) -> None:
         self._state, self._sizes, self._now = state, sizes, now
         self._looks: deque[_Look] = deque()
-        self._still = Standstill(state, sizes, now)
+        self._still = Standstill(state, sizes)
         self._ended: dict[int, _Ended] = {}
 
     async def run(self) -> None:

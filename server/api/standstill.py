@@ -1,6 +1,5 @@
 """Steps in flight that come no nearer to their end, and why, as far as the replicas' bytes and the brokers tell."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from controller.model import Partition, Replicas, TopicPartition
@@ -15,23 +14,30 @@ NEARER = 0.99
 """Of what was missing: less than so much of it is progress. Leaders and followers are not measured at the same moment."""
 
 
+GAIN = 0.1
+"""Of what arrived in that time: a step that came nearer by more than that gets there, however far it is."""
+
+
 class _Mark(NamedTuple):
     """When a step was last nearer than ever, and how it stood then: bytes, of all adding replicas together."""
 
     since: float
     adding: Replicas
-    missing: int
-    arrived: int
+    missing: float
+    arrived: float
     seen: float
-    """When it was last looked at, and the bytes that had arrived by then."""
-    arrived_since: int = 0
+    """When it was last measured, and the bytes that had arrived since the mark."""
+    arrived_since: float = 0
 
 
 class Standstill:
-    """Looks at all steps in rounds: `begin`, `look` at each, `end`. `now` tells seconds."""
+    """Looks at all steps in rounds: `begin`, `look` at each, `end`.
 
-    def __init__(self, state: State, sizes: Sizes, now: Callable[[], float]) -> None:
-        self._state, self._sizes, self._now = state, sizes, now
+    Time counts from one measurement to another: that nothing was measured for a while says nothing of progress.
+    """
+
+    def __init__(self, state: State, sizes: Sizes) -> None:
+        self._state, self._sizes = state, sizes
         self._marks: dict[TopicPartition, _Mark] = {}
         self._next: dict[TopicPartition, _Mark] = {}
         self.reasons: dict[TopicPartition, str] = {}
@@ -62,15 +68,14 @@ class Standstill:
 
     def _marked(self, key: TopicPartition, adding: Replicas) -> _Mark | None:
         """How it stands; None where its bytes are not known."""
-        size = self._sizes.size(key)
-        arrived = [self._sizes.arrived(key, broker) for broker in adding]
-        have = sum(each for each in arrived if each is not None)
-        if size is None or not adding or None in arrived:
+        size, received = self._sizes.size(key), self._sizes.received(key) if adding else None
+        if size is None or received is None:
             return None
-        missing, now, mark = max(0, len(adding) * size - have), self._now(), self._marks.get(key)
-        if mark is None or mark.adding != adding or missing < mark.missing * NEARER:
-            mark = _Mark(now, adding, missing, have, now)
-        return mark._replace(seen=now, arrived_since=have - mark.arrived)
+        have, at = received
+        missing, mark = max(0.0, len(adding) * size - have), self._marks.get(key)
+        if mark is None or mark.adding != adding or _is_nearer(mark, missing, have, at):
+            mark = _Mark(at, adding, missing, have, at)
+        return mark._replace(seen=at, arrived_since=have - mark.arrived)
 
     def _why(self, mark: _Mark) -> str:
         if not mark.missing:
@@ -80,3 +85,11 @@ class Standstill:
         rate = throttle_rate(self._state)
         slow = "" if rate is None else f", with a throttle of {rate:,} bytes/s"
         return f"as much is produced as arrives{slow}"
+
+
+def _is_nearer(mark: _Mark, missing: float, have: float, at: float) -> bool:
+    if missing < mark.missing * NEARER:
+        return True
+    # A hundredth of a large partition may take many minutes.
+    slowly = at - mark.since >= STILL_SECONDS
+    return slowly and 0 < GAIN * (have - mark.arrived) < mark.missing - missing

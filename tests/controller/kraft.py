@@ -73,6 +73,11 @@ class Kraft:
         if first in self.isr[name] and first not in self.down:
             self._lead(name, first)
 
+    def lead(self, name: TopicPartition, broker: int) -> None:
+        """Another leader, if it can lead."""
+        if broker in self.isr[name] and broker not in self.down:
+            self._lead(name, broker)
+
     def catch_up(self, name: TopicPartition) -> None:
         """Live replicas of the partition get in sync."""
         self.isr[name] = tuple(r for r in self.replicas[name] if r not in self.down)

@@ -8,6 +8,7 @@ from controller.events import (
     BrokerStarted,
     BrokerStopped,
     Continue,
+    ControlledShutdown,
     CreatedTopic,
     CreatePartitions,
     CreateTopics,
@@ -153,3 +154,14 @@ def test_a_broker_that_has_nothing_of_a_topic_lets_no_deletion_go_on() -> None:
     delete(world)
     lives(world, 3)
     assert "foo" in world.state.topics
+
+
+def test_a_broker_that_is_about_to_stop_is_waited_for_too() -> None:
+    world = World().having(partition("foo-0", [1, 2]))
+    world.state.drops_when_back = False
+    world.do(ControlledShutdown(2, -1))
+    delete(world)
+    world.do(BrokerStopped(2))
+    assert "foo" in world.state.topics
+    lives(world, 2)
+    assert world.state.topics == {}

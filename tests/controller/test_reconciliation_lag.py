@@ -1,7 +1,8 @@
 """Metadata that is seconds old: it comes from a broker that has not published yet what the controller has committed."""
 
 from controller.phases import Phase
-from controller.reconciliation import LAG_MS
+from controller.reconciliation import BLAME_MS, LAG_MS
+from controller.upstream_events import Unreachable
 from tests.builders import key
 from tests.controller.kraft import Gateway
 
@@ -78,3 +79,51 @@ def test_a_broker_that_lags_behind_the_one_asked_before_says_nothing() -> None:
     gateway.settle()
     gateway.do(older._replace(moves={}))
     assert gateway["foo-0"].replicas == (2, 3)
+
+
+def test_a_step_over_before_it_was_taken_back_is_gone_back_from_after_a_leader_change_too() -> None:
+    gateway = Gateway(FOO)
+    gateway.kafka.lead(KEY, 1)  # not looked at before the step is asked for
+    gateway.kafka.freeze()
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.catch_up()
+    gateway.alter({"foo-0": None})
+    gateway.carry()
+    gateway.look_for(BLAME_MS // 2)
+    gateway.kafka.lagging = None
+    assert gateway.settle().kafka.replicas[KEY] == (4, 1)
+
+
+def test_a_step_over_before_it_was_taken_back_is_gone_back_from_after_a_restart_too() -> None:
+    before = lagging()
+    before.alter({"foo-0": None})
+    before.carry()
+    gateway = before.again()
+    gateway.look_for(BLAME_MS // 2)
+    gateway.kafka.lagging = None
+    assert gateway.settle().kafka.replicas[KEY] == (4, 1)
+
+
+def test_a_way_back_that_left_another_order_is_waited_for() -> None:
+    gateway = Gateway(FOO)
+    gateway.kafka.freeze()
+    gateway.alter({"foo-0": (1, 2)})
+    gateway.carry()
+    gateway.alter({"foo-0": None})
+    gateway.carry()
+    gateway.look()
+    assert gateway.kafka.replicas[KEY] == (1, 4)
+    gateway.kafka.lagging = None
+    assert gateway.settle().kafka.replicas[KEY] == (4, 1)
+
+
+def test_outages_keep_nobody_from_finding_out_what_became_of_a_step() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.alter({"foo-0": None})
+    gateway.send_unheard()
+    for _ in range(BLAME_MS // 1_000 + 1):
+        gateway.look_for(1_000)
+        gateway.do(Unreachable("connection refused"))
+    assert gateway.wanted("foo-0") is None

@@ -46,6 +46,37 @@ def test_whatever_is_lost_everything_ends_at_its_target_or_its_original(
     assert gateway.state.backlog.in_flight() == 0
 
 
+TWISTS = st.sampled_from(
+    ["carry", "lose", "unheard", "look", "catch up", "restart", "freeze", "publish", "lead"]
+)
+REPLICAS = st.lists(st.integers(1, 4), min_size=2, max_size=3, unique=True).map(tuple)
+
+
+@settings(max_examples=300)
+@given(REPLICAS, REPLICAS, *(st.lists(TWISTS, max_size=size) for size in (2, 3, 4)))
+def test_what_is_taken_back_while_brokers_lag_ends_where_it_began(
+    first: Replicas, target: Replicas, before: list[str], between: list[str], after: list[str]
+) -> None:
+    gateway = Gateway(("foo-0", first))
+    for twist in before:
+        gateway = happen(gateway, twist, [*first])
+    gateway.alter({"foo-0": target})
+    for twist in between:
+        gateway = happen(gateway, twist, [*first[1:], *target])
+    expected = first
+    if gateway.wanted("foo-0") is None:
+        expected = target
+    else:
+        assert gateway.alter({"foo-0": None})["foo-0"].ok
+    for twist in after:
+        gateway = happen(gateway, twist, [*target[1:], *first])
+    gateway.kafka.lagging = None
+    gateway.look()
+    gateway.settle()
+    assert gateway.kafka.replicas[KEY] == expected
+    assert gateway.state.submissions == {}
+
+
 def happen(gateway: Gateway, fault: str, brokers: list[int]) -> Gateway:
     kafka: Kraft = gateway.kafka
     if fault == "down" and len(kafka.down) < 2:
@@ -54,6 +85,12 @@ def happen(gateway: Gateway, fault: str, brokers: list[int]) -> Gateway:
         kafka.down.clear()
     elif fault == "lag":
         lag(gateway, brokers[0])
+    elif fault == "freeze":
+        kafka.freeze()
+    elif fault == "publish":
+        kafka.lagging = None
+    elif fault == "lead":
+        kafka.lead(KEY, brokers[0])
     elif fault == "restart":
         return gateway.again()
     else:

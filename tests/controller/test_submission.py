@@ -1,5 +1,6 @@
 import pytest
 
+from controller.names import Replicas
 from controller.submission import Stage, Submission
 from tests.builders import key
 
@@ -11,3 +12,14 @@ def test_a_submission_is_kept_under_its_partition() -> None:
 @pytest.mark.parametrize("stage", Stage)
 def test_only_a_step_that_is_over_and_taken_in_is_not_in_flight(stage: Stage) -> None:
     assert Submission("foo", 0, (1,), (2,), stage).in_flight is (stage is not Stage.AT)
+
+
+@pytest.mark.parametrize(
+    ("base", "following", "back"),
+    [((4, 1), (2, 3), (4, 1)), ((4, 1), (1, 2), (1, 4)), ((1, 2, 3), (3, 1), (3, 1, 2))],
+)
+def test_a_cancel_leaves_the_order_that_the_step_gave(
+    base: Replicas, following: Replicas, back: Replicas
+) -> None:
+    assert Submission("foo", 0, base, following).led_back == back
+    assert Submission("foo", 0, base, following, turned_from=(5, 6)).led_back == ()

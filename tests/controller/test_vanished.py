@@ -1,6 +1,6 @@
 from collections.abc import Iterator
 
-from controller.model import Deleted, Ending, Partition, Reassignment, Topic, TopicPartition
+from controller.model import NO_ID, Deleted, Ending, Partition, Reassignment, Topic, TopicPartition
 from controller.phases import Phase
 from controller.throttle import RATE, wanted_throttle
 from controller.upstream_events import Measured, TopicConfigsSeen
@@ -28,6 +28,41 @@ def test_a_topic_that_was_made_anew_is_another_one() -> None:
     gateway.do(seen._replace(topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
     assert gateway.state.topics["foo"] == Topic("foo", b"x" * 16)
     assert gateway.wanted("foo-0") is None
+
+
+def test_a_topic_that_gets_its_id_is_the_same_one() -> None:
+    gateway = Gateway(FOO)
+    gateway.put(Topic("foo", NO_ID))
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    seen = gateway.kafka.look()
+    gateway.do(seen)
+    assert gateway.state.topics["foo"].id == seen.topics[0].id
+    gateway.do(seen._replace(topics=[seen.topics[0]._replace(id=NO_ID)]))
+    assert gateway.state.topics["foo"].id == seen.topics[0].id
+    assert gateway.phase("foo-0") is Phase.MOVING
+
+
+def test_a_broker_that_does_not_know_all_of_a_topic_yet_takes_nothing_from_it() -> None:
+    gateway = Gateway(FOO, ("foo-1", (4, 1)), ("bar-0", (4, 1)))
+    gateway.alter({"foo-1": (2, 3), "bar-0": (2, 3)})
+    gateway.carry()
+    seen = gateway.kafka.look()
+    (foo,) = [topic for topic in seen.topics if topic.name == "foo"]
+    gateway.do(seen._replace(topics=[foo._replace(partitions={0: foo.partitions[0]})]))
+    assert (gateway.phase("foo-1"), gateway.phase("bar-0")) == (Phase.MOVING, Phase.MOVING)
+
+
+def test_without_ids_a_topic_with_fewer_partitions_is_another_one() -> None:
+    gateway = Gateway()
+    gateway.kafka.create("foo-0", (4, 1))
+    gateway.kafka.create("foo-1", (4, 1))
+    seen = gateway.kafka.look()
+    (foo,) = seen.topics
+    gateway.do(seen._replace(topics=[foo._replace(id=NO_ID)]))
+    gateway.alter({"foo-1": (2, 3)})
+    gateway.do(seen._replace(topics=[foo._replace(id=NO_ID, partitions={0: foo.partitions[0]})]))
+    assert gateway.state.reassignments == {}
 
 
 def test_a_topic_that_went_while_nobody_looked_is_forgotten_at_start() -> None:

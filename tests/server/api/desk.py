@@ -37,6 +37,8 @@ class Sizes:
 
     def __init__(self) -> None:
         self.have: dict[tuple[str, int], int] = {}
+        self.at = 0.0
+        """When that was so, in seconds."""
         self.grown = 0
         """Bytes that were produced to each partition meanwhile."""
 
@@ -45,6 +47,10 @@ class Sizes:
 
     def arrived(self, key: TopicPartition, broker: int) -> int | None:
         return self.have.get((str(key), broker))
+
+    def received(self, key: TopicPartition) -> tuple[float, float] | None:
+        have = [size for (name, _), size in self.have.items() if name == str(key)]
+        return (sum(have), self.at) if have else None
 
 
 class Desk:

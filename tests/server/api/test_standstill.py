@@ -19,7 +19,7 @@ class Slow(Desk):
 
     async def pass_by(self, more: int = 0, grown: int = 0) -> None:
         for _ in range(int(STILL_SECONDS) // 10):
-            self.seconds += 10
+            self.sizes.at += 10
             self.arrive(more)
             self.sizes.grown += grown
             await self.progress.look()
@@ -37,14 +37,33 @@ async def test_a_move_that_comes_nearer_needs_no_reason() -> None:
     assert await slow.why() == {""}
 
 
+async def test_a_large_partition_that_comes_nearer_slowly_needs_no_reason() -> None:
+    slow = Slow()
+    slow.sizes.grown = 1_000_000
+    await slow.begin()
+    for _ in range(3):
+        await slow.pass_by(more=100)
+        assert await slow.why() == {""}
+    await slow.pass_by(more=100, grown=99)
+    await slow.pass_by(more=100, grown=99)
+    assert await slow.why() == {"as much is produced as arrives"}
+
+
 async def test_a_move_to_which_nothing_arrives_says_so_after_a_minute() -> None:
     slow = await Slow().begin()
-    slow.seconds += STILL_SECONDS - 1
+    slow.sizes.at += STILL_SECONDS - 1
     await slow.progress.look()
     assert await slow.why() == {""}
     await slow.pass_by()
     assert await slow.why() == {"nothing arrives"}
     assert (await slow.get("/v1/status"))["reasons"] == [{"reason": "nothing arrives", "partitions": 2}]
+
+
+async def test_that_nothing_is_measured_does_not_mean_that_nothing_arrives() -> None:
+    slow = await Slow().begin()
+    slow.seconds += 10 * STILL_SECONDS
+    await slow.progress.look()
+    assert await slow.why() == {""}
 
 
 async def test_a_throttle_below_what_is_produced_is_told() -> None:
@@ -77,6 +96,6 @@ async def test_what_is_not_known_says_nothing() -> None:
     slow = await Slow().begin()
     slow.sizes.have.clear()
     for _ in range(2):
-        slow.seconds += STILL_SECONDS
+        slow.sizes.at += STILL_SECONDS
         await slow.progress.look()
         assert await slow.why() == {""}
