@@ -15,8 +15,8 @@ EVERY_ROUTE = [pytest.param(route, id=route.api_key.name.lower()) for _, route i
 SERVED = {2, 3, 4, 5, 6, 7, 10, 18, 19, 20, 32, 33, 34, 35, 37, 43, 44, 45, 46, 56, 60, 75}
 ONLY_RELAYED = {16, 17, 36, 66}
 """Of a running Kafka, by the gateway."""
-OF_THE_OFFICE = {67}
-"""Asked by brokers of the controller of a ZooKeeper-mode cluster, which answers it by itself."""
+OF_THE_OFFICE = {51, 67}
+"""Asked of the controller of a ZooKeeper-mode cluster, which answers it by itself."""
 
 
 def test_every_api_of_the_codec_is_served_or_relayed() -> None:
