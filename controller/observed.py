@@ -33,7 +33,7 @@ from controller.upstream_events import (
     Unreachable,
 )
 from controller.upstream_state import Doubt
-from controller.vanished import PARTITIONS_PER_SLICE, topic_gone
+from controller.vanished import PARTITIONS_PER_SLICE, is_gone, topic_gone
 
 LONG = {Doubt.OLD, Doubt.ELSEWHERE}
 """Doubts that take so long that outages may come more often."""
@@ -51,7 +51,8 @@ def observed(d: Decision, event: Observed) -> Iterator[None]:
         # A broker that lags does not know a new topic that the controller moves already.
         names = {topic.name for topic in event.topics} | {key.topic for key in event.moves}
         for name in sorted((state.topics.keys() | our_topics(state)) - names):
-            yield from topic_gone(d, name)
+            if is_gone(d, name):
+                yield from topic_gone(d, name)
     seen = 0
     for topic in event.topics:
         yield from _topic(d, topic, event)
@@ -138,8 +139,11 @@ def _topic(d: Decision, seen: SeenTopic, event: Observed) -> Iterator[None]:
     state = d.state
     known = state.topics.get(seen.name)
     if known is not None and _is_anew(state, known, seen, event):
+        if not is_gone(d, seen.name):
+            return
         yield from topic_gone(d, seen.name)
         known = None
+    state.missing.pop(seen.name, None)
     if known is None or (known.id == NO_ID != seen.id):
         d.put(Topic(seen.name, seen.id))
     for number, partition in sorted(seen.partitions.items()):

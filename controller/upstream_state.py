@@ -84,6 +84,8 @@ class UpstreamState(ConfigValues):
     """There is an upstream whose health counts."""
     unreachable: str = ""
     """Why the upstream cannot be looked at; empty while it can."""
+    missing: dict[str, int] = field(default_factory=dict)
+    """Topics that looks do not show any more, or as others of that name, and since when (ms)."""
     absent: set[int] = field(default_factory=set)
     """Brokers that the upstream does not list, though replicas that are out of sync are on them."""
     weak: dict[TopicPartition, None] = field(default_factory=dict)

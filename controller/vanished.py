@@ -19,6 +19,17 @@ from controller.reassignments import close_job, end
 from controller.state import State
 
 PARTITIONS_PER_SLICE = 1_000
+GONE_MS = 10_000
+"""For how long looks at an upstream must miss a topic, or show another one of its name, before it is gone."""
+
+
+def is_gone(d: Decision, topic: str) -> bool:
+    """Missed for so long that no broker's lag explains it: what is wanted of the topic ends, and cannot be had back."""
+    since = d.state.missing.setdefault(topic, d.now_ms)
+    gone = d.now_ms - since >= GONE_MS
+    if gone:
+        del d.state.missing[topic]
+    return gone
 
 
 def topic_gone(d: Decision, name: str) -> Iterator[None]:

@@ -1,13 +1,45 @@
 from collections.abc import Iterator
 
+from controller.job_events import Pause
 from controller.model import NO_ID, Deleted, Ending, Partition, Reassignment, Topic, TopicPartition
 from controller.phases import Phase
 from controller.throttle import RATE, wanted_throttle
-from controller.upstream_events import Measured, TopicConfigsSeen
+from controller.upstream_events import Measured, Observed, TopicConfigsSeen
+from controller.vanished import GONE_MS
 from tests.builders import World, key, partition
 from tests.controller.kraft import Gateway
 
 FOO = ("foo-0", (4, 1))
+
+
+def look_at(gateway: Gateway, seen: Observed) -> None:
+    """Twice, so far apart that it is believed."""
+    gateway.do(seen)
+    gateway.now_ms += GONE_MS
+    gateway.do(seen)
+
+
+def test_a_topic_that_one_broker_lacks_for_a_while_is_not_gone() -> None:
+    gateway = Gateway(FOO)
+    gateway.do(Pause(None, True))
+    gateway.alter({"foo-0": (2, 3)})
+    lagging = gateway.kafka.look()._replace(topics=[])
+    for _ in range(3):
+        gateway.do(lagging)
+        gateway.now_ms += GONE_MS
+        gateway.look()
+    assert gateway.phase("foo-0") is Phase.QUEUED
+    assert gateway.state.missing == {}
+
+
+def test_a_broker_that_still_shows_the_topic_of_before_changes_nothing() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    seen = gateway.kafka.look()
+    gateway.do(seen._replace(topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
+    gateway.look()
+    assert gateway.state.topics["foo"].id == seen.topics[0].id
+    assert gateway.wanted("foo-0") is not None
 
 
 def test_a_topic_that_is_gone_ends_its_reassignments_with_a_reason() -> None:
@@ -15,7 +47,7 @@ def test_a_topic_that_is_gone_ends_its_reassignments_with_a_reason() -> None:
     gateway.alter({"foo-0": (2, 3)})
     gateway.carry()
     gateway.kafka.replicas.clear()
-    gateway.look()
+    gateway.look_for(GONE_MS)
     (row,) = gateway.state.finished[1].values()
     assert row.ending is Ending.TOPIC_DELETED
     assert (gateway.state.topics, gateway.state.submissions, gateway.state.reassignments) == ({}, {}, {})
@@ -25,7 +57,7 @@ def test_a_topic_that_was_made_anew_is_another_one() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     seen = gateway.kafka.look()
-    gateway.do(seen._replace(topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
+    look_at(gateway, seen._replace(topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
     assert gateway.state.topics["foo"] == Topic("foo", b"x" * 16)
     assert gateway.wanted("foo-0") is None
 
@@ -61,7 +93,7 @@ def test_without_ids_a_topic_with_fewer_partitions_is_another_one() -> None:
     (foo,) = seen.topics
     gateway.do(seen._replace(topics=[foo._replace(id=NO_ID)]))
     gateway.alter({"foo-1": (2, 3)})
-    gateway.do(seen._replace(topics=[foo._replace(id=NO_ID, partitions={0: foo.partitions[0]})]))
+    look_at(gateway, seen._replace(topics=[foo._replace(id=NO_ID, partitions={0: foo.partitions[0]})]))
     assert gateway.state.reassignments == {}
 
 
@@ -69,7 +101,9 @@ def test_a_topic_that_went_while_nobody_looked_is_forgotten_at_start() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     gateway.kafka.replicas.clear()
-    assert gateway.again().state.reassignments == {}
+    again = gateway.again()
+    again.look_for(GONE_MS)
+    assert again.state.reassignments == {}
 
 
 def test_a_topic_that_is_gone_leaves_nothing_in_memory() -> None:
@@ -77,7 +111,7 @@ def test_a_topic_that_is_gone_leaves_nothing_in_memory() -> None:
     gateway.do(TopicConfigsSeen({"foo": {"min.insync.replicas": "2"}, "never": {"min.insync.replicas": "2"}}))
     gateway.do(Measured({key("foo-0"): 50}, {}))
     gateway.kafka.replicas.clear()
-    gateway.look()
+    gateway.look_for(GONE_MS)
     assert (gateway.state.sizes, gateway.state.configs) == ({}, {})
 
 
@@ -88,7 +122,7 @@ def test_a_topic_that_goes_in_mid_move_leaves_no_step_behind() -> None:
     gateway.carry()
     gateway.look()
     gateway.kafka.replicas.clear()
-    gateway.look()
+    gateway.look_for(GONE_MS)
     assert (gateway.state.in_flight, gateway.state.adding) == ({}, 0)
     gateway.default(RATE, "2000")
     assert not wanted_throttle(gateway.state).brokers
@@ -100,7 +134,7 @@ def test_a_topic_that_goes_while_others_move_it_is_listed_no_more() -> None:
     gateway.look()
     listed = gateway.state.reassigning_revision
     gateway.kafka.replicas.clear()
-    gateway.look()
+    gateway.look_for(GONE_MS)
     assert gateway.state.foreign == set()
     assert gateway.state.reassigning_revision > listed
 
@@ -117,7 +151,7 @@ def test_a_topic_goes_without_a_look_at_what_moves_elsewhere() -> None:
     gateway.alter({"foo-0": (2, 3), "bar-0": (3, 4)})
     gateway.state.reassignments = Unread(gateway.state.reassignments)
     del gateway.kafka.replicas[key("bar-0")]
-    gateway.look()
+    gateway.look_for(GONE_MS)
     assert (gateway.wanted("bar-0"), gateway.phase("foo-0")) == (None, Phase.MOVING)
 
 

@@ -1,4 +1,7 @@
-"""Stands for `UpstreamClient` before brokers that are called instead of connected to: the bytes are real."""
+"""Stands for `UpstreamClient` before brokers that are called instead of connected to: the bytes are real.
+
+A cancel leaves replicas in the order in which Kafka leaves them, which is not that of before (KRaft, and the controller before it).
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -6,11 +9,14 @@ from typing import Any
 from backends.connections.errors import RequestLostError, UnreachableError
 from backends.offloop import InPlace
 from backends.upstream.client import UpstreamBroker
+from controller.names import Replicas
 from protocol.apis import find_api
+from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.wire import schema_of
 from server.registry import ROUTES
-from tests.backends.local import FIRST_PORT, LocalNetwork
+from tests.backends.harness import Embedded
+from tests.backends.local import FIRST_PORT
 
 
 async def _undisturbed(_request: Any) -> None:
@@ -23,12 +29,12 @@ class LocalClient:
     `before` and `after` are awaited around each request; what they raise is what the caller gets.
     """
 
-    def __init__(self, network: LocalNetwork) -> None:
+    def __init__(self, inner: Embedded) -> None:
         self.brokers: Mapping[int, UpstreamBroker] = {}
         self.cluster_id = ""
         self.controller_id = -1
         self.off_loop = InPlace()
-        self._network = network
+        self._inner, self._network = inner, inner.network
         self._closed = False
         self.before: Callable[[Any], Awaitable[None]] = _undisturbed
         self.after: Callable[[Any], Awaitable[None]] = _undisturbed
@@ -49,12 +55,33 @@ class LocalClient:
         await self.before(request)
         api = find_api(schema_of(type(request)).api_key or 0)
         assert api is not None
+        left = self._orders(request)
         try:
             answer = await self._network.answer(port, request, ROUTES[api.key].versions[-1])
         except ConnectionRefusedError as error:
             raise RequestLostError(str(error)) from None
+        for name, replicas in left.items():
+            now = self._inner.replicas(name)
+            if now != replicas and set(now) == set(replicas):
+                await self._inner.alter({name: replicas})
         await self.after(request)
         return answer
+
+    def _orders(self, request: Any) -> dict[str, Replicas]:
+        """Where Kafka would leave partitions whose step the request takes back."""
+        if not isinstance(request, AlterPartitionReassignmentsRequest):
+            return {}
+        taken_back = [
+            self._inner.state.partition(topic.name, row.partition_index)
+            for topic in request.topics or ()
+            for row in topic.partitions or ()
+            if row.replicas is None
+        ]
+        return {
+            str(each.key): tuple(r for r in each.replicas if r not in each.adding)
+            for each in taken_back
+            if each is not None and each.moving
+        }
 
     async def close(self) -> None:
         self._closed = True

@@ -190,7 +190,9 @@ async def test_whatever_is_lost_or_late_or_killed_all_orders_end_and_none_is_bla
         disturb(now, random)
         target = random.choice([None, random.sample(range(1, 7), random.randrange(1, 4))])
         outcomes = await now.try_alter({random.choice(names): target})
-        assert {each.error for each in outcomes} <= {Error.NONE, Error.NO_REASSIGNMENT_IN_PROGRESS}
+        # Turning a step that was over before it could be taken back would lose data, as far as is known then.
+        refusals = {Error.NO_REASSIGNMENT_IN_PROGRESS, Error.INVALID_REPLICA_ASSIGNMENT}
+        assert {each.error for each in outcomes} <= {Error.NONE, *refusals}
         await now.advance(random.choice([0, 0.05, 0.3, 2]))
     # A cancel of what was lost waits for a minute, since brokers may lag behind.
     await now.until_idle(120)
