@@ -12,7 +12,7 @@ from typing import Any
 
 from backends.clock import Clock
 from backends.connections.asker import Asker
-from backends.connections.errors import UpstreamError
+from backends.connections.errors import BrokerError
 from backends.stalls import Received
 from controller.events import Event
 from controller.names import TopicPartition
@@ -116,7 +116,7 @@ class Sizes:
         began = self._clock.now()
         try:
             response = await self._client.ask(request, broker)
-        except UpstreamError as error:
+        except BrokerError as error:
             log.info("broker %d does not tell its sizes: %s", broker, error)
             return
         now = self._clock.now()

@@ -7,5 +7,5 @@ class Asker(Protocol):
     """Asks brokers."""
 
     async def ask(self, request: tuple[Any, ...], broker: int | None = None) -> Any:
-        """The response of that broker, or of any. Raises UpstreamError."""
+        """The response of that broker, or of any. Raises BrokerError."""
         ...

@@ -4,8 +4,8 @@ import logging
 from typing import Any
 
 from backends.channel import Channel, Connect, connect
-from backends.connections.connection import UpstreamConnection
-from backends.connections.errors import AuthenticationError, UpstreamError
+from backends.connections.connection import BrokerConnection
+from backends.connections.errors import AuthenticationError, BrokerError
 from backends.connections.handshake import Caller, open_connection
 from backends.connections.security import PLAINTEXT
 
@@ -17,14 +17,14 @@ TIMEOUT_SECONDS = 30.0
 class IntroducedChannel:
     """Implements `backends.channel.Channel` over a connection that is ready for requests."""
 
-    def __init__(self, connection: UpstreamConnection, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
+    def __init__(self, connection: BrokerConnection, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self._connection, self._timeout = connection, timeout_seconds
 
     async def request(self, message: tuple[Any, ...], version: int) -> Any:
         """See `Channel.request`."""
         try:
             return await self._connection.ask(message, self._timeout, version)
-        except UpstreamError as error:
+        except BrokerError as error:
             raise OSError(str(error)) from error
 
     def close(self) -> None:
@@ -44,7 +44,7 @@ def connector(caller: Caller) -> Connect:
     async def introduced(host: str, port: int) -> Channel:
         try:
             return IntroducedChannel(await open_connection((host, port), caller, TIMEOUT_SECONDS))
-        except UpstreamError as error:
+        except BrokerError as error:
             if isinstance(error, AuthenticationError) and str(error) not in told:
                 told.add(str(error))
                 log.error("%s", error)

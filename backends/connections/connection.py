@@ -37,7 +37,7 @@ def shown(address: Address) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-class UpstreamConnection(asyncio.Protocol):
+class BrokerConnection(asyncio.Protocol):
     """One connection. `versions` has the versions that the broker serves by API key, only ApiVersions at first."""
 
     _transport: asyncio.Transport

@@ -1,6 +1,6 @@
 """What can go wrong between us and a broker that we ask; the two branches tell whether a request can have had any effect.
 
-UpstreamError
+BrokerError
 ├── NotSentError             the request was not sent: nothing can have come of it
 │   ├── UnreachableError     nobody answers there; a later try, or another broker, may do better
 │   ├── AuthenticationError  credentials or certificates were refused: trying again helps nobody
@@ -11,11 +11,11 @@ UpstreamError
 """
 
 
-class UpstreamError(Exception):
+class BrokerError(Exception):
     """Base of all; the text is one line that names the broker."""
 
 
-class NotSentError(UpstreamError):
+class NotSentError(BrokerError):
     """The request was not sent."""
 
 
@@ -31,7 +31,7 @@ class UnsupportedError(NotSentError):
     """The broker does not serve what was asked for."""
 
 
-class InDoubtError(UpstreamError):
+class InDoubtError(BrokerError):
     """The request may have been carried out: look before it is sent again."""
 
 

@@ -4,7 +4,7 @@ import asyncio
 import ssl
 from typing import NamedTuple
 
-from backends.connections.connection import Address, UpstreamConnection, shown
+from backends.connections.connection import Address, BrokerConnection, shown
 from backends.connections.errors import (
     AuthenticationError,
     InDoubtError,
@@ -37,7 +37,7 @@ class Caller(NamedTuple):
     security: Security = PLAINTEXT
 
 
-async def open_connection(address: Address, caller: Caller, timeout_seconds: float) -> UpstreamConnection:
+async def open_connection(address: Address, caller: Caller, timeout_seconds: float) -> BrokerConnection:
     """A connection that is ready for requests.
 
     Raises UnreachableError, AuthenticationError or UnsupportedError (a broker too old to say what it serves).
@@ -61,13 +61,13 @@ async def open_connection(address: Address, caller: Caller, timeout_seconds: flo
     return connection
 
 
-async def _connect(address: Address, caller: Caller) -> UpstreamConnection:
+async def _connect(address: Address, caller: Caller) -> BrokerConnection:
     host, port = address
     tls = caller.security.tls
     loop = asyncio.get_running_loop()
     try:
         _, connection = await loop.create_connection(
-            lambda: UpstreamConnection(address, caller.client_id),
+            lambda: BrokerConnection(address, caller.client_id),
             host,
             port,
             ssl=tls,
@@ -87,7 +87,7 @@ async def _connect(address: Address, caller: Caller) -> UpstreamConnection:
     return connection
 
 
-async def _introduce(connection: UpstreamConnection, caller: Caller, timeout_seconds: float) -> None:
+async def _introduce(connection: BrokerConnection, caller: Caller, timeout_seconds: float) -> None:
     connection.hint = WANTS_TLS if caller.security.tls is None else WANTS_CERTIFICATE
     await _learn_versions(connection, caller, timeout_seconds)
     if caller.security.sasl is None:
@@ -96,7 +96,7 @@ async def _introduce(connection: UpstreamConnection, caller: Caller, timeout_sec
         await _authenticate(connection, caller.security.sasl, timeout_seconds)
 
 
-async def _learn_versions(connection: UpstreamConnection, caller: Caller, timeout_seconds: float) -> None:
+async def _learn_versions(connection: BrokerConnection, caller: Caller, timeout_seconds: float) -> None:
     request = ApiVersionsRequest("reassignd", caller.software_version)
     answer: ApiVersionsResponse = await connection.ask(request, timeout_seconds, NEWEST_API_VERSIONS)
     if answer.error_code == ErrorCode.UNSUPPORTED_VERSION:
@@ -110,7 +110,7 @@ async def _learn_versions(connection: UpstreamConnection, caller: Caller, timeou
 
 
 async def _authenticate(
-    connection: UpstreamConnection, credentials: Credentials, timeout_seconds: float
+    connection: BrokerConnection, credentials: Credentials, timeout_seconds: float
 ) -> None:
     mechanism = credentials.mechanism
     asked = SaslHandshakeRequest(mechanism)

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from backends.clock import Clock
-from backends.connections.connection import UpstreamConnection
+from backends.connections.connection import BrokerConnection
 from backends.connections.errors import InDoubtError, NotSentError, UnreachableError
 
 FIRST_PAUSE = 0.1
@@ -22,12 +22,12 @@ CLOSED = "reassignd closed the connection"
 class Link:
     """Asks one broker, over one connection at a time."""
 
-    def __init__(self, connect: Callable[[], Awaitable[UpstreamConnection]], clock: Clock) -> None:
+    def __init__(self, connect: Callable[[], Awaitable[BrokerConnection]], clock: Clock) -> None:
         self.healthy = True
         """Whether the last that was asked of it was answered."""
         self._connect = connect
         self._clock = clock
-        self._connections: list[UpstreamConnection] = []
+        self._connections: list[BrokerConnection] = []
         """The one in use comes last; others wait for their last answers."""
         self._renew_at = float("inf")
         self._opening = asyncio.Lock()
@@ -37,7 +37,7 @@ class Link:
         self._closed = False
 
     async def ask(self, request: tuple[Any, ...], timeout_seconds: float, version: int | None = None) -> Any:
-        """See `UpstreamConnection.ask`. In the pause after a failed try to connect, that failure is raised again."""
+        """See `BrokerConnection.ask`. In the pause after a failed try to connect, that failure is raised again."""
         try:
             connection = await self._usable()
             answer = await connection.ask(request, timeout_seconds, version)
@@ -64,7 +64,7 @@ class Link:
             connection.abort(CLOSED)
             await connection.ended.wait()
 
-    async def _usable(self) -> UpstreamConnection:
+    async def _usable(self) -> BrokerConnection:
         async with self._opening:
             if self._connections and self._connections[-1].usable and self._clock.now() < self._renew_at:
                 return self._connections[-1]
@@ -72,7 +72,7 @@ class Link:
                 raise type(self._failure)(str(self._failure)) from self._failure
             return await self._open()
 
-    async def _open(self) -> UpstreamConnection:
+    async def _open(self) -> BrokerConnection:
         try:
             opened = await self._connect()
         except NotSentError as error:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from backends.clock import Clock, RealClock
-from backends.connections.errors import AuthenticationError, UpstreamError
+from backends.connections.errors import AuthenticationError, BrokerError
 from backends.sizes import Sizes
 from backends.stalls import StallWatch
 from backends.tasks import cancel, spawn
@@ -87,7 +87,7 @@ class Upstream:
                 break
             except AuthenticationError:
                 raise
-            except UpstreamError as error:
+            except BrokerError as error:
                 if str(error) != said:
                     said = str(error)
                     waits(f"waiting for the upstream: {said}")
@@ -110,7 +110,7 @@ class Upstream:
         names = sorted(set(topics))
         try:
             await self._looks.look_at(names)
-        except UpstreamError as error:
+        except BrokerError as error:
             log.warning("an order goes by what was seen last: %s", error)
         await self.sizes.learn(names)
 

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from backends.clock import Clock, RealClock
-from backends.connections.connection import Address, UpstreamConnection
-from backends.connections.errors import InDoubtError, UnreachableError, UnsupportedError, UpstreamError
+from backends.connections.connection import Address, BrokerConnection
+from backends.connections.errors import BrokerError, InDoubtError, UnreachableError, UnsupportedError
 from backends.connections.handshake import Caller, open_connection
 from backends.connections.link import Link
 from backends.offloop import InPlace, OffLoop
@@ -77,7 +77,7 @@ class UpstreamClient:
         return set(self._links)
 
     async def refresh(self) -> None:
-        """Learn the brokers, fenced ones too where the upstream tells (Kafka 4.0 and later). Raises UpstreamError."""
+        """Learn the brokers, fenced ones too where the upstream tells (Kafka 4.0 and later). Raises BrokerError."""
         try:
             seen = await self.ask(
                 DescribeClusterRequest(include_fenced_brokers=True), version=WITH_FENCED_BROKERS
@@ -88,7 +88,7 @@ class UpstreamClient:
         if seen.error_code != ErrorCode.NONE:
             controller = seen.error_code == ErrorCode.MISMATCHED_ENDPOINT_TYPE
             hint = "; that is a controller's port, give a broker's" if controller else ""
-            raise UpstreamError(f"the upstream does not describe itself: error {seen.error_code}{hint}")
+            raise BrokerError(f"the upstream does not describe itself: error {seen.error_code}{hint}")
         rows = [UpstreamBroker(b.broker_id, b.host, b.port, b.rack, b.is_fenced) for b in seen.brokers]
         self._learn(seen.cluster_id, seen.controller_id, rows)
 
@@ -103,14 +103,14 @@ class UpstreamClient:
         """The response of that broker, or of any.
 
         Without a `broker`, the next one is tried when one cannot be reached, and, for READS only, when the answer did
-        not come; the time counts for each try, and is READ_SECONDS or WRITE_SECONDS if not given. Raises what `UpstreamConnection.ask` and `open_connection` raise: an
+        not come; the time counts for each try, and is READ_SECONDS or WRITE_SECONDS if not given. Raises what `BrokerConnection.ask` and `open_connection` raise: an
         InDoubtError on a write is for the caller to look into.
         """
         repeatable = schema_of(type(request)).api_key in READS
         seconds = timeout_seconds or (READ_SECONDS if repeatable else WRITE_SECONDS)
         if broker is not None:
             return await self._link_to(broker).ask(request, seconds, version)
-        failure: UpstreamError = UnreachableError("there is no broker to ask: the client is closed")
+        failure: BrokerError = UnreachableError("there is no broker to ask: the client is closed")
         for link in self._candidates():
             try:
                 return await link.ask(request, seconds, version)
@@ -143,7 +143,7 @@ class UpstreamClient:
             self._links[address] = Link(partial(self._connect, address), self._clock)
         return self._links[address]
 
-    async def _connect(self, address: Address) -> UpstreamConnection:
+    async def _connect(self, address: Address) -> BrokerConnection:
         connection = await open_connection(address, self._caller, CONNECT_SECONDS)
         connection.off_loop = self.off_loop
         return connection

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from backends.clock import Clock, within
-from backends.connections.errors import UpstreamError
+from backends.connections.errors import BrokerError
 from backends.upstream.ports import Client
 from backends.upstream.seen import seen_topics
 from backends.upstream.submitter import Submitter
@@ -80,12 +80,12 @@ class Looks:
         self._wake.set()
 
     async def look(self) -> None:
-        """One look, told to the core. Raises UpstreamError when the upstream cannot be looked at."""
+        """One look, told to the core. Raises BrokerError when the upstream cannot be looked at."""
         async with self._looking:
             await self._look()
 
     async def look_at(self, topics: Sequence[str]) -> None:
-        """A look at all partitions of these topics. Raises UpstreamError."""
+        """A look at all partitions of these topics. Raises BrokerError."""
         if not topics:
             return
         async with self._looking:
@@ -125,7 +125,7 @@ class Looks:
             began, longest = self._clock.now(), self._pace.whole
             try:
                 await self.look()
-            except UpstreamError as error:
+            except BrokerError as error:
                 self._whole_at = float("-inf")
                 longest = self._pace.idle
                 await self._submit(Unreachable(str(error)))
@@ -166,9 +166,7 @@ class Looks:
     async def _ask_moves(self) -> dict[TopicPartition, SeenMove]:
         response = await self._client.ask(ListPartitionReassignmentsRequest(topics=None))
         if response.error_code != ErrorCode.NONE:
-            raise UpstreamError(
-                f"the upstream does not list its reassignments: {_named(response.error_code)}"
-            )
+            raise BrokerError(f"the upstream does not list its reassignments: {_named(response.error_code)}")
         return {
             TopicPartition(topic.name, row.partition_index): SeenMove(
                 tuple(row.replicas), tuple(row.adding_replicas), tuple(row.removing_replicas)
@@ -185,7 +183,7 @@ class Looks:
             response = await self._ask_named(missing)
             for topic in response.topics:
                 if topic.error_code not in {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}:
-                    raise UpstreamError(
+                    raise BrokerError(
                         f"the upstream does not show us topic {topic.name}: {_named(topic.error_code)}"
                     )
             seen += seen_topics(response, None)

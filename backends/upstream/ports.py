@@ -22,7 +22,7 @@ class Client(Asker, Protocol):
         ...
 
     async def refresh(self) -> None:
-        """Learn the brokers. Raises UpstreamError."""
+        """Learn the brokers. Raises BrokerError."""
         ...
 
     async def close(self) -> None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from backends.connections.asker import Asker
-from backends.connections.errors import UpstreamError
+from backends.connections.errors import BrokerError
 from backends.upstream.rows import alter_request, answers, elect_request, unanswered
 from controller.effects import Elect, Submit
 from controller.events import Event
@@ -84,7 +84,7 @@ class Submitter:
         try:
             request = alter_request(rows, int(TIMEOUT_SECONDS * 1000))
             answered = answers(rows, await self._client.ask(request))
-        except UpstreamError as error:
+        except BrokerError as error:
             log.warning("%d rows were not answered, a look will tell what came of them: %s", len(rows), error)
             answered = unanswered(rows, str(error))
         await self._submit(Submitted(answered))
@@ -112,5 +112,5 @@ class Submitter:
         if elections:
             try:
                 await self._client.ask(elect_request(elections, int(TIMEOUT_SECONDS * 1000)))
-            except UpstreamError as error:
+            except BrokerError as error:
                 log.warning("preferred leaders of %d partitions were not elected: %s", len(elections), error)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 from backends.clock import Clock, within
 from backends.connections.asker import Asker
-from backends.connections.errors import UpstreamError
+from backends.connections.errors import BrokerError
 from backends.upstream.ledger import Ledger
 from controller.events import ConfigOp
 from controller.model import ResourceType
@@ -146,7 +146,7 @@ class Throttler:
         resources = [DescribeConfigsResource(ResourceType.TOPIC, topic, keys) for topic in topics]
         try:
             response = await self._client.ask(DescribeConfigsRequest(resources)) if resources else None
-        except UpstreamError as error:
+        except BrokerError as error:
             log.warning("the throttled replicas of %s cannot be read: %s", _few(topics), error)
             return {}
         return {
@@ -228,7 +228,7 @@ class Throttler:
         resource = DescribeConfigsResource(ResourceType.BROKER, str(broker), list(RATES))
         try:
             response = await self._client.ask(DescribeConfigsRequest([resource]), broker)
-        except UpstreamError as error:
+        except BrokerError as error:
             log.warning("the throttle of broker %d cannot be read: %s", broker, error)
             return None
         (result,) = response.results
@@ -260,7 +260,7 @@ class Throttler:
         names = {resource.resource_name for resource in resources}
         try:
             response = await self._client.ask(IncrementalAlterConfigsRequest(resources), broker)
-        except UpstreamError as error:
+        except BrokerError as error:
             log.warning("the throttle of %s cannot be set: %s", _few(names), error)
             return names
         # A topic that is gone has no throttle that could stay behind; a list that is `*` takes, and needs, no more.

@@ -7,7 +7,7 @@ from typing import Any
 
 from backends.clock import Clock
 from backends.connections.asker import Asker
-from backends.connections.errors import UpstreamError
+from backends.connections.errors import BrokerError
 from controller.events import Event
 from controller.model import ResourceType
 from controller.state import State
@@ -55,7 +55,7 @@ class TopicConfigs:
         if topics:
             try:
                 await self._ask(topics)
-            except UpstreamError as error:
+            except BrokerError as error:
                 log.info("the configs of %d topics cannot be read: %s", len(topics), error)
             else:
                 self._asked |= dict.fromkeys(topics, now)

@@ -10,10 +10,10 @@ import pytest
 
 from backends.connections.errors import (
     AuthenticationError,
+    BrokerError,
     InDoubtError,
     UnreachableError,
     UnsupportedError,
-    UpstreamError,
 )
 from backends.connections.handshake import Caller
 from backends.connections.security import Credentials, Security
@@ -53,7 +53,7 @@ async def connected(
     await client.close()
 
 
-async def refusal(cluster: KafkaCluster, listener: str, security: Security, kind: type[UpstreamError]) -> str:
+async def refusal(cluster: KafkaCluster, listener: str, security: Security, kind: type[BrokerError]) -> str:
     client = UpstreamClient([bootstrap(cluster, listener)], Caller(security=security))
     with pytest.raises(kind) as refused:
         await client.refresh()
@@ -138,7 +138,7 @@ def answers_again(client: UpstreamClient, broker: int) -> Callable[[], object]:
     async def look() -> bool:
         try:
             return bool((await client.ask(LIST, broker)).error_code == 0)
-        except UpstreamError:
+        except BrokerError:
             return False
 
     return look
@@ -200,7 +200,7 @@ async def test_a_port_without_tls_is_recognised(secured: KafkaCluster) -> None:
 
 async def test_a_missing_client_certificate_is_recognised(secured: KafkaCluster) -> None:
     without = Security(tls=load(secured.client_config("SASL_SSL", "admin")).tls)
-    text = await refusal(secured, "SSL", without, UpstreamError)
+    text = await refusal(secured, "SSL", without, BrokerError)
     assert "certificate" in text
 
 

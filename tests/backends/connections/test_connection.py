@@ -6,7 +6,7 @@ from typing import Any, ParamSpec, TypeVar
 import pytest
 
 from backends.clock import settle
-from backends.connections.connection import LARGE_ANSWER, MAX_IN_FLIGHT, UpstreamConnection, shown
+from backends.connections.connection import LARGE_ANSWER, MAX_IN_FLIGHT, BrokerConnection, shown
 from backends.connections.errors import (
     RequestLostError,
     RequestTimedOutError,
@@ -39,7 +39,7 @@ async def fake() -> AsyncIterator[FakeBroker]:
 
 
 @pytest.fixture
-async def connection(fake: FakeBroker) -> AsyncIterator[UpstreamConnection]:
+async def connection(fake: FakeBroker) -> AsyncIterator[BrokerConnection]:
     opened = await open_connection(fake.address, Caller("tester"), 5)
     yield opened
     opened.abort("the test is over")
@@ -67,14 +67,14 @@ async def until(look: Callable[[], Any], expected: Any) -> None:
 
 
 async def test_requests_go_out_together_and_each_gets_its_own_answer(
-    fake: FakeBroker, connection: UpstreamConnection
+    fake: FakeBroker, connection: BrokerConnection
 ) -> None:
     fake.answers[ListPartitionReassignmentsRequest] = echo
     answers = await asyncio.gather(*(connection.ask(listed(number), 5) for number in range(100)))
     assert [each.throttle_time_ms for each in answers] == list(range(100))
 
 
-async def test_no_more_than_so_many_are_in_flight(fake: FakeBroker, connection: UpstreamConnection) -> None:
+async def test_no_more_than_so_many_are_in_flight(fake: FakeBroker, connection: BrokerConnection) -> None:
     asked = holding(fake)
     tasks = [asyncio.create_task(connection.ask(LIST, 5)) for _ in range(MAX_IN_FLIGHT + 3)]
     await until(asked, MAX_IN_FLIGHT)
@@ -88,7 +88,7 @@ async def test_no_more_than_so_many_are_in_flight(fake: FakeBroker, connection: 
 
 
 async def test_one_that_found_no_place_in_time_was_not_sent(
-    fake: FakeBroker, connection: UpstreamConnection
+    fake: FakeBroker, connection: BrokerConnection
 ) -> None:
     asked = holding(fake)
     tasks = [asyncio.create_task(connection.ask(LIST, 5)) for _ in range(MAX_IN_FLIGHT)]
@@ -100,7 +100,7 @@ async def test_one_that_found_no_place_in_time_was_not_sent(
 
 
 async def test_the_highest_version_that_both_know_is_spoken(
-    fake: FakeBroker, connection: UpstreamConnection
+    fake: FakeBroker, connection: BrokerConnection
 ) -> None:
     fake.answers[AlterPartitionReassignmentsRequest] = lambda _: AlterPartitionReassignmentsResponse()
     connection.versions[45] = range(9)
@@ -110,13 +110,13 @@ async def test_the_highest_version_that_both_know_is_spoken(
     assert fake.versions[-2:] == [1, 0]
 
 
-async def test_a_version_can_be_chosen(fake: FakeBroker, connection: UpstreamConnection) -> None:
+async def test_a_version_can_be_chosen(fake: FakeBroker, connection: BrokerConnection) -> None:
     fake.answers[AlterPartitionReassignmentsRequest] = lambda _: AlterPartitionReassignmentsResponse()
     await connection.ask(AlterPartitionReassignmentsRequest(), 5, version=0)
     assert fake.versions[-1] == 0
 
 
-async def test_an_api_that_is_not_served_is_named(connection: UpstreamConnection) -> None:
+async def test_an_api_that_is_not_served_is_named(connection: BrokerConnection) -> None:
     del connection.versions[46]
     with pytest.raises(UnsupportedError, match=r"does not serve ListPartitionReassignments$"):
         await connection.ask(LIST, 5)
@@ -124,14 +124,14 @@ async def test_an_api_that_is_not_served_is_named(connection: UpstreamConnection
 
 @pytest.mark.parametrize(("wanted", "needed"), [(None, "one of 0 to 0"), (3, "version 3")])
 async def test_versions_that_do_not_meet_are_named(
-    connection: UpstreamConnection, wanted: int | None, needed: str
+    connection: BrokerConnection, wanted: int | None, needed: str
 ) -> None:
     connection.versions[46] = range(5, 7)
     with pytest.raises(UnsupportedError, match=f"in versions 5 to 6; {needed} is needed"):
         await connection.ask(LIST, 5, version=wanted)
 
 
-async def test_what_cannot_be_encoded_takes_no_place(connection: UpstreamConnection) -> None:
+async def test_what_cannot_be_encoded_takes_no_place(connection: BrokerConnection) -> None:
     unencodable: Any = ListPartitionReassignmentsRequest(timeout_ms=2**40)
     for _ in range(MAX_IN_FLIGHT + 1):
         with pytest.raises(EncodeError):
@@ -140,7 +140,7 @@ async def test_what_cannot_be_encoded_takes_no_place(connection: UpstreamConnect
 
 
 async def test_no_answer_in_time_leaves_it_in_doubt_and_closes_the_connection(
-    fake: FakeBroker, connection: UpstreamConnection
+    fake: FakeBroker, connection: BrokerConnection
 ) -> None:
     holding(fake)
     with pytest.raises(
@@ -153,7 +153,7 @@ async def test_no_answer_in_time_leaves_it_in_doubt_and_closes_the_connection(
 
 
 async def test_a_time_out_leaves_the_others_the_time_that_they_gave(
-    fake: FakeBroker, connection: UpstreamConnection
+    fake: FakeBroker, connection: BrokerConnection
 ) -> None:
     written: asyncio.Future[tuple[Any, ...]] = asyncio.get_running_loop().create_future()
     fake.answers[AlterPartitionReassignmentsRequest] = lambda _: written
@@ -170,7 +170,7 @@ async def test_a_time_out_leaves_the_others_the_time_that_they_gave(
 
 @pytest.mark.parametrize("cancelled", [True, False], ids=["cancelled", "timed out"])
 async def test_when_the_last_asker_gives_up_too_the_connection_closes(
-    fake: FakeBroker, connection: UpstreamConnection, cancelled: bool
+    fake: FakeBroker, connection: BrokerConnection, cancelled: bool
 ) -> None:
     asked = holding(fake)
     last = asyncio.create_task(connection.ask(LIST, 30 if cancelled else 0.2))
@@ -185,7 +185,7 @@ async def test_when_the_last_asker_gives_up_too_the_connection_closes(
 
 
 async def test_an_asker_that_gave_up_does_not_disturb_the_others(
-    fake: FakeBroker, connection: UpstreamConnection
+    fake: FakeBroker, connection: BrokerConnection
 ) -> None:
     fake.answers[ListPartitionReassignmentsRequest] = echo
     tasks = [asyncio.create_task(connection.ask(listed(number), 5)) for number in range(3)]
@@ -204,7 +204,7 @@ CUT_SHORT = pack(">iix", 5, 2)
 
 @pytest.mark.parametrize("answer", [HANG_UP, TOO_LONG, NEGATIVE, STRANGE_ID, CUT_SHORT, b"\xff" * 100])
 async def test_an_answer_that_is_none_leaves_it_in_doubt(
-    fake: FakeBroker, connection: UpstreamConnection, answer: bytes
+    fake: FakeBroker, connection: BrokerConnection, answer: bytes
 ) -> None:
     fake.answers[ListPartitionReassignmentsRequest] = lambda _: answer
     with pytest.raises(RequestLostError, match=r"127\.0\.0\.1:\d+"):
@@ -213,7 +213,7 @@ async def test_an_answer_that_is_none_leaves_it_in_doubt(
 
 
 async def test_an_answer_nobody_asked_for_closes_the_connection(
-    fake: FakeBroker, connection: UpstreamConnection
+    fake: FakeBroker, connection: BrokerConnection
 ) -> None:
     fake.answers[ListPartitionReassignmentsRequest] = lambda _: pack(">iixiihii", 20, 2, 0, 0, 0, 0, 0) * 2
     with pytest.raises(RequestLostError):
@@ -222,7 +222,7 @@ async def test_an_answer_nobody_asked_for_closes_the_connection(
 
 
 async def test_one_that_retires_answers_what_was_asked_and_closes(
-    fake: FakeBroker, connection: UpstreamConnection
+    fake: FakeBroker, connection: BrokerConnection
 ) -> None:
     fake.answers[ListPartitionReassignmentsRequest] = echo
     task = asyncio.create_task(connection.ask(listed(7), 5))
@@ -238,9 +238,7 @@ def test_an_address_is_shown_as_people_write_it() -> None:
     assert shown(("::1", 9092)) == "[::1]:9092"
 
 
-async def test_a_large_answer_is_decoded_off_the_loop(
-    fake: FakeBroker, connection: UpstreamConnection
-) -> None:
+async def test_a_large_answer_is_decoded_off_the_loop(fake: FakeBroker, connection: BrokerConnection) -> None:
     off_loop = Remembering()
     connection.off_loop = off_loop
     moves = [OngoingPartitionReassignment(n, (1, 2, 3), (), ()) for n in range(LARGE_ANSWER // 16)]
@@ -254,7 +252,7 @@ async def test_a_large_answer_is_decoded_off_the_loop(
 
 
 async def test_the_time_ends_when_the_answer_is_there_not_when_it_is_decoded(
-    fake: FakeBroker, connection: UpstreamConnection, monkeypatch: pytest.MonkeyPatch
+    fake: FakeBroker, connection: BrokerConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("backends.connections.connection.LARGE_ANSWER", 0)
     connection.off_loop = slow = Held()

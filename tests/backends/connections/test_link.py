@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from backends.clock import ManualClock
-from backends.connections.connection import UpstreamConnection
+from backends.connections.connection import BrokerConnection
 from backends.connections.errors import (
     AuthenticationError,
     RequestLostError,
@@ -34,7 +34,7 @@ class Rig:
         self.lifetime = 0.0
         self.link = Link(self.connect, self.clock)
 
-    async def connect(self) -> UpstreamConnection:
+    async def connect(self) -> BrokerConnection:
         self.tries += 1
         if self.failure is not None:
             raise self.failure

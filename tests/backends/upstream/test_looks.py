@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from backends.clock import settle
-from backends.connections.errors import UnreachableError, UpstreamError
+from backends.connections.errors import BrokerError, UnreachableError
 from backends.tasks import cancel, spawn
 from backends.upstream.looks import HEARSAY, HEARSAY_SECONDS, Pace
 from controller.effects import Submit
@@ -134,7 +134,7 @@ async def test_a_topic_that_only_shows_when_asked_for_is_not_gone(rig: Rig) -> N
 async def test_a_topic_that_we_may_not_see_is_trouble_and_not_a_deletion(rig: Rig) -> None:
     rig.errors["secret"] = 29
     rig.state.put(Reassignment("secret", 0, (1,), (2,), 1))
-    with pytest.raises(UpstreamError, match="does not show us topic secret: TOPIC_AUTHORIZATION_FAILED"):
+    with pytest.raises(BrokerError, match="does not show us topic secret: TOPIC_AUTHORIZATION_FAILED"):
         await rig.looks.look()
     assert rig.events == []
 
@@ -142,7 +142,7 @@ async def test_a_topic_that_we_may_not_see_is_trouble_and_not_a_deletion(rig: Ri
 async def test_a_list_that_is_refused_is_trouble(rig: Rig) -> None:
     refused = ListPartitionReassignmentsResponse(error_code=31)
     rig.client.answers[ListPartitionReassignmentsRequest] = lambda *_: refused
-    with pytest.raises(UpstreamError, match="CLUSTER_AUTHORIZATION_FAILED"):
+    with pytest.raises(BrokerError, match="CLUSTER_AUTHORIZATION_FAILED"):
         await rig.looks.look()
 
 
