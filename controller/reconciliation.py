@@ -78,7 +78,8 @@ def follow(
     elif move is not None:
         _goes_on(d, partition, submission, move)
     elif seen.replicas == submission.following and submission.stage is not Stage.UNDOING:
-        if set(partition.adding) <= set(seen.isr) or _sure(d, partition, Doubt.NOT_IN_SYNC):
+        # Of a step that only adds, brokers that lag show this when someone else has just cancelled it, too.
+        if set(partition.adding) <= set(seen.isr) or _sure(d, partition, Doubt.NOT_IN_SYNC, BLAME_MS):
             _over(d, partition, submission, seen.replicas)
     elif submission.stage is Stage.SUBMITTING and seen.replicas == submission.base:
         _send_again(d, partition, Doubt.NOT_TAKEN, submission.following)

@@ -127,3 +127,16 @@ def test_outages_keep_nobody_from_finding_out_what_became_of_a_step() -> None:
         gateway.look_for(1_000)
         gateway.do(Unreachable("connection refused"))
     assert gateway.wanted("foo-0") is None
+
+
+def test_a_step_that_only_adds_is_not_over_while_brokers_show_its_middle() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (4, 1, 2)})
+    gateway.carry()
+    gateway.look()
+    gateway.kafka.freeze()
+    gateway.kafka.alter(KEY, None)
+    gateway.look_for(BLAME_MS // 2)
+    gateway.kafka.lagging = None
+    gateway.look_for(BLAME_MS)
+    assert gateway.why("foo-0") == "cancelled by someone else"
