@@ -147,7 +147,8 @@ class Progress:
             partition = self._state.partition(*wanted.key)
             if partition is not None and wanted.job in jobs:
                 self._add_ongoing(wanted, partition, jobs[wanted.job])
-                self._still.look(partition)
+                if partition.adding:
+                    self._still.look(partition)
             yield
         for pending in list(self._state.pending.values()):
             earlier = self._state.reassignments.get(pending.key)
