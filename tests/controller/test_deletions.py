@@ -1,7 +1,5 @@
-from typing import Any
-
 from controller.effects import DropReplica, TopicGone
-from controller.errors import DONE, Error, Outcome
+from controller.errors import DONE, Error
 from controller.events import (
     AlterReassignments,
     BrokerRegistration,
@@ -9,36 +7,14 @@ from controller.events import (
     BrokerStopped,
     Continue,
     ControlledShutdown,
-    CreatedTopic,
-    CreatePartitions,
     CreateTopics,
     DeleteTopics,
-    NewPartitions,
     NewTopic,
 )
 from controller.job_events import RollBackJob
 from controller.model import NO_LEADER
 from tests.builders import World, key, partition
-
-ID = bytes(16)
-
-
-def create(world: World, name: str = "foo", **fields: Any) -> CreatedTopic:
-    (created,) = world.do(CreateTopics([NewTopic(name, ID, **fields)])).reply
-    assert isinstance(created, CreatedTopic)
-    return created
-
-
-def grow(world: World, total: int, assignments: Any = None, topic: str = "foo") -> Outcome:
-    ((_, outcome),) = world.do(CreatePartitions([NewPartitions(topic, total, assignments)])).reply
-    assert isinstance(outcome, Outcome)
-    return outcome
-
-
-def delete(world: World, name: str = "foo") -> Outcome:
-    ((_, outcome),) = world.do(DeleteTopics([name])).reply
-    assert isinstance(outcome, Outcome)
-    return outcome
+from tests.controller.topic_requests import ID, create, delete, grow
 
 
 def test_a_deleted_topic_goes_with_its_partitions_configs_and_replicas() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from controller.decision import Decision
 from controller.effects import Publish
-from controller.errors import DONE, Error, Outcome
+from controller.errors import DONE, Error
 from controller.events import (
     CreatedTopic,
     CreatePartitions,
@@ -18,26 +18,7 @@ from controller.machine import decide
 from controller.model import Config, ResourceType
 from controller.topics import PARTITIONS_PER_SLICE, is_legal
 from tests.builders import World, partition
-
-ID = bytes(16)
-
-
-def create(world: World, name: str = "foo", **fields: Any) -> CreatedTopic:
-    (created,) = world.do(CreateTopics([NewTopic(name, ID, **fields)])).reply
-    assert isinstance(created, CreatedTopic)
-    return created
-
-
-def grow(world: World, total: int, assignments: Any = None, topic: str = "foo") -> Outcome:
-    ((_, outcome),) = world.do(CreatePartitions([NewPartitions(topic, total, assignments)])).reply
-    assert isinstance(outcome, Outcome)
-    return outcome
-
-
-def delete(world: World, name: str = "foo") -> Outcome:
-    ((_, outcome),) = world.do(DeleteTopics([name])).reply
-    assert isinstance(outcome, Outcome)
-    return outcome
+from tests.controller.topic_requests import ID, create, delete, grow
 
 
 def test_a_topic_is_created_with_healthy_partitions_that_brokers_are_told_of() -> None:
