@@ -150,7 +150,7 @@ def _topic(d: Decision, seen: SeenTopic, event: Observed) -> Iterator[None]:
         key = TopicPartition(seen.name, number)
         if number > len(state.partitions[seen.name]):
             break  # a part of a topic that is new to us: the next whole look brings the rest
-        if not (_is_old(state, key, partition) or _is_quiet(state, key, partition, event)):
+        if not (_is_quiet(state, key, partition, event) or _is_old(state, key, partition)):
             _partition(d, key, partition, event)
         if number % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
@@ -188,7 +188,9 @@ def _says_nothing(d: Decision, key: TopicPartition, event: Observed) -> bool:
 def _is_old(state: State, key: TopicPartition, seen: SeenPartition) -> bool:
     """A broker that lags behind the one that was asked before. Without topic ids it may be a topic made anew, though."""
     known = state.partition(*key)
-    return known is not None and seen.leader_epoch < known.leader_epoch and any(state.topics[key.topic].id)
+    return (
+        known is not None and seen.leader_epoch < known.leader_epoch and state.topics[key.topic].id != NO_ID
+    )
 
 
 def _is_quiet(state: State, key: TopicPartition, seen: SeenPartition, event: Observed) -> bool:
