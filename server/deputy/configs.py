@@ -11,7 +11,7 @@ from controller.events import ConfigChange, ConfigOp, ResourceChanges
 from controller.model import ResourceType
 from controller.state import State
 from protocol.apis import ApiKey
-from protocol.errors import DecodeError, ErrorCode
+from protocol.errors import ErrorCode
 from protocol.frames import RequestFrame, decode_request, encode_response, parse_request
 from server.authorizer import CLUSTER, Operation
 from server.configured import CLUSTER_DENIED
@@ -37,10 +37,8 @@ def configs(own_id: int, deputy: Deputy, answer: Answer) -> Rule:
     def ask(asked: Asked, client: Client) -> Exchange | int:
         if asked.api_version not in ROUTES[asked.api_key].versions:
             return PASSED
-        if asked.size > LARGEST:
-            raise DecodeError(f"a request of {asked.size} bytes for configs, where {LARGEST} are allowed")
-        if not asked.whole:
-            return asked.size
+        if missing := asked.missing(LARGEST, "for configs"):
+            return missing
         payload = bytes(asked.frame)
         if not any(mark in payload for mark in marks):
             return PASSED

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from controller.config_values import CLUSTER_DEFAULT
 from controller.configs import ConfigSource, describe_configs
 from controller.model import ResourceType
-from protocol.errors import DecodeError, ErrorCode
+from protocol.errors import ErrorCode
 from protocol.frames import (
     decode_request,
     decode_response,
@@ -82,10 +82,8 @@ def held(ours: Iterable[Key], split: Callable[[Any], Split | None]) -> Rule:
     marks = [mark for _, name in wanted for mark in _encoded(name)]
 
     def ask(asked: Asked, _client: Client) -> Exchange | int:
-        if asked.size > LARGEST:
-            raise DecodeError(f"a request of {asked.size} bytes for configs, where {LARGEST} are allowed")
-        if not asked.whole:
-            return asked.size
+        if missing := asked.missing(LARGEST, "for configs"):
+            return missing
         payload = bytes(asked.frame)
         if not any(mark in payload for mark in marks):
             return PASSED

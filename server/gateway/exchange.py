@@ -37,6 +37,12 @@ class Asked(NamedTuple):
     def whole(self) -> bool:
         return len(self.frame) >= self.size
 
+    def missing(self, most: int, purpose: str) -> int:
+        """How many bytes are wanted before it can be looked into; 0 when it is all there. DecodeError where `most` are not enough."""
+        if self.size > most:
+            raise DecodeError(f"a request of {self.size} bytes {purpose}, where {most} are allowed")
+        return 0 if self.whole else self.size
+
     @property
     def header(self) -> RequestFrame:
         """Enough of it to frame an answer."""

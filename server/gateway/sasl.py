@@ -7,7 +7,7 @@ import json
 import re
 from base64 import urlsafe_b64decode
 
-from protocol.errors import DecodeError, ErrorCode
+from protocol.errors import ErrorCode
 from protocol.frames import decode_request, parse_request
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
 from server.gateway.exchange import Asked, Client, Exchange, rewritten
@@ -33,10 +33,8 @@ OF_A_TOKEN = b",tokenauth=true"
 
 def authenticate(asked: Asked, client: Client) -> Exchange | int:
     """The rule of SaslAuthenticate; the handshake needs none."""
-    if asked.size > LARGEST:
-        raise DecodeError(f"a request of {asked.size} bytes to authenticate, where {LARGEST} are allowed")
-    if not asked.whole:
-        return asked.size
+    if missing := asked.missing(LARGEST, "to authenticate"):
+        return missing
     token = decode_request(parse_request(bytes(asked.frame))).auth_bytes
     client.claims = claims = user_of(token) or client.claims
 
