@@ -49,7 +49,7 @@ class Standstill:
         self._next, self._found = {}, {}
 
     def look(self, partition: Partition) -> None:
-        """A step in flight."""
+        """A step in flight that adds replicas."""
         key, adding = partition.key, partition.adding
         down = [str(broker) for broker in adding if broker not in self._state.live]
         if down:
@@ -68,7 +68,7 @@ class Standstill:
 
     def _marked(self, key: TopicPartition, adding: Replicas) -> _Mark | None:
         """How it stands; None where its bytes are not known."""
-        size, received = self._sizes.size(key), self._sizes.received(key) if adding else None
+        size, received = self._sizes.size(key), self._sizes.received(key)
         if size is None or received is None:
             return None
         have, at = received
