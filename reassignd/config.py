@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from reassignd import properties
 from reassignd.errors import ConfigError
-from reassignd.kinds import ADDRESS, FILE, PATH, PLACE, SERVERS, TEXT, Key, choice, integer
+from reassignd.kinds import ADDRESS, FILE, PATH, PLACE, SERVERS, SWITCH, TEXT, Key, choice, integer
 from reassignd.zookeeper_keys import ZookeeperKeys
 
 MILLISECONDS = integer(1, 2**31 - 1)
@@ -89,7 +89,7 @@ class Settings(ZookeeperKeys):
         integer(1000, 600_000), "6000", "How long ZooKeeper waits for us before somebody else is elected."
     )
     zookeeper_relieve_brokers = Key(
-        choice("true", "false"),
+        SWITCH,
         "true",
         "Take the controller's office from a broker that holds it; else we wait until it is free.",
     )
@@ -97,18 +97,18 @@ class Settings(ZookeeperKeys):
         TEXT, "", "The brokers' `inter.broker.protocol.version`; when not set, they are asked."
     )
     zookeeper_reassign_partitions_plain = Key(
-        choice("true", "false"),
+        SWITCH,
         "false",
         "Write `/admin/reassign_partitions` as Kafka does, without `original_replicas`, so that a controller of Kafka's "
         "can take it over.",
     )
     zookeeper_reassignments_children = Key(
-        choice("true", "false"),
+        SWITCH,
         "false",
         "Keep `/admin/reassignments/TOPIC/PARTITION` in step with what is being reassigned (KIP-236, earlier draft).",
     )
     auto_leader_rebalance_enable = Key(
-        choice("true", "false"),
+        SWITCH,
         "false",
         "Elect preferred leaders now and then, as Kafka's controller does. In ZooKeeper mode only: a Kafka in front of which "
         "reassignd stands does it by itself.",

@@ -140,6 +140,8 @@ FILE: Kind[Path | None] = Kind("FILE", "a path, or nothing", _parse_file)
 TEXT = Kind("TEXT", "any text", str)
 CHECKED_NAME = Kind("https", "https, or nothing", _parse_checked_name)
 """What Kafka calls an endpoint identification algorithm."""
+_WORDS = choice("true", "false")
+SWITCH = Kind(_WORDS.metavar, _WORDS.valid, lambda text: _WORDS.parse(text) == "true")
 SECURITY_PROTOCOL = optional(choice(*SECURITY_PROTOCOLS))
 LISTENERS = Kind("LISTENERS", "NAME:PROTOCOL://HOST:PORT, several with commas, or nothing", _parse_listeners)
 

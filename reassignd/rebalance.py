@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 async def rebalance_for_ever(controller: Submitter, settings: Settings) -> None:
     """Look now and then, if that is configured; ends when the controller has stopped."""
-    if settings.auto_leader_rebalance_enable != "true":
+    if not settings.auto_leader_rebalance_enable:
         return
     while True:
         await asyncio.sleep(settings.leader_imbalance_check_interval_seconds)

@@ -127,7 +127,7 @@ class Controller:
         self._candidate = Candidate(
             self._settings.node_id,
             registration,
-            self._settings.zookeeper_relieve_brokers == "true",
+            self._settings.zookeeper_relieve_brokers,
         )
 
     # ---- terms ------------------------------------------------------------------------------------------------
@@ -203,8 +203,8 @@ class Controller:
 
     def _form(self) -> Form:
         return Form(
-            plain=self._settings.zookeeper_reassign_partitions_plain == "true",
-            children=self._settings.zookeeper_reassignments_children == "true",
+            plain=self._settings.zookeeper_reassign_partitions_plain,
+            children=self._settings.zookeeper_reassignments_children,
         )
 
     async def _open_doors(self, stack: AsyncExitStack, rule: Rule, identity: str, state: State) -> None:

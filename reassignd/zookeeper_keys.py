@@ -5,7 +5,7 @@ Names are those of Kafka's brokers where they have one.
 
 from typing import Any
 
-from reassignd.kinds import CHECKED_NAME, FILE, LISTENERS, SECURITY_PROTOCOL, TEXT, Key, choice
+from reassignd.kinds import CHECKED_NAME, FILE, LISTENERS, SECURITY_PROTOCOL, SWITCH, TEXT, Key
 
 
 class ZookeeperKeys:
@@ -33,7 +33,7 @@ class ZookeeperKeys:
         "How to connect to the brokers: client properties, as `--command-config` of Kafka's tools takes them.",
     )
     zookeeper_set_acl = Key(
-        choice("true", "false"),
+        SWITCH,
         "false",
         "Make znodes as brokers do that have it: for those only who log in as we do, and for all others to read.",
     )
@@ -49,7 +49,7 @@ class ZookeeperKeys:
         "A file with `USER:PASSWORD` for ZooKeeper's scheme `digest`, by which its super user comes; brokers cannot.",
     )
     zookeeper_ssl_client_enable = Key(
-        choice("true", "false"),
+        SWITCH,
         "false",
         "Speak TLS to ZooKeeper: `zookeeper.connect` names its port for that.",
     )

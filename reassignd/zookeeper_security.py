@@ -23,7 +23,7 @@ TLS_FILES = (
 
 def security(settings: Keys) -> Security:
     """What the settings describe. Raises ConfigError, naming the setting, for what cannot be used; it tells no secret."""
-    made = Security(_tls(settings), _login(settings), _digest(settings), settings.zookeeper_set_acl == "true")
+    made = Security(_tls(settings), _login(settings), _digest(settings), settings.zookeeper_set_acl)
     if made.set_acl and made.login is None and settings.zookeeper_tls_certificate_file is None:
         raise ConfigError(
             "zookeeper.set.acl=true needs a login that brokers have too: set zookeeper.jaas.file, or"
@@ -59,7 +59,7 @@ def _digest(settings: Keys) -> str | None:
 
 
 def _tls(settings: Keys) -> ssl.SSLContext | None:
-    if settings.zookeeper_ssl_client_enable == "false":
+    if not settings.zookeeper_ssl_client_enable:
         for key in TLS_FILES:
             if _path(settings, key) is not None:
                 raise ConfigError(f"{key.name} is set without zookeeper.ssl.client.enable=true")
