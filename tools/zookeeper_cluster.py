@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Self
 
 from tools.java import QUICK_START, find_java, java_command
 from tools.processes import free_ports
@@ -82,6 +83,18 @@ class ZookeeperCluster:
         }
         self._server: subprocess.Popen[bytes] | None = None
         self._running: dict[int, subprocess.Popen[bytes]] = {}
+
+    def __enter__(self) -> Self:
+        """Started when this returns; `stop`ped at the end of the `with`, and where it cannot be started."""
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def start(self) -> None:
         """Returns when ZooKeeper and every broker take connections; raises RuntimeError if one ends before."""
@@ -241,9 +254,7 @@ def running_cluster(
         cluster = ZookeeperCluster(
             folder, brokers, release=release, protocol=protocol, measured=measured, settings=settings
         )
-        stack.callback(cluster.stop)
-        cluster.start()
-        yield cluster
+        yield stack.enter_context(cluster)
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from tools.zookeeper_cluster import ZookeeperCluster
 
 PROVIDER = "org.apache.zookeeper.server.auth"
 MODULE = f"{PROVIDER}.DigestLoginModule"
-SECRET = "kafka-secret"  # noqa: S105
+SECRET = "kafka-secret"  # noqa: S105 (of a cluster that lives for a test)
 
 
 class Guarded(ZookeeperCluster):

@@ -19,12 +19,8 @@ NOTICES = ("/isr_change_notification", "/log_dir_event_notification")
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    cluster = Guarded(tmp_path_factory.mktemp("guarded"), 2)
-    try:
-        cluster.start()
+    with Guarded(tmp_path_factory.mktemp("guarded"), 2) as cluster:
         yield cluster
-    finally:
-        cluster.stop()
 
 
 @pytest.fixture(scope="module")

@@ -22,12 +22,8 @@ OTHER_AUTHORITY = str(Path(__file__).parents[1] / "reassignd" / "tls" / "ca.pem"
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    cluster = Guarded(tmp_path_factory.mktemp("guarded"), 0)
-    try:
-        cluster.start()
+    with Guarded(tmp_path_factory.mktemp("guarded"), 0) as cluster:
         yield cluster
-    finally:
-        cluster.stop()
 
 
 @asynccontextmanager

@@ -130,8 +130,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         "zookeeper.listener.security.protocol": LISTENER,
     }
     with ExitStack() as stack:
-        stack.callback(cluster.stop)
-        cluster.start()
+        stack.enter_context(cluster)
         site = Site(cluster, **overrides)
         site.commander.start()
         stack.callback(site.commander.stop)

@@ -60,8 +60,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         "listener.tls.certificate.file": str(folder / "broker.pem"),
     }
     with ExitStack() as stack:
-        stack.callback(cluster.stop)
-        cluster.start()
+        stack.enter_context(cluster)
         site = Site(cluster, **overrides)
         site.commander.start()
         stack.callback(site.commander.stop)
