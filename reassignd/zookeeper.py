@@ -212,11 +212,11 @@ class Controller:
         bodies = BodyCache(self._off_loop)
         with_ids = rule.with_topic_ids
         services = Services(
-            identity, state, rule.driver, NOBODY, self._off_loop, bodies, lambda: new_id() if with_ids else NO_ID
+            identity, state, rule, NOBODY, self._off_loop, bodies, lambda: new_id() if with_ids else NO_ID
         )  # fmt: skip
         progress = Progress(state, rule.sizes)
         stack.push_async_callback(cancel, spawn(progress.run(), "bytes"))
-        core = Core(__version__, identity, state, rule.driver, self._off_loop, rule.sizes, progress)
+        core = Core(__version__, identity, state, rule, self._off_loop, rule.sizes, progress)
         sources = Sources(
             __version__,
             state,

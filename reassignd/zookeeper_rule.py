@@ -16,6 +16,7 @@ from backends.zookeeper import scram_users
 from backends.zookeeper.asker import BrokerAsker
 from backends.zookeeper.cluster import Office, ZookeeperCluster
 from backends.zookeeper.producer_ids import allocate
+from backends.zookeeper.tree import ZookeeperError
 from controller.events import Event
 from controller.machine import decide
 from controller.state import State
@@ -42,7 +43,7 @@ class Rule:
         caller: Caller,
     ) -> None:
         self._office, self._state, self._clock = office, state, RealClock()
-        self.cluster = ZookeeperCluster(office, state, self.submit, on_end, connect=connector(caller))
+        self.cluster = ZookeeperCluster(office, state, self._decide, on_end, connect=connector(caller))
         self.driver = Driver(state, office.store, self.cluster, decide, stats=stats, on_failure=on_end)
         self.driver.note = Journal(state).note
         self.with_topic_ids = office.protocol.topic_ids
@@ -52,7 +53,13 @@ class Rule:
         self._chores: list[asyncio.Task[None]] = []
 
     async def submit(self, event: Event) -> Any:
-        """Have the controller decide; return its reply once that is durable."""
+        """Have the controller decide; return its reply once that is durable. Raises DriverStoppedError."""
+        try:
+            return await self.cluster.submit(event)
+        except ZookeeperError as error:
+            raise DriverStoppedError(str(error)) from error
+
+    async def _decide(self, event: Event) -> Any:
         return await self.driver.submit(event)
 
     async def allocate(self, broker: int, epoch: int) -> tuple[int, int]:
@@ -75,7 +82,7 @@ class Rule:
         work = {
             "pruning": prune_for_ever(self.driver, retention, wall_clock),
             "progress": report_for_ever(self._state),
-            "preferred-leaders": rebalance_for_ever(self.driver, settings),
+            "preferred-leaders": rebalance_for_ever(self, settings),
             "sizes": self.sizes.run(),
             "stalls": self._stalls.run(self._clock, self.submit),
         }

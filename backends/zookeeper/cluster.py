@@ -7,7 +7,7 @@ znode, and a broker that joins is told the mirror.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from backends.broker_link import BrokerLinks, Submit
 from backends.channel import Connect, connect
@@ -17,13 +17,14 @@ from backends.zookeeper import paths
 from backends.zookeeper.admin import Admin, Form
 from backends.zookeeper.brokers import Directory, told
 from backends.zookeeper.election import Candidate, in_office
+from backends.zookeeper.fresh import refresh
 from backends.zookeeper.observer import Observer
 from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.releases import Protocol
 from backends.zookeeper.store import DeposedError, ZkStore
 from backends.zookeeper.tree import Tree, Watch, ZookeeperError
 from controller.effects import BrokerJoined, Effect, Publish, TopicGone
-from controller.events import ControllerStarted
+from controller.events import ControllerStarted, Event
 from controller.model import Partition
 from controller.state import State
 from protocol.messages.update_metadata_request import UpdateMetadataBroker
@@ -46,7 +47,10 @@ class Office(NamedTuple):
 
 
 class ZookeeperCluster:
-    """Implements `controller.port.Backend`. `on_end` is told once why the term is over, when it is not stopped."""
+    """Implements `controller.port.Backend`. `on_end` is told once why the term is over, when it is not stopped.
+
+    Events of clients and brokers come in by `submit`; the argument of that name has the controller decide.
+    """
 
     def __init__(
         self,
@@ -59,12 +63,12 @@ class ZookeeperCluster:
         clock: Clock | None = None,
     ) -> None:
         self._office, self._on_end = office, on_end
-        self._state, self._submit = state, submit
+        self._state, self._decide = state, submit
         self._store = office.store
         self._directory = Directory(office.listener, office.security)
         self._links = BrokerLinks(
             state,
-            submit,
+            self.submit,
             lambda: office.candidate.id,
             connect=connect,
             clock=clock,
@@ -78,12 +82,20 @@ class ZookeeperCluster:
             self._directory,
             office.candidate,
             state,
-            submit,
+            self.submit,
             office.refusals,
             self._log_dir_failed,
         )
         self._admin = Admin(office.tree, office.store, state, submit, office.form, office.refusals)
         self._watching: list[asyncio.Task[None]] = []
+
+    async def submit(self, event: Event) -> Any:
+        """Have the controller decide on the event, by the ISRs that are stored now; its reply. Raises ZookeeperError."""
+        if not self._office.protocol.isr_by_request:
+            news = await refresh(self._store, self._state, event)
+            if news is not None:
+                await self._decide(news)
+        return await self._decide(event)
 
     def perform(self, effects: Sequence[Effect]) -> None:
         """See `Backend.perform`."""
@@ -94,7 +106,7 @@ class ZookeeperCluster:
         await self._admin.begin()
         brokers = await self._observer.read_brokers()
         self._directory.changes(brokers)
-        await self._submit(ControllerStarted([self._directory.reached(each) for each in brokers]))
+        await self._decide(ControllerStarted([self._directory.reached(each) for each in brokers]))
         self._store.on_merged, self._store.on_written = self._observer.report, self._written
         for topic, numbers in self._state.in_flight.items():
             for number in numbers:

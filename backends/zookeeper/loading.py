@@ -104,17 +104,21 @@ class Loaded:
         stored.folders = NO_FOLDERS if numbers is None else _run(numbers)
         return True
 
-    async def read_partition(self, tree: Tree, key: TopicPartition) -> Partition | None:
-        """Read a partition's state again; the partition when that is news. What makes no sense is written over likewise."""
+    async def read_partitions(self, tree: Tree, keys: Sequence[TopicPartition]) -> list[Partition]:
+        """Read the states of partitions again; those that are news. What makes no sense is written over likewise."""
+        known = [key for key in keys if self.mirror.partition(key) is not None]
+        znodes = await tree.get_all([paths.state(*key) for key in known])
+        seen = (
+            self._observed(key, znode) for key, znode in zip(known, znodes, strict=True) if znode is not None
+        )
+        return [each for each in seen if each is not None]
+
+    def _observed(self, key: TopicPartition, znode: Znode) -> Partition | None:
         known = self.mirror.partition(key)
         if known is None:
             return None
-        path = paths.state(*key)
-        znode = await tree.get(path)
-        if znode is None:
-            return None
         state = StateZnode(known.leader, known.leader_epoch, known.isr, 0)
-        with self.refusals.passed_over(path, znode.mzxid):
+        with self.refusals.passed_over(paths.state(*key), znode.mzxid):
             state = decode_state(znode.data)
         return self.mirror.observe_state(key, state, znode.version)
 

@@ -4,7 +4,6 @@ Kafka's controller watches the same znodes (KafkaController: BrokerChange, Topic
 IsrChangeNotification, LogDirEventNotification, TopicDeletion, ApiPartitionReassignment, ReplicaLeaderElection).
 """
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -197,7 +196,7 @@ class Observer:
     async def _look_at_state(self, key: TopicPartition, watch: Watch) -> None:
         # The watch must be on before the reading, or a change in between would be missed.
         if await self._tree.get(paths.state(*key), watch) is not None:
-            await self._read_state(key)
+            await self._read_states([key])
 
     async def _look_at_isr_changes(self, watch: Watch) -> None:
         for name in sorted(await self._tree.children(paths.ISR_CHANGES, watch) or []):
@@ -207,7 +206,7 @@ class Observer:
                 continue
             with self._refusals.passed_over(path):
                 keys = [TopicPartition(*each) for each in decode_isr_changes(znode.data)]
-                await asyncio.gather(*(self._read_state(key) for key in keys))
+                await self._read_states(keys)
             await self._remove(path)
 
     async def _look_at_log_dir_events(self, watch: Watch) -> None:
@@ -250,10 +249,8 @@ class Observer:
             await self._submit(ElectLeaders(ElectionType.PREFERRED, keys))
         await self._remove(paths.PREFERRED_ELECTION)
 
-    async def _read_state(self, key: TopicPartition) -> None:
-        seen = await self._store.read_partition(key)
-        if seen is not None:
-            self._seen.append(seen)
+    async def _read_states(self, keys: Sequence[TopicPartition]) -> None:
+        self._seen += await self._store.read_partitions(keys)
 
     async def _report(self) -> None:
         """End of a round: tell what was seen of ISRs, in one event."""

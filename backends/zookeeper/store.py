@@ -117,9 +117,9 @@ class ZkStore:
             self._shared.add(entity)
         return {} if after is None else after.values
 
-    async def read_partition(self, key: TopicPartition) -> Partition | None:
-        """A partition's state again; the partition when that is news."""
-        return await self._loaded.read_partition(self._tree, key)
+    async def read_partitions(self, keys: Sequence[TopicPartition]) -> list[Partition]:
+        """Read the states of these partitions again; the partitions whose state is news."""
+        return await self._loaded.read_partitions(self._tree, keys)
 
     async def close(self) -> None:
         """Write no more."""
@@ -236,7 +236,7 @@ class ZkStore:
         """Read again what the draft was built on. Raises the conflict when that shows nothing that could help."""
         topic = conflict.operation.path.removeprefix(f"{paths.TOPICS}/").partition("/")[0]
         if topic in self.mirror.topics and await self._loaded.read_topic(self._tree, topic):
-            await asyncio.gather(*map(self.read_partition, draft.partitions))
+            await self.read_partitions(draft.partitions)
         elif conflict.operation.path.startswith("/config/"):
             await self._loaded.read_config(self._tree, conflict.operation.path)
             self._shared.add(conflict.operation.path.removeprefix("/config/"))

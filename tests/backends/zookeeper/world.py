@@ -128,7 +128,7 @@ class Zookeeper(Embedded):
                 await self.tree.multi([Delete(paths.broker(number))])
                 await self._until(lambda: number not in self.state.live)
                 return None
-        return await self.driver.submit(event)
+        return await self.office.submit(event)
 
     async def _register(self, broker: BrokerRegistration) -> int:
         endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", broker.host, broker.port)
