@@ -26,7 +26,7 @@ from protocol.messages.list_partition_reassignments_request import (
 from tools.processes import Reassignd
 
 PARTITIONS_PER_TOPIC = 1_000
-TOPICS_PER_REQUEST = 20
+TOPICS_PER_REQUEST = 10
 
 
 def alter(topics: int, replicas: tuple[int, ...] | None, first: int = 0) -> bytes:

@@ -1,6 +1,7 @@
 """AlterPartitionReassignments (KIP-455, KIP-860), in slices, with the outcomes of Kafka's KRaft controller."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 
 from controller.decision import Decision
@@ -10,6 +11,7 @@ from controller.first_orders import FirstOrders
 from controller.job_events import AlterRow, AlterTopic
 from controller.jobs import open_job, seal_job
 from controller.model import JobKind, Partition, Replicas
+from controller.names import shown
 from controller.phases import Trigger, fire
 from controller.reassignments import Order
 from controller.state import State
@@ -90,8 +92,10 @@ def _fire(d: Decision, partition: Partition, target: Replicas | None, job: int) 
     return fire(d, partition, Trigger.ORDER, Order(target, job))
 
 
+@lru_cache(maxsize=16)
 def _no_topic(topic: str) -> Outcome:
-    return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {topic}.")
+    """One object for all rows of the topic, which may be a million."""
+    return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {shown(topic)}.")
 
 
 def _everything(d: Decision) -> list[AlterTopic]:

@@ -1,5 +1,6 @@
 """What is set on topics and brokers, and what counts where nothing is (KIP-226); what the backend settles. Which keys there are: `config_keys`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from controller.model import Config, ResourceType
@@ -20,6 +21,9 @@ class ConfigValues:
     """A topic that moves may get more partitions; not where Kafka's ZooKeeper controller is followed."""
     drops_when_back: bool = True
     """A broker that was down drops its replicas of deleted topics when it is back; where nothing has it do so, the deletion waits for it."""
+
+    fits_topic: Callable[[int, int], bool] = lambda _partitions, _replicas: True
+    """Whether the backend can keep a topic of so many partitions with so many replicas."""
 
     def config(self, resource: ResourceType, name: str, key: str) -> str | None:
         """The value set on this resource itself, without defaults."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from controller.brokers import recover
@@ -15,6 +16,7 @@ from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChan
 from controller.health import GUARD, judge
 from controller.limits import ALIASES
 from controller.model import Config, ResourceType
+from controller.names import shown
 from controller.phases import Trigger, fire
 from controller.state import State
 
@@ -24,6 +26,11 @@ KEYS: dict[ResourceType, dict[str, ConfigKey]] = {
 }
 DECIDES_STEPS = {"min.insync.replicas", "unclean.leader.election.enable"}
 ROWS_PER_SLICE = 2_000
+RESOURCES_PER_SLICE = 20
+LONGEST_ID = 10
+"""Digits of a broker's id."""
+MAX_KEY = 100
+"""Characters of a config's name, beyond which it is like no other."""
 
 
 class ConfigSource(IntEnum):
@@ -59,12 +66,14 @@ def check_resource(state: State, resource: ResourceType, name: str) -> Outcome:
     if resource is ResourceType.TOPIC:
         if name in state.topics:
             return DONE
-        return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+        return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{shown(name)}' does not exist.")
     if name == CLUSTER_DEFAULT:
         return DONE
-    if not name.isascii() or not name.isdecimal():
+    # Python itself refuses to make a number of very many digits.
+    if not name.isascii() or not name.isdecimal() or len(name) > LONGEST_ID:
         return Outcome(
-            Error.INVALID_REQUEST, f"Broker {name!r} is not a broker id; leave it empty for the default."
+            Error.INVALID_REQUEST,
+            f"Broker {shown(name)!r} is not a broker id; leave it empty for the default.",
         )
     if int(name) not in state.brokers:
         return Outcome(Error.INVALID_REQUEST, f"No broker {name} is registered.")
@@ -79,7 +88,7 @@ def check_changes(state: State, wanted: ResourceChanges) -> Outcome:
 def alter_configs(d: Decision, event: AlterConfigs) -> Iterator[None]:
     """Change each resource on its own, wholly or not at all; reply with one outcome a resource."""
     outcomes = []
-    for resource in event.resources:
+    for seen, resource in enumerate(event.resources, 1):
         outcome, values = _plan(d.state, resource)
         outcomes.append(outcome)
         if outcome.ok and not event.validate_only:
@@ -89,6 +98,8 @@ def alter_configs(d: Decision, event: AlterConfigs) -> Iterator[None]:
             if DECIDES_STEPS & values.keys():
                 for _ in retry(d):
                     yield
+        if seen % RESOURCES_PER_SLICE == 0:
+            yield
     d.reply = outcomes
 
 
@@ -96,7 +107,7 @@ def check_topic_configs(configs: Mapping[str, str | None]) -> Outcome:
     """Whether a new topic may have these."""
     for name, value in configs.items():
         if value is None:
-            return Outcome(Error.INVALID_CONFIG, f"Null value not supported for topic configs: {name}")
+            return Outcome(Error.INVALID_CONFIG, f"Null value not supported for topic configs: {shown(name)}")
         outcome = _check_value(ResourceType.TOPIC, name, value)
         if not outcome.ok:
             return outcome
@@ -128,7 +139,9 @@ def _plan(state: State, wanted: ResourceChanges) -> tuple[Outcome, dict[str, str
     seen = set()
     for change in map(_canonical, wanted.changes):
         if change.config in seen:
-            return Outcome(Error.INVALID_REQUEST, f"The config {change.config} is named more than once."), {}
+            return Outcome(
+                Error.INVALID_REQUEST, f"The config {shown(change.config)} is named more than once."
+            ), {}
         seen.add(change.config)
         outcome, value = _new_value(state, wanted, change)
         if not outcome.ok:
@@ -149,7 +162,7 @@ def _new_value(state: State, wanted: ResourceChanges, change: ConfigChange) -> t
         return (DONE if known else _unknown(wanted.resource, name)), None
     if change.value is None:
         return Outcome(
-            Error.INVALID_REQUEST, f"Null value not supported for config {name}; delete it instead."
+            Error.INVALID_REQUEST, f"Null value not supported for config {shown(name)}; delete it instead."
         ), None
     value = change.value
     if change.op is not ConfigOp.SET:
@@ -195,14 +208,20 @@ def _check_value(resource: ResourceType, name: str, value: str) -> Outcome:
     if valid is None:
         return DONE
     return Outcome(
-        Error.INVALID_CONFIG, f"Invalid value {value} for configuration {name}: it must be {valid}."
+        Error.INVALID_CONFIG, f"Invalid value {shown(value)} for configuration {name}: it must be {valid}."
     )
 
 
 def _unknown(resource: ResourceType, name: str) -> Outcome:
+    hint = _hint(resource, name) if len(name) <= MAX_KEY else ""
+    return Outcome(Error.INVALID_CONFIG, f"Unknown {resource.name.lower()} config name: {shown(name)}.{hint}")
+
+
+@lru_cache(maxsize=1_000)
+def _hint(resource: ResourceType, name: str) -> str:
+    """The nearest key that is known. The search takes a millisecond."""
     near = get_close_matches(name, KEYS[resource], 1)
-    hint = f" Did you mean {near[0]}?" if near else ""
-    return Outcome(Error.INVALID_CONFIG, f"Unknown {resource.name.lower()} config name: {name}.{hint}")
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 def _write(d: Decision, wanted: ResourceChanges, values: Mapping[str, str | None]) -> None:

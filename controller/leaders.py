@@ -10,6 +10,7 @@ from controller.election import with_leader
 from controller.errors import DONE, Error, Outcome
 from controller.events import ElectionType, ElectLeaders, RebalanceLeaders
 from controller.model import NO_LEADER, Partition, TopicPartition
+from controller.names import shown
 
 PARTITIONS_PER_SLICE = 1_000
 
@@ -26,7 +27,15 @@ def elect_leaders(d: Decision, event: ElectLeaders) -> Iterator[None]:
             continue
         partition = d.state.partition(*key)
         if partition is None:
-            rows.append((key, _refuse(Error.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {key}")))
+            rows.append(
+                (
+                    key,
+                    _refuse(
+                        Error.UNKNOWN_TOPIC_OR_PARTITION,
+                        f"No such partition as {shown(key.topic)}-{key.partition}",
+                    ),
+                )
+            )
             continue
         outcome = _ELECTIONS[event.election](d, partition)
         if keys is not None or outcome.error is not Error.ELECTION_NOT_NEEDED:

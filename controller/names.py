@@ -22,6 +22,15 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
+SHOWN = 250
+"""Characters of a name or a value that a text repeats; what clients send may have 32,767."""
+
+
+def shown(text: str) -> str:
+    """A name or a value from a request, short enough to stand in a text of ours."""
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
+
+
 def key_of(record: tuple[Any, ...]) -> TopicPartition:
     """The partition that a record is about, which its first two fields name. Made more often than anything else."""
     return tuple.__new__(TopicPartition, record[:2])

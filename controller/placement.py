@@ -37,8 +37,10 @@ def place(racks: Mapping[int, str | None], factor: int, first: int) -> Iterator[
                 replicas.append(candidate)
                 used.add(racks[candidate])
         for distance in range(1, size):
+            if len(replicas) == factor:
+                break
             candidate = brokers[(lead + distance) % size]
-            if len(replicas) < factor and candidate not in replicas:
+            if candidate not in replicas:
                 replicas.append(candidate)
         yield tuple(replicas)
         number += 1

@@ -2,10 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
-from controller.config_values import CLUSTER_DEFAULT
 from controller.configs import check_topic_configs
 from controller.decision import Decision
 from controller.effects import Publish
@@ -19,53 +19,84 @@ from controller.events import (
     NewTopic,
 )
 from controller.model import Config, Partition, Replicas, ResourceType, Topic
+from controller.names import shown
 from controller.placement import place
 from controller.state import State
+from controller.topic_sizes import check_room, excess, growth_size, size_of, wanted_of
 from controller.validation import check_replicas
 
 PARTITIONS_PER_SLICE = 500
+TOPICS_PER_SLICE = 50
 MAX_NAME = 249
 """Characters."""
+
+
+class _Layout(NamedTuple):
+    """New partitions: how many, of how many replicas, and where these go. Placed one by one, as they are made."""
+
+    partitions: int = -1
+    factor: int = -1
+    replicas: Iterable[Replicas] = ()
+
+
+NO_LAYOUT = _Layout()
+
 
 _LEGAL = re.compile(rf"[a-zA-Z0-9._-]{{1,{MAX_NAME}}}")
 
 
 def create_topics(d: Decision, event: CreateTopics) -> Iterator[None]:
-    """Create each topic on its own; reply with one row a topic."""
+    """Create each topic on its own, or none of a request for too many partitions; reply with one row a topic."""
     created: list[CreatedTopic] = []
+    d.reply = created
+    refused = excess([size_of(d.state, topic) for topic in event.topics])
+    if refused is not None:
+        created += [CreatedTopic(topic.name, refused) for topic in event.topics]
+        return
     names = Counter(topic.name for topic in event.topics)
-    for topic in event.topics:
-        layout: list[Replicas] = []
+    first = _partition_count(d.state)
+    for seen, topic in enumerate(event.topics, 1):
+        layout = NO_LAYOUT
         outcome = _check_topic(d.state, topic)
         if names[topic.name] > 1:
             outcome = Outcome(Error.INVALID_REQUEST, "Duplicate topic name.")
         if outcome.ok:
-            outcome, layout = _layout(d.state, topic)
+            outcome, layout = _layout(d.state, topic, first)
         if outcome.ok and not event.validate_only:
             d.put(Topic(topic.name, topic.id))
             for key, value in topic.configs.items():
                 if value is not None:
                     d.put(Config(ResourceType.TOPIC, topic.name, key, value))
-            for _ in _add_partitions(d, topic.name, 0, layout):
+            for _ in _add_partitions(d, topic.name, 0, layout.replicas):
                 yield
-        factor = len(layout[0]) if layout else -1
-        created.append(CreatedTopic(topic.name, outcome, len(layout) or -1, factor))
-    d.reply = created
+            first += layout.partitions
+        created.append(CreatedTopic(topic.name, outcome, layout.partitions, layout.factor))
+        if seen % TOPICS_PER_SLICE == 0:
+            yield
 
 
 def create_partitions(d: Decision, event: CreatePartitions) -> Iterator[None]:
-    """Grow each topic on its own; reply with one outcome a topic."""
-    answers = []
-    for topic in event.topics:
-        outcome, layout = _growth(d.state, topic)
-        if outcome.ok and not event.validate_only:
-            for _ in _add_partitions(d, topic.topic, len(d.state.partitions[topic.topic]), layout):
-                yield
-        answers.append((topic.topic, outcome))
+    """Grow each topic on its own, or none in a request for too many partitions; reply with one outcome a topic."""
+    answers: list[tuple[str, Outcome]] = []
     d.reply = answers
+    refused = excess([growth_size(d.state, topic) for topic in event.topics])
+    if refused is not None:
+        answers += [(topic.topic, refused) for topic in event.topics]
+        return
+    first = _partition_count(d.state)
+    for seen, topic in enumerate(event.topics, 1):
+        outcome, layout = _growth(d.state, topic, first)
+        if outcome.ok and not event.validate_only:
+            there = len(d.state.partitions[topic.topic])
+            for _ in _add_partitions(d, topic.topic, there, layout.replicas):
+                yield
+            first += layout.partitions
+        answers.append((topic.topic, outcome))
+        if seen % TOPICS_PER_SLICE == 0:
+            yield
 
 
-def _add_partitions(d: Decision, topic: str, first: int, layout: Sequence[Replicas]) -> Iterator[None]:
+def _add_partitions(d: Decision, topic: str, first: int, layout: Iterable[Replicas]) -> Iterator[None]:
     live = d.state.live
     for number, replicas in enumerate(layout, first):
         isr = tuple(r for r in replicas if r in live) or replicas
@@ -86,7 +117,7 @@ def _check_topic(state: State, topic: NewTopic) -> Outcome:
     if not is_legal(name):
         return Outcome(
             Error.INVALID_TOPIC,
-            f"The topic name {name!r} is not valid: use 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', "
+            f"The topic name {shown(name)!r} is not valid: use 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', "
             "and neither '.' nor '..'.",
         )
     if name in state.topics:
@@ -94,23 +125,34 @@ def _check_topic(state: State, topic: NewTopic) -> Outcome:
     return check_topic_configs(topic.configs)
 
 
-def _layout(state: State, topic: NewTopic) -> tuple[Outcome, list[Replicas]]:
+def _layout(state: State, topic: NewTopic, first: int) -> tuple[Outcome, _Layout]:
     if topic.assignments:
         return _manual_layout(state, topic)
-    count = topic.partitions if topic.partitions != -1 else _default(state, "num.partitions")
-    factor = topic.replication_factor
-    factor = factor if factor != -1 else _default(state, "default.replication.factor")
+    count, factor = wanted_of(state, topic)
     if count <= 0:
         return _refuse(
             Error.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
         )
+    return _placed(state, topic.name, count, factor, first)
+
+
+def _placed(state: State, topic: str, count: int, factor: int, first: int) -> tuple[Outcome, _Layout]:
     outcome = _check_factor(state, factor)
+    if outcome.ok:
+        outcome = check_room(state, topic, count, count * factor)
     if not outcome.ok:
-        return outcome, []
-    return DONE, list(islice(place(_racks(state), factor, _partition_count(state)), count))
+        return outcome, NO_LAYOUT
+    return DONE, _Layout(count, factor, islice(place(_racks(state), factor, first), count))
 
 
-def _manual_layout(state: State, topic: NewTopic) -> tuple[Outcome, list[Replicas]]:
+def _by_hand(state: State, topic: str, layout: Sequence[Replicas], factor: int) -> tuple[Outcome, _Layout]:
+    outcome = _check_layout(state, layout, factor)
+    if outcome.ok:
+        outcome = check_room(state, topic, len(layout), len(layout) * factor)
+    return outcome, _Layout(len(layout), factor, layout) if outcome.ok else NO_LAYOUT
+
+
+def _manual_layout(state: State, topic: NewTopic) -> tuple[Outcome, _Layout]:
     if topic.partitions != -1 or topic.replication_factor != -1:
         return _refuse(
             Error.INVALID_REQUEST,
@@ -121,13 +163,13 @@ def _manual_layout(state: State, topic: NewTopic) -> tuple[Outcome, list[Replica
             Error.INVALID_REPLICA_ASSIGNMENT, "The assigned partitions must be numbered from 0 without gaps."
         )
     layout = [topic.assignments[number] for number in range(len(topic.assignments))]
-    return _check_layout(state, layout, len(layout[0])), layout
+    return _by_hand(state, topic.name, layout, len(layout[0]))
 
 
-def _growth(state: State, wanted: NewPartitions) -> tuple[Outcome, list[Replicas]]:
+def _growth(state: State, wanted: NewPartitions, first: int) -> tuple[Outcome, _Layout]:
     known = state.topics.get(wanted.topic)
     if known is None or known.deleting:
-        return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION), []
+        return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION), NO_LAYOUT
     if wanted.topic in state.moving and not state.grows_while_moving:
         return _refuse(
             Error.REASSIGNMENT_IN_PROGRESS,
@@ -142,17 +184,13 @@ def _growth(state: State, wanted: NewPartitions) -> tuple[Outcome, list[Replicas
         )
     factor = len(old[0].current)
     if wanted.assignments is None:
-        outcome = _check_factor(state, factor)
-        if not outcome.ok:
-            return outcome, []
-        return DONE, list(islice(place(_racks(state), factor, _partition_count(state)), added))
+        return _placed(state, wanted.topic, added, factor, first)
     if len(wanted.assignments) != added:
         return _refuse(
             Error.INVALID_REPLICA_ASSIGNMENT,
             f"{added} partition(s) are added, but {len(wanted.assignments)} assignment(s) were given.",
         )
-    layout = list(wanted.assignments)
-    return _check_layout(state, layout, factor), layout
+    return _by_hand(state, wanted.topic, wanted.assignments, factor)
 
 
 def _check_layout(state: State, layout: Sequence[Replicas], factor: int) -> Outcome:
@@ -198,9 +236,5 @@ def _partition_count(state: State) -> int:
     return sum(len(partitions) for partitions in state.partitions.values())
 
 
-def _default(state: State, key: str) -> int:
-    return int(state.config(ResourceType.BROKER, CLUSTER_DEFAULT, key) or 1)
-
-
-def _refuse(error: Error, message: str) -> tuple[Outcome, list[Replicas]]:
-    return Outcome(error, message), []
+def _refuse(error: Error, message: str) -> tuple[Outcome, _Layout]:
+    return Outcome(error, message), NO_LAYOUT

@@ -27,6 +27,7 @@ from backends.zookeeper.fields import ZnodeError
 from backends.zookeeper.ledger import folders
 from backends.zookeeper.live import LiveBrokers
 from backends.zookeeper.loading import load
+from backends.zookeeper.multis import fits_topic
 from backends.zookeeper.protocol import find_protocol
 from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.releases import Protocol
@@ -179,7 +180,7 @@ class Controller:
             stack.push_async_callback(store.close)
             if protocol.topic_ids and (identified := loaded.identified(new_id)):
                 await store.commit(identified)
-            state = State(grows_while_moving=False, drops_when_back=False)
+            state = State(grows_while_moving=False, drops_when_back=False, fits_topic=fits_topic)
             state.apply(store.load())
             office = Office(
                 self._tree, store, self._candidate, protocol, self._refusals,

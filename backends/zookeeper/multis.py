@@ -120,6 +120,11 @@ def fits(changes: Sequence[Change], image: Image, mirror: Mirror) -> bool:
     return all(map(room.take, changes)) and room.bytes + size_of(image) <= MULTI_BYTES
 
 
+def fits_topic(partitions: int, replicas: int) -> bool:
+    """Whether a topic's znode can be written, which is done with all of its partitions at once."""
+    return ROW_BYTES * partitions + REPLICA_BYTES * replicas <= MULTI_BYTES
+
+
 def _row(partition: Partition) -> int:
     """Bytes of the partition's row in its topic's znode."""
     replicas = len(partition.replicas) + len(partition.adding) + len(partition.removing)

@@ -3,7 +3,7 @@
 KIP: 4, 195 (manual assignments), 464 (v4, defaults), 525 (v5, configs in the answer), 516 (v7, topic ids).
 ACL: CREATE on the cluster or on the topic; DESCRIBE_CONFIGS on the topic to be told its configs.
 Errors by topic: TOPIC_AUTHORIZATION_FAILED, TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST,
-INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG.
+INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG, POLICY_VIOLATION.
 """
 
 from controller.configs import describe_configs

@@ -144,3 +144,11 @@ def test_a_cancel_of_a_topic_looks_at_many_partitions_in_slices() -> None:
     world.alter({f"foo-{count - 1}": [2]})
     slices = decide(Decision(world.state), AlterReassignments([AlterTopic("foo", None)]))
     assert len(list(slices)) == 2
+
+
+def test_rows_of_a_topic_that_is_not_there_share_a_short_text() -> None:
+    name = "x" * 30_000
+    event = AlterReassignments([AlterTopic(name, [AlterRow(n, (1,)) for n in range(2)])])
+    ((_, first), (_, second)) = World().do(event).reply.topics[0].rows
+    assert first is second
+    assert len(first.text) < 400

@@ -1,6 +1,7 @@
 import pytest
 
 from controller.configs import (
+    RESOURCES_PER_SLICE,
     ROWS_PER_SLICE,
     ConfigSource,
     ConfigValue,
@@ -265,3 +266,28 @@ def test_changes_can_be_checked_without_being_made(world: World) -> None:
     assert check_changes(world.state, good) == DONE
     assert check_changes(world.state, bad).error is Error.INVALID_CONFIG
     assert world.state.configs == {}
+
+
+@pytest.mark.parametrize("name", ["9" * 5_000, "99999999999"])
+def test_a_number_too_long_for_a_broker_id_is_refused(name: str) -> None:
+    change = ConfigChange("leader.replication.throttled.rate", ConfigOp.SET, "1")
+    reply = World().do(AlterConfigs([ResourceChanges(ResourceType.BROKER, name, [change])])).reply
+    assert reply[0].error is Error.INVALID_REQUEST
+    assert len(reply[0].text) < 400
+
+
+def test_texts_repeat_no_more_than_the_beginning_of_a_long_name_or_value() -> None:
+    changes = [
+        ConfigChange("x" * 30_000, ConfigOp.SET, "1"),
+        ConfigChange("retention.ms", ConfigOp.SET, "x" * 30_000),
+    ]
+    world = World().having(partition("foo-0", (1,)))
+    event = AlterConfigs([ResourceChanges(ResourceType.TOPIC, "foo", [each]) for each in changes])
+    assert all(
+        outcome.error is Error.INVALID_CONFIG and len(outcome.text) < 400 for outcome in world.do(event).reply
+    )
+
+
+def test_many_resources_are_altered_in_slices() -> None:
+    resources = [ResourceChanges(ResourceType.TOPIC, f"foo-{n}", ()) for n in range(3 * RESOURCES_PER_SLICE)]
+    assert len(list(decide(Decision(World().state), AlterConfigs(resources)))) == 3

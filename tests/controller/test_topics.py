@@ -16,7 +16,8 @@ from controller.events import (
 )
 from controller.machine import decide
 from controller.model import Config, ResourceType
-from controller.topics import PARTITIONS_PER_SLICE, is_legal
+from controller.topic_sizes import MAX_PARTITIONS
+from controller.topics import PARTITIONS_PER_SLICE, TOPICS_PER_SLICE, is_legal
 from tests.builders import World, partition
 from tests.controller.topic_requests import ID, create, delete, grow
 
@@ -160,6 +161,19 @@ def test_a_large_topic_is_made_grown_and_dropped_in_slices() -> None:
     ]
     slices = [len(list(decide(Decision(world.state), event))) for event in events]
     assert slices == [2, 2, 4]
+
+
+def test_as_many_partitions_as_are_allowed_are_created_in_slices() -> None:
+    world = World()
+    d = Decision(world.state)
+    slices = list(decide(d, CreateTopics([NewTopic("foo", ID, MAX_PARTITIONS, 3)])))
+    assert d.reply == [CreatedTopic("foo", DONE, MAX_PARTITIONS, 3)]
+    assert len(slices) == MAX_PARTITIONS // PARTITIONS_PER_SLICE
+
+
+def test_many_small_topics_are_created_in_slices() -> None:
+    topics = [NewTopic(f"foo-{n}", ID, 1, 1) for n in range(4 * TOPICS_PER_SLICE)]
+    assert len(list(decide(Decision(World().state), CreateTopics(topics)))) == 4
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from backends.zookeeper.draft import Draft
 from backends.zookeeper.ledger import Image
 from backends.zookeeper.mirror import Mirror, StoredConfig, StoredTopic
-from backends.zookeeper.multis import MULTI_BYTES, MULTI_CHANGES, Room, batched, fits, pieces_of
+from backends.zookeeper.multis import MULTI_BYTES, MULTI_CHANGES, Room, batched, fits, fits_topic, pieces_of
 from controller.model import NO_ID, Change, Config, Deleted, Partition, ResourceType, Topic
 
 ID = b"\5" * 16
@@ -82,3 +82,9 @@ def test_records_of_ours_share_the_room_with_the_changes() -> None:
     assert fits(changes, Image(), known)
     assert not fits(changes, image, known)
     assert [list(each) for each in pieces_of(image)] == [["/a", "/b"], ["/c"]]
+
+
+def test_a_topic_fits_that_zookeeper_takes_in_one_write() -> None:
+    assert fits_topic(10_000, 30_000)
+    assert not fits_topic(10_000, 50_000)
+    assert not fits_topic(30_000, 30_000)

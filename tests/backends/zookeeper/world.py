@@ -17,6 +17,7 @@ from backends.zookeeper.fields import encode
 from backends.zookeeper.ledger import folders
 from backends.zookeeper.loading import load
 from backends.zookeeper.memory import MemoryTree
+from backends.zookeeper.multis import fits_topic
 from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.releases import protocol
 from backends.zookeeper.store import REDO, ZkStore
@@ -69,7 +70,7 @@ class Zookeeper(Embedded):
         spoken = protocol(self.version)
         loaded = await load(self.tree, self.refusals)
         self.znodes = ZkStore(self.tree, term, loaded, with_topic_ids=spoken.topic_ids)
-        self.state = State(grows_while_moving=False, drops_when_back=False)
+        self.state = State(grows_while_moving=False, drops_when_back=False, fits_topic=fits_topic)
         self.state.apply(self.znodes.load())
         self._wire(Office(self.tree, self.znodes, CANDIDATE, spoken, self.refusals, form=self.form))
         self.driver.start()
