@@ -15,6 +15,7 @@ from protocol.schema import Message, version_range
 class ApiKey(IntEnum):
     """The API keys that this package has messages for."""
 
+    PRODUCE = 0
     LIST_OFFSETS = 2
     METADATA = 3
     LEADER_AND_ISR = 4

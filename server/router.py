@@ -111,6 +111,8 @@ class Router:
             return route.handle(request, context)
         except ApiError as refusal:
             return route.refuse(request, refusal.code, refusal.message)
+        except DecodeError:
+            raise
         except Exception:
             log.exception("the handler of %s failed", route.api_key.name)
             return _failed(route, request)

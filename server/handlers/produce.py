@@ -1,0 +1,43 @@
+"""Produce (0), versions 3-13.
+
+KIP: 467 (v8, error message), 482 (v9), 951 (v10), 516 (v13, topic ids).
+ACL: none: nothing is written.
+Errors by partition: INVALID_REQUEST.
+
+The embedded cluster has no data path. The API is advertised because the Java client before 2.7 does not talk to a broker
+without it: the client chooses its record format by the broker's version of Produce.
+"""
+
+from protocol.apis import ApiKey
+from protocol.errors import DecodeError, ErrorCode
+from protocol.messages.produce_request import ProduceRequest, TopicProduceData
+from protocol.messages.produce_response import (
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from server.context import Context
+from server.registry import handles
+
+NO_DATA_PATH = "This cluster moves replicas but stores no records: it is reassignd's embedded cluster."
+
+
+def refuse(request: ProduceRequest, code: int, message: str | None) -> ProduceResponse:
+    """Repeat the error for every partition."""
+    return ProduceResponse([_refused(topic, code, message) for topic in request.topic_data])
+
+
+@handles(ApiKey.PRODUCE, ProduceRequest, versions=(3, 13), refuse=refuse)
+def handle(request: ProduceRequest, _context: Context) -> ProduceResponse:
+    """Refuse every partition. With acks=0 there is no answer: the connection is closed, as Kafka does on an error."""
+    if request.acks == 0:
+        raise DecodeError(f"a Produce request with acks=0: {NO_DATA_PATH}")
+    return refuse(request, ErrorCode.INVALID_REQUEST, NO_DATA_PATH)
+
+
+def _refused(topic: TopicProduceData, code: int, message: str | None) -> TopicProduceResponse:
+    partitions = [
+        PartitionProduceResponse(row.index_, code, base_offset=-1, error_message=message)
+        for row in topic.partition_data
+    ]
+    return TopicProduceResponse(topic.name, topic.topic_id, partitions)

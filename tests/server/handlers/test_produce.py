@@ -1,0 +1,29 @@
+"""Produce (0)."""
+
+import pytest
+
+from protocol.errors import DecodeError, ErrorCode
+from protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from server.handlers.produce import NO_DATA_PATH, handle, refuse
+from tests.server.fakes import answer, context, encodable
+
+TOPICS = [TopicProduceData("foo", partition_data=[PartitionProduceData(0, b"records"), PartitionProduceData(2)])]
+REQUEST = ProduceRequest(acks=-1, topic_data=TOPICS)
+
+
+async def test_every_partition_is_refused_with_the_reason() -> None:
+    response = encodable(await answer(handle, REQUEST, context(9)), 0)
+    (topic,) = response.responses
+    rows = [(row.index_, row.error_code, row.error_message) for row in topic.partition_responses]
+    assert topic.name == "foo"
+    assert rows == [(0, ErrorCode.INVALID_REQUEST, NO_DATA_PATH), (2, ErrorCode.INVALID_REQUEST, NO_DATA_PATH)]
+
+
+async def test_the_connection_is_closed_where_the_client_waits_for_no_answer() -> None:
+    with pytest.raises(DecodeError, match="acks=0"):
+        await answer(handle, REQUEST._replace(acks=0), context(9))
+
+
+def test_a_refusal_is_repeated_on_every_row() -> None:
+    (topic,) = refuse(REQUEST, -1, None).responses
+    assert [row.error_code for row in topic.partition_responses] == [-1, -1]
