@@ -12,6 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 setup: .venv/test.done
 	$(BIN)/python -m tools.java
+	$(BIN)/python -m tools.other_clients
 
 run: .venv/run.done
 	$(BIN)/reassignd serve --backend embedded --data-dir ./.reassignd --demo-topics $(ARGS)

@@ -102,8 +102,7 @@ def sources() -> dict[str, tuple[str, str]]:
     package = kafka_python() / KAFKA_PYTHON
     names = [f"{api}{half}" for api in BORROWED_APIS for half in ("Request", "Response")]
     borrowed = {
-        name: (f"kafka-python's {name}.json", (package / f"{name}.json").read_text())
-        for name in names
+        name: (f"kafka-python's {name}.json", (package / f"{name}.json").read_text()) for name in names
     }
     return borrowed | ours
 

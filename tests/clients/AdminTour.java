@@ -16,11 +16,12 @@ import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.protocol.Errors;
 
 /**
  * A tour of the Java Admin client that compiles against every release from 2.4 on: BOOTSTRAP TOPIC FROM TO.
  *
- * Prints one line per step. FROM and TO are replica lists such as 1,2.
+ * Prints one line per step; a refusal is Kafka's error code. FROM and TO are replica lists such as 1,2.
  */
 public class AdminTour {
     public static void main(String[] args) throws Exception {
@@ -101,9 +102,9 @@ public class AdminTour {
     private static String failure(KafkaFuture<Void> future) throws InterruptedException {
         try {
             future.get();
-            return "accepted";
+            return "0";
         } catch (ExecutionException failed) {
-            return failed.getCause().getClass().getSimpleName();
+            return String.valueOf(Errors.forException(failed.getCause()).code());
         }
     }
 

@@ -7,7 +7,9 @@ from protocol.messages.produce_request import PartitionProduceData, ProduceReque
 from server.handlers.produce import NO_DATA_PATH, handle, refuse
 from tests.server.fakes import answer, context, encodable
 
-TOPICS = [TopicProduceData("foo", partition_data=[PartitionProduceData(0, b"records"), PartitionProduceData(2)])]
+TOPICS = [
+    TopicProduceData("foo", partition_data=[PartitionProduceData(0, b"records"), PartitionProduceData(2)])
+]
 REQUEST = ProduceRequest(acks=-1, topic_data=TOPICS)
 
 
@@ -16,7 +18,10 @@ async def test_every_partition_is_refused_with_the_reason() -> None:
     (topic,) = response.responses
     rows = [(row.index_, row.error_code, row.error_message) for row in topic.partition_responses]
     assert topic.name == "foo"
-    assert rows == [(0, ErrorCode.INVALID_REQUEST, NO_DATA_PATH), (2, ErrorCode.INVALID_REQUEST, NO_DATA_PATH)]
+    assert rows == [
+        (0, ErrorCode.INVALID_REQUEST, NO_DATA_PATH),
+        (2, ErrorCode.INVALID_REQUEST, NO_DATA_PATH),
+    ]
 
 
 async def test_the_connection_is_closed_where_the_client_waits_for_no_answer() -> None:

@@ -1,0 +1,96 @@
+"""One tour of the admin API by every client: create, configure, move, refuse, delete.
+
+Each client is a program that takes BOOTSTRAP TOPIC FROM TO, and prints one line per step; see AdminTour.java.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from tests.clients.java_programs import HERE
+from tools.java import java_command
+from tools.other_clients import GO_TOUR, NODE_MODULES
+
+TOUR_SECONDS = 90
+
+
+class Client(NamedTuple):
+    """A client, the command of its tour, and in which steps it differs on purpose.
+
+    `omits` are steps that the client has no call for; `differs` maps a step to what this client must get instead.
+    """
+
+    name: str
+    command: Callable[[], list[str]]
+    omits: frozenset[str] = frozenset()
+    differs: tuple[tuple[str, str], ...] = ()
+    needs: Callable[[], bool] = lambda: True
+    """False where the language of the client is not installed."""
+
+
+def java(release: str, class_path: str) -> Client:
+    """The Java Admin client of one Kafka release."""
+    return Client(f"java-{release}", lambda: java_command(class_path, str(HERE / "AdminTour.java")))
+
+
+def go(name: str, differs: tuple[tuple[str, str], ...] = ()) -> Client:
+    return Client(name, lambda: [str(GO_TOUR), name], differs=differs, needs=GO_TOUR.exists)
+
+
+CLIENTS = (
+    java("2.4.1", "broker-2.4"),
+    java("2.8.2", "broker-2.8"),
+    java("3.9.1", "broker-3.9"),
+    java("4.1.0", "broker-4.1"),
+    java("4.3.0", "tools-4.3"),
+    # librdkafka cannot reassign partitions.
+    Client(
+        "confluent-kafka",
+        lambda: [sys.executable, "-m", "tests.clients.confluent_tour"],
+        omits=frozenset({"moved", "nothing to cancel", "broker 77"}),
+    ),
+    go("sarama"),
+    go("franz-go"),
+    # kafka-go has no null replicas: it sends an empty list, which is no cancel.
+    go("kafka-go", differs=(("nothing to cancel", "39"),)),
+    # kafkajs has no null replicas, and refuses to send an empty list.
+    Client(
+        "kafkajs",
+        lambda: ["env", f"NODE_PATH={NODE_MODULES}", "node", str(HERE / "node" / "tour.js")],
+        omits=frozenset({"nothing to cancel"}),
+        needs=NODE_MODULES.exists,
+    ),
+)
+
+
+def tour(
+    client: Client, bootstrap: str, topic: str, start: Sequence[int], target: Sequence[int]
+) -> list[str]:
+    """The lines that the client printed. Raises CalledProcessError, with what it said, where it fails."""
+    command = [*client.command(), bootstrap, topic, _listed(start), _listed(target)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TOUR_SECONDS, check=False)
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("SLF4J")]
+    assert done.returncode == 0, (lines, done.stderr[-2_000:])
+    return lines
+
+
+def expected(
+    client: Client, brokers: Sequence[int], start: Sequence[int], target: Sequence[int]
+) -> list[str]:
+    """What a client must print about a cluster with these brokers."""
+    steps = {
+        "brokers": str(list(brokers)),
+        "controller listed": "true",
+        "created": str(list(start)),
+        "retention": "12345",
+        "moved": str(list(target)),
+        "nothing to cancel": "85",
+        "broker 77": "39",
+        "deleted": "",
+    } | dict(client.differs)
+    return [f"{step} {said}".strip() for step, said in steps.items() if step not in client.omits]
+
+
+def _listed(replicas: Sequence[int]) -> str:
+    return ",".join(map(str, replicas))
