@@ -8,7 +8,7 @@ from typing import IO
 
 from backends.tables import SCHEMA, UPGRADES
 
-FORMAT = 2
+FORMAT = 3
 """Grows when an older reassignd could not read what a newer one wrote."""
 DATABASE = "records.db"
 LOCK = "lock"

@@ -35,8 +35,11 @@ CREATE TABLE submissions (
 ) WITHOUT ROWID;
 """
 
+_SUBMISSION_EPOCH = "ALTER TABLE submissions ADD COLUMN epoch INTEGER NOT NULL DEFAULT -1;"
+
 SCHEMA = (
     _SUBMISSIONS
+    + _SUBMISSION_EPOCH
     + """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE controller (id INTEGER PRIMARY KEY CHECK (id = 0), epoch INTEGER NOT NULL);
@@ -82,6 +85,7 @@ CREATE TABLE configs (
 
 UPGRADES = {
     1: "ALTER TABLE reassignments ADD COLUMN blocked TEXT NOT NULL DEFAULT '';" + _SUBMISSIONS,
+    2: _SUBMISSION_EPOCH,
 }
 """What makes tables of an older format into those of the next one."""
 
@@ -173,13 +177,14 @@ def _submission_row(s: Submission) -> Row:
         *map(_text, (s.base, s.following)),
         s.stage.name.lower(),
         _text(s.turned_from),
+        s.epoch,
     )
 
 
 def _submission(row: Row) -> Submission:
-    topic, partition, base, following, stage, turned_from = row
+    topic, partition, base, following, stage, turned_from, epoch = row
     lists = _replicas(base), _replicas(following)
-    return Submission(_same(topic), partition, *lists, Stage[stage.upper()], _replicas(turned_from))
+    return Submission(_same(topic), partition, *lists, Stage[stage.upper()], _replicas(turned_from), epoch)
 
 
 def _lease_row(lease: Lease) -> Row:
@@ -265,7 +270,7 @@ TABLES: dict[type[Record], Table] = {
     ),
     Submission: Table(
         "submissions",
-        "topic partition base following stage turned_from",
+        "topic partition base following stage turned_from epoch",
         2,
         "topic, partition",
         _submission_row,

@@ -21,7 +21,7 @@ from controller.model import (
 from controller.next_step import charge, charge_others, release
 from controller.phases import Trigger, fire
 from controller.reassignments import line_up
-from controller.reconciliation import check_place, follow
+from controller.reconciliation import caught_up, check_place, follow, is_behind
 from controller.state import State
 from controller.upstream_events import (
     Measured,
@@ -221,19 +221,34 @@ def _partition(d: Decision, key: TopicPartition, seen: SeenPartition, event: Obs
         if not _says_nothing(d, key, event):
             follow(d, now, submission, seen, move)
         return
+    if before is not None and move is None and _lags(d, before, submission, seen):
+        return
     adding, removing = (move.adding, move.removing) if move is not None else ((), ())
     replicas, isr, leader, leader_epoch = seen
     now = Partition(*key, replicas, isr, leader, leader_epoch, adding=adding, removing=removing)
     changed = _put(d, before, now)
     _note_others(d, now, move, changed)
     wanted = state.reassignments.get(key)
-    if wanted is not None:
+    if wanted is None:
+        if submission is not None and (move is not None or caught_up(d, now, submission, seen)):
+            d.delete(Submission, key)
+    else:
         if before is None and move is None:
             line_up(d, now)
         if changed and key in state.waiting:
             fire(d, now, Trigger.PROGRESS)
         if event.conclusive:
             check_place(d, now, wanted, move)
+
+
+def _lags(d: Decision, before: Partition, submission: Submission | None, seen: SeenPartition) -> bool:
+    """Metadata may not show yet how the last step ended, ours or that of someone else."""
+    if before.key in d.state.foreign and before.moving:
+        theirs = Submission(*before.key, before.current, before.next, epoch=before.leader_epoch)
+        return is_behind(d, before, theirs, seen)
+    if submission is None or seen.replicas == submission.following:
+        return False
+    return is_behind(d, before, submission, seen)
 
 
 def _note_unwanted(state: State, partition: Partition) -> None:

@@ -25,6 +25,7 @@ BLAME_MS = 10_000
 LAG, LAG_MS = 20, 60_000
 """How often and how long Metadata may still show what was before a step that is over, or its middle."""
 
+_GOING_BACK = {Stage.UNDOING, Stage.TAKEN_BACK}
 _TRY_AGAIN = {
     Error.UNKNOWN_SERVER_ERROR,
     Error.UNKNOWN_TOPIC_OR_PARTITION,
@@ -49,9 +50,8 @@ def submitted(d: Decision, event: Submitted) -> None:
         if error is Error.NONE and not undoing:
             _taken(d, submission)
         elif error is Error.NONE:
-            if submission.led_back == submission.base:
-                # Whether Metadata knows of it yet or not.
-                d.state.taken_back.add(key)
+            if submission.led_back:
+                d.put(submission._replace(stage=Stage.TAKEN_BACK))
         elif error in _TRY_AGAIN or error is Error.NO_REASSIGNMENT_IN_PROGRESS:
             continue
         elif undoing:
@@ -77,16 +77,19 @@ def follow(
         fire(d, partition, Trigger.PROGRESS)
     elif move is not None:
         _goes_on(d, partition, submission, move)
-    elif seen.replicas == submission.following and submission.stage is not Stage.UNDOING:
+    elif seen.replicas == submission.following and submission.stage not in _GOING_BACK:
         # Of a step that only adds, brokers that lag show this when someone else has just cancelled it, too.
-        if set(partition.adding) <= set(seen.isr) or _sure(d, partition, Doubt.NOT_IN_SYNC, BLAME_MS):
+        if set(partition.adding) <= set(seen.isr) or _outlasts_lag(d, partition, Doubt.NOT_IN_SYNC):
             _over(d, partition, submission, seen.replicas)
     elif submission.stage is Stage.SUBMITTING and seen.replicas == submission.base:
         _send_again(d, partition, Doubt.NOT_TAKEN, submission.following)
-    elif _may_be_old(d, submission, seen):
-        if _doubt(d, partition, Doubt.OLD).believed(LAG, LAG_MS):
+    elif _is_back(submission, seen):
+        back = submission.stage is Stage.TAKEN_BACK
+        _over(d, partition, submission, submission.led_back if back else seen.replicas)
+    elif _may_be_old(submission, seen):
+        if _outlasts_lag(d, partition):
             _elsewhere(d, partition, submission, seen)
-    elif _is_back(d, submission, seen) or _sure(d, partition, Doubt.ELSEWHERE, BLAME_MS):
+    elif _sure(d, partition, Doubt.ELSEWHERE, BLAME_MS):
         _elsewhere(d, partition, submission, seen)
 
 
@@ -95,10 +98,12 @@ def check_place(d: Decision, partition: Partition, wanted: Reassignment, move: S
     key = partition.key
     if wanted.blocked:
         return
+    expected = expected_replicas(d.state, key)
     if move is None and partition.replicas == wanted.target:
-        d.state.waiting.pop(key, None)
-        settle(d, partition)
-    elif move is not None or partition.replicas == expected_replicas(d.state, key):
+        if partition.replicas == expected or _is_believable(d, partition, expected):
+            d.state.waiting.pop(key, None)
+            settle(d, partition)
+    elif move is not None or partition.replicas == expected:
         if d.state.doubts.pop(key, None):
             fire(d, partition, Trigger.PROGRESS)
     elif _sure(d, partition, Doubt.ELSEWHERE, BLAME_MS):
@@ -107,7 +112,7 @@ def check_place(d: Decision, partition: Partition, wanted: Reassignment, move: S
 
 def _elsewhere(d: Decision, partition: Partition, submission: Submission, seen: SeenPartition) -> None:
     """Nothing moves, and the partition is not where the step leads."""
-    if submission.stage is Stage.UNDOING or seen.replicas == submission.turned_from:
+    if submission.stage in _GOING_BACK or seen.replicas == submission.turned_from:
         _over(d, partition, submission, seen.replicas)
     elif set(seen.replicas) == set(submission.base):
         _lost(d, partition, seen, None, "cancelled by someone else")
@@ -118,13 +123,17 @@ def _elsewhere(d: Decision, partition: Partition, submission: Submission, seen: 
 
 def _goes_on(d: Decision, partition: Partition, submission: Submission, move: SeenMove) -> None:
     """The upstream moves the partition: where we want it, or elsewhere."""
-    if submission.stage is Stage.UNDOING:
+    target = sorted(move.target)
+    ours = target in (sorted(submission.following), sorted(submission.turned_from))
+    if submission.stage in _GOING_BACK and ours:
+        if submission.stage is Stage.TAKEN_BACK:
+            d.put(submission._replace(stage=Stage.UNDOING))
         _send_again(d, partition, Doubt.NOT_UNDONE, None)
-    elif sorted(move.target) == sorted(submission.following):
+    elif submission.stage not in _GOING_BACK and target == sorted(submission.following):
         d.state.doubts.pop(partition.key, None)
         if submission.stage is Stage.SUBMITTING:
             _taken(d, submission)
-    elif sorted(move.target) == sorted(submission.turned_from):
+    elif ours:
         _send_again(d, partition, Doubt.NOT_TURNED, submission.following)
     elif _sure(d, partition, Doubt.TURNED):
         seen = SeenPartition(move.replicas, partition.isr, partition.leader, partition.leader_epoch)
@@ -152,7 +161,8 @@ def _over(d: Decision, partition: Partition, submission: Submission, replicas: R
     """The step has ended here, whether that is where it was to lead or where it was undone to."""
     key = partition.key
     d.state.doubts.pop(key, None)
-    d.put(submission._replace(following=replicas, stage=Stage.ARRIVED, turned_from=()))
+    undone = submission.following if submission.stage is Stage.TAKEN_BACK else ()
+    d.put(submission._replace(following=replicas, stage=Stage.ARRIVED, turned_from=undone))
     if key in d.state.reassignments:
         fire(d, partition, Trigger.PROGRESS)
     else:
@@ -196,28 +206,62 @@ def _refused(d: Decision, key: TopicPartition, submission: Submission, why: str)
         d.delete(Submission, key)
 
 
-def _may_be_old(d: Decision, submission: Submission, seen: SeenPartition) -> bool:
-    """Metadata shows old and new replicas together, as while a move goes on, or those of before the step.
+def caught_up(d: Decision, partition: Partition, step: Submission, seen: SeenPartition) -> bool:
+    """Whether Metadata is not of before the end of a step that was taken back; count the look if it may be."""
+    return not step.turned_from or seen.leader_epoch > step.epoch or _outlasts_lag(d, partition)
 
-    A cancel drops the replicas that were being added, with which Kafka's controllers begin a new leader epoch
-    (PartitionChangeBuilder; KafkaController): in the epoch in which the step was asked for there was none.
+
+def is_behind(d: Decision, partition: Partition, step: Submission, seen: SeenPartition) -> bool:
+    """Whether Metadata that shows this, while nothing moves, is older than the end of a step that is over; count the look if so.
+
+    What is shown for longer than any broker lags is believed.
     """
-    base, following, replicas = map(set, (submission.base, submission.following, seen.replicas))
-    if replicas == base | following and base != replicas != following:
-        return True
-    if seen.replicas != submission.base or submission.key in d.state.taken_back:
+    if not _may_be_old(step, seen):
         return False
-    asked_at = d.state.asked_at.get(submission.key)
-    return asked_at is not None and seen.leader_epoch <= asked_at
+    return not _outlasts_lag(d, partition)
 
 
-def _is_back(d: Decision, submission: Submission, seen: SeenPartition) -> bool:
+def _may_be_old(step: Submission, seen: SeenPartition) -> bool:
+    """Metadata shows the replicas of before the step, or of its middle.
+
+    Of a step that the upstream has confirmed to have taken back it does so at any leader epoch, and even where all are
+    in sync: not every change of leader was seen.
+    """
+    if step.stage is Stage.TAKEN_BACK:
+        lists = (set(step.base), {*step.base, *step.following})
+        return set(seen.replicas) in lists
+    return step.is_before(seen.replicas, seen.leader_epoch) or step.is_middle(seen.replicas, seen.isr)
+
+
+def _is_back(submission: Submission, seen: SeenPartition) -> bool:
     """What was to be taken back is over, surely: elsewhere, or back, as the upstream has said.
 
-    Without its word, a step that was over before looks so too, where Metadata shows a later change of leader, not its end.
+    Metadata need not show it where the way back leads to the very list from which the step began.
+    Without the upstream's word, a step that was over before looks so too, where Metadata shows a later change of leader, not
+    its end.
     """
-    known = seen.replicas != submission.base or submission.key in d.state.taken_back
-    return known and submission.stage is Stage.UNDOING
+    if submission.stage is Stage.TAKEN_BACK:
+        drops = set(submission.following) - set(submission.base)
+        later = seen.leader_epoch > submission.epoch or not drops
+        back = submission.led_back
+        return back == submission.base or (later and seen.replicas == back)
+    known = seen.replicas != submission.base
+    return submission.stage is Stage.UNDOING and known and not _may_be_old(submission, seen)
+
+
+def _is_believable(d: Decision, partition: Partition, expected: Replicas) -> bool:
+    """Whether someone else has brought the partition to its target: what they added is in sync, or it is shown for long."""
+    added = set(partition.replicas) - set(expected)
+    if added and added <= set(partition.isr):
+        return True
+    if added:
+        return _outlasts_lag(d, partition, Doubt.NOT_IN_SYNC)
+    return _sure(d, partition, Doubt.ELSEWHERE, BLAME_MS)
+
+
+def _outlasts_lag(d: Decision, partition: Partition, doubt: Doubt = Doubt.OLD) -> bool:
+    """Count a look that shows this; True when Metadata has shown it for longer than any broker lags."""
+    return _doubt(d, partition, doubt).believed(LAG, LAG_MS)
 
 
 def _sure(d: Decision, partition: Partition, doubt: Doubt, ms: int = SURE_MS) -> bool:

@@ -18,7 +18,9 @@ class Stage(IntEnum):
     ARRIVED = 3
     """It is over, and `following` is what came of it."""
     AT = 4
-    """No step is in flight; `following` is where the last one ended."""
+    """No step is in flight; `following` is where the last one ended, `base` where it began."""
+    TAKEN_BACK = 5
+    """The upstream has confirmed that it has taken the step back; Metadata is still to show it."""
 
 
 class Submission(NamedTuple):
@@ -30,7 +32,12 @@ class Submission(NamedTuple):
     following: Replicas
     stage: Stage = Stage.SUBMITTING
     turned_from: Replicas = ()
-    """Where the upstream goes on to if it does not hear of this row: the step in flight that the row turns."""
+    """Where the upstream goes on to if it does not hear of this row: the step in flight that the row turns.
+
+    Where no step is in flight: where the step led that was taken back.
+    """
+    epoch: int = -1
+    """The leader epoch of the partition, as it was known, before the upstream was asked; -1 when it was not known."""
 
     @property
     def key(self) -> TopicPartition:
@@ -48,3 +55,22 @@ class Submission(NamedTuple):
         if self.turned_from:
             return ()
         return tuple(r for r in dict.fromkeys(self.following + self.base) if r in self.base)
+
+    def is_middle(self, replicas: Replicas, isr: Replicas) -> bool:
+        """Whether this is the list that the upstream has while it carries out the step, or the one that was turned.
+
+        A step that only adds leads to that very list, but then what it added is in sync.
+        """
+        base, shown = set(self.base), set(replicas)
+        if shown == base:
+            return False
+        lists = (set(to) for to in (self.following, self.turned_from) if to)
+        return any(shown == base | to and not (shown == to and shown - base <= set(isr)) for to in lists)
+
+    def is_before(self, replicas: Replicas, leader_epoch: int) -> bool:
+        """Whether these are the replicas from which the step began, at no later leader epoch than it had then.
+
+        When replicas are dropped, at the end of a step or by a cancel, Kafka's controllers begin a new leader epoch
+        (PartitionChangeBuilder; KafkaController).
+        """
+        return leader_epoch <= self.epoch and set(replicas) == set(self.base)

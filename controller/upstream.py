@@ -33,6 +33,9 @@ def begin(d: "Decision", partition: Partition, following: Replicas, _: Replicas,
     """
     if d.state.in_step(partition):
         known = d.state.submissions.get(partition.key)
+        if known is not None and known.stage is Stage.ARRIVED:
+            _take_in(d, partition, known)
+            return True
         if following == partition.next and not (known and known.in_flight):
             # Someone else moves it there already: Kafka takes the same row again for nothing new.
             _ask(d, partition, partition.current, following)
@@ -64,9 +67,7 @@ def advance(d: "Decision", partition: Partition, target: Replicas, preferred: in
     final = partition._replace(replicas=submission.following, adding=(), removing=())
     if _leads_not_yet(d, final, preferred):
         return False
-    d.state.doubts.pop(key, None)
-    d.put(final)
-    d.put(submission._replace(base=submission.following, stage=Stage.AT))
+    _take_in(d, partition, submission)
     return True
 
 
@@ -87,11 +88,14 @@ def expected_replicas(state: "State", key: TopicPartition) -> Replicas:
 
 
 def ended(d: "Decision", key: TopicPartition) -> None:
-    """Nothing is kept of steps that are over; one in flight is followed to its end."""
+    """Nothing is kept of steps that are over; one in flight is followed to its end.
+
+    One that was taken back is kept until Metadata shows it, so that nothing is concluded from what was before.
+    """
     submission = d.state.submissions.get(key)
     if submission is None:
         d.state.doubts.pop(key, None)
-    elif not submission.in_flight:
+    elif not submission.in_flight and not submission.turned_from:
         d.delete(Submission, key)
 
 
@@ -104,12 +108,22 @@ def send(d: "Decision", key: TopicPartition, replicas: Replicas | None) -> None:
 def undo(d: "Decision", partition: Partition) -> None:
     """Take the step in flight back, whoever began it."""
     known = d.state.submissions.get(partition.key)
-    if known is not None and known.stage is Stage.UNDOING:
+    if known is None or not known.in_flight:
+        known = Submission(*partition.key, partition.current, partition.next)
+    elif known.stage in {Stage.UNDOING, Stage.TAKEN_BACK}:
         return
-    undone = known or Submission(*partition.key, partition.current, partition.next)
-    d.put(undone._replace(stage=Stage.UNDOING))
+    d.put(known._replace(stage=Stage.UNDOING, epoch=max(known.epoch, partition.leader_epoch)))
     d.state.doubts.pop(partition.key, None)
     send(d, partition.key, None)
+
+
+def _take_in(d: "Decision", partition: Partition, submission: Submission) -> None:
+    """The step is over: the partition is where it led."""
+    d.state.doubts.pop(partition.key, None)
+    replicas = submission.following
+    isr = tuple(r for r in partition.isr if r in replicas)
+    d.put(partition._replace(replicas=replicas, isr=isr, adding=(), removing=()))
+    d.put(submission._replace(stage=Stage.AT))
 
 
 def _leads_not_yet(d: "Decision", partition: Partition, preferred: int) -> bool:
@@ -149,8 +163,8 @@ def _ask(
     removing = tuple(r for r in base if r not in following)
     # A change of order alone is a step too, though nothing is added: it stays in flight until it is seen.
     d.put(partition._replace(replicas=following + removing, adding=adding, removing=removing))
-    d.put(Submission(*partition.key, base, following, turned_from=turned_from))
-    if not turned_from:
-        d.state.asked_at[partition.key] = partition.leader_epoch
+    known = d.state.submissions.get(partition.key)
+    epoch = known.epoch if known is not None and turned_from else partition.leader_epoch
+    d.put(Submission(*partition.key, base, following, turned_from=turned_from, epoch=epoch))
     d.state.doubts.pop(partition.key, None)
     send(d, partition.key, following)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from controller.config_values import ConfigValues
 from controller.model import Partition
 from controller.names import NO_LEADER, TopicPartition
-from controller.submission import Stage, Submission
+from controller.submission import Submission
 
 LONGEST_GAP_MS = 1_000
 """The most that the time between two looks adds to how long a doubt was looked at."""
@@ -71,10 +71,6 @@ class UpstreamState(ConfigValues):
     flight. Changed by `add_foreign` and `discard_foreign` alone."""
     reassigning_revision: int = 0
     """Grows when what ListPartitionReassignments shows may have changed; a key for caches."""
-    asked_at: dict[TopicPartition, int] = field(default_factory=dict)
-    """The leader epoch that was known when the step was asked for; absent when that is not known, as after a restart."""
-    taken_back: set[TopicPartition] = field(default_factory=set)
-    """Those whose step the upstream has confirmed to have taken back, to just the replicas from which it began."""
     doubts: dict[TopicPartition, Doubted] = field(default_factory=dict)
     sizes: dict[TopicPartition, int] = field(default_factory=dict)
     """Bytes of a replica."""
@@ -142,8 +138,6 @@ class UpstreamState(ConfigValues):
 
     def _put_submission(self, record: Submission) -> None:
         self.submissions[record.key] = record
-        if self.taken_back and record.stage is not Stage.UNDOING:
-            self.taken_back.discard(record.key)
         if record.in_flight:
             self.under_way.add(record.key)
         else:
@@ -152,6 +146,4 @@ class UpstreamState(ConfigValues):
     def _delete_submission(self, key: TopicPartition) -> None:
         del self.submissions[key]
         self.under_way.discard(key)
-        self.asked_at.pop(key, None)
-        self.taken_back.discard(key)
         self.doubts.pop(key, None)

@@ -33,7 +33,7 @@ from protocol.messages.metadata_response import MetadataResponse
 
 log = logging.getLogger(__name__)
 
-SETTLING = {Stage.SUBMITTING, Stage.UNDOING, Stage.ARRIVED}
+SETTLING = {Stage.SUBMITTING, Stage.UNDOING, Stage.TAKEN_BACK, Stage.ARRIVED}
 
 HEARSAY = 10
 """How often a broker is asked again about a topic that it does not know; the controller, which does, answers no Metadata."""

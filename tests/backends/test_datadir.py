@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from backends.datadir import StoreError, lock, open_database, write_whole
+from backends.datadir import FORMAT, StoreError, lock, open_database, write_whole
+from backends.tables import TABLES
+from controller.model import Submission
+from controller.submission import Stage
 
 
 @pytest.fixture
@@ -87,7 +90,16 @@ def test_an_older_format_is_brought_up_to_date(written: Path) -> None:
     with closing(open_database(written.parent)) as database:
         assert database.execute("SELECT blocked FROM reassignments").fetchall() == []
         assert database.execute("SELECT * FROM submissions").fetchall() == []
-        assert database.execute("SELECT value FROM meta").fetchone() == (2,)
+        assert database.execute("SELECT value FROM meta").fetchone() == (FORMAT,)
+
+
+def test_a_step_of_the_format_before_is_read_without_a_leader_epoch(written: Path) -> None:
+    with closing(sqlite3.connect(written)) as database, database:
+        database.execute("UPDATE meta SET value = 2")
+        database.execute("ALTER TABLE submissions DROP COLUMN epoch")
+        database.execute("INSERT INTO submissions VALUES ('foo', 0, '1', '1,2', 'undoing', '')")
+    with closing(open_database(written.parent)) as database:
+        assert list(TABLES[Submission].load(database)) == [Submission("foo", 0, (1,), (1, 2), Stage.UNDOING)]
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_alone(written: Path) -> None:

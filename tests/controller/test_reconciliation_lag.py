@@ -1,5 +1,10 @@
 """Metadata that is seconds old: it comes from a broker that has not published yet what the controller has committed."""
 
+import pytest
+
+from controller.events import Stalled
+from controller.job_events import Pause
+from controller.model import Ending
 from controller.phases import Phase
 from controller.reconciliation import BLAME_MS, LAG_MS
 from controller.upstream_events import Unreachable
@@ -140,3 +145,96 @@ def test_a_step_that_only_adds_is_not_over_while_brokers_show_its_middle() -> No
     gateway.kafka.lagging = None
     gateway.look_for(BLAME_MS)
     assert gateway.why("foo-0") == "cancelled by someone else"
+
+
+def adding() -> Gateway:
+    """A step that only adds, taken by the upstream; brokers publish nothing from its middle on."""
+    gateway = Gateway(("foo-0", (5,)))
+    gateway.alter({"foo-0": (5, 1)})
+    gateway.carry()
+    gateway.look()
+    gateway.kafka.freeze()
+    return gateway
+
+
+def publish(gateway: Gateway) -> Gateway:
+    """Brokers show what is, for longer than anybody is blamed after."""
+    gateway.look_for(2 * BLAME_MS)
+    gateway.kafka.lagging = None
+    gateway.look_for(2 * BLAME_MS)
+    return gateway
+
+
+def test_a_step_that_only_adds_and_stalls_is_not_over_while_brokers_show_its_middle() -> None:
+    gateway = adding()
+    gateway.do(Stalled([KEY]))
+    gateway.carry()
+    publish(gateway)
+    assert gateway.state.finished == {}
+    assert gateway.settle().kafka.replicas[KEY] == (5, 1)
+
+
+def test_an_order_given_again_after_a_cancel_is_carried_out_though_brokers_show_its_middle() -> None:
+    gateway = adding()
+    gateway.alter({"foo-0": None})
+    gateway.alter({"foo-0": (5, 1)})
+    gateway.carry()
+    publish(gateway)
+    assert gateway.wanted("foo-0") is not None
+    assert gateway.settle().kafka.replicas[KEY] == (5, 1)
+
+
+def test_nobody_is_blamed_for_a_step_that_only_adds_and_was_turned_while_paused() -> None:
+    gateway = adding()
+    gateway.do(Pause(None, True))
+    gateway.alter({"foo-0": (5, 3)})
+    gateway.carry()
+    publish(gateway)
+    gateway.do(Pause(None, False))
+    assert gateway.settle().kafka.replicas[KEY] == (5, 3)
+
+
+@pytest.mark.parametrize("heard", [True, False])
+def test_a_step_that_only_adds_and_was_taken_back_is_known_to_be_so_after_a_restart(heard: bool) -> None:
+    before = adding()
+    before.alter({"foo-0": None})
+    before.carry() if heard else before.send_unheard()
+    gateway = publish(before.again())
+    assert gateway.wanted("foo-0") is None
+    assert gateway.state.finished[1][KEY].ending is Ending.ROLLED_BACK
+    assert (gateway["foo-0"].replicas, gateway.state.submissions) == ((5,), {})
+
+
+def test_a_step_that_was_turned_is_not_over_while_brokers_show_its_middle() -> None:
+    gateway = Gateway(("foo-0", (4, 1)))
+    gateway.alter({"foo-0": (4, 1, 2)})
+    gateway.carry()
+    gateway.look()
+    gateway.kafka.freeze()
+    gateway.alter({"foo-0": (4,)})
+    assert gateway.state.submissions[KEY].turned_from == (4, 1, 2)
+    gateway.carry()
+    publish(gateway)
+    assert gateway.settle().kafka.replicas[KEY] == (4,)
+
+
+def test_a_step_that_only_adds_is_over_when_its_replicas_are_in_sync() -> None:
+    gateway = adding()
+    gateway.kafka.catch_up(KEY)
+    gateway.kafka.lagging = None
+    gateway.look()
+    assert gateway.wanted("foo-0") is None
+
+
+def test_a_leader_step_that_was_taken_back_is_asked_for_again() -> None:
+    gateway = Gateway(FOO)
+    gateway.default("reassignment.max.concurrent.replica.movements.per.partition", "1")
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.look()
+    gateway.kafka.freeze()
+    gateway.do(Stalled([KEY]))
+    gateway.carry()
+    publish(gateway)
+    assert gateway.kafka.replicas[KEY] in {(4, 1), (2, 4, 1)}
+    assert gateway.settle().kafka.replicas[KEY] == (2, 3)

@@ -8,9 +8,8 @@ def test_a_submission_goes_with_what_was_counted_of_it() -> None:
     state = State()
     state.put(Submission("foo", 0, (1,), (2,)))
     state.doubt(key("foo-0"), Doubt.OLD, 0)
-    state.asked_at[key("foo-0")] = 7
     state.delete(Deleted(Submission, key("foo-0")))
-    assert (state.submissions, state.doubts, state.asked_at) == ({}, {}, {})
+    assert (state.submissions, state.doubts) == ({}, {})
 
 
 def test_looks_in_a_row_count_as_long_as_they_show_the_same() -> None:
