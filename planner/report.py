@@ -28,7 +28,7 @@ Broker = Mapping[str, Any]
 
 def report(forecast: Forecast, waves: "pa.Table") -> str:
     """The page."""
-    style = files("planner").joinpath("report.css").read_text("utf-8")
+    style = files(__package__).joinpath("report.css").read_text("utf-8")
     busiest = sorted(forecast.brokers, key=_bytes_moved, reverse=True)
     shown = sorted(busiest[:SHOWN], key=lambda broker: broker["broker"])
     sections = (_waiting(forecast), _charts(forecast, waves, shown), _table(forecast.brokers))

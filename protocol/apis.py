@@ -77,7 +77,7 @@ class Api:
 
 @cache
 def _api(key: ApiKey) -> Api:
-    module = f"protocol.messages.{key.name.lower()}"
+    module = f"{__package__}.messages.{key.name.lower()}"
     request: Any = import_module(f"{module}_request")
     response: Any = import_module(f"{module}_response")
     return Api(key, request.SCHEMA, response.SCHEMA)

@@ -1,0 +1,105 @@
+"""The wheel: one import root, whatever the source tree looks like."""
+
+import subprocess
+import sys
+import textwrap
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tools.build_hook import FOLDERS, rewrite
+
+ROOT = Path(__file__).parents[2]
+NEIGHBOURS = ("server", "protocol", "controller", "planner", "backends")
+
+
+def test_imports_of_our_folders_get_the_import_root() -> None:
+    source = "import os\nfrom server.http import x\nfrom reassignd.app import y\nfrom serverless import z\n"
+    assert rewrite(source, "m.py") == (
+        "import os\nfrom reassignd.server.http import x\nfrom reassignd.app import y\nfrom serverless import z\n"
+    )
+
+
+def test_an_import_inside_a_function_is_rewritten_and_text_is_not() -> None:
+    source = 'def f():\n    """from server.http import x"""\n    from planner import spark\n'
+    assert rewrite(source, "m.py").splitlines()[1:] == [
+        '    """from server.http import x"""',
+        "    from reassignd.planner import spark",
+    ]
+
+
+def test_an_import_that_binds_one_of_our_folders_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"m\.py:1: write `from \.\.\. import"):
+        rewrite("import server.http\n", "m.py")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    pip("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(ROOT))
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment with the wheel and what it needs at run time, and nothing else."""
+    folder = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    python = folder / "bin" / "python"
+    requirements = ROOT / "requirements" / "run.txt"
+    pip("install", "--quiet", "--require-hashes", "-r", str(requirements), python=python)
+    pip("install", "--quiet", "--no-deps", str(wheel), python=python)
+    return python
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A user's project, whose packages are named as our folders are."""
+    for name in NEIGHBOURS:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("MINE = True\n")
+    return tmp_path
+
+
+def pip(*arguments: str, python: Path | str = sys.executable) -> None:
+    command = [str(python), "-m", "pip", "--disable-pip-version-check", *arguments]
+    subprocess.run(command, check=True, timeout=170)
+
+
+@pytest.mark.whole
+def test_the_wheel_has_one_import_root_and_all_files(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"reassignd"}
+    sources = [path for folder in ("reassignd", *FOLDERS) for path in (ROOT / folder).rglob("*.py")]
+    assert len([name for name in names if name.endswith(".py")]) == len(sources)
+    for name in ("py.typed", "server/page/index.html", "planner/report.css"):
+        assert f"reassignd/{name}" in names
+
+
+@pytest.mark.whole
+def test_the_fixture_works_beside_packages_of_the_same_names(python: Path, project: Path) -> None:
+    program = """
+        import asyncio, server, protocol, controller, planner, backends
+        from reassignd.embedded import EmbeddedCluster
+
+        async def main():
+            async with EmbeddedCluster(brokers=3) as cluster:
+                await cluster.create_topic("orders", [[1, 2], [2, 3]])
+                return len(cluster.bootstrap_servers.split(","))
+
+        assert all(m.MINE for m in (server, protocol, controller, planner, backends))
+        print(asyncio.run(main()))
+    """
+    command = [str(python), "-W", "error", "-c", textwrap.dedent(program)]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.stdout, done.returncode) == ("3\n", 0), done.stderr
+
+
+@pytest.mark.whole
+def test_the_command_works_from_the_wheel(python: Path, project: Path) -> None:
+    for arguments in (["--version"], ["serve", "--help"], ["plan", "--help"], ["status", "--help"]):
+        command = [str(python.with_name("reassignd")), *arguments]
+        done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 0, done.stderr
