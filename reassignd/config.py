@@ -127,11 +127,6 @@ class Settings(ZookeeperKeys):
         "",
         "How to connect to it: client properties, as `--command-config` of Kafka's tools takes them.",
     )
-    gateway_node_id = Key(
-        integer(0, 2**31 - 1),
-        "1000000",
-        "The broker id under which clients see reassignd before a running Kafka; no broker may have it.",
-    )
     gateway_ports = Key(
         integer(1, 10_000),
         "100",
