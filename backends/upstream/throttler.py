@@ -53,6 +53,8 @@ class Throttler:
         """Topics and brokers of which the ledger may say more than is set."""
         self._gone: set[int] = set()
         """Brokers of the ledger that are none any more, which has been logged."""
+        self._unsaved = False
+        """The ledger's file is older than the ledger: it could not be written."""
         self._settled.set()
         if not ledger.empty:
             self.change()
@@ -88,11 +90,13 @@ class Throttler:
 
     async def apply(self, wanted: Throttle) -> bool:
         """Bring the upstream there; False when something of it failed."""
+        if self._unsaved and not await self._save():
+            return False
         names = sorted({*wanted.leaders, *wanted.followers, *self._ledger.topics})
         brokers = sorted({*wanted.brokers, *map(int, self._ledger.brokers)})
         fine = [await self._topics(names[at : at + TOPICS], wanted) for at in range(0, len(names), TOPICS)]
         rates = (self._broker(each, wanted.rate if each in wanted.brokers else None) for each in brokers)
-        return all(fine + await asyncio.gather(*rates))
+        return all(fine + await asyncio.gather(*rates)) and not self._unsaved
 
     async def _topics(self, names: Sequence[str], wanted: Throttle) -> bool:
         """One request cannot both add to and take from one list."""
@@ -102,9 +106,9 @@ class Throttler:
             for config, entries in lists.items():
                 ours = self._ledger.topics.setdefault(topic, {}).setdefault(config, [])
                 ours += [entry for entry in entries if entry not in ours]
-        if added:
-            await self._save()
         self._unsure |= added.keys()
+        if added and not await self._save():
+            return False
         failed = await self._alter_topics(added, ConfigOp.APPEND)
         self._unsure -= added.keys() - failed
         failed |= await self._alter_topics(dropped, ConfigOp.SUBTRACT)
@@ -195,7 +199,9 @@ class Throttler:
             before = {config: [*ours.get(config, ()), wanted] for config, _, _ in rows}
             if before:
                 self._ledger.brokers[name] = {**ours, **before}
-                await self._save()
+                self._unsure.add(broker)
+                if not await self._save():
+                    return False
         self._unsure.add(broker)
         if rows and not await self._alter_broker(broker, rows):
             return False
@@ -274,9 +280,17 @@ class Throttler:
                 )
         return names
 
-    async def _save(self) -> None:
+    async def _save(self) -> bool:
+        """Whether the ledger is durable. Without it nothing is set: after a crash nobody would take it off."""
         async with self._writing:
-            await asyncio.to_thread(self._ledger.write, self._ledger.text())
+            try:
+                await asyncio.to_thread(self._ledger.write, self._ledger.text())
+            except OSError as error:
+                self._unsaved = True
+                log.warning("what is throttled cannot be written down, it is tried again: %s", error)
+                return False
+            self._unsaved = False
+            return True
 
 
 def _few(names: Collection[str]) -> str:

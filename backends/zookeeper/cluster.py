@@ -76,7 +76,6 @@ class ZookeeperCluster:
             partitions=self._stored_partitions,
             brokers=self._told_brokers,
         )
-        self._links.on_dropped = self._store.confirm
         self._observer = Observer(
             office.tree,
             office.store,
@@ -100,10 +99,7 @@ class ZookeeperCluster:
 
     def perform(self, effects: Sequence[Effect]) -> None:
         """See `Backend.perform`."""
-        told = [self._told(effect) for effect in effects]
-        if any(isinstance(effect, BrokerJoined) for effect in effects):
-            told += self._store.dropped(self._state.live)
-        self._links.perform(told)
+        self._links.perform([self._told(effect) for effect in effects])
 
     async def start(self) -> None:
         """Take over: the brokers that are registered are alive, and what is under way goes on."""
@@ -162,7 +158,7 @@ class ZookeeperCluster:
         """Have the broker say which of its replicas are offline: it answers so to LeaderAndIsr."""
         log.warning("broker %d has lost a log directory", broker)
         if broker in self._state.live:
-            self.perform([BrokerJoined(broker)])
+            self._links.perform([BrokerJoined(broker)])
 
     def _stored_partitions(self, _: State) -> Iterator[Partition]:
         topics = self._store.mirror.topics

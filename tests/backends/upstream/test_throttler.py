@@ -1,4 +1,5 @@
 import asyncio
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,10 @@ def rig(tmp_path: Path) -> Rig:
     return Rig(tmp_path)
 
 
+def too_many_files(_ledger: Ledger, _text: str) -> None:
+    raise OSError(errno.EMFILE, "Too many open files")
+
+
 def assert_clean(rig: Rig) -> None:
     assert {c: v for values in rig.upstream.values.values() for c, v in values.items()} == {}
     assert Ledger(rig.directory).empty
@@ -53,6 +58,31 @@ async def test_a_throttle_is_set_and_taken_off_again(rig: Rig) -> None:
     assert await rig.throttler.apply(FOO)
     assert rig.upstream.topic("foo") == {LEADER_REPLICAS: "0:1", FOLLOWER_REPLICAS: "0:2"}
     assert rig.upstream.broker(1) == rig.upstream.broker(2) == SET
+    assert await rig.throttler.apply(NOTHING)
+    assert_clean(rig)
+
+
+async def test_what_cannot_be_written_down_is_not_set_before_it_can(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with monkeypatch.context() as full:
+        full.setattr(Ledger, "write", too_many_files)
+        assert not await rig.throttler.apply(FOO)
+        assert rig.alterations() == []
+        assert "Too many open files" in caplog.text
+    assert await rig.throttler.apply(FOO)
+    assert rig.upstream.topic("foo") == {LEADER_REPLICAS: "0:1", FOLLOWER_REPLICAS: "0:2"}
+    assert Ledger(rig.directory).brokers == rig.ledger.brokers
+
+
+async def test_what_was_taken_off_is_written_down_as_soon_as_it_can(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await rig.throttler.apply(FOO)
+    with monkeypatch.context() as full:
+        full.setattr(Ledger, "write", too_many_files)
+        assert not await rig.throttler.apply(NOTHING)
+    assert not Ledger(rig.directory).empty
     assert await rig.throttler.apply(NOTHING)
     assert_clean(rig)
 
