@@ -39,6 +39,11 @@ class Connection:
         """Whether a request has begun and its rest is to come."""
         return self._splitter.incomplete
 
+    @property
+    def held(self) -> int:
+        """Bytes of that request."""
+        return self._splitter.held
+
     def receive_data(self, data: bytes | bytearray | memoryview) -> list[RequestFrame]:
         """Take what was read from the socket; return the requests that are now complete."""
         if self.error is not None:

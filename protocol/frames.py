@@ -65,6 +65,11 @@ class FrameSplitter:
         """Whether a frame has begun and its rest is to come."""
         return bool(self._buffer)
 
+    @property
+    def held(self) -> int:
+        """Bytes of that frame."""
+        return len(self._buffer)
+
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
         """Take bytes of any number; return the frames that are now complete, without their sizes."""
         if self.error is not None:

@@ -98,9 +98,9 @@ class Settings(ZookeeperKeys):
     )
     zookeeper_reassign_partitions_plain = Key(
         SWITCH,
-        "true",
-        "Write `/admin/reassign_partitions` as Kafka does, so that its tools verify the plan and its controller can take it over; "
-        "`false` adds KIP-236's `original_replicas`, which they refuse.",
+        "false",
+        "Write `/admin/reassign_partitions` as Kafka does, without `original_replicas`, so that a controller of Kafka's "
+        "can take it over.",
     )
     zookeeper_reassignments_children = Key(
         SWITCH,
@@ -126,6 +126,11 @@ class Settings(ZookeeperKeys):
         FILE,
         "",
         "How to connect to it: client properties, as `--command-config` of Kafka's tools takes them.",
+    )
+    gateway_node_id = Key(
+        integer(0, 2**31 - 1),
+        "1000000",
+        "The broker id under which clients see reassignd before a running Kafka; no broker may have it.",
     )
     gateway_ports = Key(
         integer(1, 10_000),
@@ -168,8 +173,19 @@ class Settings(ZookeeperKeys):
         "600000",
         "A connection without a request, or that does not read its answers, is closed then.",
     )
+    connections_max_held_bytes = Key(
+        integer(1024 * 1024, 2**53),
+        "536870912",
+        "What is held for all connections together: requests that are incomplete or wait, and answers that clients have not "
+        "read. Beyond it the connection that has held most for longest is closed.",
+    )
     frame_timeout_ms = Key(
         MILLISECONDS, "60000", "How long a request may take from its first byte to its last."
+    )
+    tls_handshake_timeout_ms = Key(
+        MILLISECONDS,
+        "10000",
+        "How long a client of a TLS listener may take for the handshake.",
     )
     socket_request_max_bytes = Key(integer(1024, 2**31 - 1), "104857600", "How large a request may be.")
     embedded_brokers = Key(

@@ -13,6 +13,7 @@ from reassignd.kinds import Address
 from reassignd.parts import embedded_defaults, embedded_settings, limits
 from reassignd.ports import Port, Ports
 from reassignd.world import GRACE_SECONDS, Hooks
+from server.crowd import Crowd
 from server.gateway.counts import Counts
 from server.listener import Listeners
 from server.metric_sources import Traffic
@@ -60,7 +61,7 @@ class EmbeddedWorld:
     def serve(self, router: Router, answer: Answer, stats: Stats) -> None:
         """Every broker's port is served alike."""
         bounds = limits(self._settings)
-        listeners = Listeners(partial(Session, answer, bounds), bounds, stats)
+        listeners = Listeners(partial(Session, answer, bounds), Crowd(bounds, stats))
         self._ports = Ports(listeners, self._settings.listener, self._settings.advertised_host)
 
     async def prepare(self, event: Event) -> None:

@@ -34,6 +34,8 @@ def limits(settings: Settings) -> Limits:
     return Limits(
         max_connections=settings.max_connections,
         idle=settings.connections_max_idle_ms / 1000,
+        handshake=settings.tls_handshake_timeout_ms / 1000,
         frame=settings.frame_timeout_ms / 1000,
         max_frame=settings.socket_request_max_bytes,
+        held_bytes=settings.connections_max_held_bytes,
     )

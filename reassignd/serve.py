@@ -4,7 +4,7 @@ HTTP comes first and goes last, so that `/readyz` can say what is being waited f
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager, closing
 from ssl import SSLContext
 
@@ -12,26 +12,25 @@ import uvloop
 from starlette.routing import BaseRoute
 
 from backends.store import SqliteStore
+from backends.tasks import cancel, spawn
 from reassignd import logs
 from reassignd.access import Door, door
 from reassignd.app import Application
 from reassignd.config import EMBEDDED, ZOOKEEPER, Settings
 from reassignd.demo import create_demo_topics
+from reassignd.descriptors import share
 from reassignd.identity import claim, cluster_id
 from reassignd.kinds import Address, SocketPath
 from reassignd.records import load, open_store
 from reassignd.signals import until_signalled
-from reassignd.sockets import allow_files, bind, bind_path
+from reassignd.sockets import bind, bind_path
 from reassignd.worlds import world
 from server.api.call import Core
 from server.api.routes import Api
-from server.collector import spare_the_old
+from server.collector import Sweeper, spare_the_old
 from server.driver import DriverStoppedError
 from server.http import Health, HttpServer, front, operations
 from server.metrics import Metrics
-
-SPARE_FILES = 100
-"""Open files beside connections: the store, HTTP, the libraries."""
 
 STOP_SECONDS = 4.0
 """A supervisor is promised five."""
@@ -42,17 +41,26 @@ def run(settings: Settings, *, demo_topics: bool) -> None:
     logs.configure(settings.log_format, settings.log_level)
     entrance = door(settings)
     spare_the_old()
+    settings = share(settings)
     if settings.backend == ZOOKEEPER:
-        allow_files(settings.max_connections + SPARE_FILES)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(until_signalled(_control(settings, entrance), STOP_SECONDS))
+            runner.run(until_signalled(_swept(_control(settings, entrance)), STOP_SECONDS))
         return
-    allow_files(settings.max_connections + 3 * settings.ports + SPARE_FILES)
     with (
         closing(open_store(settings.data_dir)) as store,
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
-        runner.run(until_signalled(_serve(settings, store, entrance, demo_topics), STOP_SECONDS))
+        serving = _swept(_serve(settings, store, entrance, demo_topics))
+        runner.run(until_signalled(serving, STOP_SECONDS))
+
+
+async def _swept(serving: Coroutine[None, None, None]) -> None:
+    """Serve, and collect old garbage meanwhile."""
+    sweeping = spawn(Sweeper().run(), "the collector of garbage")
+    try:
+        await serving
+    finally:
+        await cancel(sweeping)
 
 
 async def _serve(settings: Settings, store: SqliteStore, entrance: Door, demo_topics: bool) -> None:

@@ -60,14 +60,18 @@ def refused(error: OSError, address: Address, setting: str) -> CommandError:
     return CommandError(f"cannot listen on {address}: {_reason(error, address)}; change {in_words(setting)}")
 
 
-def allow_files(wanted: int) -> None:
-    """Raise the process's limit of open files to `wanted`, as far as the system lets us; a shell's is often 1024."""
+def allow_files(wanted: int) -> int:
+    """Raise the process's limit of open files to `wanted`, as far as the system lets us, and return it.
+
+    A shell's is often 1024.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < wanted:
-        log.warning("%d open files are allowed, %d may be wanted; raise `ulimit -n`", hard, wanted)
-        wanted = hard
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return wanted
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return wanted
 
 
 def _reason(error: OSError, address: Address) -> str:

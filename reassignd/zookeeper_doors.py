@@ -14,11 +14,12 @@ from reassignd.errors import CommandError
 from reassignd.kinds import Listener
 from reassignd.parts import limits
 from reassignd.sockets import refused
+from server.crowd import Crowd
 from server.gateway import session
 from server.gateway.addresses import Address
 from server.gateway.counts import Counts
 from server.gateway.rules import Rules
-from server.gateway.upstreams import ANY, Upstreams
+from server.gateway.upstreams import Upstreams
 from server.listener import Listeners
 from server.ports import Stats
 
@@ -35,7 +36,8 @@ class Doors:
         tls = listener_tls(settings)
         to_brokers = None if tls is None else _tls_to_brokers(settings)
         wanted = _wanted(settings, tls)
-        self._doors = [Door(each, settings, rules, stats, self.counts, tls, to_brokers) for each in wanted]
+        crowd = Crowd(limits(settings), stats)
+        self._doors = [Door(each, settings, rules, crowd, self.counts, tls, to_brokers) for each in wanted]
 
     async def open(self) -> Registration:
         """Listen; what is to be registered. Raises CommandError."""
@@ -60,20 +62,20 @@ class Door:
         wanted: Listener,
         settings: Settings,
         rules: Rules,
-        stats: Stats,
+        crowd: Crowd,
         counts: Counts,
         tls: Tls,
         to_brokers: Tls,
     ) -> None:
-        self._wanted = wanted
+        self._wanted, self._own_id = wanted, settings.node_id
         self._host = settings.advertised_host or wanted.address.host
         encrypted = wanted.protocol.endswith("SSL")
-        self._upstreams = Upstreams(to_brokers if encrypted else None)
+        self._upstreams = Upstreams(settings.node_id, to_brokers if encrypted else None)
         authenticates = wanted.protocol.startswith("SASL_")
         bounds = limits(settings)
-        shared = session.Shared(self._upstreams, rules, bounds, counts, authenticates)
+        shared = session.Shared(self._upstreams, lambda _: rules, bounds, counts, authenticates)
         self._listeners: Listeners[session.Door] = Listeners(
-            partial(session.Relay, shared), bounds, stats, tls if encrypted else None
+            partial(session.Relay, shared), crowd, tls if encrypted else None
         )
         self._without: set[int] = set()
         """Brokers that connections cannot be handed on to, which has been logged."""
@@ -82,7 +84,7 @@ class Door:
         """See `Doors.open`."""
         name, protocol, address = self._wanted
         try:
-            _, port = await self._listeners.open(session.Door(ANY), address.host, address.port)
+            _, port = await self._listeners.open(session.Door(self._own_id), address.host, address.port)
         except OSError as error:
             raise refused(error, address, "listener") from error
         return Endpoint(name, protocol, self._host, port)

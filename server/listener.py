@@ -1,21 +1,28 @@
-"""The listeners of all brokers, their connections, and the housekeeping over them."""
+"""The listeners of all brokers. They accept by themselves: a connection counts before its TLS handshake, not after it.
+
+asyncio's own servers tell of a connection when its handshake is over, wait a minute for that, and uvloop's close for good
+where there is no descriptor for a connection.
+"""
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+import socket
+from collections.abc import Callable
 from functools import partial
 from ssl import SSLContext
 from typing import Generic, Protocol, TypeVar
 
-from server.guest import Guest
-from server.limits import Limits
-from server.ports import Stats
+from server.crowd import Crowd
+from server.guest import Guest, Host
 
 log = logging.getLogger(__name__)
 
 BACKLOG = 1024
-ROUND_SECONDS = 0.5
-"""How often connections are looked at, and the event loop's lag is measured."""
+AT_ONCE = 100
+"""Connections accepted before others have their turn."""
+
+RETRY_SECONDS = 0.5
+"""Until the next try after one to accept has failed, for want of descriptors above all."""
 
 
 class Numbered(Protocol):
@@ -26,125 +33,186 @@ class Numbered(Protocol):
 
 
 Broker = TypeVar("Broker", bound=Numbered)
-Make = Callable[[Broker, Callable[[Guest], None]], Guest]
-"""Makes what serves one connection to a broker, and says to the callable when it is gone."""
+Make = Callable[[Broker, Host], Guest]
+"""Makes what serves one connection to a broker."""
 
 
 class Listeners(Generic[Broker]):
-    """Opens and closes one listener a broker, with TLS if there is a context."""
+    """Opens and closes one listener a broker, with TLS if there is a context. `crowd` has the bounds of all connections."""
 
-    def __init__(
-        self, make: Make[Broker], limits: Limits, stats: Stats, tls: SSLContext | None = None
-    ) -> None:
+    def __init__(self, make: Make[Broker], crowd: Crowd, tls: SSLContext | None = None) -> None:
         self._make = make
+        self._crowd = crowd
         self._tls = tls
-        self._limits = limits
-        self._stats = stats
-        self._servers: dict[int, asyncio.Server] = {}
+        self._doors: dict[int, list[_Door]] = {}
+        self._arriving: dict[asyncio.Task[None], int] = {}
+        """Connections that are accepted and not made yet, with the broker that each is to."""
         self._guests: dict[Guest, int] = {}
-        """All connections, with the broker that each is to."""
-        self._housekeeper: asyncio.Task[None] | None = None
+        """Those that are made."""
 
     @property
     def connections(self) -> int:
-        """How many are open."""
-        return len(self._guests)
+        """How many are open, of all that share our crowd."""
+        return self._crowd.connections
 
     async def open(self, broker: Broker, host: str, port: int) -> tuple[str, int]:
         """Listen for `broker`; return the address, whose port was chosen if `port` is 0. OSError if that fails."""
-        loop = asyncio.get_running_loop()
-        server = await loop.create_server(
-            lambda: _Arrival(self, broker), host, port, backlog=BACKLOG, reuse_address=True, ssl=self._tls
-        )
-        self._servers[broker.id] = server
-        if self._housekeeper is None:
-            self._housekeeper = asyncio.create_task(self._keep_house(), name="housekeeper")
-        bound_host, bound_port, *_ = server.sockets[0].getsockname()
+        sockets = await _bound(host, port)
+        self._crowd.start()
+        self._doors[broker.id] = [_Door(each, partial(self._accepted, broker)) for each in sockets]
+        bound_host, bound_port, *_ = sockets[0].getsockname()
         return bound_host, bound_port
 
     async def close(self, broker_id: int) -> None:
         """Stop listening for the broker, and cut its connections, as if it had died."""
-        server = self._servers.pop(broker_id)
-        await _stop_accepting([server])
-        for guest in [each for each, to in self._guests.items() if to == broker_id]:
-            guest.close()
-        await server.wait_closed()
+        for door in self._doors.pop(broker_id):
+            door.close()
+        arriving = [task for task, to in self._arriving.items() if to == broker_id]
+        await _cancelled(arriving)
+        await self._crowd.send_off(guest for guest, to in self._guests.items() if to == broker_id)
 
     async def close_all(self, grace: float) -> None:
         """Stop listening, finish the answers under way within `grace` seconds, and close all connections."""
-        await _stop_accepting(self._servers.values())
+        for doors in self._doors.values():
+            for door in doors:
+                door.close()
+        self._doors.clear()
+        await _cancelled(self._arriving)
         pending = [guest.pending for guest in self._guests if guest.pending is not None]
         if pending:
             await asyncio.wait(pending, timeout=grace)
-        if self._housekeeper is not None:
-            self._housekeeper.cancel()
-        for guest in list(self._guests):
-            guest.close()
-        for server in self._servers.values():
-            await server.wait_closed()
-        self._servers.clear()
+        await self._crowd.send_off(self._guests)
+        self._crowd.stop()
 
-    def admit(self, broker: Broker) -> Guest | None:
-        """What serves a new connection, if there may be one more."""
-        if len(self._guests) >= self._limits.max_connections:
-            return None
-        guest = self._make(broker, self._ended)
+    def ended(self, guest: Guest) -> None:
+        """See `server.guest.Host`."""
+        del self._guests[guest]
+        self._crowd.ended(guest)
+
+    def holds(self, guest: Guest, size: int) -> None:
+        """See `server.guest.Host`."""
+        self._crowd.holds(guest, size)
+
+    def _accepted(self, broker: Broker, arrived: socket.socket, peer: str) -> None:
+        if not self._crowd.enter(peer):
+            arrived.close()
+            return
+        arrival = _Arrival(partial(self._admit, broker))
+        task = asyncio.create_task(self._welcome(arrival, arrived))
+        self._arriving[task] = broker.id
+        task.add_done_callback(partial(self._arrived, arrival, arrived))
+
+    async def _welcome(self, arrival: "_Arrival", arrived: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        limits = self._crowd.limits
+        handshake, leave = (None, None) if self._tls is None else (limits.handshake, limits.leave)
+        try:
+            await loop.connect_accepted_socket(
+                lambda: arrival,
+                arrived,
+                ssl=self._tls,
+                ssl_handshake_timeout=handshake,
+                ssl_shutdown_timeout=leave,
+            )
+        except OSError as error:
+            log.debug("a connection ended before it was made: %s", error)
+
+    def _arrived(self, arrival: "_Arrival", arrived: socket.socket, task: asyncio.Task[None]) -> None:
+        """It has a guest now, or never will have."""
+        del self._arriving[task]
+        if not arrival.admitted:
+            arrived.close()
+            self._crowd.leave()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a connection could not be made", exc_info=error)
+
+    def _admit(self, broker: Broker) -> Guest:
+        guest = self._make(broker, self)
         self._guests[guest] = broker.id
-        self._stats.connection(1)
+        self._crowd.admit(guest)
         return guest
 
-    def _ended(self, guest: Guest) -> None:
-        del self._guests[guest]
-        self._stats.connection(-1)
 
-    async def _keep_house(self) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            due = loop.time() + ROUND_SECONDS
-            await asyncio.sleep(ROUND_SECONDS)
-            now = loop.time()
-            self._stats.loop_lag(max(0.0, now - due))
-            for guest in list(self._guests):
-                reason = guest.overdue(now)
-                if reason is not None:
-                    guest.abort(reason)
+class _Door:
+    """A socket that listens."""
 
+    def __init__(self, listening: socket.socket, accepted: Callable[[socket.socket, str], None]) -> None:
+        self._listening = listening
+        self._accepted = accepted
+        self._loop = asyncio.get_running_loop()
+        self._retry: asyncio.TimerHandle | None = None
+        self._failing = False
+        self._open()
 
-async def _stop_accepting(servers: Collection[asyncio.Server]) -> None:
-    """Close the servers; every connection that they accepted has its transport when this returns.
+    def close(self) -> None:
+        """Accept nothing more."""
+        if self._retry is not None:
+            self._retry.cancel()
+        self._loop.remove_reader(self._listening)
+        self._listening.close()
 
-    One that is accepted but not made yet when its server closes is leaked by asyncio, open, and unknown to us.
-    """
-    loop = asyncio.get_running_loop()
-    for server in servers:
-        for listening in server.sockets:
-            loop.remove_reader(listening.fileno())
-    await _turns(3)
-    for server in servers:
-        server.close()
-    await _turns(2)
+    def _open(self) -> None:
+        self._retry = None
+        self._loop.add_reader(self._listening, self._accept)
 
+    def _accept(self) -> None:
+        for _ in range(AT_ONCE):
+            try:
+                arrived, (host, port, *_) = self._listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                self._pause(error)
+                return
+            self._failing = False
+            arrived.setblocking(False)
+            self._accepted(arrived, f"{host}:{port}")
 
-async def _turns(count: int) -> None:
-    """Let the loop run what is due: accepting takes a turn, making the transport and telling the session two more."""
-    for _ in range(count):
-        await asyncio.sleep(0)
+    def _pause(self, error: OSError) -> None:
+        """Clients wait in the backlog meanwhile."""
+        self._loop.remove_reader(self._listening)
+        self._retry = self._loop.call_later(RETRY_SECONDS, self._open)
+        if not self._failing:
+            self._failing = True
+            log.error("connections cannot be accepted: %s; it is tried again until they can", error)
 
 
 class _Arrival(asyncio.Protocol):
     """A connection until it is made, which with TLS is after the handshake, and may never be."""
 
-    def __init__(self, listeners: Listeners[Broker], broker: Broker) -> None:
-        self._listeners = listeners
-        self._admit = partial(listeners.admit, broker)
+    def __init__(self, admit: Callable[[], Guest]) -> None:
+        self._admit = admit
+        self.admitted = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         guest = self._admit()
-        if guest is None:
-            host, port, *_ = transport.get_extra_info("peername") or ("unknown", 0)
-            already = self._listeners.connections
-            log.warning("closed the connection of %s:%s: %d are open already", host, port, already)
-            transport.close()
-            return
+        self.admitted = True
         transport.set_protocol(guest)
         guest.connection_made(transport)
+
+
+async def _bound(host: str, port: int) -> list[socket.socket]:
+    """Sockets that listen on every address of the host, all on one port. Raises OSError."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    sockets: list[socket.socket] = []
+    try:
+        for family, address in dict.fromkeys((family, place[:2]) for family, *_, place in found):
+            chosen = port or (sockets[0].getsockname()[1] if sockets else 0)
+            made = socket.create_server((str(address[0]), chosen), family=family, backlog=BACKLOG)
+            made.setblocking(False)
+            sockets.append(made)
+    except OSError:
+        for each in sockets:
+            each.close()
+        raise
+    return sockets
+
+
+async def _cancelled(tasks: "list[asyncio.Task[None]] | dict[asyncio.Task[None], int]") -> None:
+    """Cancel these; they have ended when this returns."""
+    ending = list(tasks)
+    for task in ending:
+        task.cancel()
+    if ending:
+        await asyncio.wait(ending)

@@ -16,7 +16,7 @@ from protocol.errors import DecodeError
 from protocol.frames import RequestFrame
 from server.authorizer import ANONYMOUS
 from server.driver import DriverStoppedError
-from server.guest import Guest
+from server.guest import Guest, Host
 from server.limits import Limits
 from server.ports import BrokerPort
 from server.router import Caller
@@ -27,34 +27,38 @@ Answer = Callable[[RequestFrame, Caller], bytes | Awaitable[bytes]]
 
 
 class Session(Guest):
-    """Serves one connection with `answer` (see `server.router.Router.answer`). `on_end` is told when it is gone."""
+    """Serves one connection with `answer` (see `server.router.Router.answer`)."""
 
     _transport: asyncio.Transport
     _caller: Caller
 
-    def __init__(
-        self, answer: Answer, limits: Limits, broker: BrokerPort, on_end: Callable[["Session"], None]
-    ) -> None:
+    def __init__(self, answer: Answer, limits: Limits, broker: BrokerPort, host: Host) -> None:
+        super().__init__(host)
         self._broker = broker
         self._answer = answer
         self._limits = limits
         self._loop = loop = asyncio.get_running_loop()
-        self._on_end = on_end
         self._connection = Connection(limits.max_frame)
         self._waiting: deque[RequestFrame] = deque()
         self._pending: asyncio.Future[bytes] | None = None
         """Nothing else is begun while it is set."""
+        self._pending_bytes = 0
+        """Of the request that it answers."""
         self._reading = True
         self._writable = True
-        self._closed = False
-        self._heard = loop.time()
-        """When bytes were last received, or an answer was last sent."""
+        self.heard = loop.time()
         self._frame_began: float | None = None
         """When the first byte of the incomplete frame came in; None without one."""
 
     @property
     def pending(self) -> asyncio.Future[bytes] | None:
         return self._pending
+
+    @property
+    def held(self) -> int:
+        waiting = sum(len(frame.body) for frame in self._waiting)
+        unread = self._transport.get_write_buffer_size()
+        return self._connection.held + self._pending_bytes + waiting + unread
 
     @property
     def peer(self) -> str:
@@ -66,18 +70,22 @@ class Session(Guest):
         self._caller = Caller(self._broker, ANONYMOUS, f"{host}:{port}")
 
     def data_received(self, data: bytes) -> None:
-        self._heard = self._loop.time()
+        self.heard = self._loop.time()
         frames = self._connection.receive_data(data)
         if frames or self._frame_began is None:
-            self._frame_began = self._heard if self._connection.incomplete else None
+            self._frame_began = self.heard if self._connection.incomplete else None
         self._waiting.extend(frames)
         self._serve()
+        if self._noted or self._frame_began is not None or self._waiting:
+            self._note()
 
     def pause_writing(self) -> None:
         self._writable = False
+        self._note()
 
     def resume_writing(self) -> None:
         self._writable = True
+        self._note()
         self._serve()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -85,14 +93,17 @@ class Session(Guest):
         self._waiting.clear()
         if self._pending is not None:
             self._pending.cancel()
-        self._on_end(self)
+        self._host.ended(self)
 
     def overdue(self, now: float) -> str | None:
+        if self._closed:
+            late = now - self.heard > self._limits.leave
+            return f"its client did not read what was due in {self._limits.leave:g} s" if late else None
         if self._pending is not None:
             return None
         if self._reading and self._frame_began is not None and now - self._frame_began > self._limits.frame:
             return f"a request was not complete after {self._limits.frame:g} s"
-        if now - self._heard > self._limits.idle:
+        if now - self.heard > self._limits.idle:
             return f"idle for {self._limits.idle:g} s"
         return None
 
@@ -100,6 +111,7 @@ class Session(Guest):
         if self._closed:
             return
         self._closed = True
+        self.heard = self._loop.time()
         self._waiting.clear()
         if reason is not None:
             log.warning("closed the connection of %s: %s", self.peer, reason)
@@ -162,17 +174,19 @@ class Session(Guest):
 
     def _wait_for(self, frame: RequestFrame, answer: Awaitable[bytes]) -> None:
         self._pending = asyncio.ensure_future(answer)
+        self._pending_bytes = len(frame.body)
         self._pending.add_done_callback(lambda done: self._answered(frame, done))
 
     def _answered(self, frame: RequestFrame, done: asyncio.Future[bytes]) -> None:
-        self._pending = None
+        self._pending, self._pending_bytes = None, 0
         if done.cancelled():
             return
         error = done.exception()
         if error is None:
-            self._heard = self._loop.time()
+            self.heard = self._loop.time()
             if not self._closed:
                 self._transport.write(self._connection.send_encoded(frame, done.result()))
+                self._note()
             self._serve()
         elif isinstance(error, DriverStoppedError):
             self.close()

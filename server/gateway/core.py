@@ -13,8 +13,9 @@ DENIED = "Cluster authorization failed."
 
 
 class Core(NamedTuple):
-    """The router's two functions, and the controller's."""
+    """The router's two functions, and the controller's; `own_id` is the broker that clients are told it is."""
 
+    own_id: int
     answer: Answer
     refuse: Callable[[RequestFrame, int, str | None], bytes | Awaitable[bytes]]
     state: State

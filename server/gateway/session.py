@@ -23,7 +23,7 @@ from server.gateway.sasl import LARGEST as LARGEST_TOKEN
 from server.gateway.splitter import PASS, Splitter, Verdict
 from server.gateway.upstream import HIGH_WATER, Flow, Upstream
 from server.gateway.upstreams import UnreachableError, Upstreams
-from server.guest import Guest
+from server.guest import Guest, Host
 from server.limits import Limits
 from server.ports import BrokerPort
 from server.router import Caller
@@ -36,17 +36,17 @@ LARGEST_ANSWER = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What all connections share. `authenticates` says that the upstream wants SASL first."""
+    """What all connections share. `rules` are by broker; `authenticates` says that the upstream wants SASL first."""
 
     upstreams: Upstreams
-    rules: Rules
+    rules: Callable[[int], Rules]
     limits: Limits
     counts: Counts
     authenticates: bool
 
 
 class Door(NamedTuple):
-    """A broker, as its listener sees it, or `server.gateway.upstreams.ANY`."""
+    """A broker, as its listener sees it."""
 
     id: int
 
@@ -62,20 +62,28 @@ class Expected(NamedTuple):
 
 
 class Relay(Guest):
-    """Serves one connection to the port of `broker`. `on_end` is told when it is gone."""
+    """Serves one connection to the port of `broker`. Its host is told when both ends are gone.
+
+    Splitters, the task that connects, and the upstream's end lead back to it. That is undone when it closes: what one
+    connection holds is then free at once, without a garbage collection.
+    """
 
     _transport: asyncio.Transport
     _flow: Flow
     _client: Client
-    _connecting: asyncio.Task[None]
 
-    def __init__(self, shared: Shared, broker: Door, on_end: Callable[["Relay"], None]) -> None:
+    def __init__(self, shared: Shared, broker: Door, host: Host) -> None:
+        super().__init__(host)
         self._shared = shared
         self._broker = broker
-        self._on_end = on_end
         self._loop = asyncio.get_running_loop()
-        self._rules = shared.rules
+        self._rules = shared.rules(broker.id)
+        self._connecting: asyncio.Task[None] | None = None
         self._upstream: Upstream | None = None
+        """None before it is connected, and after it is lost."""
+        self._client_lost = False
+        self._gone = False
+        """The host was told."""
         self._requests = Splitter(self._request, self._to_upstream, shared.limits.max_frame, stopped=True)
         self._answers = Splitter(self._answer, self._to_client, LARGEST_ANSWER)
         self._expected: deque[Expected] = deque()
@@ -84,15 +92,19 @@ class Relay(Guest):
         """Bytes that are kept for them."""
         self._pending: asyncio.Future[bytes] | None = None
         """An answer of ours in the making; nothing of the upstream's passes while it is set."""
-        self._closed = False
-        self._heard = self._loop.time()
-        """When bytes last came from either end."""
+        self.heard = self._loop.time()
         self._incomplete = (-1, 0.0)
         """Which request was held incomplete last, by number, and since when."""
 
     @property
     def pending(self) -> asyncio.Future[bytes] | None:
         return self._pending
+
+    @property
+    def held(self) -> int:
+        unsent = 0 if self._upstream is None else self._upstream.transport.get_write_buffer_size()
+        unread = self._transport.get_write_buffer_size()
+        return self._requests.held + self._answers.held + self._held + unsent + unread
 
     @property
     def peer(self) -> str:
@@ -121,16 +133,18 @@ class Relay(Guest):
         self._flow.release("connecting")
 
     def data_received(self, data: bytes) -> None:
-        self._heard = self._loop.time()
+        self.heard = self._loop.time()
         self._carefully(self._requests.feed, data)
         self._look_at_requests()
 
     def _look_at_requests(self) -> None:
         """Begin to wait for the rest of one, or for answers to so many."""
         if self._requests.incomplete and self._requests.frames != self._incomplete[0]:
-            self._incomplete = (self._requests.frames, self._heard)
+            self._incomplete = (self._requests.frames, self.heard)
         if self._behind:
             self._flow.hold("answers")
+        if self._noted or self._requests.held or self._held:
+            self._note()
 
     @property
     def _behind(self) -> bool:
@@ -139,39 +153,50 @@ class Relay(Guest):
         return len(self._expected) > limits.pipelined or self._held > limits.pipelined_bytes
 
     def upstream_received(self, data: bytes) -> None:
-        self._heard = self._loop.time()
+        self.heard = self._loop.time()
         self._carefully(self._answers.feed, data)
+        if self._noted or self._answers.held:
+            self._note()
 
     def pause_writing(self) -> None:
         if self._upstream is not None:
             self._upstream.flow.hold("client")
+        self._note()
 
     def resume_writing(self) -> None:
         if self._upstream is not None:
             self._upstream.flow.release("client")
+        self._note()
 
     def upstream_writable(self, writable: bool) -> None:
         if writable:
             self._flow.release("upstream")
         else:
             self._flow.hold("upstream")
+        self._note()
 
     def upstream_lost(self) -> None:
+        self._upstream = None
         if not self._closed:
             log.debug("the upstream closed the connection of %s to broker %d", self.peer, self._broker.id)
             self.close()
+        self._leave()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._client_lost = True
         self._end()
-        self._on_end(self)
+        self._leave()
 
     def overdue(self, now: float) -> str | None:
         limits = self._shared.limits
+        if self._closed:
+            late = now - self.heard > limits.leave
+            return f"what was due was not read in {limits.leave:g} s" if late else None
         if self._pending is not None:
             return None
         if self._flow.reading and self._requests.incomplete and now - self._incomplete[1] > limits.frame:
             return f"a request was not complete after {limits.frame:g} s"
-        if now - self._heard > limits.idle:
+        if now - self.heard > limits.idle:
             return f"idle for {limits.idle:g} s"
         return None
 
@@ -186,14 +211,31 @@ class Relay(Guest):
     def abort(self, reason: str) -> None:
         self.close(reason)
         self._transport.abort()
+        if self._upstream is not None:
+            self._upstream.transport.abort()
+
+    def _leave(self) -> None:
+        """Tell the host, when both ends are gone."""
+        if self._client_lost and self._upstream is None and not self._gone:
+            self._gone = True
+            self._host.ended(self)
 
     def _end(self) -> None:
+        if self._closed:
+            return
         self._closed = True
-        self._connecting.cancel()
+        self.heard = self._loop.time()
+        if self._connecting is not None:
+            self._connecting.cancel()
+            self._connecting = None
         if self._pending is not None:
             self._pending.cancel()
         if self._upstream is not None:
             self._upstream.transport.close()
+        self._requests.end()
+        self._answers.end()
+        self._expected.clear()
+        self._held = 0
 
     def _request(self, frame: memoryview, size: int) -> Verdict | int:
         """What goes to the upstream for a request."""
@@ -262,7 +304,7 @@ class Relay(Guest):
             return
         error = done.exception()
         if error is None:
-            self._heard = self._loop.time()
+            self.heard = self._loop.time()
             if self._upstream is not None:
                 self._upstream.flow.release("answer")
             self._carefully(self._answers.resume, done.result())

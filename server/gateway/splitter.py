@@ -49,6 +49,11 @@ class Splitter:
         """As many bytes must be kept before it is looked at them again."""
 
     @property
+    def held(self) -> int:
+        """Bytes that are kept."""
+        return len(self._kept)
+
+    @property
     def incomplete(self) -> bool:
         """A frame has begun, and more of it must come before there is a verdict."""
         return bool(self._kept) and not self._stopped
@@ -73,6 +78,11 @@ class Splitter:
             self._write(put)
         data, self._kept = bytes(self._kept), bytearray()
         self._split(data)
+
+    def end(self) -> None:
+        """Free what is kept and forget the callbacks, which lead back to the owner. Nothing may be fed after this."""
+        self._kept = bytearray()
+        self._decide, self._write = _ended, _dropped
 
     def _split(self, data: bytes) -> None:
         view, end = memoryview(data), len(data)
@@ -102,3 +112,11 @@ class Splitter:
     def _pass(self, data: bytes | memoryview) -> None:
         if data:
             self._write(data)
+
+
+def _ended(_frame: memoryview, _size: int) -> Verdict:
+    raise DecodeError("the connection has ended")
+
+
+def _dropped(_data: bytes | memoryview) -> None:
+    """Nobody is there to get it."""

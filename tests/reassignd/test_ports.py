@@ -7,6 +7,7 @@ import pytest
 from reassignd.errors import CommandError
 from reassignd.kinds import Address
 from reassignd.ports import Ports
+from server.crowd import Crowd
 from server.limits import Limits
 from server.listener import Listeners
 from server.ports import BrokerPort
@@ -28,7 +29,7 @@ def broker(number: int) -> BrokerPort:
 @pytest.fixture
 async def listeners() -> AsyncIterator[Listeners[BrokerPort]]:
     sessions = partial(Session, lambda _frame, _caller: b"", Limits())
-    listeners: Listeners[BrokerPort] = Listeners(sessions, Limits(), Counters())
+    listeners: Listeners[BrokerPort] = Listeners(sessions, Crowd(Limits(), Counters()))
     yield listeners
     await listeners.close_all(0)
 

@@ -29,6 +29,7 @@ from protocol.wire import codec
 from server.authorizer import ANONYMOUS, CLUSTER, AclTable, AllowAll, Authorizer, Operation, Resource, topic
 from server.cache import BodyCache
 from server.context import Context, Services
+from server.guest import Guest
 from server.offloop import OffLoop
 from server.registry import ROUTES
 
@@ -96,6 +97,11 @@ class FakeTransport(asyncio.Transport):
         self.flow: list[str] = []
         self.closed = False
         self.aborted = False
+        self.unread = 0
+        """Bytes that wait to be written."""
+
+    def get_write_buffer_size(self) -> int:
+        return self.unread
 
     def write(self, data: Any) -> None:
         self.writes.append(bytes(data))
@@ -117,6 +123,20 @@ class FakeTransport(asyncio.Transport):
 
     def abort(self) -> None:
         self.closed = self.aborted = True
+
+
+class FakeHost:
+    """Remembers which connections are gone, and what the others hold."""
+
+    def __init__(self) -> None:
+        self.gone: list[Guest] = []
+        self.held: dict[Guest, int] = {}
+
+    def ended(self, guest: Guest) -> None:
+        self.gone.append(guest)
+
+    def holds(self, guest: Guest, size: int) -> None:
+        self.held[guest] = size
 
 
 class FakeClient:

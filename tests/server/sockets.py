@@ -1,6 +1,7 @@
 """A server on real sockets, for tests: all handlers over an empty cluster of one broker."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -8,6 +9,7 @@ from itertools import chain, repeat
 from typing import Any
 
 from protocol.frames import RequestFrame
+from server.crowd import Crowd
 from server.limits import Limits
 from server.listener import Listeners
 from server.router import Caller, Router
@@ -23,12 +25,12 @@ PROMPT = 30.0
 class Served:
     """The server, and ways to talk to it."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, tls: ssl.SSLContext | None = None) -> None:
         self.stats = Counters()
         self.world = World((1,)).having(partition("foo-0", [1]))
         self.shared = services(self.world.state)
         self.router = Router(self.shared, self.stats)
-        self.listeners = Listeners(partial(Session, self.answer, limits), limits, self.stats)
+        self.listeners = Listeners(partial(Session, self.answer, limits), Crowd(limits, self.stats), tls)
         self.host, self.port = "", 0
         self.held: asyncio.Event | None = None
         """Set it, and answers wait for it."""
@@ -102,9 +104,9 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 @asynccontextmanager
-async def serving(limits: Limits | None = None) -> AsyncIterator[Served]:
+async def serving(limits: Limits | None = None, tls: ssl.SSLContext | None = None) -> AsyncIterator[Served]:
     """A server that is there while the block runs."""
-    served = Served(limits or Limits())
+    served = Served(limits or Limits(), tls)
     served.host, served.port = await served.listeners.open(FakeBroker(1), "127.0.0.1", 0)
     try:
         yield served

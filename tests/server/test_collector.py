@@ -1,10 +1,15 @@
 """The garbage collector, kept off."""
 
+import asyncio
 import gc
+import weakref
+from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
-from server.collector import NEVER, kept_off, spare_the_old
+from server.collector import NEVER, QUICK, Sweeper, kept_off, spare_the_old
+from tests.server.sockets import until
 
 
 def test_nothing_is_collected_while_something_large_is_built() -> None:
@@ -26,6 +31,75 @@ def test_a_failure_turns_it_on_again() -> None:
         raise KeyError
     assert gc.isenabled()
     gc.unfreeze()
+
+
+class Cycle:
+    """It leads to itself."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    gc.unfreeze()
+    yield
+    gc.unfreeze()
+
+
+def left_behind() -> "weakref.ref[Cycle]":
+    """A cycle that nobody has any more, and that young collections do not find."""
+    cycle = Cycle()
+    gc.collect(1)
+    return weakref.ref(cycle)
+
+
+def freed(cycle: "weakref.ref[Cycle]") -> bool:
+    return cycle() is None
+
+
+def used(monkeypatch: pytest.MonkeyPatch, blocks: int) -> None:
+    monkeypatch.setattr("sys.getallocatedblocks", lambda: blocks)
+
+
+@pytest.mark.usefixtures("thawed")
+def test_a_sweep_finds_old_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
+    used(monkeypatch, QUICK)
+    gone = left_behind()
+    gc.collect(1)
+    assert gone() is not None
+    Sweeper().sweep()
+    assert gone() is None
+
+
+@pytest.mark.usefixtures("thawed")
+def test_a_sweep_finds_those_that_were_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    used(monkeypatch, QUICK)
+    gone = left_behind()
+    gc.freeze()
+    Sweeper().sweep()
+    assert gone() is None
+
+
+@pytest.mark.usefixtures("thawed")
+def test_where_there_is_much_only_what_is_new_is_swept(monkeypatch: pytest.MonkeyPatch) -> None:
+    used(monkeypatch, QUICK + 1)
+    sweeper, old = Sweeper(), left_behind()
+    sweeper.sweep()
+    new = left_behind()
+    sweeper.sweep()
+    assert old() is not None
+    assert new() is None
+
+
+@pytest.mark.usefixtures("thawed")
+async def test_it_sweeps_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.collector.SWEEP_SECONDS", 0)
+    used(monkeypatch, QUICK)
+    sweeping = asyncio.create_task(Sweeper().run())
+    for _ in range(2):
+        await until(partial(freed, left_behind()))
+    sweeping.cancel()
 
 
 def test_what_is_old_is_not_scanned_any_more() -> None:

@@ -1,24 +1,33 @@
 """Listeners: one a broker, opened and closed while others serve."""
 
 import asyncio
+import contextlib
 import logging
+import os
+import resource
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
-from server import listener
+from server import crowd, listener
+from server.crowd import Crowd
 from server.limits import Limits
 from server.listener import Listeners
 from server.session import Session
 from server.stats import Counters
 from tests.server.fakes import FakeBroker
-from tests.server.sockets import PROMPT, serving, until
+from tests.server.sockets import PROMPT, Talk, serving, until
 
 
 @pytest.fixture(autouse=True)
 def quick_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listener, "ROUND_SECONDS", 0.01)
+    monkeypatch.setattr(crowd, "ROUND_SECONDS", 0.01)
 
 
 async def test_a_client_is_answered() -> None:
@@ -107,9 +116,97 @@ async def test_an_idle_connection_is_closed_with_a_log_line(caplog: pytest.LogCa
         await talk.close()
 
 
+def tls() -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(Path(__file__).parents[1] / "reassignd" / "tls" / "server.pem")
+    return context
+
+
+async def test_a_connection_counts_before_its_tls_is_agreed_on() -> None:
+    async with serving(Limits(max_connections=1), tls()) as served:
+        half_open = await served.connect()
+        await until(lambda: served.listeners.connections == 1)
+        too_many = await served.connect()
+        assert await too_many.ended()
+        await too_many.close()
+        await half_open.close()
+        await until(lambda: served.listeners.connections == 0)
+
+
+async def test_a_handshake_that_takes_too_long_is_over() -> None:
+    async with serving(Limits(handshake=0.05), tls()) as served:
+        silent = await served.connect()
+        assert await silent.ended()
+        assert (served.listeners.connections, served.stats.connections) == (0, 0)
+        await silent.close()
+
+
+async def test_a_failed_handshake_is_over_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(tls=tls()) as served:
+        plain = await served.connect()
+        plain.writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        await plain.reader.read()
+        await until(lambda: served.listeners.connections == 0)
+        await plain.close()
+    assert [r for r in caplog.records if r.levelno >= logging.WARNING] == []
+
+
+async def test_closing_ends_handshakes_too() -> None:
+    async with serving(tls=tls()) as served:
+        silent = await served.connect()
+        await until(lambda: served.listeners.connections == 1)
+        await served.listeners.close(1)
+        assert await silent.ended()
+        assert served.listeners.connections == 0
+        await silent.close()
+        await served.listeners.open(FakeBroker(1), "127.0.0.1", 0)
+
+
+@contextmanager
+def no_descriptor_left() -> Iterator[None]:
+    """Every descriptor that this process may have is taken."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = [os.open(os.devnull, os.O_RDONLY)]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (taken[0] + 20, before[1]))
+    with contextlib.suppress(OSError):
+        while True:
+            taken.append(os.dup(taken[0]))
+    try:
+        yield
+    finally:
+        for each in taken:
+            os.close(each)
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+async def test_without_descriptors_clients_wait_until_there_are_some(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(listener, "RETRY_SECONDS", 0.01)
+    async with serving() as served:
+        client = socket.socket()
+        client.setblocking(False)
+        with no_descriptor_left():
+            await asyncio.get_running_loop().sock_connect(client, (served.host, served.port))
+            await until(lambda: "cannot be accepted" in caplog.text)
+            await asyncio.sleep(0.1)
+        talk = Talk(*await asyncio.open_connection(sock=client))
+        assert (await talk.ask(DescribeClusterRequest(), 1)).cluster_id == "cluster-1"
+        await talk.close()
+    assert caplog.text.count("cannot be accepted") == 1
+
+
+async def test_a_name_of_several_addresses_is_one_port() -> None:
+    async with serving() as served:
+        _, port = await served.listeners.open(FakeBroker(2), "localhost", 0)
+        for _, _, _, _, at in await asyncio.get_running_loop().getaddrinfo("localhost", port):
+            _, writer = await asyncio.open_connection(*at[:2])
+            writer.close()
+
+
 async def test_an_address_in_use_is_the_callers_problem() -> None:
     async with serving() as served:
-        with pytest.raises(OSError, match="address already in use"):
+        with pytest.raises(OSError, match="Address already in use"):
             await served.listeners.open(FakeBroker(2), served.host, served.port)
 
 
@@ -120,4 +217,4 @@ async def test_the_event_loops_lag_is_measured() -> None:
 
 
 async def test_closing_what_was_never_opened_is_no_problem() -> None:
-    await Listeners(partial(Session, lambda *_: b"", Limits()), Limits(), Counters()).close_all(0)
+    await Listeners(partial(Session, lambda *_: b"", Limits()), Crowd(Limits(), Counters())).close_all(0)

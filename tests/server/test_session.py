@@ -16,7 +16,7 @@ from server.driver import DriverStoppedError
 from server.limits import Limits
 from server.router import Caller
 from server.session import Session
-from tests.server.fakes import FakeBroker, FakeClient, FakeTransport
+from tests.server.fakes import FakeBroker, FakeClient, FakeHost, FakeTransport
 
 BAD_LENGTH = pack(">i", -5)
 
@@ -29,9 +29,9 @@ class Rig:
         self.transport = FakeTransport()
         self.begun: list[str] = []
         self.later: dict[str, asyncio.Future[bytes]] = {}
-        self.ended: list[Session] = []
+        self.host = FakeHost()
         self.loop = asyncio.get_running_loop()
-        self.session = Session(self.answer, limits or Limits(), FakeBroker(), self.ended.append)
+        self.session = Session(self.answer, limits or Limits(), FakeBroker(), self.host)
         self.session.connection_made(self.transport)
 
     def answer(self, frame: RequestFrame, _: Caller) -> bytes | Awaitable[bytes]:
@@ -229,7 +229,7 @@ async def test_a_lost_connection_gives_up_what_it_waits_for(rig: Rig) -> None:
     rig.session.connection_lost(None)
     await settle()
     assert rig.later["later"].cancelled()
-    assert rig.ended == [rig.session]
+    assert rig.host.gone == [rig.session]
     assert rig.transport.writes == []
 
 
@@ -284,7 +284,39 @@ async def test_the_caller_is_the_anonymous_user_of_this_peer() -> None:
         seen.append(caller)
         return b""
 
-    session = Session(remember, Limits(), FakeBroker(3), lambda _: None)
+    session = Session(remember, Limits(), FakeBroker(3), FakeHost())
     session.connection_made(FakeTransport())
     session.data_received(FakeClient().ask(ApiVersionsRequest("a", "1"), 3))
     assert (seen[0].broker.id, seen[0].principal, seen[0].peer) == (3, "User:ANONYMOUS", "10.0.0.9:4711")
+
+
+async def test_a_request_that_is_not_complete_is_held(rig: Rig) -> None:
+    rig.session.data_received(rig.ask("x" * 30_000)[:20_000])
+    assert rig.host.held == {rig.session: 20_000}
+
+
+async def test_answers_that_are_not_read_are_held(rig: Rig) -> None:
+    rig.transport.unread = 4_000_000
+    rig.session.pause_writing()
+    assert rig.host.held == {rig.session: 4_000_000}
+    rig.transport.unread = 0
+    rig.session.resume_writing()
+    assert rig.host.held == {rig.session: 0}
+
+
+async def test_requests_that_wait_behind_an_answer_are_held(rig: Rig) -> None:
+    rig.receive("later", "x" * 30_000)
+    assert rig.host.held[rig.session] > 30_000
+    rig.later["later"].set_result(b"")
+    await settle()
+    assert len(rig.answers) == 2
+    rig.receive("a")
+    assert rig.host.held == {rig.session: 0}
+
+
+async def test_one_that_was_closed_and_is_not_read_from_is_overdue() -> None:
+    rig = Rig(Limits(leave=5))
+    rig.session.close("enough")
+    now = rig.loop.time()
+    assert rig.session.overdue(now + 4) is None
+    assert rig.session.overdue(now + 6) == "its client did not read what was due in 5 s"

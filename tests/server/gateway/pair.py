@@ -12,7 +12,7 @@ from server.gateway.session import Door, Relay, Shared
 from server.gateway.upstream import Upstream
 from server.gateway.upstreams import UnreachableError, Upstreams
 from server.limits import Limits
-from tests.server.fakes import FakeTransport
+from tests.server.fakes import FakeHost, FakeTransport
 from tests.server.rig import settle
 
 PASSES, CHANGED, LATER, SILENT, REFUSED, HELD = 8, 100, 101, 102, 103, 104
@@ -55,7 +55,7 @@ class Rig:
         self.upstreams = FakeUpstreams()
         self.counts = Counts()
         self.later: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self.ended: list[Relay] = []
+        self.host = FakeHost()
         rules: dict[int, Rule] = {
             CHANGED: lambda asked, _: Exchange(b"<asked>", whole(lambda payload: b"<ours>")),
             LATER: lambda asked, _: Exchange(finish=whole(lambda payload: self._wait())),
@@ -64,8 +64,8 @@ class Rig:
             HELD: lambda asked, _: asked.size if not asked.whole else Exchange(),
         }
         upstreams = cast(Upstreams, self.upstreams)
-        shared = Shared(upstreams, rules, limits or Limits(), self.counts, authenticates)
-        self.relay = Relay(shared, Door(1), self.ended.append)
+        shared = Shared(upstreams, lambda _: rules, limits or Limits(), self.counts, authenticates)
+        self.relay = Relay(shared, Door(1), self.host)
         self.relay.connection_made(self.client)
 
     async def connected(self) -> "Rig":

@@ -72,7 +72,7 @@ async def test_a_client_that_leaves_meanwhile_is_not_connected() -> None:
     rig.upstreams.let.set()
     await settle()
     assert rig.upstreams.upstream is None
-    assert rig.ended == [rig.relay]
+    assert rig.host.gone == [rig.relay]
 
 
 async def test_another_question_goes_in_a_requests_place_and_another_answer_comes_back(rig: Rig) -> None:
@@ -209,7 +209,36 @@ async def test_a_lost_client_closes_the_upstream_after_what_it_sent(rig: Rig) ->
     assert rig.sent == request(SILENT, 1)
     assert rig.upstreams.transport.closed
     assert not rig.upstreams.transport.aborted
-    assert rig.ended == [rig.relay]
+
+
+async def test_a_connection_counts_until_both_its_ends_are_gone(rig: Rig) -> None:
+    rig.relay.connection_lost(None)
+    assert rig.host.gone == []
+    rig.relay.upstream_lost()
+    assert rig.host.gone == [rig.relay]
+
+
+async def test_ends_that_do_not_go_are_cut(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
+    rig.relay.connection_lost(None)
+    now = asyncio.get_running_loop().time()
+    assert rig.relay.overdue(now + 29) is None
+    assert rig.relay.overdue(now + 31) == "what was due was not read in 30 s"
+    rig.relay.abort("late")
+    assert rig.upstreams.transport.aborted
+
+
+async def test_what_is_held_is_reported(rig: Rig) -> None:
+    rig.ask(request(HELD, 1, bytes(40_000))[:30_000])
+    assert rig.host.held == {rig.relay: 30_000}
+    rig.upstreams.transport.unread = 5_000
+    rig.client.unread = 7_000
+    rig.relay.pause_writing()
+    assert rig.host.held == {rig.relay: 42_000}
+
+
+async def test_little_that_is_held_is_not(rig: Rig) -> None:
+    rig.ask(request(HELD, 1, bytes(1000))[:500])
+    assert rig.host.held == {}
 
 
 @pytest.mark.parametrize("failure", [DecodeError("cut short"), RuntimeError("bug")])
