@@ -54,6 +54,7 @@ OF_MANY_MODULES = {
     "reassignd/test_doors.py",
     "reassignd/test_kills.py",
     "server/test_adversity.py",
+    "server/gateway/test_churn.py",
     "test_layout.py",
 }
 """Test files that are about no single module; those in WHOLE are about the whole server, or a whole backend."""
