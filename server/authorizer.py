@@ -8,6 +8,8 @@ from enum import IntEnum
 from typing import NamedTuple, Protocol
 
 ANONYMOUS = "User:ANONYMOUS"
+UNKNOWN = "unknown"
+"""In a principal's place, where somebody else authenticated it and we cannot tell as whom. No principal is written so."""
 
 
 class Operation(IntEnum):

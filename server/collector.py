@@ -6,6 +6,7 @@ What is left, such as the libraries' cycles, is collected now and then, as far a
 """
 
 import asyncio
+import ctypes
 import gc
 import sys
 from collections.abc import Iterator
@@ -50,6 +51,16 @@ class Sweeper:
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             self.sweep()
+            await asyncio.to_thread(give_back)
+
+
+def give_back() -> bool:
+    """Return free memory to the system, where the C library can (glibc): else a storm's is kept for the next one."""
+    try:
+        trim = ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError):
+        return False
+    return bool(trim(0))
 
 
 @contextmanager

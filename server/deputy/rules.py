@@ -16,8 +16,8 @@ from server.deputy.rights import CLUSTER_ACTION, Answer, Question, asking, opera
 from server.gateway.configs import LARGEST
 from server.gateway.exchange import PASSED, Asked, Client, Exchange, rewritten
 from server.gateway.produce import produce
-from server.gateway.rules import Rules, passed, within
-from server.gateway.sasl import authenticate
+from server.gateway.rules import Rules, within
+from server.gateway.sasl import authenticate, handshake
 from server.gateway.versions import FRAMED_TOKENS, PRODUCE
 
 OF_BROKERS = frozenset({ApiKey.CONTROLLED_SHUTDOWN, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS})
@@ -39,7 +39,7 @@ def rules(own_id: int, deputy: Deputy, answer: Answer) -> Rules:
         **{key: within(served(key), asking(question, answer)) for key, question in questions.items()},
         **dict.fromkeys(CONFIGS, configs(own_id, deputy, answer)),
         PRODUCE: produce(),
-        ApiKey.SASL_HANDSHAKE: within(FRAMED_TOKENS, passed),
+        ApiKey.SASL_HANDSHAKE: within(FRAMED_TOKENS, handshake),
         ApiKey.SASL_AUTHENTICATE: authenticate,
         ApiKey.API_VERSIONS: _api_versions,
     }

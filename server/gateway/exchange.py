@@ -15,13 +15,24 @@ LARGEST_ANSWER = 32 * 1024 * 1024
 
 
 @dataclass(slots=True)
+class Login:
+    """An authentication, from its handshake on."""
+
+    mechanism: str
+    begun: bool = False
+    """Its first message has come, the only one that says who it is."""
+    user: str = ""
+    """Who that is; empty when it is not known, and after an answer of the upstream that ends the login."""
+
+
+@dataclass(slots=True)
 class Client:
     """Who is at the other end of a connection. `authenticated` is true from the start where nobody has to be."""
 
     caller: Caller
     authenticated: bool
-    claims: str = ""
-    """The user as whom it began to authenticate."""
+    login: Login | None = None
+    """The one that was begun last."""
 
 
 class Asked(NamedTuple):

@@ -14,7 +14,7 @@ from server.gateway.metadata import metadata
 from server.gateway.own import OWN
 from server.gateway.produce import produce
 from server.gateway.questions import question
-from server.gateway.sasl import authenticate
+from server.gateway.sasl import authenticate, handshake
 from server.gateway.versions import HIDDEN, PRODUCE, SERVED
 
 Rules = Mapping[int, Rule]
@@ -31,6 +31,7 @@ class RuleBook:
             ApiKey.METADATA: metadata(addresses),
             ApiKey.FIND_COORDINATOR: find_coordinator(addresses),
             ApiKey.DESCRIBE_CLUSTER: describe_cluster(addresses),
+            ApiKey.SASL_HANDSHAKE: handshake,
             ApiKey.SASL_AUTHENTICATE: authenticate,
             ApiKey.DESCRIBE_CONFIGS: describe(core),
             ApiKey.ALTER_CONFIGS: alter(core),

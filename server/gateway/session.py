@@ -14,7 +14,7 @@ from struct import unpack_from
 from typing import NamedTuple, cast
 
 from protocol.errors import DecodeError
-from server.authorizer import ANONYMOUS
+from server.authorizer import ANONYMOUS, UNKNOWN
 from server.driver import DriverStoppedError
 from server.gateway.counts import Counts
 from server.gateway.exchange import PASSED, Asked, Client, Finish
@@ -115,7 +115,8 @@ class Relay(Guest):
         self._transport.set_write_buffer_limits(high=HIGH_WATER)
         host, port, *_ = transport.get_extra_info("peername") or ("unknown", 0)
         # Of a broker, the handlers of what is answered here ask for no more than its id.
-        caller = Caller(cast(BrokerPort, self._broker), ANONYMOUS, f"{host}:{port}")
+        principal = UNKNOWN if self._shared.authenticates else ANONYMOUS
+        caller = Caller(cast(BrokerPort, self._broker), principal, f"{host}:{port}")
         self._client = Client(caller, authenticated=not self._shared.authenticates)
         self._flow = Flow(self._transport)
         self._connecting = asyncio.create_task(self._connect())

@@ -2,13 +2,14 @@
 
 import asyncio
 import gc
+import platform
 import weakref
 from collections.abc import Iterator
 from functools import partial
 
 import pytest
 
-from server.collector import NEVER, QUICK, Sweeper, kept_off, spare_the_old
+from server.collector import NEVER, QUICK, Sweeper, give_back, kept_off, spare_the_old
 from tests.server.sockets import until
 
 
@@ -100,6 +101,20 @@ async def test_it_sweeps_again_and_again(monkeypatch: pytest.MonkeyPatch) -> Non
     for _ in range(2):
         await until(partial(freed, left_behind()))
     sweeping.cancel()
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc can")
+def test_free_memory_goes_back_to_the_system() -> None:
+    pieces = [bytes(100_000) for _ in range(500)]
+    kept = bytes(100_000)
+    pieces.clear()
+    assert give_back()
+    assert not any(kept)
+
+
+def test_another_c_library_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctypes.CDLL", lambda _: object())
+    assert not give_back()
 
 
 def test_what_is_old_is_not_scanned_any_more() -> None:

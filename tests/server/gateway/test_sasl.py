@@ -1,4 +1,4 @@
-"""SaslAuthenticate (36): relayed, and its success noted."""
+"""SaslHandshake (17) and SaslAuthenticate (36): relayed, and who succeeded is noted."""
 
 import json
 from base64 import urlsafe_b64encode
@@ -8,9 +8,11 @@ import pytest
 from protocol.errors import DecodeError
 from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
-from server.gateway.exchange import Client
-from server.gateway.sasl import LARGEST, authenticate, user_of
-from tests.server.gateway.doubles import Talk, client
+from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
+from server.authorizer import UNKNOWN
+from server.gateway.exchange import PASSED
+from server.gateway.sasl import LARGEST, authenticate, handshake, user_of
+from tests.server.gateway.doubles import Talk, asked, client
 
 
 @pytest.mark.parametrize(
@@ -49,62 +51,137 @@ def bearer(claims: object) -> bytes:
 
 FORGED = bearer({"sub": "admin"})
 PLAIN, SCRAM = b"\0alice\0secret", b"n,,n=alice,r=nonce"
+OPAQUE = b"n,,\x01auth=Bearer abc\x01\x01"
 
 
 @pytest.mark.parametrize(
-    ("token", "user"),
+    ("mechanism", "token", "user"),
     [
-        (PLAIN, "alice"),
-        (b"alice\0alice\0secret", "alice"),
-        (SCRAM, "alice"),
-        pytest.param(SCRAM + b",x=" + FORGED[3:], "alice", id="a token where SCRAM ignores it"),
-        pytest.param(b"c=biws,r=nonce,x=" + FORGED[3:] + b",p=proof", "", id="the same in the end"),
-        pytest.param(FORGED[:-1] + bearer({"sub": "alice"})[4:], "", id="two tokens"),
-        (b"n,,n=a=2Cb=3D2C,r=nonce", "a,b=2C"),
-        (b"n,,n=token-id,r=nonce,tokenauth=true", ""),
-        (b"c=biws,r=nonce,p=proof", ""),
-        (b"n,a=alice,\x01auth=Bearer abc\x01\x01", "alice"),
-        (b"n,,\x01auth=Bearer abc\x01\x01", ""),
-        (bearer({"sub": "alice", "exp": 1}), "alice"),
-        (bearer({"client_id": "alice"}), ""),
-        (bearer(["alice"]), ""),
-        (b"n,,\x01auth=Bearer e30.bm8ganNvbg.\x01\x01", ""),
-        (b"\x60\x82kerberos", ""),
-        (b"", ""),
+        ("PLAIN", PLAIN, "alice"),
+        ("PLAIN", b"alice\0alice\0secret", "alice"),
+        ("PLAIN", SCRAM, ""),
+        ("PLAIN", b"\0a\0b\0c", ""),
+        pytest.param("PLAIN", b"\0al\x1b[2Jice\0secret", "", id="what a terminal would obey"),
+        pytest.param("PLAIN", b"\0" + 1001 * b"a" + b"\0secret", "", id="a name of a thousand letters"),
+        ("SCRAM-SHA-256", SCRAM, "alice"),
+        ("SCRAM-SHA-512", b"n,a=alice,n=alice,r=nonce", "alice"),
+        ("SCRAM-SHA-512", b"n,,m=later,n=alice,r=nonce", "alice"),
+        ("SCRAM-SHA-512", PLAIN, ""),
+        pytest.param("SCRAM-SHA-256", SCRAM + b",x=" + FORGED[3:], "alice", id="a token SCRAM ignores"),
+        ("SCRAM-SHA-256", b"n,,n=a=2Cb=3D2C,r=nonce", "a,b=2C"),
+        ("SCRAM-SHA-256", b"n,,n=token-id,r=nonce,tokenauth=true", ""),
+        ("SCRAM-SHA-256", b"n,,n=token-id,r=nonce,tokenauth=True", ""),
+        ("SCRAM-SHA-256", b"c=biws,r=nonce,p=proof", ""),
+        ("OAUTHBEARER", bearer({"sub": "alice", "exp": 1}), "alice"),
+        ("OAUTHBEARER", bearer({"sub": "alice"}).replace(b"Bearer ", b"bEARER   "), "alice"),
+        ("OAUTHBEARER", bearer({"sub": "alice"}).replace(b"n,,", b"n,a=alice,"), "alice"),
+        pytest.param(
+            "OAUTHBEARER", bearer({"sub": "alice"}).replace(b"n,,", b"n,a=admin,"), "", id="for another"
+        ),
+        ("OAUTHBEARER", b"n,a=alice,\x01auth=Bearer abc\x01\x01", "alice"),
+        ("OAUTHBEARER", OPAQUE, ""),
+        pytest.param("OAUTHBEARER", FORGED[:-1] + bearer({"sub": "alice"})[4:], "", id="two tokens"),
+        ("OAUTHBEARER", bearer({"client_id": "alice"}), ""),
+        ("OAUTHBEARER", bearer({"sub": "\ud800"}), ""),
+        ("OAUTHBEARER", bearer(["alice"]), ""),
+        ("OAUTHBEARER", b"n,,\x01auth=Bearer e30.bm8ganNvbg.\x01\x01", ""),
+        ("OAUTHBEARER", PLAIN, ""),
+        ("GSSAPI", b"\x60\x82kerberos", ""),
+        ("GSSAPI", PLAIN, ""),
+        ("", b"", ""),
     ],
 )
-def test_who_a_token_is_from(token: bytes, user: str) -> None:
-    assert user_of(token) == user
+def test_who_a_token_is_from(mechanism: str, token: bytes, user: str) -> None:
+    assert user_of(mechanism, token) == user
 
 
-async def said(who: Client, token: bytes, code: int, answer: bytes = b"") -> str:
-    """The client's principal after one exchange."""
-    theirs = SaslAuthenticateResponse(code, None, answer)
-    await Talk(authenticate, SaslAuthenticateRequest(token), 2, who).answer(theirs)
-    return who.caller.principal
+def test_a_token_that_is_nested_too_deeply_is_nobodys() -> None:
+    deep = urlsafe_b64encode(b"[" * 200_000).rstrip(b"=")
+    assert user_of("OAUTHBEARER", b"n,,\x01auth=Bearer e30." + deep + b".\x01\x01") == ""
 
 
-async def test_a_client_has_its_name_once_the_upstream_has_taken_it() -> None:
-    who = client(authenticated=False)
-    nobody = who.caller.principal
-    assert await said(who, SCRAM, 0, b"r=nonce,s=salt,i=4096") == nobody
-    assert await said(who, b"c=biws,r=nonce,p=proof", 0, b"v=verifier") == "User:alice"
+class Login:
+    """A client that authenticates."""
+
+    def __init__(self, principal: str = UNKNOWN) -> None:
+        self.who = client(authenticated=False)
+        self.who.caller = self.who.caller._replace(principal=principal)
+
+    def begin(self, mechanism: str) -> None:
+        assert handshake(asked(SaslHandshakeRequest(mechanism), 1), self.who) is PASSED
+
+    async def say(self, token: bytes, code: int = 0, answer: bytes = b"") -> str:
+        """The client's principal after one exchange."""
+        theirs = SaslAuthenticateResponse(code, None, answer)
+        await Talk(authenticate, SaslAuthenticateRequest(token), 2, self.who).answer(theirs)
+        return self.who.caller.principal
 
 
-async def test_a_name_that_comes_before_the_answer_to_another_does_not_count() -> None:
-    who = client(authenticated=False)
-    alice = Talk(authenticate, SaslAuthenticateRequest(PLAIN), 2, who)
-    Talk(authenticate, SaslAuthenticateRequest(PLAIN.replace(b"alice", b"admin")), 2, who)
+@pytest.fixture
+def login() -> Login:
+    return Login()
+
+
+async def test_a_client_has_its_name_once_the_upstream_has_taken_it(login: Login) -> None:
+    login.begin("SCRAM-SHA-256")
+    assert await login.say(SCRAM, 0, b"r=nonce,s=salt,i=4096") == UNKNOWN
+    assert await login.say(b"c=biws,r=nonce,p=proof", 0, b"v=verifier") == "User:alice"
+
+
+async def test_a_name_that_comes_before_the_answer_to_another_does_not_count(login: Login) -> None:
+    login.begin("PLAIN")
+    alice = Talk(authenticate, SaslAuthenticateRequest(PLAIN), 2, login.who)
+    Talk(authenticate, SaslAuthenticateRequest(PLAIN.replace(b"alice", b"admin")), 2, login.who)
     await alice.answer(SaslAuthenticateResponse(0))
-    assert who.caller.principal == "User:alice"
+    assert login.who.caller.principal == "User:alice"
 
 
-async def test_a_name_that_the_upstream_refuses_is_nobodys() -> None:
-    who = client(authenticated=False)
-    nobody = who.caller.principal
-    assert await said(who, PLAIN, 58) == nobody
+async def test_a_name_that_the_upstream_refuses_is_nobodys(login: Login) -> None:
+    login.begin("PLAIN")
+    assert await login.say(PLAIN, 58) == UNKNOWN
+
+
+async def test_a_refused_name_is_not_that_of_the_next_login(login: Login) -> None:
+    login.begin("OAUTHBEARER")
+    assert await login.say(FORGED, 58) == UNKNOWN
+    assert await login.say(OPAQUE) == UNKNOWN
+
+
+async def test_a_stray_name_does_not_count_after_a_login(login: Login) -> None:
+    login.begin("PLAIN")
+    assert await login.say(PLAIN) == "User:alice"
+    assert await login.say(FORGED, 34) == "User:alice"
+    login.begin("OAUTHBEARER")
+    assert await login.say(OPAQUE) == UNKNOWN
+
+
+async def test_a_name_without_a_handshake_does_not_count(login: Login) -> None:
+    assert await login.say(PLAIN) == UNKNOWN
+
+
+async def test_a_name_of_another_mechanism_does_not_count(login: Login) -> None:
+    login.begin("SCRAM-SHA-256")
+    assert await login.say(PLAIN) == UNKNOWN
+
+
+async def test_another_login_forgets_the_name_of_the_one_before(login: Login) -> None:
+    login.begin("PLAIN")
+    assert await login.say(PLAIN) == "User:alice"
+    login.begin("GSSAPI")
+    assert await login.say(b"\x60\x82kerberos") == UNKNOWN
+
+
+async def test_a_success_that_no_login_asked_for_leaves_no_name(login: Login) -> None:
+    login.begin("PLAIN")
+    assert await login.say(PLAIN) == "User:alice"
+    assert await login.say(PLAIN) == UNKNOWN
 
 
 async def test_a_token_too_large_is_refused() -> None:
     with pytest.raises(DecodeError, match="to authenticate"):
         Talk(authenticate, SaslAuthenticateRequest(bytes(LARGEST)), 2, client(authenticated=False))
+
+
+def test_a_handshake_too_large_is_refused() -> None:
+    with pytest.raises(DecodeError, match="to authenticate"):
+        handshake(asked(SaslHandshakeRequest("x" * 30_000), 1)._replace(size=LARGEST + 1), client())

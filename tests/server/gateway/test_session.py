@@ -8,6 +8,7 @@ from struct import pack
 import pytest
 
 from protocol.errors import DecodeError
+from server.authorizer import ANONYMOUS, UNKNOWN
 from server.driver import DriverStoppedError
 from server.gateway.exchange import Asked, Client, Exchange
 from server.gateway.sasl import LARGEST as LARGEST_TOKEN
@@ -142,6 +143,20 @@ async def test_requests_are_small_before_authentication(caplog: pytest.LogCaptur
     rig.ask(request(PASSES, 1, bytes(LARGEST_TOKEN))[:100])
     assert rig.client.closed
     assert "are allowed before authentication" in closings(caplog)[0]
+
+
+@pytest.mark.parametrize(("authenticates", "principal"), [(False, ANONYMOUS), (True, UNKNOWN)])
+async def test_nobody_has_a_name_before_authentication(authenticates: bool, principal: str) -> None:
+    seen: list[str] = []
+
+    def look(asked: Asked, client: Client) -> Exchange:
+        seen.append(client.caller.principal)
+        return Exchange()
+
+    rig = await Rig(authenticates=authenticates).connected()
+    rig.relay._rules = {PASSES: look}
+    rig.ask(request(PASSES, 1))
+    assert seen == [principal]
 
 
 async def test_they_need_not_be_where_nobody_authenticates(rig: Rig) -> None:
