@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 
 from controller.decision import Decision
 from controller.errors import DONE, Error, Outcome
@@ -99,13 +99,17 @@ def _no_topic(topic: str) -> Outcome:
 
 
 def _everything(d: Decision) -> list[AlterTopic]:
-    """A cancel of each topic in which something moves."""
-    return [AlterTopic(topic, None) for topic in sorted(d.state.moving)]
+    """A cancel of each topic of which something is listed, the moves of others included."""
+    state = d.state
+    others = {key.topic for key in chain(state.foreign, state.pending)}
+    return [AlterTopic(topic, None) for topic in sorted(state.moving.keys() | others)]
 
 
 def _moving_rows(d: Decision, topic: str) -> Iterator[AlterRow | None]:
-    """A cancel of each reassignment of the topic, looked for as its turn comes; None for what does not move."""
+    """A cancel of each reassignment of the topic that is listed, looked for as its turn comes; None for what does not move."""
     state = d.state
-    if topic in state.moving:
-        for partition in state.partitions[topic]:
-            yield AlterRow(partition.partition, None) if partition.key in state.reassignments else None
+    if topic in state.moving or state.foreign or state.pending:
+        for partition in state.partitions.get(topic, ()):
+            key = partition.key
+            listed = key in state.reassignments or key in state.foreign or key in state.pending
+            yield AlterRow(partition.partition, None) if listed else None

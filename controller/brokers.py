@@ -18,7 +18,7 @@ from controller.events import (
 )
 from controller.model import NO_LEADER, Broker, ControllerEpoch, Partition
 from controller.next_step import charge
-from controller.phases import Trigger, fire
+from controller.phases import Trigger, fire, fire_at
 from controller.reassignments import line_up
 from controller.vanished import forget_lost
 
@@ -40,7 +40,9 @@ def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
     for _ in recover(d, state.all_partitions()):
         yield
     for seen, wanted in enumerate(list(state.reassignments.values())):
-        partition = state.partitions[wanted.topic][wanted.partition]
+        partition = state.partition(*wanted.key)
+        if partition is None:
+            continue
         if state.in_step(partition):
             charge(state, partition, wanted)
             fire(d, partition, Trigger.PROGRESS)
@@ -61,7 +63,7 @@ def broker_started(d: Decision, event: BrokerStarted) -> Iterator[None]:
     for _ in recover(d, state.all_partitions() if state.offline else ()):
         yield
     for seen, key in enumerate(list(state.waiting)):
-        fire(d, state.partitions[key.topic][key.partition], Trigger.PROGRESS)
+        fire_at(d, key, Trigger.PROGRESS)
         if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
     retry_deletions(state)

@@ -17,7 +17,7 @@ from controller.health import GUARD, judge
 from controller.limits import ALIASES
 from controller.model import Config, ResourceType
 from controller.names import shown
-from controller.phases import Trigger, fire
+from controller.phases import Trigger, fire_at
 from controller.state import State
 
 KEYS: dict[ResourceType, dict[str, ConfigKey]] = {
@@ -241,6 +241,6 @@ def retry(d: Decision) -> Iterator[None]:
         yield
     for seen, key in enumerate(list(state.reassignments)):
         if key in state.reassignments:
-            fire(d, state.partitions[key.topic][key.partition], Trigger.PROGRESS)
+            fire_at(d, key, Trigger.PROGRESS)
         if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
             yield

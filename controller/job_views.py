@@ -223,7 +223,7 @@ class Totals(NamedTuple):
     waiting: int
     queued: int
     pending: int
-    """Queued plans' partitions that are rolled back first; they are among the ongoing ones of earlier jobs."""
+    """Queued plans' partitions that are rolled back first, and so among the ongoing ones of earlier jobs, or that others move."""
     others: int = 0
     """Partitions in `State.foreign`, steps of ours that a stop left among them; they are not among the ongoing ones."""
 
@@ -264,7 +264,19 @@ def _pending_part(state: State, pending: Pending, number: int) -> Part | None:
         return None
     earlier = state.reassignments.get(pending.key)
     original = now.current if earlier is None else earlier.original
-    return Part(*pending.key, PartState.PENDING, now.current, pending.target, original)
+    where, reason = PartState.PENDING, ""
+    if earlier is None:
+        where, reason = PartState.QUEUED, why_pending(state, pending)
+    return Part(*pending.key, where, now.current, pending.target, original, reason=reason)
+
+
+def why_pending(state: State, pending: Pending) -> str:
+    """What the queued target waits for."""
+    if pending.key in state.reassignments:
+        return PartState.PENDING.value
+    if pending.key in state.foreign:
+        return "someone else moves it: this starts where that ends"
+    return "someone else has moved it, perhaps not for the last time: this starts soon"
 
 
 def _ending(state: State, row: Finished) -> PartState:

@@ -28,6 +28,7 @@ from controller.reassignments import Order, line_up, withdraw
 from controller.state import State
 
 ROWS_PER_SLICE = 500
+_GONE = "the topic was deleted"
 
 
 Request = AlterReassignments | Queue | RollBackJob
@@ -66,13 +67,15 @@ def roll_back_job(d: Decision, event: RollBackJob) -> Iterator[None]:
     if job is None:
         d.reply = RollBackReply(_unknown(event.job))
         return
+    skipped: list[tuple[TopicPartition, str]] = []
     for seen, pending in enumerate(list(state.pending.values())):
         if pending.job == job.id:
             withdraw(d, pending.key)
+            if pending.key in state.pending:
+                skipped.append((pending.key, _GONE))
         if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
             yield
     number = open_job(d, JobKind.ROLLBACK, event)
-    skipped: list[tuple[TopicPartition, str]] = []
     going: list[Reassignment | Finished] = list(state.reassignments.values())
     ended = list(state.finished.get(job.id, {}).values())
     for seen, row in enumerate(chain(reversed(going), reversed(ended))):
@@ -157,8 +160,8 @@ def prune(d: Decision, event: Prune) -> Iterator[None]:
 
 def fire_again(d: Decision, key: TopicPartition) -> None:
     """Line the partition up once more, if no step of it is in flight; its older place in the backlog is void."""
-    partition = d.state.partitions[key.topic][key.partition]
-    if not d.state.in_step(partition):
+    partition = d.state.partition(*key)
+    if partition is not None and not d.state.in_step(partition):
         line_up(d, partition)
 
 
@@ -168,7 +171,7 @@ def _take_back(d: Decision, job: Job, key: TopicPartition, row: Finished | None,
     partition = state.partition(*key)
     gone = partition is None or (row is not None and row.ending is Ending.TOPIC_DELETED)
     if partition is None or gone or state.topics[key.topic].deleting:
-        return "the topic was deleted"
+        return _GONE
     wanted, pending = state.reassignments.get(key), state.pending.get(key)
     if row is None and pending is not None:
         return f"job {pending.job} took it over"

@@ -19,9 +19,9 @@ from controller.model import (
     TopicPartition,
 )
 from controller.next_step import charge, charge_others, release
-from controller.phases import Trigger, fire
+from controller.phases import Trigger, fire, fire_at
 from controller.reassignments import line_up
-from controller.reconciliation import caught_up, check_place, follow, is_behind
+from controller.reconciliation import caught_up, check_place, follow, follow_others, is_behind
 from controller.state import State
 from controller.upstream_events import (
     Measured,
@@ -35,7 +35,7 @@ from controller.upstream_events import (
 from controller.upstream_state import Doubt
 from controller.vanished import PARTITIONS_PER_SLICE, is_gone, topic_gone
 
-LONG = {Doubt.OLD, Doubt.ELSEWHERE}
+LONG = {Doubt.OLD, Doubt.NOT_IN_SYNC, Doubt.ELSEWHERE, Doubt.AT_REST}
 """Doubts that take so long that outages may come more often."""
 RETRIES = 1_000
 """Partitions that wait and are looked at again in one go."""
@@ -204,6 +204,7 @@ def _is_quiet(state: State, key: TopicPartition, seen: SeenPartition, event: Obs
         and key not in state.reassignments
         and key not in state.submissions
         and key not in state.foreign
+        and key not in state.pending
     )
 
 
@@ -228,17 +229,27 @@ def _partition(d: Decision, key: TopicPartition, seen: SeenPartition, event: Obs
     now = Partition(*key, replicas, isr, leader, leader_epoch, adding=adding, removing=removing)
     changed = _put(d, before, now)
     _note_others(d, now, move, changed)
-    wanted = state.reassignments.get(key)
-    if wanted is None:
-        if submission is not None and (move is not None or caught_up(d, now, submission, seen)):
-            d.delete(Submission, key)
-    else:
-        if before is None and move is None:
-            line_up(d, now)
-        if changed and key in state.waiting:
-            fire(d, now, Trigger.PROGRESS)
-        if event.conclusive:
-            check_place(d, now, wanted, move)
+    if key not in state.reassignments:
+        _unwanted(d, now, submission, seen, event)
+        return
+    if before is None and move is None:
+        line_up(d, now)
+    if changed and key in state.waiting:
+        fire(d, now, Trigger.PROGRESS)
+    if event.conclusive:
+        check_place(d, now, state.reassignments[key], move)
+
+
+def _unwanted(
+    d: Decision, partition: Partition, submission: Submission | None, seen: SeenPartition, event: Observed
+) -> None:
+    """Nothing is wanted of the partition: what is remembered of it may be over, what is queued may start."""
+    key = partition.key
+    move = event.moves.get(key)
+    if submission is not None and (move is not None or caught_up(d, partition, submission, seen)):
+        d.delete(Submission, key)
+    if event.conclusive and key in d.state.pending:
+        follow_others(d, partition, move)
 
 
 def _lags(d: Decision, before: Partition, submission: Submission | None, seen: SeenPartition) -> bool:
@@ -309,6 +320,4 @@ def _retry_some(d: Decision) -> None:
 
 
 def _retry(d: Decision, key: TopicPartition) -> None:
-    partition = d.state.partition(*key)
-    if partition is not None:
-        fire(d, partition, Trigger.PROGRESS)
+    fire_at(d, key, Trigger.PROGRESS)

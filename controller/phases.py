@@ -7,7 +7,8 @@ from the adding and removing replicas in the same way):
 * QUEUED: something is wanted, no step is in flight, its turn will come.
 * WAITING: as QUEUED, but the next step cannot start; `State.waiting` says why.
 * MOVING: a step is in flight.
-* FOREIGN: nothing is wanted of it, but an upstream Kafka moves it on behalf of someone else.
+* FOREIGN: nothing is wanted of it, but an upstream Kafka moves it on behalf of someone else, or did so until just now, and a
+  queued target waits for the end of that.
 
 `TABLE` maps a phase and a trigger to the action and to the phases that it may lead to. A pair that is not in the
 table is refused: for CANCEL that is NO_REASSIGNMENT_IN_PROGRESS. The picture in docs/ is drawn from the table.
@@ -127,7 +128,8 @@ TABLE: dict[tuple[Phase, Trigger], Transition] = {
 def phase_of(state: State, key: TopicPartition) -> Phase:
     """The phase of an existing partition."""
     if key not in state.reassignments:
-        return Phase.FOREIGN if state.foreign and key in state.foreign else Phase.IDLE
+        others = key in state.foreign or key in state.pending
+        return Phase.FOREIGN if others else Phase.IDLE
     if state.in_step(state.partitions[key.topic][key.partition]):
         return Phase.MOVING
     return Phase.WAITING if key in state.waiting else Phase.QUEUED
@@ -140,6 +142,13 @@ def fire(d: Decision, partition: Partition, trigger: Trigger, order: Order = _NO
     if transition is None:
         return _REFUSED[trigger]
     return transition.action(d, partition, d.state.reassignments.get(key), order)
+
+
+def fire_at(d: Decision, key: TopicPartition, trigger: Trigger) -> None:
+    """The same for a partition that may be gone: nothing happens then. Records can be older than the world."""
+    partition = d.state.partition(*key)
+    if partition is not None:
+        fire(d, partition, trigger)
 
 
 _NOTHING = Outcome()

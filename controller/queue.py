@@ -10,13 +10,13 @@ from controller.job_events import Queue
 from controller.jobs import open_job, seal_job
 from controller.model import JobKind, Partition, Pending, Replicas, TopicPartition
 from controller.phases import Phase, Trigger, fire, phase_of
-from controller.reassignments import Order, follow
+from controller.reassignments import Order, follow, withdraw
 from controller.state import State
 
 
 def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
     """Take every row on its own, as an alter does; what moves is rolled back before its new target is started."""
-    if not event.append and next(waiting_entries(d.state), None) is not None:
+    if not event.append and any(key not in d.state.foreign for key in waiting_entries(d.state)):
         busy = Outcome(
             Error.REASSIGNMENT_IN_PROGRESS,
             "A queued plan still has partitions that have not started. Wait for them, or append to it.",
@@ -45,15 +45,22 @@ def waiting_entries(state: State) -> Iterator[TopicPartition]:
     queues = {job.id for job in state.jobs.values() if job.kind is JobKind.QUEUE and not job.ended_ms}
     if queues:
         for key, wanted in state.reassignments.items():
-            untouched = state.partitions[key.topic][key.partition].replicas == wanted.original
+            partition = state.partition(*key)
+            untouched = partition is not None and partition.replicas == wanted.original
             if untouched and wanted.job in queues and not wanted.rolling_back:
                 yield key
 
 
 def _enqueue(d: Decision, partition: Partition, target: Replicas, job: int) -> Outcome:
+    """Order it, or have it follow what the partition does now. A move of someone else is not touched: it ends first."""
     key, order = partition.key, Order(target, job)
-    if phase_of(d.state, key) is Phase.IDLE:
+    phase = phase_of(d.state, key)
+    if phase is Phase.IDLE:
         return fire(d, partition, Trigger.ORDER, order)
+    if phase is Phase.FOREIGN:
+        withdraw(d, key, job)
+        d.put(Pending(*key, target, job))
+        return DONE
     outcome = fire(d, partition, Trigger.CANCEL, order)
     if outcome.ok:
         pending = Pending(*key, target, job)

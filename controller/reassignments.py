@@ -44,13 +44,15 @@ def adopt(d: Decision, partition: Partition, order: Order) -> Outcome:
     """A first order for a partition that someone else moves: where that began is the original, and it is turned."""
     original = partition.current
     wanted = Reassignment(partition.topic, partition.partition, original, order.target, order.job)
+    withdraw(d, partition.key, order.job)
     d.put(wanted)
     _begin(d, partition, order.target if order.target == partition.next else original, wanted)
     return DONE
 
 
 def undo_foreign(d: Decision, partition: Partition) -> Outcome:
-    """Take back what someone else began, as Kafka's own cancel does."""
+    """Take back what someone else began, as Kafka's own cancel does, and what is queued behind it."""
+    withdraw(d, partition.key)
     back = partition.current
     d.state.movement.begin(d, partition, back, back, NO_LEADER)
     return DONE
@@ -163,13 +165,18 @@ def end(d: Decision, wanted: Reassignment, ending: Ending) -> None:
     d.delete(Reassignment, key)
     state.movement.ended(d, key)
     _finish(d, wanted, ending, 0)
-    pending = state.pending.get(key)
-    if pending is not None:
-        d.delete(Pending, key)
-        follow(d, pending)
+    start_queued(d, key)
     topic = state.topics.get(key.topic)
     if topic is not None and topic.deleting and key.topic not in state.moving:
         state.doomed.append(key.topic)
+
+
+def start_queued(d: Decision, key: TopicPartition) -> None:
+    """What was queued for the partition takes its turn: nothing moves it any more."""
+    pending = d.state.pending.get(key)
+    if pending is not None:
+        d.delete(Pending, key)
+        follow(d, pending)
 
 
 def follow(d: Decision, pending: Pending) -> None:
@@ -187,13 +194,26 @@ def follow(d: Decision, pending: Pending) -> None:
 def withdraw(d: Decision, key: TopicPartition, taken_by: int = 0) -> None:
     """What was queued for the partition is taken back, or over by a newer job; where it goes back to stays as it is."""
     pending = d.state.pending.get(key)
-    if pending is None:
+    partition = d.state.partition(*key)
+    if pending is None or partition is None:
         return
     d.delete(Pending, key)
     if pending.job != taken_by:
-        original = d.state.reassignments[key].original
+        wanted = d.state.reassignments.get(key)
+        original = partition.current if wanted is None else wanted.original
         ending, target = (Ending.TAKEN, pending.target) if taken_by else (Ending.ROLLED_BACK, original)
         _finish(d, Reassignment(*key, original, target, pending.job), ending, taken_by)
+
+
+def forget_queued(d: Decision, key: TopicPartition) -> None:
+    """What was queued for the partition ends with its topic."""
+    pending = d.state.pending.get(key)
+    if pending is not None:
+        wanted, partition = d.state.reassignments.get(key), d.state.partition(*key)
+        now = pending.target if partition is None else partition.current
+        original = now if wanted is None else wanted.original
+        d.delete(Pending, key)
+        _finish(d, Reassignment(*key, original, pending.target, pending.job), Ending.TOPIC_DELETED, 0)
 
 
 def close_job(d: Decision, job: int) -> None:

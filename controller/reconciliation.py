@@ -7,12 +7,12 @@ does not fit is believed only when it is seen for a while, and for long where Me
 """
 
 from controller.decision import Decision
-from controller.errors import Error
+from controller.errors import Error, Outcome
 from controller.model import Partition, Reassignment, Replicas, Submission
 from controller.names import TopicPartition
 from controller.next_step import charge_others, release
 from controller.phases import Trigger, fire
-from controller.reassignments import settle
+from controller.reassignments import settle, start_queued
 from controller.submission import Stage
 from controller.upstream import expected_replicas, send, undo
 from controller.upstream_events import SeenMove, SeenPartition, Submitted
@@ -33,36 +33,34 @@ _TRY_AGAIN = {
     Error.BROKER_NOT_AVAILABLE,
     Error.NOT_CONTROLLER,
     Error.REASSIGNMENT_IN_PROGRESS,
+    Error.NO_REASSIGNMENT_IN_PROGRESS,
 }
 """Answers after which the next look decides."""
 
 
 def submitted(d: Decision, event: Submitted) -> None:
     """The upstream has answered, or will not; an answer to anything but the present row is stale."""
-    for key, replicas, (error, message) in event.rows:
+    for key, replicas, outcome in event.rows:
         _heard(d, key)
         submission = d.state.submissions.get(key)
-        if submission is None or submission.stage not in {Stage.SUBMITTING, Stage.UNDOING}:
+        if submission is None:
             continue
-        undoing = submission.stage is Stage.UNDOING
-        if replicas != (None if undoing else submission.following):
-            continue
-        if error is Error.NONE and not undoing:
-            _taken(d, submission)
-        elif error is Error.NONE:
-            if submission.led_back:
-                d.put(submission._replace(stage=Stage.TAKEN_BACK))
-        elif error in _TRY_AGAIN or error is Error.NO_REASSIGNMENT_IN_PROGRESS:
-            continue
-        elif undoing:
-            # It goes on, then, one way or the other; what comes after it leads back.
-            d.put(submission._replace(stage=Stage.SUBMITTING if submission.turned_from else Stage.ACTIVE))
-        elif submission.turned_from:
-            # The step that the row was to turn goes on.
-            d.put(submission._replace(following=submission.turned_from, turned_from=(), stage=Stage.ACTIVE))
-            undo(d, d.state.partitions[key.topic][key.partition])
-        else:
-            _refused(d, key, submission, f"the upstream refused it: {message or error.name}")
+        if submission.stage is Stage.SUBMITTING and replicas == submission.following:
+            if outcome.ok:
+                _taken(d, submission)
+            elif outcome.error not in _TRY_AGAIN:
+                _refused(d, submission, f"the upstream refused it: {outcome.message or outcome.error.name}")
+        elif submission.stage is Stage.UNDOING and replicas is None:
+            _undone(d, submission, outcome)
+
+
+def _undone(d: Decision, submission: Submission, outcome: Outcome) -> None:
+    """The answer to the row that takes a step back."""
+    if outcome.ok and submission.led_back:
+        d.put(submission._replace(stage=Stage.TAKEN_BACK))
+    elif not outcome.ok and outcome.error not in _TRY_AGAIN:
+        # It goes on, then, one way or the other; what comes after it leads back.
+        d.put(submission._replace(stage=Stage.SUBMITTING if submission.turned_from else Stage.ACTIVE))
 
 
 def follow(
@@ -108,6 +106,15 @@ def check_place(d: Decision, partition: Partition, wanted: Reassignment, move: S
             fire(d, partition, Trigger.PROGRESS)
     elif _sure(d, partition, Doubt.ELSEWHERE, BLAME_MS):
         _block(d, partition, f"someone else changed its replicas to {list(partition.replicas)}")
+
+
+def follow_others(d: Decision, partition: Partition, move: SeenMove | None) -> None:
+    """Where nothing is wanted but what is queued: it starts when nobody has moved the partition for a while."""
+    if move is not None:
+        d.state.doubts.pop(partition.key, None)
+    elif _sure(d, partition, Doubt.AT_REST, BLAME_MS):
+        d.state.doubts.pop(partition.key, None)
+        start_queued(d, partition.key)
 
 
 def _elsewhere(d: Decision, partition: Partition, submission: Submission, seen: SeenPartition) -> None:
@@ -194,9 +201,16 @@ def _block(d: Decision, partition: Partition, why: str) -> None:
     d.put(d.state.reassignments[key]._replace(blocked=why))
 
 
-def _refused(d: Decision, key: TopicPartition, submission: Submission, why: str) -> None:
-    state = d.state
-    partition = state.partitions[key.topic][key.partition]
+def _refused(d: Decision, submission: Submission, why: str) -> None:
+    state, key = d.state, submission.key
+    partition = state.partition(*key)
+    if partition is None:
+        return
+    if submission.turned_from:
+        # The step that the row was to turn goes on.
+        d.put(submission._replace(following=submission.turned_from, turned_from=(), stage=Stage.ACTIVE))
+        undo(d, partition)
+        return
     d.put(partition._replace(replicas=submission.base, adding=(), removing=()))
     d.put(submission._replace(following=submission.base, stage=Stage.AT))
     release(state, key)

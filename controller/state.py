@@ -231,6 +231,7 @@ class State(UpstreamState):
             count_down(self.open, before.job)
         count_up(self.open, record.job)
         self.pending[record.key] = record
+        self.reassigning_revision += 1
 
     def _put_lease(self, record: Lease) -> None:
         self.leases[record.key] = record
@@ -285,6 +286,7 @@ class State(UpstreamState):
 
     def _delete_pending(self, key: TopicPartition) -> None:
         count_down(self.open, self.pending.pop(key).job)
+        self.reassigning_revision += 1
 
     def _delete_config(self, key: tuple[ResourceType, str, str]) -> None:
         resource, name, config = key

@@ -168,7 +168,8 @@ def _manual_layout(state: State, topic: NewTopic) -> tuple[Outcome, _Layout]:
 
 def _growth(state: State, wanted: NewPartitions, first: int) -> tuple[Outcome, _Layout]:
     known = state.topics.get(wanted.topic)
-    if known is None or known.deleting:
+    # A topic of which only the name is known yet has no partition to take the number of replicas from.
+    if known is None or known.deleting or not state.partitions[wanted.topic]:
         return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION), NO_LAYOUT
     if wanted.topic in state.moving and not state.grows_while_moving:
         return _refuse(

@@ -36,6 +36,7 @@ class Doubt(Enum):
     NOT_TURNED = "a move that goes on as before, after a row that turns it"
     ELSEWHERE = "other replicas than those asked for"
     TURNED = "a move to somewhere else"
+    AT_REST = "no move any more, where a queued plan waits for the end of one"
     NOT_LEADING = "another leader than the one to be elected"
 
 

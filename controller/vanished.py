@@ -8,14 +8,13 @@ from controller.model import (
     Config,
     Ending,
     Partition,
-    Pending,
     ResourceType,
     Submission,
     Topic,
     TopicPartition,
 )
 from controller.next_step import release
-from controller.reassignments import close_job, end
+from controller.reassignments import end, forget_queued
 from controller.state import State
 
 PARTITIONS_PER_SLICE = 1_000
@@ -69,10 +68,7 @@ def _keys(state: State, topic: str) -> list[TopicPartition]:
 
 def _forget(d: Decision, key: TopicPartition) -> None:
     state = d.state
-    pending = state.pending.get(key)
-    if pending is not None:
-        d.delete(Pending, key)
-        close_job(d, pending.job)
+    forget_queued(d, key)
     if key in state.submissions:
         d.delete(Submission, key)
     release(state, key)

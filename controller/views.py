@@ -112,23 +112,26 @@ def effective_min_isr(state: State, partition: Partition) -> int:
 def _chosen(state: State, topics: Mapping[str, Iterable[int] | None] | None) -> Sequence[Reassignment]:
     wanted = state.reassignments
     if topics is None:
-        others = (_of_others(state, key) for key in sorted(state.foreign) if key not in wanted)
-        return [*wanted.values(), *filter(None, others)]
+        others = (state.foreign | state.pending.keys()) - wanted.keys()
+        return [*wanted.values(), *filter(None, (_of_others(state, key) for key in sorted(others)))]
     chosen = []
     for topic, partitions in topics.items():
-        if topic in state.moving or state.foreign:
+        if topic in state.moving or state.foreign or state.pending:
             numbers = range(len(state.partitions.get(topic, ()))) if partitions is None else partitions
             for key in (TopicPartition(topic, number) for number in numbers):
                 if key in wanted:
                     chosen.append(wanted[key])
-                elif key in state.foreign and (theirs := _of_others(state, key)) is not None:
+                elif (key in state.foreign or key in state.pending) and (
+                    theirs := _of_others(state, key)
+                ) is not None:
                     chosen.append(theirs)
     return chosen
 
 
 def _of_others(state: State, key: TopicPartition) -> Reassignment | None:
-    """What someone else wants of the partition, as an upstream shows it; None when it has just gone."""
-    with suppress(KeyError, IndexError):
-        partition = state.partitions[key.topic][key.partition]
-        return Reassignment(*key, partition.current, partition.next)
-    return None
+    """What someone else wants of the partition, as an upstream shows it, or what is queued behind that; None when it has just gone."""
+    partition, pending = state.partition(*key), state.pending.get(key)
+    if partition is None:
+        return None
+    ours = pending is not None and key not in state.foreign
+    return Reassignment(*key, partition.current, pending.target if ours and pending else partition.next)

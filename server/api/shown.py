@@ -14,6 +14,7 @@ from controller.job_views import (
     limit_views,
     waiting_jobs,
     why_not,
+    why_pending,
 )
 from controller.model import Ending, Job, TopicPartition
 from controller.state import State
@@ -110,7 +111,7 @@ def resting(call: Call, job: int | None = None) -> Iterator[str | None]:
         else:
             yield why_not(state, wanted, partition)
     for pending in islice(list(state.pending.values()), SAMPLE):
-        yield PartState.PENDING.value if job is None or pending.job == job else None
+        yield why_pending(state, pending) if job is None or pending.job == job else None
 
 
 def refused_rows(topics: Sequence[TopicOutcomes]) -> Iterator[dict[str, Any]]:

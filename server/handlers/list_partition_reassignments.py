@@ -57,7 +57,7 @@ def handle(
     its own, so that rows which were not asked for can never be in it.
     """
     state = context.state
-    if not (state.reassignments or state.foreign):
+    if not (state.reassignments or state.foreign or state.pending):
         return context.cached("NoPartitionReassignments", 0, 0, _nothing)
     if request.topics is None:
         return context.cached(

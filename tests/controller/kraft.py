@@ -63,6 +63,13 @@ class Kraft:
         self._complete(name)
         return DONE
 
+    def delete(self, name: TopicPartition) -> None:
+        """The partition is gone, with its topic when it was the last one."""
+        for lists in (self.replicas, self.isr, self.adding, self.removing):
+            lists.pop(name, None)
+        for numbers in (self.leader, self.epoch):
+            numbers.pop(name, None)
+
     def moves(self, name: TopicPartition) -> bool:
         """A reassignment of the partition is in progress."""
         return bool(self.adding.get(name) or self.removing.get(name))

@@ -1,0 +1,195 @@
+"""What is ordered, queued and cancelled where someone else moves a partition of the upstream."""
+
+from controller.errors import Error
+from controller.events import AlterReassignments, AlterReply
+from controller.job_events import AlterRow, AlterTopic, Queue, RollBackJob
+from controller.job_views import PartState, parts, queued
+from controller.model import Ending
+from controller.names import Replicas
+from controller.reconciliation import BLAME_MS
+from controller.vanished import GONE_MS
+from controller.views import ongoing
+from tests.builders import key, outcomes
+from tests.controller.kraft import Gateway
+
+KEY = key("foo-0")
+
+
+def theirs(target: Replicas = (3, 4)) -> Gateway:
+    """Somebody else moves foo-0 from 1,2."""
+    gateway = Gateway(("foo-0", (1, 2)), ("foo-1", (1, 2)))
+    gateway.kafka.alter(KEY, target)
+    gateway.look()
+    return gateway
+
+
+def queue(gateway: Gateway, partition: int = 0, target: Replicas = (5, 6)) -> AlterReply:
+    reply: AlterReply = gateway.do(Queue([AlterTopic("foo", [AlterRow(partition, target)])])).reply
+    return reply
+
+
+def end(gateway: Gateway) -> Gateway:
+    """Their move ends."""
+    gateway.kafka.catch_up(KEY)
+    gateway.look_for(BLAME_MS)
+    return gateway
+
+
+def test_a_queued_plan_lets_the_move_of_someone_else_end_and_starts_from_there() -> None:
+    gateway = theirs()
+    queue(gateway)
+    gateway.look_for(2 * BLAME_MS)
+    assert [row.replicas for row in gateway.kafka.requests] == [(3, 4)]
+    end(gateway)
+    wanted = gateway.wanted("foo-0")
+    assert wanted is not None
+    assert (wanted.original, wanted.target) == ((3, 4), (5, 6))
+    assert gateway.settle().kafka.replicas[KEY] == (5, 6)
+
+
+def test_so_it_does_after_a_restart() -> None:
+    gateway = theirs()
+    queue(gateway)
+    gateway = end(gateway.again())
+    assert gateway.settle().kafka.replicas[KEY] == (5, 6)
+    assert gateway.state.jobs[1].ended_ms
+
+
+def test_so_it_does_when_they_take_it_back() -> None:
+    gateway = theirs()
+    queue(gateway)
+    gateway.kafka.alter(KEY, None)
+    gateway.look_for(BLAME_MS)
+    wanted = gateway.wanted("foo-0")
+    assert wanted is not None
+    assert wanted.original == (1, 2)
+
+
+def test_a_queued_plan_does_not_start_between_two_moves_of_someone_else() -> None:
+    gateway = theirs()
+    queue(gateway)
+    gateway.kafka.catch_up(KEY)
+    gateway.look_for(BLAME_MS // 2)
+    gateway.kafka.alter(KEY, (7, 8))
+    gateway.look_for(BLAME_MS)
+    gateway.kafka.catch_up(KEY)
+    gateway.look_for(BLAME_MS // 2)
+    assert gateway.wanted("foo-0") is None
+    gateway.look_for(BLAME_MS)
+    assert gateway.settle().kafka.replicas[KEY] == (5, 6)
+
+
+def test_the_middle_of_a_move_of_someone_else_is_not_taken_for_its_end() -> None:
+    gateway = theirs()
+    queue(gateway)
+    gateway.kafka.freeze()
+    gateway.kafka.catch_up(KEY)
+    gateway.look_for(3 * BLAME_MS)
+    assert gateway.wanted("foo-0") is None
+    gateway.kafka.lagging = None
+    gateway.look_for(BLAME_MS)
+    wanted = gateway.wanted("foo-0")
+    assert wanted is not None
+    assert wanted.original == (3, 4)
+
+
+def test_what_waits_for_someone_else_does_not_keep_other_plans_from_the_queue() -> None:
+    gateway = theirs()
+    queue(gateway)
+    assert queue(gateway, 1).outcome.ok
+    assert queue(gateway, 1, (7, 8)).outcome.error is Error.NONE
+    assert gateway.settle().kafka.replicas[key("foo-1")] == (7, 8)
+
+
+def test_a_rollback_withdraws_what_waits_for_someone_else_and_leaves_their_move() -> None:
+    gateway = theirs()
+    job = queue(gateway).job
+    assert gateway.do(RollBackJob(job)).reply.outcome.ok
+    (row,) = gateway.state.finished[job].values()
+    assert row.ending is Ending.ROLLED_BACK
+    assert end(gateway).settle().kafka.replicas[KEY] == (3, 4)
+
+
+def test_a_cancel_takes_back_their_move_and_what_waits_for_it() -> None:
+    gateway = theirs()
+    job = queue(gateway).job
+    assert gateway.alter({"foo-0": None})["foo-0"].ok
+    gateway.look_for(2 * BLAME_MS)
+    assert gateway.settle().kafka.replicas[KEY] == (1, 2)
+    assert (gateway.state.pending, gateway.wanted("foo-0")) == ({}, None)
+    assert gateway.state.jobs[job].ended_ms
+
+
+def test_an_order_takes_over_their_move_and_what_waits_for_it() -> None:
+    gateway = theirs()
+    job = queue(gateway).job
+    gateway.alter({"foo-0": (7, 8)})
+    assert gateway.state.finished[job][KEY].ending is Ending.TAKEN
+    assert gateway.settle().kafka.replicas[KEY] == (7, 8)
+
+
+def test_what_waits_for_someone_else_says_so() -> None:
+    gateway = theirs()
+    job = queue(gateway).job
+    for shown in (parts(gateway.state, job), queued(gateway.state)):
+        (part,) = filter(None, shown)
+        assert (part.state, part.original) == (PartState.QUEUED, (1, 2))
+        assert part.reason == "someone else moves it: this starts where that ends"
+
+
+def test_what_is_about_to_start_is_listed_and_can_be_cancelled() -> None:
+    gateway = theirs()
+    queue(gateway)
+    gateway.kafka.catch_up(KEY)
+    gateway.look()
+    (row,) = ongoing(gateway.state)
+    assert (row.replicas, row.adding) == ((5, 6, 3, 4), (5, 6))
+    assert gateway.alter({"foo-0": None})["foo-0"].ok
+    assert gateway.settle().kafka.replicas[KEY] == (3, 4)
+
+
+def test_what_is_about_to_start_can_be_ordered_elsewhere() -> None:
+    gateway = theirs()
+    queue(gateway)
+    gateway.kafka.catch_up(KEY)
+    gateway.look()
+    gateway.alter({"foo-0": (7, 8)})
+    assert gateway.state.pending == {}
+    assert gateway.settle().kafka.replicas[KEY] == (7, 8)
+
+
+def test_what_waits_for_someone_else_ends_with_its_topic() -> None:
+    gateway = theirs()
+    job = queue(gateway).job
+    gateway.kafka.replicas.clear()
+    gateway.look_for(GONE_MS)
+    assert gateway.state.finished[job][KEY].ending is Ending.TOPIC_DELETED
+    assert (gateway.state.pending, gateway.state.open) == ({}, {})
+
+
+def test_a_cancel_of_everything_takes_back_all_that_is_listed() -> None:
+    gateway = theirs()
+    gateway.alter({"foo-1": (3, 4)})
+    gateway.carry()
+    gateway.look()
+    listed = {f"{row.topic}-{row.partition}" for row in ongoing(gateway.state)}
+    assert outcomes(gateway.do(AlterReassignments(None)).reply).keys() == listed == {"foo-0", "foo-1"}
+    gateway.settle()
+    assert set(gateway.kafka.replicas.values()) == {(1, 2)}
+
+
+def test_a_cancel_of_a_topic_takes_back_all_of_it_that_is_listed() -> None:
+    gateway = theirs()
+    reply = gateway.do(AlterReassignments([AlterTopic("foo", None)])).reply
+    assert outcomes(reply).keys() == {"foo-0"}
+    assert gateway.settle().kafka.replicas[KEY] == (1, 2)
+
+
+def test_a_move_that_someone_else_turned_while_it_was_taken_back_is_left_to_them() -> None:
+    gateway = theirs()
+    gateway.alter({"foo-0": None})
+    gateway.lose()
+    gateway.kafka.alter(KEY, (7, 8))
+    gateway.look_for(BLAME_MS)
+    assert gateway.settle().kafka.replicas[KEY] == (7, 8)
+    assert gateway.state.submissions == {}

@@ -1,0 +1,272 @@
+"""No event may end the process because records are older than the world: each is fed in each such state."""
+
+from collections.abc import Callable, Sequence
+from typing import get_args
+
+import pytest
+
+from controller.errors import Error, Outcome
+from controller.events import (
+    AlterConfigs,
+    AlterPartition,
+    AlterReassignments,
+    BrokerChanged,
+    BrokerStarted,
+    BrokerStopped,
+    ConfigChange,
+    ConfigOp,
+    Continue,
+    ControlledShutdown,
+    ControllerStarted,
+    CreatePartitions,
+    CreateTopics,
+    DeleteTopics,
+    ElectionType,
+    ElectLeaders,
+    Event,
+    IsrChange,
+    LogDirFailed,
+    NewPartitions,
+    NewTopic,
+    RebalanceLeaders,
+    ResourceChanges,
+    Stalled,
+)
+from controller.job_events import (
+    AlterRow,
+    AlterTopic,
+    Pause,
+    PlannedSteps,
+    Prioritize,
+    Prune,
+    Queue,
+    Reorder,
+    RollBackJob,
+)
+from controller.job_views import parts, queued, totals
+from controller.model import Broker, Partition, ResourceType, Topic
+from controller.stored_events import ConfigsStored, Halt, PartitionsStored, TopicStored
+from controller.upstream_events import (
+    Measured,
+    Observed,
+    SeenMove,
+    SeenPartition,
+    SeenTopic,
+    Submitted,
+    TopicConfigsSeen,
+    Unreachable,
+)
+from controller.upstream_state import Disk
+from controller.views import counts, ongoing
+from tests.builders import World, key, partition, records, registration
+from tests.controller.kraft import Gateway, own
+
+NAMES = ["foo-0", "foo-1", "foo-2", "bar-0", "bar-1", "new-0"]
+KEYS = [key(name) for name in NAMES]
+LOOKS = 11
+"""So many looks, more than a second apart, and what is shown is believed."""
+BUSY = Outcome(Error.REQUEST_TIMED_OUT)
+REFUSED = Outcome(Error.INVALID_REPLICA_ASSIGNMENT, "no")
+
+
+def rows(*replicas: int) -> list[AlterTopic]:
+    """The same row for each partition; a cancel without replicas."""
+    target = replicas or None
+    return [AlterTopic(name.topic, [AlterRow(name.partition, target)]) for name in KEYS]
+
+
+def seen(*names: str) -> list[SeenTopic]:
+    shown = SeenPartition((1, 2), (1, 2), 1, 0)
+    return [SeenTopic(name, name.encode().ljust(16, b"x"), {0: shown, 1: shown}) for name in names]
+
+
+EVENTS: list[Event] = [
+    AlterReassignments(None),
+    AlterReassignments(rows(7, 8)),
+    AlterReassignments(rows()),
+    AlterReassignments([AlterTopic(topic, None) for topic in ("foo", "bar", "new")]),
+    CreateTopics([NewTopic(name, name.encode().ljust(16, b"n"), 2, 1) for name in ("bar", "new")]),
+    DeleteTopics(["foo", "bar", "new"]),
+    CreatePartitions([NewPartitions("foo", 4), NewPartitions("bar", 4)]),
+    AlterConfigs(
+        [
+            ResourceChanges(
+                ResourceType.TOPIC, "bar", [ConfigChange("min.insync.replicas", ConfigOp.SET, "2")]
+            ),
+            ResourceChanges(
+                ResourceType.BROKER, "", [ConfigChange("min.insync.replicas", ConfigOp.SET, "2")]
+            ),
+        ]
+    ),
+    ElectLeaders(ElectionType.PREFERRED, None),
+    ElectLeaders(ElectionType.UNCLEAN, KEYS),
+    RebalanceLeaders(0),
+    ControllerStarted([registration(broker) for broker in range(1, 9)]),
+    BrokerStarted(registration(3)),
+    BrokerStopped(3),
+    BrokerChanged(registration(4)._replace(port=1)),
+    ControlledShutdown(3, -1),
+    LogDirFailed(1, KEYS),
+    AlterPartition(1, -1, [IsrChange(*name, 0, (1, 2), 0) for name in KEYS]),
+    *(RollBackJob(job) for job in range(1, 6)),
+    Queue(rows(7, 8), append=True),
+    Queue(rows(7, 8)),
+    Pause(None, True),
+    Pause(None, False),
+    *(Pause(job, paused) for job in range(1, 6) for paused in (True, False)),
+    *(Prioritize(job, 5) for job in range(1, 6)),
+    *(Reorder(job, [PlannedSteps(name, (1, 2), (0,)) for name in KEYS]) for job in range(1, 6)),
+    Prune(1 << 60, 0),
+    Stalled(KEYS),
+    Continue(),
+    Observed(None, [], {}, whole=True),
+    Observed(None, seen("foo", "bar", "new"), {}, whole=True),
+    Observed([], seen("bar"), {name: SeenMove((5, 6, 1, 2), (5, 6), (1, 2)) for name in KEYS}),
+    Unreachable("connection refused"),
+    Submitted([(name, target, BUSY) for name in KEYS for target in ((3, 4), None)]),
+    Submitted([(name, target, REFUSED) for name in KEYS for target in ((3, 4), (4,), None)]),
+    Submitted([(name, target, Outcome()) for name in KEYS for target in ((3, 4), (4,), None)]),
+    Measured(dict.fromkeys(KEYS, 5), {3: [Disk("/a", 10, 1, 1)]}),
+    TopicConfigsSeen({"bar": {"min.insync.replicas": "2"}, "foo": {"min.insync.replicas": None}}),
+    PartitionsStored([partition(name, (1, 2), partition_epoch=9) for name in NAMES]),
+    TopicStored("bar", b"b" * 16, [partition("bar-0", (1, 2)), partition("bar-1", (1, 2))]),
+    ConfigsStored(ResourceType.TOPIC, "bar", {"min.insync.replicas": "2"}),
+    Halt(True),
+    Halt(False),
+]
+
+
+def busy() -> Gateway:
+    """Steps in flight, taken back, turned and over; what waits, is blocked, is queued, is paused; what others move."""
+    gateway = Gateway(*((name, (1, 2)) for name in NAMES[:5]))
+    gateway.alter({"foo-0": (3, 4), "bar-0": (3, 4)})
+    gateway.settle()
+    gateway.alter({"foo-0": (5, 6), "foo-1": (3, 4), "bar-0": (5, 6), "bar-1": (3, 4)})
+    gateway.carry()
+    gateway.look()
+    gateway.default("reassignment.max.concurrent.partition.movements", "1")
+    gateway.do(Queue([AlterTopic("bar", [AlterRow(0, (7, 8))]), AlterTopic("foo", [AlterRow(0, (7, 8))])]))
+    gateway.kafka.alter(key("foo-2"), (3, 4))
+    gateway.look()
+    gateway.do(Queue([AlterTopic("foo", [AlterRow(2, (7, 8))])], append=True))
+    gateway.alter({"foo-1": (1,)})
+    gateway.do(Pause(2, True))
+    return gateway
+
+
+def blocked() -> Gateway:
+    """Everything was cancelled by others, and a lone step is taken back."""
+    gateway = busy()
+    for name in KEYS[:5]:
+        gateway.kafka.alter(name, None)
+    for _ in range(2 * LOOKS):
+        gateway.now_ms += 1_000
+        gateway.look()
+    return gateway
+
+
+def without_topic(gateway: Gateway) -> None:
+    for name in KEYS[3:]:
+        gateway.kafka.delete(name)
+
+
+def without_partition(gateway: Gateway) -> None:
+    for name in (KEYS[2], KEYS[4]):
+        gateway.kafka.delete(name)
+
+
+def without_anything(gateway: Gateway) -> None:
+    for name in KEYS:
+        gateway.kafka.delete(name)
+
+
+def without_brokers(gateway: Gateway) -> None:
+    gateway.kafka.brokers -= {3, 4, 5}
+
+
+def moved_by_others(gateway: Gateway) -> None:
+    for name in KEYS[:5]:
+        gateway.kafka.alter(name, (8, 7))
+
+
+def unchanged(gateway: Gateway) -> None:
+    """Nothing else happened."""
+
+
+def restarted(gateway: Gateway, looks: int) -> Gateway:
+    other = Gateway(kafka=gateway.kafka)
+    other.put(*own(gateway.state))
+    for _ in range(looks):
+        other.look()
+    return other
+
+
+def feed(world: World, event: Event) -> None:
+    """Decide it. What others have stored is no change of ours, so the changes alone do not lead to the same state then."""
+    if isinstance(event, PartitionsStored | TopicStored | ConfigsStored):
+        setattr(world, "_replay", lambda: None)  # noqa: B010
+    world.do(event)
+    check(world)
+
+
+def check(world: World) -> None:
+    """What people look at can be looked at."""
+    list(ongoing(world.state))
+    list(queued(world.state))
+    for job in world.state.jobs:
+        list(parts(world.state, job))
+    totals(world.state)
+    counts(world.state)
+
+
+def test_every_event_is_fed() -> None:
+    assert {type(event) for event in EVENTS} == set(get_args(Event))
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+@pytest.mark.parametrize(
+    "change",
+    [without_topic, without_partition, without_anything, without_brokers, moved_by_others, unchanged],
+)
+@pytest.mark.parametrize("before", [busy, blocked])
+def test_a_gateway_takes_every_event_whatever_went_while_it_was_down(
+    before: Callable[[], Gateway], change: Callable[[Gateway], None], event: Event
+) -> None:
+    for looks in (0, 2):
+        gateway = before()
+        change(gateway)
+        gateway = restarted(gateway, looks)
+        feed(gateway, event)
+        gateway.carry()
+        for _ in range(LOOKS):
+            gateway.now_ms += 1_000
+            gateway.look()
+        check(gateway)
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+@pytest.mark.parametrize(
+    "lost", [["bar-1", "bar-0"], ["foo-2"], ["bar-1", "bar-0", "foo-2", "foo-1", "foo-0"]]
+)
+@pytest.mark.parametrize("started", [False, True])
+def test_a_controller_takes_every_event_though_partitions_of_its_records_are_gone(
+    event: Event, lost: Sequence[str], started: bool
+) -> None:
+    world = World(range(1, 9)).having(*(partition(name, (1, 2)) for name in NAMES[:5]))
+    world.limited(partitions=2, per_partition=1)
+    world.alter({"foo-0": (3, 4), "bar-0": (3, 4), "bar-1": (3, 4)})
+    world.catch_up()
+    world.do(Queue([AlterTopic("bar", [AlterRow(0, (7, 8))]), AlterTopic("foo", [AlterRow(2, (7, 8))])]))
+    other = World(())
+    gone = {key(name) for name in lost}
+    topics = {name.topic for name in KEYS} - {name.topic for name in KEYS if name not in gone}
+    kept = [each for each in records(world.state) if not isinstance(each, Partition) or each.key not in gone]
+    other.put(*(each for each in kept if not isinstance(each, Topic) or each.name not in topics))
+    if started:
+        other.do(ControllerStarted([registration(broker) for broker in range(1, 9)]))
+    else:
+        other.state.live.update(each.id for each in kept if isinstance(each, Broker))
+    feed(other, event)
+    for _ in range(5):
+        other.catch_up()
+    check(other)
