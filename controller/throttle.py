@@ -57,6 +57,20 @@ def throttle_rate(state: State) -> int | None:
     return min(rates, default=None)
 
 
+def throttled_by_others(state: State) -> list[int] | None:
+    """Brokers with a rate that is no lease of ours, such as that of the stock tool's --throttle; None where that is not known."""
+    if state.guarded:
+        return None
+    brokers = {
+        int(name)
+        for (resource, name), values in state.configs.items()
+        if resource is ResourceType.BROKER and name != CLUSTER_DEFAULT
+        for rate in RATES
+        if rate in values and (resource, name, rate) not in state.leases
+    }
+    return sorted(brokers)
+
+
 class Throttle(NamedTuple):
     """What the steps in flight call for: the brokers that get the rate, and the replicas of topics that it applies to."""
 

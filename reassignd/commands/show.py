@@ -17,7 +17,10 @@ COUNT = click.IntRange(0, 10_000)
 @JSON_ANYWAY
 @asks_server
 def list_(client: "Client") -> None:
-    """Print what is ongoing as a plan, with what each partition gains and loses; {} when nothing is."""
+    """Print what is ongoing as a plan, with what each partition gains and loses; {} when nothing is.
+
+    `replicas` is the target, so `reassignd execute` takes the same plan again.
+    """
     for chunk in client.stream("/v1/reassignments"):
         click.echo(chunk, nl=False)
 

@@ -1,15 +1,19 @@
 """The verbs `cancel` and `rollback`: take it back (KIP-236)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from reassignd.commands.options import FORMAT, JSON, TIMEOUT, WAIT, asks_server
-from reassignd.commands.text import as_json, counted, refused_lines
+from reassignd.commands.text import as_json, counted, listed, refused_lines
 
 if TYPE_CHECKING:
     from reassignd.client import Client
+
+
+NAMED = 20
+"""Partitions of a cancel that are named."""
 
 
 def _keys(_: click.Context, __: click.Parameter, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -20,6 +24,22 @@ def _keys(_: click.Context, __: click.Parameter, names: Sequence[str]) -> list[d
             raise click.BadParameter(f"'{name}', expected TOPIC-N")
         keys.append({"topic": topic, "partition": int(number)})
     return keys
+
+
+def _ways_back(answer: dict[str, Any]) -> Iterator[str]:
+    """Where the partitions go, and which throttle stays (KIP-236)."""
+    for row in answer["partitions"][:NAMED]:
+        yield f"{row['topic']}-{row['partition']} goes to {listed(row['replicas'])}"
+    if answer["cancelled"] > NAMED:
+        yield f"and {answer['cancelled'] - NAMED:,} more"
+    rate, others = answer["throttle"]["bytes_per_second"], answer["throttle"]["set_by_others"]
+    if rate is not None:
+        yield f"The throttle of {rate:,} bytes/s stays until the last step in flight has ended."
+    if others is None:
+        yield "A throttle that kafka-reassign-partitions has set stays until its --verify."
+    elif others:
+        brokers = ", ".join(map(str, others))
+        yield f"A throttle that reassignd has not set stays on {counted(len(others), 'broker')} ({brokers}) until kafka-reassign-partitions --verify."
 
 
 @click.command()
@@ -53,6 +73,8 @@ def cancel(
     elif answer["cancelled"] or not answer["refused"]:
         count = answer["cancelled"]
         click.echo(f"{counted(count, 'partition')} cancelled." if count else "Nothing to cancel.")
+        for line in _ways_back(answer) if count else ():
+            click.echo(line)
     if form != JSON:
         for line in refused_lines(answer["refused"]):
             click.echo(line, err=True)

@@ -1,7 +1,7 @@
 """`/v1/reassignments`: what is ongoing, in the plan's own format (KIP-455's --list), and how to cancel it."""
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from starlette.responses import Response
@@ -9,6 +9,8 @@ from starlette.responses import Response
 from controller.events import AlterReassignments, AlterReply
 from controller.job_events import AlterRow, AlterTopic
 from controller.model import TopicPartition
+from controller.state import State
+from controller.throttle import throttle_rate, throttled_by_others
 from controller.views import ongoing
 from planner.entries import read_key
 from planner.json_text import shown
@@ -18,25 +20,52 @@ from server.api.shown import refused_rows
 from server.api.streams import streamed
 from server.api.table import Endpoint
 
+NAMED = 1_000
+"""Partitions of a cancel whose way is told."""
 HOW = ("all", "topic", "job", "partitions")
 
 
 async def reassignments(call: Call) -> Response:
     """An empty object when nothing is ongoing."""
-    if not call.state.reassignments:
+    state = call.state
+    if not (state.reassignments or state.foreign or state.pending):
         return streamed("{}")
     return streamed('{"version":1,"partitions":[', _rows(call), "]}")
 
 
 async def cancel(call: Call) -> dict[str, Any]:
-    """Back to the originals, or stop, as `reassignment.cancel.mode` says; what is queued is withdrawn."""
+    """Back to the originals, or stop, as `reassignment.cancel.mode` says; what is queued is withdrawn.
+
+    The answer names where the first of them go, and the throttles that stay (KIP-236).
+    """
     how, what = await call.body(_read)
     event = AlterReassignments(await _targets(call, how, what), principal=call.principal)
     reply: AlterReply = await call.submit(event._replace(client_id=call.client_id))
     refused = list(refused_rows(reply.topics))
     if how == "topic" and [row["partition"] for row in refused] == [-1]:
         raise ApiError(404, refused[0]["message"])
-    return {"cancelled": sum(len(rows) for _, rows in reply.topics) - len(refused), "refused": refused}
+    return {
+        "cancelled": sum(len(rows) for _, rows in reply.topics) - len(refused),
+        "refused": refused,
+        "partitions": list(islice(_ways_back(call.state, reply), NAMED)),
+        "throttle": {
+            "bytes_per_second": throttle_rate(call.state) if call.state.in_flight else None,
+            "set_by_others": throttled_by_others(call.state),
+        },
+    }
+
+
+def _ways_back(state: State, reply: AlterReply) -> Iterator[dict[str, Any]]:
+    """Where each cancelled partition goes, or has gone."""
+    for topic, rows in reply.topics:
+        for number, outcome in rows:
+            partition, wanted = (
+                state.partition(topic, number),
+                state.reassignments.get(TopicPartition(topic, number)),
+            )
+            if outcome.ok and partition is not None:
+                replicas = partition.current if wanted is None else wanted.target
+                yield {"topic": topic, "partition": number, "replicas": replicas}
 
 
 async def _targets(call: Call, how: str, what: Any) -> list[AlterTopic] | None:
@@ -92,7 +121,7 @@ def _rows(call: Call) -> Iterator[dict[str, Any]]:
         yield {
             "topic": row.topic,
             "partition": row.partition,
-            "replicas": row.replicas,
+            "replicas": row.replicas[: len(row.replicas) - len(row.removing)],
             "adding_replicas": row.adding,
             "removing_replicas": row.removing,
         }
@@ -100,7 +129,11 @@ def _rows(call: Call) -> Iterator[dict[str, Any]]:
 
 ENDPOINTS = (
     Endpoint(
-        "GET", "/v1/reassignments", "What is ongoing; {} when nothing is.", reassignments, "Reassignments"
+        "GET",
+        "/v1/reassignments",
+        "What is ongoing, as a plan of the targets; {} when nothing is.",
+        reassignments,
+        "Reassignments",
     ),
     Endpoint("POST", "/v1/reassignments/cancel", "Cancel reassignments.", cancel, "Cancelled", "Cancel"),
 )

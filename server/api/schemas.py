@@ -119,7 +119,12 @@ COMPONENTS: Mapping[str, Schema] = {
         {
             "version": {"const": 1},
             "partitions": array(
-                record(**_KEY, replicas=REPLICAS, adding_replicas=REPLICAS, removing_replicas=REPLICAS)
+                record(
+                    **_KEY,
+                    replicas={**REPLICAS, "description": "The target."},
+                    adding_replicas=REPLICAS,
+                    removing_replicas=REPLICAS,
+                )
             ),
         }
     ),
@@ -136,7 +141,25 @@ COMPONENTS: Mapping[str, Schema] = {
         "minProperties": 1,
         "maxProperties": 1,
     },
-    "Cancelled": record(cancelled=INTEGER, refused=_REFUSED),
+    "Cancelled": record(
+        cancelled=INTEGER,
+        refused=_REFUSED,
+        partitions={
+            **array(record(**_KEY, replicas=REPLICAS)),
+            "description": "Where the cancelled partitions go, the first 1,000 of them.",
+        },
+        throttle=record(
+            bytes_per_second={
+                **NULLABLE_INTEGER,
+                "description": "The rate that reassignd sets, while steps are still in flight.",
+            },
+            set_by_others={
+                "type": ["array", "null"],
+                "items": INTEGER,
+                "description": "Brokers with a throttle that somebody else has set, which stays; null where that is not known.",
+            },
+        ),
+    ),
     "Paused": record(paused=BOOLEAN),
     "Limit": record(name=TEXT, config=TEXT, limit=NULLABLE_INTEGER, used=NULLABLE_INTEGER),
     "Limits": record(

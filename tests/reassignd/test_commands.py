@@ -104,11 +104,35 @@ def test_cancels_by_all_topic_and_job(slow: Shell) -> None:
     slow.ok("limits", CRAWL)
     for option in (["--all"], ["--topic", "foo"], ["--job", "3"]):
         slow.execute(range(4))
-        assert slow.ok("cancel", *option) == "4 partitions cancelled.\n"
+        rows = [json.dumps(row, separators=(",", ":")) for row in ORIGINALS[:4]]
+        lines = slow.ok("cancel", *option).splitlines()
+        assert lines == ["4 partitions cancelled.", *(f"foo-{p} goes to {row}" for p, row in enumerate(rows))]
         slow.until(lambda: slow.ok("list") == "{}\n")
     assert slow.ok("cancel", "--all") == "Nothing to cancel.\n"
     assert slow.run("cancel", "--partition", "foo-0").code == 1
     assert slow.replicas() == ORIGINALS
+
+
+def test_what_is_listed_can_be_executed_again_and_orders_the_targets_only(slow: Shell, tmp_path: Path) -> None:
+    slow.ok("limits", CRAWL)
+    slow.execute(range(4))
+    listed = tmp_path / "listed.json"
+    listed.write_text(slow.ok("list"))
+    again = slow.ok("execute", "--reassignment-json-file", str(listed))
+    assert "Nothing to do: every partition has these replicas, or is on its way to them." in again
+    assert slow.ok("list") == listed.read_text()
+    slow.ok("cancel", "--all")
+    slow.until(lambda: slow.ok("list") == "{}\n")
+    slow.ok("limits", "throttle=none")
+    slow.ok("execute", "--wait", "--reassignment-json-file", str(listed))
+    assert slow.replicas()[:4] == [row["replicas"] for row in json.loads(listed.read_text())["partitions"]]
+
+
+def test_a_cancel_tells_which_throttle_stays(slow: Shell) -> None:
+    slow.ok("limits", CRAWL)
+    slow.execute(range(2))
+    lines = slow.ok("cancel", "--partition", "foo-0").splitlines()
+    assert lines[2:] == ["The throttle of 1,000 bytes/s stays until the last step in flight has ended."]
 
 
 def test_what_a_person_reads(slow: Shell) -> None:

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from controller.model import Config, ResourceType
+from controller.next_step import charge_others
 from tests.server.api.desk import MOVE, Desk, plan, three
 
 CANCEL = "/v1/reassignments/cancel"
@@ -30,7 +32,7 @@ async def test_what_is_ongoing_is_a_plan_with_what_is_gained_and_lost() -> None:
     assert answer["partitions"][0] == {
         "topic": "foo",
         "partition": 0,
-        "replicas": [4, 5, 6, 1, 2, 3],
+        "replicas": [4, 5, 6],
         "adding_replicas": [4, 5, 6],
         "removing_replicas": [1, 2, 3],
     }
@@ -47,12 +49,39 @@ async def test_what_is_ongoing_is_a_plan_with_what_is_gained_and_lost() -> None:
 )
 async def test_cancels(what: Any, cancelled: int, rest: list[int]) -> None:
     desk = await moving()
-    assert await desk.post(CANCEL, what) == {"cancelled": cancelled, "refused": []}
+    answer = await desk.post(CANCEL, what)
+    assert (answer["cancelled"], answer["refused"]) == (cancelled, [])
+    assert [row["replicas"] for row in answer["partitions"]] == [[1, 2, 3]] * cancelled
     assert await left(desk) == rest
 
 
 async def test_cancelling_where_nothing_moves_cancels_nothing() -> None:
-    assert await Desk().post(CANCEL, {"all": True}) == {"cancelled": 0, "refused": []}
+    answer = await Desk().post(CANCEL, {"all": True})
+    assert (answer["cancelled"], answer["refused"], answer["partitions"]) == (0, [], [])
+
+
+async def test_a_cancel_tells_the_throttles_that_stay() -> None:
+    desk = await moving()
+    desk.world.default("reassignment.throttle.bytes.per.second", "1000")
+    desk.world.put(Config(ResourceType.BROKER, "6", "leader.replication.throttled.rate", "7"))
+    answer = await desk.post(CANCEL, {"job": 1})
+    assert desk.world.moving() == ["foo-2"]
+    assert answer["throttle"] == {"bytes_per_second": 1000, "set_by_others": [6]}
+
+
+async def test_what_is_listed_can_be_ordered_again_and_changes_nothing() -> None:
+    desk = await moving(per_partition=1)
+    listed = await desk.get("/v1/reassignments")
+    assert all(len(row["replicas"]) == 3 for row in listed["partitions"])
+    answer = await desk.post("/v1/jobs", listed)
+    assert answer["refused"] == []
+    assert await desk.get("/v1/reassignments") == listed
+
+
+async def test_moves_of_others_are_listed_where_nothing_else_is() -> None:
+    desk = Desk(three())
+    charge_others(desk.world.state, desk.world["foo-0"]._replace(adding=(3,)))
+    assert await left(desk) == [0]
 
 
 async def test_a_partition_that_does_not_move_is_a_row_of_the_answer() -> None:
