@@ -113,7 +113,9 @@ def test_cancels_by_all_topic_and_job(slow: Shell) -> None:
     assert slow.replicas() == ORIGINALS
 
 
-def test_what_is_listed_can_be_executed_again_and_orders_the_targets_only(slow: Shell, tmp_path: Path) -> None:
+def test_what_is_listed_can_be_executed_again_and_orders_the_targets_only(
+    slow: Shell, tmp_path: Path
+) -> None:
     slow.ok("limits", CRAWL)
     slow.execute(range(4))
     listed = tmp_path / "listed.json"
