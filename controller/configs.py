@@ -51,13 +51,15 @@ class ConfigValue(NamedTuple):
     synonyms: Sequence[tuple[str, str, ConfigSource]]
 
 
-def describe_configs(state: State, resource: ResourceType, name: str) -> list[ConfigValue]:
-    """All known keys of the resource. The cluster-wide default ("") has only what is set on it, as in Kafka."""
+def describe_configs(
+    state: State, resource: ResourceType, name: str, *, unset: bool = False
+) -> list[ConfigValue]:
+    """All known keys of the resource. The cluster-wide default ("") has only what is set on it, as in Kafka, or all if `unset`."""
     default = resource is ResourceType.BROKER and name == CLUSTER_DEFAULT
     return [
         _describe(state, resource, name, key)
         for key in KEYS[resource].values()
-        if not default or state.config(resource, name, key.name) is not None
+        if unset or not default or state.config(resource, name, key.name) is not None
     ]
 
 

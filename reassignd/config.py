@@ -98,9 +98,9 @@ class Settings(ZookeeperKeys):
     )
     zookeeper_reassign_partitions_plain = Key(
         SWITCH,
-        "false",
-        "Write `/admin/reassign_partitions` as Kafka does, without `original_replicas`, so that a controller of Kafka's "
-        "can take it over.",
+        "true",
+        "Write `/admin/reassign_partitions` as Kafka does, so that its tools verify the plan and its controller can take it over; "
+        "`false` adds KIP-236's `original_replicas`, which they refuse.",
     )
     zookeeper_reassignments_children = Key(
         SWITCH,
@@ -126,11 +126,6 @@ class Settings(ZookeeperKeys):
         FILE,
         "",
         "How to connect to it: client properties, as `--command-config` of Kafka's tools takes them.",
-    )
-    gateway_node_id = Key(
-        integer(0, 2**31 - 1),
-        "1000000",
-        "The broker id under which clients see reassignd before a running Kafka; no broker may have it.",
     )
     gateway_ports = Key(
         integer(1, 10_000),

@@ -12,10 +12,14 @@ from backends.upstream.backend import Upstream
 from backends.upstream.client import UpstreamClient
 from backends.upstream.ledger import Ledger
 from controller import upstream
+from controller.config_values import CLUSTER_DEFAULT
+from controller.configs import ConfigSource
 from controller.events import AlterReassignments, Event
 from controller.job_events import Queue, RollBackJob
+from controller.model import ResourceType
 from controller.state import State
 from controller.throttle import throttle_rate
+from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from reassignd import __version__, command_config
 from reassignd.access import listener_tls
 from reassignd.config import Settings
@@ -68,10 +72,10 @@ class GatewayWorld:
 
     @property
     def addresses(self) -> list[Address]:
-        """Our own port first."""
-        own = self._settings.gateway_node_id
-        found = sorted(self._gateway.addresses.items(), key=lambda each: (each[0] != own, each[0]))
-        return [Address(*address) for _, address in found]
+        """The port that leads to any broker first."""
+        by_broker = sorted(self._gateway.addresses.items())
+        found = [self._gateway.bootstrap, *(address for _, address in by_broker)]
+        return [Address(*address) for address in found if address is not None]
 
     @property
     def relayed(self) -> Counts:
@@ -98,7 +102,7 @@ class GatewayWorld:
             security.tls,
             security.sasl is not None,
         )
-        core = Core(settings.gateway_node_id, answer, router.refuse, self._state, self._hooks.submit)
+        core = Core(answer, router.refuse, self._state, self._hooks.submit)
         try:
             self._gateway = Gateway(core, setup, limits(settings), stats, settings.data_dir)
         except PlacesError as error:
@@ -124,21 +128,26 @@ class GatewayWorld:
         await self.backend.stop()
 
     async def _brokers_seen(self, brokers: Mapping[int, tuple[str, int]]) -> None:
-        """Raises CommandError when they are another cluster's, whose partitions may have the same names, or ours cannot be added."""
+        """Raises CommandError when they are another cluster's, whose partitions may have the same names, or a gateway's."""
         if self._client.cluster_id not in {"", self._claimed}:
+            await _refuse_gateway(self._client)
             claim(self._settings.data_dir, "upstream.cluster.id", self._client.cluster_id)
             self._claimed = self._client.cluster_id
-        own, listener = self._settings.gateway_node_id, self._settings.listener
-        if own in brokers:
-            raise CommandError(
-                f"gateway.node.id: the upstream has a broker {own}; choose an id that it has not. If that is a gateway of "
-                "reassignd: give Kafka's own brokers as --bootstrap-server"
-            )
         try:
-            places = {broker: addresses.Address(*at) for broker, at in brokers.items()}
-            await self._gateway.update(places, self._client.controller_id)
+            await self._gateway.update({broker: addresses.Address(*at) for broker, at in brokers.items()})
         except OSError as error:
-            raise refused(error, listener, "listener") from error
+            raise refused(error, self._settings.listener, "listener") from error
+
+
+async def _refuse_gateway(client: UpstreamClient) -> None:
+    """Raises CommandError where the upstream is a gateway too: no Kafka shows a default that nobody set on the brokers' default."""
+    asked = DescribeConfigsResource(ResourceType.BROKER, CLUSTER_DEFAULT, None)
+    response = await client.ask(DescribeConfigsRequest([asked]))
+    sources = {config.config_source for row in response.results for config in row.configs}
+    if ConfigSource.DEFAULT in sources:
+        raise CommandError(
+            "bootstrap server: that is a gateway of reassignd; give Kafka's own brokers as --bootstrap-server"
+        )
 
 
 def _ledger(directory: Path | None) -> Ledger:

@@ -19,7 +19,7 @@ from server.gateway import session
 from server.gateway.addresses import Address
 from server.gateway.counts import Counts
 from server.gateway.rules import Rules
-from server.gateway.upstreams import Upstreams
+from server.gateway.upstreams import ANY, Upstreams
 from server.listener import Listeners
 from server.ports import Stats
 
@@ -67,13 +67,13 @@ class Door:
         tls: Tls,
         to_brokers: Tls,
     ) -> None:
-        self._wanted, self._own_id = wanted, settings.node_id
+        self._wanted = wanted
         self._host = settings.advertised_host or wanted.address.host
         encrypted = wanted.protocol.endswith("SSL")
-        self._upstreams = Upstreams(settings.node_id, to_brokers if encrypted else None)
+        self._upstreams = Upstreams(to_brokers if encrypted else None)
         authenticates = wanted.protocol.startswith("SASL_")
         bounds = limits(settings)
-        shared = session.Shared(self._upstreams, lambda _: rules, bounds, counts, authenticates)
+        shared = session.Shared(self._upstreams, rules, bounds, counts, authenticates)
         self._listeners: Listeners[session.Door] = Listeners(
             partial(session.Relay, shared), crowd, tls if encrypted else None
         )
@@ -84,7 +84,7 @@ class Door:
         """See `Doors.open`."""
         name, protocol, address = self._wanted
         try:
-            _, port = await self._listeners.open(session.Door(self._own_id), address.host, address.port)
+            _, port = await self._listeners.open(session.Door(ANY), address.host, address.port)
         except OSError as error:
             raise refused(error, address, "listener") from error
         return Endpoint(name, protocol, self._host, port)

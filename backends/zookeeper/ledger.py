@@ -117,9 +117,14 @@ class Ledger:
         return last
 
 
+def folder(kind: type[Record]) -> str:
+    """The parent of the chunks of one kind."""
+    return f"{paths.OURS}/{KINDS[kind].folder}"
+
+
 def folders() -> Iterable[str]:
     """The parents of chunks."""
-    return [f"{paths.OURS}/{kind.folder}" for kind in KINDS.values()]
+    return map(folder, KINDS)
 
 
 def encode_image(image: Image) -> bytes:

@@ -19,6 +19,7 @@ from reassignd.errors import CommandError
 if TYPE_CHECKING:
     from backends.zookeeper.plans import Entry
     from backends.zookeeper.tree import Tree
+    from controller.model import TopicPartition
 
 P = ParamSpec("P")
 
@@ -212,10 +213,26 @@ async def _plan_lines(tree: "Tree", name: str, path: str) -> list[str]:
     except ZnodeError as error:
         return [f"{name}: {path} makes no sense: {error}"]
     lines = [f"{name}: {len(plan)} partitions, written {znode.version} times"]
+    known = await _originals(tree)
     for each in plan:
-        was = "" if each.original is None else f", from {_ids(each.original)}"
+        original = each.original or known.get(each.key)
+        was = "" if original is None else f", from {_ids(original)}"
         lines.append(f"  {each.key} to {_ids(each.replicas)}{was}")
     return lines
+
+
+async def _originals(tree: "Tree") -> "dict[TopicPartition, tuple[int, ...]]":
+    """What a rollback restores, by reassignd's own records."""
+    from backends.zookeeper.ledger import Ledger
+    from backends.zookeeper.ledger import folder as folder_of
+    from controller.model import Reassignment
+
+    ledger, folder = Ledger(), folder_of(Reassignment)
+    for name in await tree.children(folder) or []:
+        znode = await tree.get(f"{folder}/{name}")
+        if znode is not None:
+            ledger.read(f"{folder}/{name}", znode.data)
+    return {each.key: each.original for each in ledger.records() if isinstance(each, Reassignment)}
 
 
 async def _moving(tree: "Tree") -> Iterator[str]:

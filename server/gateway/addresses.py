@@ -5,10 +5,11 @@ others. A broker without a port of ours is left out: its own address would lead 
 they do not come back.
 """
 
+from collections.abc import Collection
 from typing import Any, NamedTuple, Protocol
 
 from protocol.errors import ErrorCode
-from protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
+from protocol.messages.describe_cluster_response import DescribeClusterResponse
 from protocol.messages.find_coordinator_response import FindCoordinatorResponse
 from server.gateway.exchange import Exchange, Rule, rewritten
 
@@ -32,19 +33,17 @@ class Address(NamedTuple):
 class Addresses(Protocol):
     """The gateway's ports."""
 
-    @property
-    def own_id(self) -> int:
-        """The broker that clients are told reassignd is."""
-        ...
-
-    @property
-    def own(self) -> Address:
-        """Where clients are told that one is."""
-        ...
-
     def advertised(self, broker: int, actual: Address) -> Address | None:
         """Where clients are told this one is. One that has no port yet may get one, to lead to its actual address."""
         ...
+
+
+def controller_among(live: Collection[int], named: int) -> int:
+    """Which of these live brokers clients are told is the controller, when the upstream has named this one.
+
+    Another one stands in for a controller that is not shown. Where the upstream knows of none, clients ask again.
+    """
+    return named if named in live or named == NO_BROKER else next(iter(live), NO_BROKER)
 
 
 def describe_cluster(addresses: Addresses) -> Rule:
@@ -58,8 +57,10 @@ def describe_cluster(addresses: Addresses) -> Rule:
             for each in response.brokers
         ]
         brokers = [each._replace(host=at.host, port=at.port) for each, at in found if at is not None]
-        brokers.append(DescribeClusterBroker(addresses.own_id, *addresses.own, None))
-        return response._replace(brokers=brokers, controller_id=addresses.own_id)
+        live = [each.broker_id for each in brokers if not each.is_fenced]
+        return response._replace(
+            brokers=brokers, controller_id=controller_among(live, response.controller_id)
+        )
 
     return lambda asked, _client: Exchange(finish=rewritten(asked, change))
 

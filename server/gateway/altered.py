@@ -1,11 +1,10 @@
 """IncrementalAlterConfigs (44) and AlterConfigs (33), where they name reassignd's keys.
 
-One request goes to the upstream for both: without our keys, and with the brokers' default, whose row says whether the
-principal may. What is wrong with ours is known before, so that a resource is changed wholly or not at all. Rows come
-back in the order of the request.
+One request goes to the upstream: without our keys, which may leave nothing of a resource but its name. Its row says whether
+the principal may. What is wrong with our keys is known before, so that a resource is changed wholly or not at all.
 """
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from controller.config_values import CLUSTER_DEFAULT
@@ -14,16 +13,14 @@ from controller.errors import Error, Outcome
 from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
 from controller.model import ResourceType
 from protocol.errors import ErrorCode
-from protocol.messages.alter_configs_request import AlterableConfig as ReplacedConfig
 from protocol.messages.alter_configs_request import AlterConfigsRequest
-from protocol.messages.alter_configs_response import AlterConfigsResponse
+from protocol.messages.alter_configs_request import AlterConfigsResource as ReplacedResource
 from protocol.messages.incremental_alter_configs_request import (
-    AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
 from protocol.messages.incremental_alter_configs_response import AlterConfigsResourceResponse
-from server.gateway.configs import BROKERS, Key, Split, held, is_ours, key_of, own_key
+from server.gateway.configs import BROKERS, OF_BROKERS, OF_OUR_KEYS, Key, Split, held, is_ours, key_of
 from server.gateway.core import Core, reason
 from server.gateway.exchange import Rule
 from server.handlers.incremental_alter_configs import changes_of
@@ -33,98 +30,109 @@ UNKNOWN_OPERATION: Verdict = (ErrorCode.INVALID_REQUEST, "The request has an unk
 
 
 class Ours(NamedTuple):
-    """What a request wants changed in a resource of ours, and why that cannot be, if so."""
+    """What a request wants changed of our keys in one resource, and why that cannot be, if so."""
 
     changes: Sequence[ConfigChange]
     refused: Verdict | None
 
 
 def incremental_alter(core: Core) -> Rule:
-    """The rule of IncrementalAlterConfigs, on the brokers' default and on our own id."""
-    own = own_key(core)
+    """The rule of IncrementalAlterConfigs."""
 
-    def split(request: IncrementalAlterConfigsRequest) -> Split:
-        named = {key_of(each): each.configs for each in request.resources}
-        ours = {key: _wanted(core, named[key], own=key == own) for key in (BROKERS, own) if key in named}
-        theirs: Sequence[AlterableConfig] = ()
-        if BROKERS in ours and ours[BROKERS].refused is None:
-            theirs = [each for each in named[BROKERS] if not is_ours(each.name)]
-        rest = [each for each in request.resources if key_of(each) not in ours]
-        upstream = request._replace(resources=[*rest, AlterConfigsResource(*BROKERS, theirs)])
+    def split(request: IncrementalAlterConfigsRequest) -> Split | None:
+        ours = {
+            key_of(each): _checked(core, each.resource_name, changes_of(_our_configs(each)))
+            for each in request.resources
+            if _alters_ours(each)
+        }
+        if not ours:
+            return None
+        # A resource of which nothing is to be changed still has its row, which says whether it may be.
+        resources = [
+            _without_ours(each, nothing=ours[key_of(each)].refused is not None)
+            if key_of(each) in ours
+            else each
+            for each in request.resources
+        ]
+        upstream = request._replace(resources=resources)
         return Split(upstream, lambda response: _finished(core, request, response, ours))
 
-    return held((BROKERS, own), split)
+    return held(OF_OUR_KEYS, split)
 
 
 def alter(core: Core) -> Rule:
-    """The rule of AlterConfigs, on the brokers' default and on our own id: what it does not name goes back to its default.
+    """The rule of AlterConfigs: keys of the brokers' default that it does not name go back to their defaults, ours too.
 
-    Asked about nothing the upstream would reset everything; for our own id it gets an IncrementalAlterConfigs instead.
+    A resource of which ours are refused is left out: named with nothing, the upstream would reset all of it.
     """
-    own = own_key(core)
 
     def split(request: AlterConfigsRequest) -> Split | None:
-        named = {key_of(each): each for each in request.resources}
-        key = BROKERS if BROKERS in named else own
-        if key == own and len(named) > 1:
+        ours: dict[Key, Ours] = {}
+        resources = []
+        for each in request.resources:
+            key, changes = key_of(each), _sets(each)
+            if key == BROKERS:
+                ours[key] = _checked(core, CLUSTER_DEFAULT, [*changes, *_resets(core, changes)])
+            elif key[0] == ResourceType.BROKER and changes:
+                ours[key] = _checked(core, each.resource_name, changes)
+            if key not in ours:
+                resources.append(each)
+            elif ours[key].refused is None:
+                resources.append(_without_ours(each))
+        if not ours:
             return None
-        target = named[key]
-        ours = _replaced(core, target.configs, own=key == own)
+        upstream = request._replace(resources=resources)
+        return Split(upstream, lambda response: _finished(core, request, response, ours))
 
-        def finish(response: Any) -> Awaitable[Any]:
-            made = AlterConfigsResponse(response.throttle_time_ms, response.responses)
-            return _finished(core, request, made, {key: ours})
-
-        if key == own:
-            asking = IncrementalAlterConfigsRequest([AlterConfigsResource(*BROKERS)], request.validate_only)
-            return Split(asking, finish, version=1)
-        theirs = target._replace(configs=[each for each in target.configs if not is_ours(each.name)])
-        resources = [theirs if each is target else each for each in request.resources]
-        if ours.refused is not None:
-            resources.remove(theirs)
-        return Split(request._replace(resources=resources), finish)
-
-    return held((BROKERS, own), split)
+    return held((*OF_BROKERS, *OF_OUR_KEYS), split)
 
 
-def _replaced(core: Core, configs: Sequence[ReplacedConfig], *, own: bool) -> Ours:
-    sets = [AlterableConfig(each.name, ConfigOp.SET.value, each.value) for each in configs]
-    wanted = _wanted(core, sets, own=own)
-    named = {change.config for change in wanted.changes}
+def _alters_ours(resource: AlterConfigsResource) -> bool:
+    """Whether this is for us: on one broker our keys are refused, but deleted if someone set them there past the gateway."""
+    if resource.resource_type != ResourceType.BROKER:
+        return False
+    if resource.resource_name == CLUSTER_DEFAULT:
+        return bool(_our_configs(resource))
+    return any(each.config_operation != ConfigOp.DELETE.value for each in _our_configs(resource))
+
+
+def _our_configs(resource: Any) -> list[Any]:
+    return [each for each in resource.configs if is_ours(each.name)]
+
+
+def _without_ours(resource: Any, *, nothing: bool = False) -> Any:
+    configs = [] if nothing else [each for each in resource.configs if not is_ours(each.name)]
+    return resource._replace(configs=configs)
+
+
+def _sets(resource: ReplacedResource) -> list[ConfigChange]:
+    return [ConfigChange(each.name, ConfigOp.SET, each.value) for each in _our_configs(resource)]
+
+
+def _resets(core: Core, changes: Sequence[ConfigChange]) -> list[ConfigChange]:
+    """Of our keys that are set and that the request does not name."""
+    named = {change.config for change in changes}
     before = core.state.configs.get((ResourceType.BROKER, CLUSTER_DEFAULT), {})
-    resets = [
+    return [
         ConfigChange(name, ConfigOp.DELETE, None) for name in before if is_ours(name) and name not in named
     ]
-    return wanted._replace(changes=[*wanted.changes, *resets])
 
 
-def _wanted(core: Core, configs: Sequence[AlterableConfig], *, own: bool) -> Ours:
-    """Tools clear throttles on every broker (`--verify`); of ours there is nothing to clear, and nothing else to set."""
-    changes = changes_of([each for each in configs if is_ours(each.name)])
+def _checked(core: Core, broker: str, changes: Sequence[ConfigChange] | None) -> Ours:
     if changes is None:
         return Ours((), UNKNOWN_OPERATION)
-    foreign = [
-        each for each in configs if not is_ours(each.name) and each.config_operation != ConfigOp.DELETE.value
-    ]
-    if own and foreign:
-        text = f"{foreign[0].name} is not a config of broker {core.own_id}, which is reassignd."
-        return Ours((), (ErrorCode.INVALID_CONFIG, text))
-    return Ours(changes, _refusal(core, changes))
-
-
-def _refusal(core: Core, changes: Sequence[ConfigChange]) -> Verdict | None:
-    outcome = check_changes(core.state, ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes))
-    return None if outcome.ok else outcome
+    outcome = check_changes(core.state, ResourceChanges(ResourceType.BROKER, broker, changes))
+    return Ours(changes, None if outcome.ok else outcome)
 
 
 async def _finished(core: Core, request: Any, response: Any, ours: Mapping[Key, Ours]) -> Any:
+    """The upstream's rows, and what became of our keys where it has no objection; in the order of the request."""
     rows = {key_of(each): each for each in response.responses}
-    allowed: Verdict = (ErrorCode.NONE, None)
-    if BROKERS in rows:
-        answered = rows[BROKERS]
-        allowed = (answered.error_code, reason(answered.error_code, answered.error_message))
     for key, wanted in ours.items():
-        verdict = allowed
+        row = rows.get(key)
+        verdict: Verdict = (ErrorCode.NONE, None)
+        if row is not None:
+            verdict = row.error_code, reason(row.error_code, row.error_message)
         if verdict[0] == ErrorCode.NONE:
             verdict = wanted.refused or await _changed(core, wanted.changes, request.validate_only)
         rows[key] = AlterConfigsResourceResponse(*verdict, *key)
@@ -132,8 +140,9 @@ async def _finished(core: Core, request: Any, response: Any, ours: Mapping[Key, 
 
 
 async def _changed(core: Core, changes: Sequence[ConfigChange], validate_only: bool) -> Verdict:
+    """Of the brokers' default: on one broker nothing gets so far."""
     if not changes:
         return Outcome(Error.NONE)
     resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)
-    outcomes: list[Outcome] = await core.submit(AlterConfigs([resource], validate_only))
+    outcomes: Sequence[Verdict] = await core.submit(AlterConfigs([resource], validate_only))
     return outcomes[0]

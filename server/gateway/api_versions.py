@@ -1,7 +1,7 @@
 """ApiVersions (18): the upstream's own, cut to what the gateway can rewrite.
 
 A version that we do not read is answered with error 35 in version 0 (KIP-511), and the client asks again. From
-version 5 on clients say which node they think they talk to (KIP-1242), which here can be reassignd's own.
+version 5 on clients say which broker of which cluster they think they talk to (KIP-1242).
 """
 
 from protocol.apis import ApiKey

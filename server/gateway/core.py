@@ -13,9 +13,8 @@ DENIED = "Cluster authorization failed."
 
 
 class Core(NamedTuple):
-    """The router's two functions, and the controller's; `own_id` is the broker that clients are told it is."""
+    """The router's two functions, and the controller's."""
 
-    own_id: int
     answer: Answer
     refuse: Callable[[RequestFrame, int, str | None], bytes | Awaitable[bytes]]
     state: State

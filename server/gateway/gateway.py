@@ -1,4 +1,4 @@
-"""The gateway as a whole: a port for reassignd's own id and one for each of the upstream's brokers."""
+"""The gateway as a whole: a port that leads to any of the upstream's brokers, and one for each of them."""
 
 import asyncio
 import logging
@@ -13,9 +13,9 @@ from server.gateway.addresses import Address
 from server.gateway.core import Core
 from server.gateway.counts import Counts
 from server.gateway.places import Places, PlacesError
-from server.gateway.rules import RuleBook
+from server.gateway.rules import rules_of
 from server.gateway.session import Door, Relay, Shared
-from server.gateway.upstreams import Upstreams
+from server.gateway.upstreams import ANY, Upstreams
 from server.limits import Limits
 from server.listener import Listeners
 from server.ports import Stats
@@ -28,7 +28,7 @@ class Setup:
     """How the gateway is reached, and reaches the upstream."""
 
     listener: Address
-    """Where our own id listens. Brokers take the ports after it; with port 0 each gets a free one."""
+    """The port that leads to any broker. Brokers take the ports after it; with port 0 each gets a free one."""
     ports: int
     """How many there are for brokers."""
     advertised_host: str
@@ -45,12 +45,13 @@ class Gateway:
 
     def __init__(self, core: Core, setup: Setup, limits: Limits, stats: Stats, directory: Path) -> None:
         self.counts = Counts()
-        self.own_id = core.own_id
+        self.bootstrap: Address | None = None
+        """Where clients find any broker, when it is open."""
         self._setup = setup
         self._places = Places(directory)
-        self._upstreams = Upstreams(core.own_id, setup.upstream_tls)
-        rules = RuleBook(core, self)
-        shared = Shared(self._upstreams, rules.at, limits, self.counts, setup.authenticates)
+        self._upstreams = Upstreams(setup.upstream_tls)
+        rules = rules_of(core, self)
+        shared = Shared(self._upstreams, rules, limits, self.counts, setup.authenticates)
         self._listeners: Listeners[Door] = Listeners(partial(Relay, shared), Crowd(limits, stats), setup.tls)
         self._open: dict[int, Address] = {}
         """What clients are told, by broker."""
@@ -61,12 +62,8 @@ class Gateway:
         self._closed = False
 
     @property
-    def own(self) -> Address:
-        return self._open[self.own_id]
-
-    @property
     def addresses(self) -> dict[int, Address]:
-        """Where clients can connect, by broker."""
+        """Where clients find each broker."""
         return dict(self._open)
 
     @property
@@ -82,17 +79,17 @@ class Gateway:
             opening.add_done_callback(lambda _: self._opening.pop(broker, None))
         return self._open.get(broker)
 
-    async def update(self, brokers: Mapping[int, Address], controller: int = -1) -> None:
+    async def update(self, brokers: Mapping[int, Address]) -> None:
         """These are the upstream's brokers, and where they are: those that are new have their port when this returns.
 
-        Brokers that are missing lose theirs, and their clients, until they are back. Raises OSError when our own id's port
+        Brokers that are missing lose theirs, and their clients, until they are back. Raises OSError when the first port
         cannot be had; a broker without its port is logged, and left out of all answers.
         """
         async with self._changing:
-            if self.own_id not in self._open:
-                await self._listen(self.own_id, 0)
-            self._upstreams.update(brokers, controller)
-            for gone in self._open.keys() - brokers.keys() - {self.own_id}:
+            if self.bootstrap is None:
+                self.bootstrap = await self._listen(ANY, 0)
+            self._upstreams.update(brokers)
+            for gone in self._open.keys() - brokers.keys():
                 del self._open[gone]
                 await self._listeners.close(gone)
             for broker in sorted(brokers.keys() - self._open.keys()):
@@ -106,6 +103,7 @@ class Gateway:
         async with self._changing:
             await self._listeners.close_all(grace)
             self._open.clear()
+            self.bootstrap = None
 
     async def _meet(self, broker: int, at: Address) -> None:
         """A broker that nobody has told us of: seen in an answer."""
@@ -121,7 +119,7 @@ class Gateway:
                 raise PlacesError(
                     f"it would be the {position}th, and there are {self._setup.ports} for brokers"
                 )
-            await self._listen(broker, position)
+            self._open[broker] = await self._listen(broker, position)
         except (OSError, PlacesError) as error:
             if broker not in self._hidden:
                 self._hidden.add(broker)
@@ -129,8 +127,9 @@ class Gateway:
             return
         self._hidden.discard(broker)
 
-    async def _listen(self, broker: int, position: int) -> None:
+    async def _listen(self, broker: int, position: int) -> Address:
+        """What clients are told."""
         host, first = self._setup.listener
         port = first and first + position
         _, bound = await self._listeners.open(Door(broker), host, port)
-        self._open[broker] = Address(self._setup.advertised_host, bound)
+        return Address(self._setup.advertised_host, bound)

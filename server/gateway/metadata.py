@@ -3,13 +3,14 @@
 The head is read by hand, because a codec wants all of a message: of a cluster with many partitions that is megabytes.
 """
 
+from collections.abc import Collection
 from struct import error as NoMoreBytes  # noqa: N812
 from struct import pack, unpack_from
 from typing import NamedTuple
 
 from protocol import reading, writing
 from protocol.errors import DecodeError
-from server.gateway.addresses import Address, Addresses
+from server.gateway.addresses import Address, Addresses, controller_among
 from server.gateway.exchange import Asked, Client, Exchange, Rule
 from server.gateway.splitter import Verdict
 
@@ -64,13 +65,13 @@ class _Head:
         start = self._at
         count, self._at = reading.read_count(self._data, start, self._flexible, False, SMALLEST_BROKER)
         found = [self._broker(addresses) for _ in range(count)]
-        rows = [row for row in found if row is not None]
-        rows.append(self._own(addresses))
+        rows = {broker: row for broker, row in found if row is not None}
         length = writing.compact_length if self._flexible else writing.long_length
-        cluster = self._cluster(addresses.own_id)
-        return Moved(b"".join((self._data[:start], length(len(rows)), *rows, cluster)), self._at)
+        cluster = self._cluster(rows)
+        return Moved(b"".join((self._data[:start], length(len(rows)), *rows.values(), cluster)), self._at)
 
-    def _broker(self, addresses: Addresses) -> bytes | None:
+    def _broker(self, addresses: Addresses) -> tuple[int, bytes | None]:
+        """Its id, and its row with our address; None for one without."""
         broker = self._number()
         host = self._text() or ""
         port = self._number()
@@ -80,18 +81,12 @@ class _Head:
         if self._flexible:
             self._tags()
         at = addresses.advertised(broker, Address(host, port))
-        return None if at is None else self._row(broker, at) + self._data[start : self._at]
+        if at is None:
+            return broker, None
+        our_host = writing.string_writer(self._flexible, False)(at.host)
+        return broker, pack(">i", broker) + our_host + pack(">i", at.port) + self._data[start : self._at]
 
-    def _row(self, broker: int, at: Address) -> bytes:
-        host = writing.string_writer(self._flexible, False)(at.host)
-        return b"".join((pack(">i", broker), host, pack(">i", at.port)))
-
-    def _own(self, addresses: Addresses) -> bytes:
-        no_rack = writing.string_writer(self._flexible, True)(None) if self._version >= 1 else b""
-        no_tags = b"\0" if self._flexible else b""
-        return self._row(addresses.own_id, addresses.own) + no_rack + no_tags
-
-    def _cluster(self, controller: int) -> bytes:
+    def _cluster(self, live: Collection[int]) -> bytes:
         """Its id as it is, and the controller; the oldest versions have neither."""
         start = self._at
         if self._version >= 2:
@@ -99,8 +94,7 @@ class _Head:
         cluster_id = self._data[start : self._at]
         if self._version == 0:
             return cluster_id
-        self._number()
-        return cluster_id + pack(">i", controller)
+        return cluster_id + pack(">i", controller_among(live, self._number()))
 
     def _number(self) -> int:
         (number,) = unpack_from(">i", self._data, self._at)

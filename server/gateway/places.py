@@ -1,4 +1,4 @@
-"""Which port belongs to which broker: the first is reassignd's own, each broker keeps the one that it was given first.
+"""Which port belongs to which broker: the first leads to any broker, and each broker keeps the one that it was given first.
 
 Clients keep addresses for as long as they run, so a port must lead to the same broker after every restart.
 """

@@ -11,7 +11,6 @@ from server.gateway.configs import describe
 from server.gateway.core import Core
 from server.gateway.exchange import PASSED, Asked, Client, Exchange, Rule
 from server.gateway.metadata import metadata
-from server.gateway.own import OWN
 from server.gateway.produce import produce
 from server.gateway.questions import question
 from server.gateway.sasl import authenticate, handshake
@@ -21,36 +20,21 @@ Rules = Mapping[int, Rule]
 """By API key; what has no rule passes."""
 
 
-class RuleBook:
-    """The rules of all ports."""
-
-    def __init__(self, core: Core, addresses: Addresses) -> None:
-        self._own_id = core.own_id
-        changed: dict[int, Rule] = {
-            PRODUCE: produce(addresses),
-            ApiKey.METADATA: metadata(addresses),
-            ApiKey.FIND_COORDINATOR: find_coordinator(addresses),
-            ApiKey.DESCRIBE_CLUSTER: describe_cluster(addresses),
-            ApiKey.SASL_HANDSHAKE: handshake,
-            ApiKey.SASL_AUTHENTICATE: authenticate,
-            ApiKey.DESCRIBE_CONFIGS: describe(core),
-            ApiKey.ALTER_CONFIGS: alter(core),
-            ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter(core),
-            ApiKey.ALTER_PARTITION_REASSIGNMENTS: question(core),
-            ApiKey.LIST_PARTITION_REASSIGNMENTS: question(core),
-        }
-        self.brokers = _bounded(changed)
-        """On the ports of the upstream's brokers."""
-        self.own = _bounded(changed | OWN)
-        """On the port of our own id."""
-
-    def at(self, broker: int) -> Rules:
-        """On the port of this broker."""
-        return self.own if broker == self._own_id else self.brokers
-
-
-def _bounded(changed: Mapping[int, Rule]) -> Rules:
-    """Refuse what ApiVersions does not show."""
+def rules_of(core: Core, addresses: Addresses) -> Rules:
+    """The rules of every port. What ApiVersions does not show is refused."""
+    changed: dict[int, Rule] = {
+        PRODUCE: produce(addresses),
+        ApiKey.METADATA: metadata(addresses),
+        ApiKey.FIND_COORDINATOR: find_coordinator(addresses),
+        ApiKey.DESCRIBE_CLUSTER: describe_cluster(addresses),
+        ApiKey.SASL_HANDSHAKE: handshake,
+        ApiKey.SASL_AUTHENTICATE: authenticate,
+        ApiKey.DESCRIBE_CONFIGS: describe(core),
+        ApiKey.ALTER_CONFIGS: alter(core),
+        ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter(core),
+        ApiKey.ALTER_PARTITION_REASSIGNMENTS: question(core),
+        ApiKey.LIST_PARTITION_REASSIGNMENTS: question(core),
+    }
     rules = {key: within(versions, changed.get(key, passed)) for key, versions in SERVED.items()}
     return rules | dict.fromkeys(HIDDEN, _hidden) | {ApiKey.API_VERSIONS: api_versions()}
 

@@ -36,17 +36,17 @@ LARGEST_ANSWER = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What all connections share. `rules` are by broker; `authenticates` says that the upstream wants SASL first."""
+    """What all connections share. `authenticates` says that the upstream wants SASL first."""
 
     upstreams: Upstreams
-    rules: Callable[[int], Rules]
+    rules: Rules
     limits: Limits
     counts: Counts
     authenticates: bool
 
 
 class Door(NamedTuple):
-    """A broker, as its listener sees it."""
+    """A broker, as its listener sees it, or `server.gateway.upstreams.ANY`."""
 
     id: int
 
@@ -77,7 +77,7 @@ class Relay(Guest):
         self._shared = shared
         self._broker = broker
         self._loop = asyncio.get_running_loop()
-        self._rules = shared.rules(broker.id)
+        self._rules = shared.rules
         self._connecting: asyncio.Task[None] | None = None
         self._upstream: Upstream | None = None
         """None before it is connected, and after it is lost."""

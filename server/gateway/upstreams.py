@@ -13,20 +13,18 @@ log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10.0
 
+ANY = -1
+"""In the place of a broker's id: whichever lives."""
+
 
 class UnreachableError(Exception):
     """No broker could be connected to; that has been logged."""
 
 
 class Upstreams:
-    """Connects to brokers, over TLS if there is a context; to our own id by way of any of them.
+    """Connects to brokers, over TLS if there is a context: to a given one, or to any."""
 
-    With ZooKeeper only the controller answers what is asked of our id. With KRaft everyone does, and each says of another
-    broker that it is the controller, so that connections are spread.
-    """
-
-    def __init__(self, own_id: int, tls: SSLContext | None = None, timeout: float = CONNECT_SECONDS) -> None:
-        self._own_id = own_id
+    def __init__(self, tls: SSLContext | None = None, timeout: float = CONNECT_SECONDS) -> None:
         self._tls = tls
         self._timeout = timeout
         self._brokers: dict[int, Address] = {}
@@ -35,14 +33,12 @@ class Upstreams:
         self._connected: WeakKeyDictionary[Upstream, int] = WeakKeyDictionary()
         """To which broker each connection is."""
         self._turn = 0
-        self._controller = -1
 
-    def update(self, brokers: Mapping[int, Address], controller: int = -1) -> None:
-        """These are all that there are, and who of them is said to be the controller.
+    def update(self, brokers: Mapping[int, Address]) -> None:
+        """These are all that there are.
 
         Connections to those that are there no more end: a broker that hangs may keep them open for ever.
         """
-        self._controller = controller
         self._failing -= {broker for broker, at in brokers.items() if self._brokers.get(broker) != at}
         self._brokers = dict(brokers)
         for upstream in [each for each, broker in self._connected.items() if broker not in brokers]:
@@ -53,20 +49,20 @@ class Upstreams:
         self._brokers[broker] = at
 
     async def connect(self, broker: int, client: Client) -> Upstream:
-        """A connection to the broker, to be read from by `client`. Raises UnreachableError."""
-        for candidate in self._any() if broker == self._own_id else [broker]:
+        """A connection to the broker, or to ANY, to be read from by `client`. Raises UnreachableError."""
+        for candidate in self._any() if broker == ANY else [broker]:
             upstream = await self._try(candidate, client)
             if upstream is not None:
                 return upstream
         raise UnreachableError
 
     def _any(self) -> list[int]:
-        """All: the controller, then each in turn first, the failing ones last."""
+        """All, each in turn first, the failing ones last."""
         ids = sorted(self._brokers)
         self._turn += 1
         first = self._turn % max(len(ids), 1)
         in_turn = [*ids[first:], *ids[:first]]
-        return sorted(in_turn, key=lambda each: (each in self._failing, each != self._controller))
+        return sorted(in_turn, key=self._failing.__contains__)
 
     async def _try(self, broker: int, client: Client) -> Upstream | None:
         at = self._brokers.get(broker)

@@ -23,12 +23,9 @@ FRAMED_TOKENS = range(1, 2)
 REWRITTEN = (
     ApiKey.METADATA,
     ApiKey.FIND_COORDINATOR,
-    ApiKey.LIST_GROUPS,
     ApiKey.API_VERSIONS,
-    ApiKey.DESCRIBE_LOG_DIRS,
     ApiKey.SASL_AUTHENTICATE,
     ApiKey.DESCRIBE_CLUSTER,
-    ApiKey.LIST_TRANSACTIONS,
 )
 """By their schemas."""
 

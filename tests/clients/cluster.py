@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.clients.java_programs import AdminError, JavaAdmin
-from tests.clients.servers import OWN_ID, Server
+from tests.clients.servers import Server
 
 Assignment = Sequence[Sequence[int]]
 
@@ -37,9 +37,7 @@ class Cluster:
         self.kind = server.kind
         self.bootstrap = server.bootstrap
         self.admin = admin
-        self.nodes: list[int] = sorted(admin.do("cluster")["brokers"])
-        self.brokers = [node for node in self.nodes if node != OWN_ID]
-        """Those that can hold replicas."""
+        self.brokers: list[int] = sorted(admin.do("cluster")["brokers"])
 
     def topic(self, assignment: Assignment, *, filled: bool = True) -> str:
         """Creates a topic with a new name and these replicas per partition."""

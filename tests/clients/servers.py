@@ -15,9 +15,6 @@ from tools.processes import Reassignd
 PARTITION_BYTES = 200_000
 """The size of each partition: minutes under the throttle that holds moves in flight, next to nothing without one."""
 
-OWN_ID = 1_000_000
-"""The broker as which a reassignd before a Kafka shows itself (`gateway.node.id`)."""
-
 EMBEDDED_OVERRIDES = {
     "embedded.partition.bytes": str(PARTITION_BYTES),
     "embedded.produce.bytes.per.second": "0",

@@ -109,7 +109,7 @@ def test_the_preferred_leader_is_elected(cluster: Cluster, kafka_python: KafkaPy
 
 def test_the_cluster_and_what_it_speaks_are_described(cluster: Cluster, kafka_python: KafkaPython) -> None:
     described = kafka_python("cluster", "describe")
-    assert [broker["broker_id"] for broker in described["brokers"]] == cluster.nodes
+    assert [broker["broker_id"] for broker in described["brokers"]] == cluster.brokers
     spoken = kafka_python("cluster", "api-versions")
     assert spoken["AlterPartitionReassignments"] == [0, 1]
     assert spoken["ListPartitionReassignments"] == [0, 0]

@@ -13,7 +13,7 @@ def test_a_client_creates_configures_moves_and_deletes(cluster: Cluster, client:
         pytest.skip(f"{client.name} is left out: `python -m tools.other_clients` tells why")
     a, b, c, d = cluster.brokers[:4]
     lines = tour(client, cluster.bootstrap, f"tour-{client.name}", (a, b), (c, d))
-    assert lines == expected(client, cluster.nodes, (a, b), (c, d))
+    assert lines == expected(client, cluster.brokers, (a, b), (c, d))
 
 
 def test_a_producer_learns_that_the_embedded_cluster_stores_no_records(cluster: Cluster) -> None:

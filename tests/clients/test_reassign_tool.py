@@ -66,7 +66,7 @@ def test_a_throttled_move_is_seen_in_flight_and_leaves_no_throttle_behind(
     assert tool.reassign("--verify", moves).lines == [
         "Status of partition reassignment:",
         f"Reassignment of partition {topic}-0 is completed.",
-        f"Clearing broker-level throttles on brokers {','.join(map(str, cluster.nodes))}",
+        f"Clearing broker-level throttles on brokers {','.join(map(str, cluster.brokers))}",
         f"Clearing topic-level throttles on topic {topic}",
     ]
     wait_for(lambda: cluster.throttles(topic), [])

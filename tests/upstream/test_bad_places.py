@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tools.kafka_cluster import KafkaCluster
-from tools.processes import free_ports
+from tools.processes import Reassignd, free_ports
 
 
 @pytest.fixture
@@ -34,9 +34,9 @@ def test_its_own_port_is_in_use(serve: list[str]) -> None:
     assert f"cannot listen on 127.0.0.1:{port}: port {port} is in use; change `listener`" in said
 
 
-def test_its_id_is_a_broker_s(serve: list[str]) -> None:
-    said = complaint(*serve, "--override", "gateway.node.id=3")
-    assert "gateway.node.id: the upstream has a broker 3; choose an id that it has not" in said
+def test_the_upstream_is_a_gateway_too(serve: list[str], gateway: Reassignd) -> None:
+    said = complaint(*serve, "--bootstrap-server", gateway.bootstrap)
+    assert "that is a gateway of reassignd; give Kafka's own brokers as --bootstrap-server" in said
 
 
 def test_the_ports_of_brokers_cannot_be_read(serve: list[str], tmp_path: Path) -> None:

@@ -11,10 +11,15 @@ import pytest
 from kafka import KafkaAdminClient
 
 from bench.raw import RawConnection
+from protocol.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from protocol.messages.api_versions_request import ApiVersionsRequest
+from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.metadata_request import MetadataRequest
 from tests.clients.cluster import Cluster, wait_for
-from tests.clients.servers import OWN_ID
 from tools.kafka_cluster import KafkaCluster, admin_client
 from tools.processes import Reassignd, free_ports
 
@@ -22,7 +27,7 @@ ALTER_PARTITION_REASSIGNMENTS, LIST_PARTITION_REASSIGNMENTS = 45, 46
 
 
 def ports_of(gateway: Reassignd, brokers: int = 4) -> list[str]:
-    """Those of our own id and of the brokers, in this order."""
+    """The first one, and those of the brokers, in this order."""
     host, _, first = gateway.bootstrap.partition(":")
     return [f"{host}:{int(first) + position}" for position in range(brokers + 1)]
 
@@ -46,23 +51,22 @@ def administered(gateway: Reassignd, position: int = 0) -> Iterator[KafkaAdminCl
 
 
 @pytest.mark.parametrize("position", [0, 1, 4])
-def test_every_port_leads_to_all_brokers_by_our_ports_and_to_us_as_the_controller(
+def test_every_port_leads_to_all_brokers_by_our_ports_and_names_one_the_controller(
     gateway: Reassignd, kafka: KafkaCluster, position: int
 ) -> None:
     with administered(gateway, position) as admin:
         described = admin.describe_cluster()
-    assert described["controller_id"] == OWN_ID
+    assert described["controller_id"] in kafka.brokers
     found = {row["broker_id"]: f"{row['host']}:{row['port']}" for row in described["brokers"]}
-    own, *others = ports_of(gateway)
-    assert found == {OWN_ID: own, **dict(zip(kafka.brokers, others, strict=True))}
+    assert found == dict(zip(kafka.brokers, ports_of(gateway)[1:], strict=True))
 
 
 def test_metadata_leads_there_too(gateway: Reassignd) -> None:
     connection = RawConnection(gateway.bootstrap)
     answer = connection.ask(MetadataRequest(None), 12)
     connection.close()
-    assert answer.controller_id == OWN_ID
-    assert sorted(f"{row.host}:{row.port}" for row in answer.brokers) == sorted(ports_of(gateway))
+    assert answer.controller_id in {row.node_id for row in answer.brokers}
+    assert sorted(f"{row.host}:{row.port}" for row in answer.brokers) == sorted(ports_of(gateway)[1:])
 
 
 def test_reassignments_are_among_the_versions(gateway: Reassignd) -> None:
@@ -74,10 +78,26 @@ def test_reassignments_are_among_the_versions(gateway: Reassignd) -> None:
     assert served[LIST_PARTITION_REASSIGNMENTS] == (0, 0)
 
 
-def test_our_own_id_has_our_configs(cluster: Cluster) -> None:
-    rows = cluster.admin.do("configs", type="BROKER", name=str(OWN_ID))
+def test_the_brokers_default_has_our_configs_and_no_broker_has(cluster: Cluster) -> None:
+    rows = cluster.admin.do("configs", type="BROKER", name="")
     assert rows["reassignment.cancel.mode"]["value"] == "rollback"
-    assert all(name.startswith("reassignment.") for name in rows)
+    of_one = cluster.admin.do("configs", type="BROKER", name="2")
+    assert not any(name.startswith("reassignment.") for name in of_one)
+
+
+@pytest.mark.parametrize("position", range(5))
+def test_every_port_takes_orders_and_lists_them(
+    gateway: Reassignd, cluster: Cluster, direct: Cluster, position: int
+) -> None:
+    topic = cluster.topic([[1, 2]])
+    cluster.hold(topic)
+    row = ReassignableTopic(topic, [ReassignablePartition(0, (3, 4))])
+    connection = RawConnection(ports_of(gateway)[position])
+    answer = connection.ask(AlterPartitionReassignmentsRequest(topics=[row]), 0)
+    assert answer.responses[0].partitions[0].error_code == 0
+    listed = connection.ask(ListPartitionReassignmentsRequest(), 0)
+    connection.close()
+    assert [each.name for each in listed.topics] == [topic]
 
 
 def test_a_move_is_carried_out_by_the_upstream(cluster: Cluster, direct: Cluster) -> None:

@@ -1,6 +1,7 @@
 """Plans by znode when a broker is the controller, or becomes it: what docs/zookeeper.md says of that."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -45,40 +46,48 @@ def a_broker_takes_over(site: Site) -> None:
     site.wait_until_idle()
 
 
-def test_a_broker_refuses_a_plan_with_originals_and_finishes_what_is_under_way(
-    site: Site, zk: Zk, topic: str
-) -> None:
-    zk.plan("submit", topic, {0: [3, 2], 1: [4, 1]})
-    site.wait_for_hosts(topic, 0, {1, 2, 3})
-    assert site.commander.stop() == 0
-    a_broker_takes_over(site)
-    site.wait_for_replicas(topic, [[3, 2], [2, 1]])
-    wait_for(lambda: site.znode(REASSIGN), None)
-    site.commander.start()
-    site.wait_for_replicas(topic, [[3, 2], [4, 1]])
-    wait_for(lambda: site.znode(REASSIGN), None)
-
-
-def test_a_broker_takes_over_a_plan_in_the_plain_form(site: Site, zk: Zk, topic: str) -> None:
-    options = {"zookeeper.reassign.partitions.plain": "true", "zookeeper.reassignments.children": "true"}
-    plain = Commander(site.cluster, 1002, **options)
-    plain.start()
+@contextmanager
+def in_office(site: Site, **options: str) -> Iterator[None]:
+    """Another reassignd takes the place of the one that there is, and is stopped at the end."""
+    other = Commander(site.cluster, 1002, **options)
+    other.start()
     try:
         assert site.commander.stop() == 0
         site.wait_for_controller(1002)
+        yield
+    finally:
+        assert other.stop() == 0
+
+
+def test_a_broker_takes_over_a_plan_and_carries_out_all_of_it(site: Site, zk: Zk, topic: str) -> None:
+    with in_office(site, **{"zookeeper.reassignments.children": "true"}):
         zk.plan("submit", topic, {0: [3, 2]})
         site.wait_for_hosts(topic, 0, {1, 2, 3})
         wait_for(lambda: site.znode(f"{CHILDREN}/{topic}/0"), [3, 2])
         site.put_znode(f"{CHILDREN}/{topic}/1", [4, 1])
         wait_for(lambda: [set(row) for row in site.znode(REASSIGN)["partitions"]], [PLAIN, PLAIN])
         shown = zk.run("show").stdout
+        assert f"{topic}-1 to 4,1, from 2,1" in shown
         assert "children: 2" in shown
         assert f"{CHILDREN}/{topic}/0 to 3,2, reassignment 0x" in shown
-    finally:
-        assert plain.stop() == 0
     a_broker_takes_over(site)
     wait_for(lambda: site.znode(REASSIGN), None)
     site.wait_for_replicas(topic, [[3, 2], [4, 1]])
+
+
+def test_a_broker_refuses_a_plan_with_originals_and_finishes_what_is_under_way(
+    site: Site, zk: Zk, topic: str
+) -> None:
+    with in_office(site, **{"zookeeper.reassign.partitions.plain": "false"}):
+        zk.plan("submit", topic, {0: [3, 2], 1: [4, 1]})
+        site.wait_for_hosts(topic, 0, {1, 2, 3})
+        wait_for(lambda: site.znode(REASSIGN)["partitions"][1].get("original_replicas"), [2, 1])
+    a_broker_takes_over(site)
+    site.wait_for_replicas(topic, [[3, 2], [2, 1]])
+    wait_for(lambda: site.znode(REASSIGN), None)
+    site.commander.start()
+    site.wait_for_replicas(topic, [[3, 2], [4, 1]])
+    wait_for(lambda: site.znode(REASSIGN), None)
 
 
 def test_a_broker_in_office_takes_what_is_submitted_and_is_left_alone_with_the_rest(

@@ -25,16 +25,11 @@ from server.router import Caller
 from tests.builders import World
 from tests.server.fakes import FakeBroker
 
-OWN_ID = 1_000_000
-OWN = Address("gate", 9000)
 CORRELATION_ID = 7
 
 
 class FakePorts:
     """The gateway's ports: 9000 and the broker's id, for the brokers that are known."""
-
-    own_id = OWN_ID
-    own = OWN
 
     def __init__(self, known: Iterable[int] = range(1, 10)) -> None:
         self.known = set(known)
@@ -114,7 +109,7 @@ class FakeCore:
 
     @property
     def core(self) -> Core:
-        return Core(OWN_ID, self._answer, self._refuse, self.state, self._submit)
+        return Core(self._answer, self._refuse, self.state, self._submit)
 
     def _answer(self, frame: RequestFrame, _: Caller) -> bytes:
         self.answered.append(frame)

@@ -64,7 +64,7 @@ class Rig:
             HELD: lambda asked, _: asked.size if not asked.whole else Exchange(),
         }
         upstreams = cast(Upstreams, self.upstreams)
-        shared = Shared(upstreams, lambda _: rules, limits or Limits(), self.counts, authenticates)
+        shared = Shared(upstreams, rules, limits or Limits(), self.counts, authenticates)
         self.relay = Relay(shared, Door(1), self.host)
         self.relay.connection_made(self.client)
 

@@ -7,25 +7,41 @@ from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
-from server.gateway.addresses import Address, describe_cluster, find_coordinator
-from tests.server.gateway.doubles import OWN, OWN_ID, FakePorts, Talk
+from server.gateway.addresses import Address, controller_among, describe_cluster, find_coordinator
+from tests.server.gateway.doubles import FakePorts, Talk
 
 CLUSTER = DescribeClusterResponse(
     cluster_id="cluster",
     controller_id=3,
-    brokers=[DescribeClusterBroker(1, "a", 1, "r"), DescribeClusterBroker(20, "b", 1, None)],
+    brokers=[
+        DescribeClusterBroker(1, "a", 1, "r"),
+        DescribeClusterBroker(3, "c", 1, None),
+        DescribeClusterBroker(20, "b", 1, None),
+    ],
 )
 
 
 @pytest.mark.parametrize("version", range(3))
-async def test_brokers_are_at_our_ports_and_reassignd_is_one_of_them(version: int) -> None:
+async def test_brokers_are_at_our_ports_and_the_controller_is_the_upstreams(version: int) -> None:
     asking = Talk(describe_cluster(FakePorts()), DescribeClusterRequest(), version)
     answer = await asking.answer(CLUSTER)
     assert [tuple(each) for each in answer.brokers] == [
         (1, "gate", 9001, "r", False),
-        (OWN_ID, *OWN, None, False),
+        (3, "gate", 9003, None, False),
     ]
-    assert (answer.cluster_id, answer.controller_id) == ("cluster", OWN_ID)
+    assert (answer.cluster_id, answer.controller_id) == ("cluster", 3)
+
+
+async def test_a_controller_that_is_not_shown_is_replaced_by_a_live_broker() -> None:
+    fenced = CLUSTER.brokers[0]._replace(is_fenced=True)
+    theirs = CLUSTER._replace(brokers=[fenced, *CLUSTER.brokers[1:]], controller_id=20)
+    asking = Talk(describe_cluster(FakePorts()), DescribeClusterRequest(), 2)
+    assert (await asking.answer(theirs)).controller_id == 3
+
+
+@pytest.mark.parametrize(("live", "named", "told"), [((1, 3), -1, -1), ((), 3, -1), ((1, 3), 9, 1)])
+def test_a_controller_is_live_or_unknown(live: tuple[int, ...], named: int, told: int) -> None:
+    assert controller_among(live, named) == told
 
 
 async def test_controllers_are_not_hidden() -> None:

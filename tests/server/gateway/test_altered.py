@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from controller.model import Config, ResourceType
-from protocol.frames import decode_request, encode_response
+from protocol.frames import decode_request
 from protocol.messages.alter_configs_request import AlterableConfig as ReplacedConfig
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_configs_request import AlterConfigsResource as ReplacedResource
@@ -21,9 +21,8 @@ from protocol.messages.incremental_alter_configs_response import (
 )
 from server.gateway.altered import alter, incremental_alter
 from server.gateway.exchange import PASSED
-from tests.server.gateway.doubles import CORRELATION_ID, OWN_ID, FakeCore, Talk, asked, client, finished
+from tests.server.gateway.doubles import FakeCore, Talk, asked, client
 
-OWN = str(OWN_ID)
 MOVEMENTS = "reassignment.max.concurrent.partition.movements"
 LEADERS = "reassignment.max.concurrent.leader.movements"
 BROKER, TOPIC = ResourceType.BROKER, ResourceType.TOPIC
@@ -81,11 +80,11 @@ async def test_for_our_keys_alone_the_upstream_is_asked_about_nothing(core: Fake
     assert values(core) == {MOVEMENTS: "7"}
 
 
-@pytest.mark.parametrize("name", ["", OWN])
+@pytest.mark.parametrize("name", ["", "1"])
 async def test_what_the_upstream_refuses_is_not_done(core: FakeCore, name: str) -> None:
     change = Change(core, changes(BROKER, name, (MOVEMENTS, SET, "7")))
     answer = await change.answer(
-        IncrementalAlterConfigsResponse(responses=[row(BROKER, "", 31, "User:bob may not")])
+        IncrementalAlterConfigsResponse(responses=[row(BROKER, name, 31, "User:bob may not")])
     )
     (refused,) = answer.responses
     assert tuple(refused) == (31, "Cluster authorization failed.", BROKER, name)
@@ -109,26 +108,23 @@ async def test_rows_come_in_the_order_of_the_request(core: FakeCore) -> None:
     change = Change(
         core,
         changes(TOPIC, "b", ("retention.ms", SET, "1")),
-        changes(BROKER, OWN, (LEADERS, SET, "3")),
         changes(BROKER, "", (MOVEMENTS, SET, "7")),
         changes(TOPIC, "a"),
     )
-    assert change.asked_of_upstream == [(TOPIC, "b", ["retention.ms"]), (TOPIC, "a", []), (BROKER, "", [])]
+    assert change.asked_of_upstream == [(TOPIC, "b", ["retention.ms"]), (BROKER, "", []), (TOPIC, "a", [])]
     theirs = [row(BROKER, ""), row(TOPIC, "a", 3), row(TOPIC, "b")]
-    assert await change.rows(*theirs) == [(0, "b"), (0, OWN), (0, ""), (3, "a")]
-    assert values(core) == {MOVEMENTS: "7", LEADERS: "3"}
+    assert await change.rows(*theirs) == [(0, "b"), (0, ""), (3, "a")]
+    assert values(core) == {MOVEMENTS: "7"}
 
 
-async def test_clearing_throttles_of_our_own_id_succeeds(core: FakeCore) -> None:
-    change = Change(core, changes(BROKER, OWN, ("leader.replication.throttled.rate", DELETE, None)))
-    assert change.asked_of_upstream == [(BROKER, "", [])]
-    assert await change.rows(row(BROKER, "")) == [(0, OWN)]
+async def test_on_one_broker_our_keys_are_refused_with_all_beside_them(core: FakeCore) -> None:
+    change = Change(core, changes(BROKER, "1", (MOVEMENTS, SET, "7"), ("log.cleaner.threads", SET, "2")))
+    assert change.asked_of_upstream == [(BROKER, "1", [])]
+    answer = await change.answer(IncrementalAlterConfigsResponse(responses=[row(BROKER, "1")]))
+    (refused,) = answer.responses
+    assert (refused.error_code, refused.resource_name) == (40, "1")
+    assert "is cluster-wide and cannot be set on broker 1: use --entity-default" in refused.error_message
     assert core.events == []
-
-
-async def test_setting_them_does_not(core: FakeCore) -> None:
-    change = Change(core, changes(BROKER, OWN, ("leader.replication.throttled.rate", SET, "9")))
-    assert await change.rows(row(BROKER, "")) == [(40, OWN)]
 
 
 async def test_an_unknown_operation_is_refused(core: FakeCore) -> None:
@@ -143,8 +139,19 @@ async def test_nothing_changes_when_it_is_only_to_be_validated(core: FakeCore) -
     assert values(core) == {}
 
 
-def test_what_names_nothing_of_ours_passes(core: FakeCore) -> None:
-    request = IncrementalAlterConfigsRequest([changes(BROKER, "1", ("log.retention.ms", SET, "9"))])
+@pytest.mark.parametrize(
+    "resources",
+    [
+        [changes(BROKER, "1", ("log.retention.ms", SET, "9"))],
+        [changes(BROKER, "", ("log.retention.ms", SET, "9"))],
+        [changes(BROKER, "1", (MOVEMENTS, DELETE, None))],
+        [changes(TOPIC, "foo", (MOVEMENTS, SET, "7"))],
+        [changes(BROKER, "", (MOVEMENTS, SET, "7"))] * 2,
+    ],
+    ids=["a broker", "the default", "left on a broker", "a topic", "twice"],
+)
+def test_what_is_the_upstreams_alone_passes(core: FakeCore, resources: list[AlterConfigsResource]) -> None:
+    request = IncrementalAlterConfigsRequest(resources)
     assert incremental_alter(core.core)(asked(request, 1), client()) is PASSED
 
 
@@ -176,19 +183,15 @@ async def test_nothing_is_replaced_when_ours_is_wrong(core: FakeCore) -> None:
     assert await replaced(talk) == [40]
 
 
-async def test_on_our_own_id_the_upstream_is_asked_about_nothing(core: FakeCore) -> None:
-    core.world.put(Config(BROKER, "", LEADERS, "3"))
-    talk = replace(core, (MOVEMENTS, "7"), name=OWN)
-    assert talk.upstream.api_key == 44
-    (asking,) = decode_request(talk.upstream).resources
-    assert tuple(asking) == (BROKER, "", ())
-    header = talk.upstream._replace(correlation_id=CORRELATION_ID)
-    theirs = encode_response(header, IncrementalAlterConfigsResponse(responses=[row(BROKER, "")]))
-    answer = talk.read(await finished(talk.exchange, theirs))
-    assert [(each.error_code, each.resource_name) for each in answer.responses] == [(0, OWN)]
-    assert values(core) == {MOVEMENTS: "7"}
+async def test_on_one_broker_ours_are_refused_and_the_rest_is_done(core: FakeCore) -> None:
+    one = ReplacedResource(BROKER, "1", [ReplacedConfig(MOVEMENTS, "7")])
+    topic = ReplacedResource(TOPIC, "foo", [ReplacedConfig("retention.ms", "1")])
+    talk = Talk(alter(core.core), AlterConfigsRequest([one, topic]), 2)
+    assert sent(talk) == [["retention.ms"]]
+    assert await replaced(talk, row(TOPIC, "foo")) == [40, 0]
+    assert core.events == []
 
 
-def test_our_own_id_among_others_passes(core: FakeCore) -> None:
-    resources = [ReplacedResource(BROKER, OWN), ReplacedResource(TOPIC, "foo")]
+def test_what_replaces_nothing_of_ours_passes(core: FakeCore) -> None:
+    resources = [ReplacedResource(BROKER, "1"), ReplacedResource(TOPIC, "foo")]
     assert alter(core.core)(asked(AlterConfigsRequest(resources), 2), client()) is PASSED

@@ -2,6 +2,7 @@
 
 import pytest
 
+from controller.config_keys import BROKER_KEYS
 from controller.configs import ConfigSource
 from controller.model import Config, ResourceType
 from protocol.errors import DecodeError, ErrorCode
@@ -14,9 +15,9 @@ from protocol.messages.describe_configs_response import (
 )
 from server.gateway.configs import LARGEST, describe
 from server.gateway.exchange import PASSED
-from tests.server.gateway.doubles import OWN_ID, FakeCore, Talk, asked, asked_as, client
+from tests.server.gateway.doubles import FakeCore, Talk, asked, asked_as, client
 
-OWN = str(OWN_ID)
+MODE = "reassignment.cancel.mode"
 MOVEMENTS = "reassignment.max.concurrent.partition.movements"
 BROKER, TOPIC = ResourceType.BROKER, ResourceType.TOPIC
 
@@ -49,41 +50,32 @@ async def described(
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, 4])
-async def test_our_values_join_those_of_the_brokers_default(core: FakeCore, version: int) -> None:
+async def test_our_keys_join_those_of_the_brokers_default(core: FakeCore, version: int) -> None:
     theirs = row(BROKER, "", "log.retention.ms", "reassignment.left.behind")
-    assert await described(core, resource(BROKER, ""), theirs, version) == (
-        0,
-        {"log.retention.ms": "1", MOVEMENTS: "7"},
-    )
+    code, values = await described(core, resource(BROKER, ""), theirs, version)
+    assert (code, values.pop("log.retention.ms")) == (0, "1")
+    assert (values[MOVEMENTS], values[MODE]) == ("7", "rollback")
+    assert values.keys() == {name for name in BROKER_KEYS if name.startswith("reassignment.")}
 
 
-async def test_all_our_keys_are_those_of_our_own_id(core: FakeCore) -> None:
-    code, values = await described(core, resource(BROKER, OWN), row(BROKER, OWN, code=42))
-    assert code == 0
-    assert (values[MOVEMENTS], values["reassignment.cancel.mode"]) == ("7", "rollback")
-    assert all(name.startswith("reassignment.") for name in values)
-
-
-async def test_what_is_set_is_shown_as_set_on_our_own_id(core: FakeCore) -> None:
-    request = DescribeConfigsRequest([resource(BROKER, OWN, MOVEMENTS, "reassignment.cancel.mode")])
-    theirs = DescribeConfigsResponse(results=[row(BROKER, OWN, code=42)])
+async def test_those_that_nobody_set_are_defaults(core: FakeCore) -> None:
+    request = DescribeConfigsRequest([resource(BROKER, "", MOVEMENTS, MODE)])
+    theirs = DescribeConfigsResponse(results=[row(BROKER, "")])
     (result,) = (await Talk(describe(core.core), request, 4).answer(theirs)).results
     assert {each.name: each.config_source for each in result.configs} == {
-        MOVEMENTS: ConfigSource.DYNAMIC_BROKER,
-        "reassignment.cancel.mode": ConfigSource.DEFAULT,
+        MOVEMENTS: ConfigSource.DYNAMIC_DEFAULT_BROKER,
+        MODE: ConfigSource.DEFAULT,
     }
 
 
 async def test_only_the_keys_that_were_asked_for_are_shown(core: FakeCore) -> None:
-    wanted = resource(BROKER, OWN, "reassignment.cancel.mode")
-    _, values = await described(core, wanted, row(BROKER, OWN, code=42))
-    assert values == {"reassignment.cancel.mode": "rollback"}
+    _, values = await described(core, resource(BROKER, "", MODE), row(BROKER, ""))
+    assert values == {MODE: "rollback"}
 
 
-@pytest.mark.parametrize("name", ["", OWN])
-async def test_a_refusal_of_the_upstream_is_ours(core: FakeCore, name: str) -> None:
-    refused = row(BROKER, name, code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-    assert await described(core, resource(BROKER, name), refused) == (31, {})
+async def test_a_refusal_of_the_upstream_is_ours(core: FakeCore) -> None:
+    refused = row(BROKER, "", code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    assert await described(core, resource(BROKER, ""), refused) == (31, {})
 
 
 async def test_the_request_goes_on_as_a_whole_and_other_rows_pass(core: FakeCore) -> None:
@@ -99,7 +91,7 @@ async def test_the_request_goes_on_as_a_whole_and_other_rows_pass(core: FakeCore
     "resources",
     [
         [resource(TOPIC, "foo"), resource(BROKER, "1")],
-        [resource(TOPIC, OWN), resource(8, OWN)],
+        [resource(TOPIC, ""), resource(8, "")],
         [resource(BROKER, ""), resource(BROKER, "")],
     ],
     ids=["nothing of ours", "the name alone", "twice"],

@@ -17,8 +17,8 @@ from protocol.messages.list_groups_request import ListGroupsRequest
 from protocol.messages.metadata_request import MetadataRequest
 from server.gateway.addresses import Address
 from server.gateway.gateway import Gateway
+from server.gateway.upstreams import ANY
 from server.limits import Limits
-from tests.server.gateway.doubles import OWN_ID
 from tests.server.gateway.sockets import FakeKafka, connect, gateway
 from tests.server.sockets import until
 from tools.processes import free_ports
@@ -48,9 +48,15 @@ async def cluster_id(at: Address) -> int:
     return int((await ask(at, DescribeClusterRequest(), 1)).cluster_id)
 
 
-async def shown(running: Gateway, broker: int = OWN_ID) -> dict[int, Address]:
+def ports(running: Gateway) -> dict[int, Address]:
+    """All, the first of ANY broker."""
+    assert running.bootstrap is not None
+    return {ANY: running.bootstrap, **running.addresses}
+
+
+async def shown(running: Gateway, broker: int = ANY) -> dict[int, Address]:
     """The brokers that clients are told of."""
-    answer = await ask(running.addresses[broker], MetadataRequest(None), 12)
+    answer = await ask(ports(running)[broker], MetadataRequest(None), 12)
     return {each.node_id: Address(each.host, each.port) for each in answer.brokers}
 
 
@@ -64,14 +70,17 @@ async def test_on_every_port_clients_are_told_of_our_ports_alone(
     kafka: list[FakeKafka], tmp_path: Path
 ) -> None:
     async with gateway(tmp_path, kafka[0].brokers) as running:
-        for broker in (1, 2, 3, OWN_ID):
+        for broker in (1, 2, 3, ANY):
             assert await shown(running, broker) == running.addresses
 
 
-async def test_our_own_port_has_no_groups(kafka: list[FakeKafka], tmp_path: Path) -> None:
+async def test_the_first_port_leads_to_any_broker_that_lives(kafka: list[FakeKafka], tmp_path: Path) -> None:
     async with gateway(tmp_path, kafka[0].brokers) as running:
-        assert (await ask(running.own, ListGroupsRequest(), 4)).groups == ()
-        assert len((await ask(running.addresses[1], ListGroupsRequest(), 4)).groups) == 1
+        before = {await cluster_id(ports(running)[ANY]) for _ in range(6)}
+        await kafka[1].__aexit__(None, None, None)
+        after = {await cluster_id(ports(running)[ANY]) for _ in range(6)}
+    assert before == {each.address.port for each in kafka}
+    assert after == {kafka[0].address.port, kafka[2].address.port}
 
 
 async def test_ports_follow_the_first_one_and_stay_over_restarts(
@@ -82,8 +91,8 @@ async def test_ports_follow_the_first_one_and_stay_over_restarts(
     async with gateway(tmp_path, {3: kafka[2].address}, listener=listener):
         pass
     async with gateway(tmp_path, kafka[0].brokers, listener=listener) as running:
-        assert {broker: at.port - first for broker, at in running.addresses.items()} == {
-            OWN_ID: 0,
+        assert {broker: at.port - first for broker, at in ports(running).items()} == {
+            ANY: 0,
             3: 1,
             1: 2,
             2: 3,
@@ -92,7 +101,7 @@ async def test_ports_follow_the_first_one_and_stay_over_restarts(
 
 async def test_clients_are_told_the_advertised_host(kafka: list[FakeKafka], tmp_path: Path) -> None:
     async with gateway(tmp_path, {1: kafka[0].address}, advertised_host="gate.example") as running:
-        assert running.own.host == "gate.example"
+        assert {at.host for at in ports(running).values()} == {"gate.example"}
 
 
 async def test_a_broker_that_moved_is_found(kafka: list[FakeKafka], tmp_path: Path) -> None:
@@ -125,7 +134,7 @@ async def test_a_broker_that_is_first_seen_in_an_answer_gets_its_port_and_is_sho
     kafka: list[FakeKafka], tmp_path: Path
 ) -> None:
     async with gateway(tmp_path, {1: kafka[0].address}) as running:
-        assert (await shown(running)).keys() == {1, OWN_ID}
+        assert (await shown(running)).keys() == {1}
         await until(lambda: {1, 2, 3} <= running.addresses.keys())
         assert await shown(running) == running.addresses
         assert await cluster_id(running.addresses[2]) == kafka[1].address.port
@@ -136,7 +145,7 @@ async def test_a_broker_without_a_port_left_is_hidden_and_logged_once(
 ) -> None:
     async with gateway(tmp_path, kafka[0].brokers, ports=2) as running:
         for _ in range(3):
-            assert (await shown(running)).keys() == {1, 2, OWN_ID}
+            assert (await shown(running)).keys() == {1, 2}
             await running.update(kafka[0].brokers)
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == [
         "broker 3 is hidden from clients, it has no port: it would be the 3th, and there are 2 for brokers"
@@ -149,14 +158,14 @@ async def test_a_port_in_use_hides_its_broker_until_it_is_free(
     first = free_ports(4)
     taken = socket.create_server(("127.0.0.1", first + 2))
     async with gateway(tmp_path, kafka[0].brokers, listener=Address("127.0.0.1", first)) as running:
-        assert running.addresses.keys() == {1, 3, OWN_ID}
+        assert running.addresses.keys() == {1, 3}
         assert "broker 2 is hidden from clients, it has no port" in caplog.text
         taken.close()
         await running.update(kafka[0].brokers)
         assert running.addresses[2].port == first + 2
 
 
-async def test_our_own_port_in_use_is_the_callers_problem(tmp_path: Path) -> None:
+async def test_the_first_port_in_use_is_the_callers_problem(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         listener = Address(*taken.getsockname())
         with pytest.raises(OSError, match="Address already in use"):

@@ -16,7 +16,7 @@ from protocol.messages.metadata_response import (
 from server.gateway.addresses import Address
 from server.gateway.metadata import LARGEST_HEAD, metadata
 from server.gateway.splitter import Verdict
-from tests.server.gateway.doubles import OWN, OWN_ID, FakePorts, Talk
+from tests.server.gateway.doubles import FakePorts, Talk
 
 VERSIONS = range(14)
 TOPICS = [
@@ -38,21 +38,20 @@ def talk(version: int, ports: FakePorts | None = None) -> Talk:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_every_address_is_ours_and_reassignd_is_the_controller(version: int) -> None:
+async def test_every_address_is_ours_and_the_controller_is_the_upstreams(version: int) -> None:
     answer = await talk(version).answer(response(version))
     assert [(each.node_id, each.host, each.port) for each in answer.brokers] == [
         (1, "gate", 9001),
         (2, "gate", 9002),
-        (OWN_ID, *OWN),
     ]
-    assert answer.controller_id == (OWN_ID if version else -1)
+    assert answer.controller_id == (2 if version else -1)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_the_rest_is_the_upstreams(version: int) -> None:
     theirs = response(version)
     answer = await talk(version).answer(theirs)
-    assert [each.rack for each in answer.brokers[:-1]] == [each.rack for each in theirs.brokers]
+    assert [each.rack for each in answer.brokers] == [each.rack for each in theirs.brokers]
     assert answer.cluster_id == theirs.cluster_id
     assert answer.topics[0].partitions[0].replica_nodes == (1, 2)
 
@@ -60,8 +59,14 @@ async def test_the_rest_is_the_upstreams(version: int) -> None:
 async def test_a_broker_without_a_port_is_left_out_and_may_get_one() -> None:
     ports = FakePorts(known=[2])
     answer = await talk(12, ports).answer(response(12))
-    assert [each.node_id for each in answer.brokers] == [2, OWN_ID]
+    assert [each.node_id for each in answer.brokers] == [2]
     assert ports.asked[0] == (1, Address("host-1", 9092))
+
+
+@pytest.mark.parametrize("version", range(1, 14))
+async def test_a_controller_that_is_not_shown_is_replaced(version: int) -> None:
+    answer = await talk(version, FakePorts(known=[1])).answer(response(version))
+    assert answer.controller_id == 1
 
 
 @pytest.mark.parametrize("version", [0, 8, 13])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from protocol.errors import DecodeError, ErrorCode
+from protocol.errors import ErrorCode
 from protocol.frames import decode_request, parse_request
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -84,8 +84,10 @@ def test_all_of_the_request_is_wanted(core: FakeCore) -> None:
 
 
 @pytest.mark.parametrize(("request_", "version", "response"), CASES)
-async def test_who_is_no_controller_any_more_ends_the_connection(
+async def test_a_broker_that_is_not_the_controller_allows_it_too(
     core: FakeCore, request_: Any, version: int, response: Any
 ) -> None:
-    with pytest.raises(DecodeError, match="the upstream's controller is another broker by now"):
-        await Talk(question(core.core), request_, version).answer(response(error_code=41))
+    core.make = lambda _: response(error_message="ours")
+    theirs = response(error_code=ErrorCode.NOT_CONTROLLER)
+    answer = await Talk(question(core.core), request_, version).answer(theirs)
+    assert (answer.error_code, answer.error_message) == (0, "ours")

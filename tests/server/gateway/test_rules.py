@@ -3,13 +3,12 @@
 import pytest
 
 from protocol.errors import DecodeError
-from protocol.messages.list_groups_request import ListGroupsRequest
-from server.gateway.exchange import PASSED, Exchange
-from server.gateway.rules import RuleBook
+from server.gateway.exchange import PASSED
+from server.gateway.rules import rules_of
 from server.gateway.versions import SERVED
-from tests.server.gateway.doubles import FakeCore, FakePorts, asked, asked_as, client
+from tests.server.gateway.doubles import FakeCore, FakePorts, asked_as, client
 
-BOOK = RuleBook(FakeCore().core, FakePorts())
+RULES = rules_of(FakeCore().core, FakePorts())
 
 
 def head(key: int, version: int) -> bytes:
@@ -19,32 +18,25 @@ def head(key: int, version: int) -> bytes:
 @pytest.mark.parametrize("key", sorted(SERVED.keys() - {18}))
 def test_a_version_that_is_not_shown_is_not_served(key: int) -> None:
     with pytest.raises(DecodeError, match=f"API key {key} version {SERVED[key][-1] + 1} is not served"):
-        BOOK.brokers[key](asked_as(head(key, SERVED[key][-1] + 1)), client())
+        RULES[key](asked_as(head(key, SERVED[key][-1] + 1)), client())
 
 
 def test_raw_sasl_tokens_are_not_served() -> None:
     with pytest.raises(DecodeError, match="API key 17 version 0 is not served"):
-        BOOK.brokers[17](asked_as(head(17, 0)), client())
-    assert BOOK.brokers[17](asked_as(head(17, 1)), client()) is PASSED
+        RULES[17](asked_as(head(17, 0)), client())
+    assert RULES[17](asked_as(head(17, 1)), client()) is PASSED
 
 
 @pytest.mark.parametrize("key", [78, 79])
 def test_what_is_hidden_is_not_served(key: int) -> None:
     with pytest.raises(DecodeError, match=f"API key {key} is not served"):
-        BOOK.own[key](asked_as(head(key, 1)), client())
+        RULES[key](asked_as(head(key, 1)), client())
 
 
 def test_fetches_pass() -> None:
-    assert BOOK.brokers[1](asked_as(head(1, 15), 1000), client()) is PASSED
+    assert RULES[1](asked_as(head(1, 15), 1000), client()) is PASSED
 
 
-def test_only_on_our_own_port_there_are_no_groups() -> None:
-    listing = asked(ListGroupsRequest(), 4)
-    assert BOOK.brokers[16](listing, client()) is PASSED
-    ours = BOOK.own[16](listing, client())
-    assert isinstance(ours, Exchange)
-    assert ours.finish is not None
-
-
-def test_most_keys_have_no_rule() -> None:
-    assert 8 not in BOOK.brokers
+@pytest.mark.parametrize("key", [8, 16, 35, 66])
+def test_most_keys_have_no_rule(key: int) -> None:
+    assert key not in RULES

@@ -7,11 +7,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from server.gateway.addresses import Address
-from server.gateway.upstreams import UnreachableError, Upstreams
+from server.gateway.upstreams import ANY, UnreachableError, Upstreams
 from tests.server.gateway.sockets import FakeKafka
 from tools.processes import free_ports
-
-OWN_ID = 1_000_000
 
 
 class Nobody:
@@ -55,44 +53,36 @@ async def connect(upstreams: Upstreams, broker: int) -> Address:
 
 
 async def test_a_broker_is_found_where_it_was_said_to_be_last(kafka: FakeKafka) -> None:
-    upstreams = Upstreams(OWN_ID)
+    upstreams = Upstreams()
     upstreams.update({1: nowhere()})
     upstreams.update({1: kafka.address})
     assert await connect(upstreams, 1) == kafka.address
 
 
-async def test_our_own_id_is_the_controller_if_that_lives(kafka: FakeKafka) -> None:
-    upstreams = Upstreams(OWN_ID)
-    async with FakeKafka() as other:
-        for controller, place in ((1, kafka.address), (2, other.address)):
-            upstreams.update({1: kafka.address, 2: other.address}, controller)
-            assert [await connect(upstreams, OWN_ID) for _ in range(3)] == [place] * 3
-
-
-async def test_our_own_id_is_any_broker_that_lives(kafka: FakeKafka) -> None:
-    upstreams = Upstreams(OWN_ID)
+async def test_any_broker_is_one_that_lives(kafka: FakeKafka) -> None:
+    upstreams = Upstreams()
     upstreams.update({1: nowhere(), 2: kafka.address, 3: nowhere()})
     for _ in range(4):
-        assert await connect(upstreams, OWN_ID) == kafka.address
+        assert await connect(upstreams, ANY) == kafka.address
 
 
-async def test_our_own_id_is_each_broker_in_turn(kafka: FakeKafka) -> None:
+async def test_any_broker_is_each_in_turn(kafka: FakeKafka) -> None:
     async with FakeKafka() as other:
-        upstreams = Upstreams(OWN_ID)
+        upstreams = Upstreams()
         upstreams.update({1: kafka.address})
         upstreams.add(2, other.address)
-        found = [await connect(upstreams, OWN_ID) for _ in range(4)]
+        found = [await connect(upstreams, ANY) for _ in range(4)]
     assert found.count(kafka.address) == found.count(other.address) == 2
 
 
 async def test_an_unknown_broker_and_none_at_all_are_unreachable() -> None:
-    for broker in (1, OWN_ID):
+    for broker in (1, ANY):
         with pytest.raises(UnreachableError):
-            await Upstreams(OWN_ID).connect(broker, Nobody())
+            await Upstreams().connect(broker, Nobody())
 
 
 async def test_connections_to_a_broker_that_is_there_no_more_end(kafka: FakeKafka) -> None:
-    upstreams = Upstreams(OWN_ID)
+    upstreams = Upstreams()
     upstreams.update({1: kafka.address, 2: kafka.address})
     clients = {broker: Losing() for broker in (1, 2)}
     kept = {broker: await upstreams.connect(broker, client) for broker, client in clients.items()}
@@ -107,7 +97,7 @@ async def test_an_unreachable_broker_is_logged_once_and_so_is_its_return(
     kafka: FakeKafka, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    upstreams = Upstreams(OWN_ID)
+    upstreams = Upstreams()
     at = nowhere()
     upstreams.update({1: at})
     for _ in range(3):
@@ -122,18 +112,18 @@ async def test_an_unreachable_broker_is_logged_once_and_so_is_its_return(
 
 
 async def test_a_host_that_cannot_be_one_is_unreachable(kafka: FakeKafka) -> None:
-    upstreams = Upstreams(OWN_ID)
+    upstreams = Upstreams()
     upstreams.update({1: Address("a..b", 9092), 2: kafka.address})
-    assert [await connect(upstreams, OWN_ID) for _ in range(2)] == [kafka.address] * 2
+    assert [await connect(upstreams, ANY) for _ in range(2)] == [kafka.address] * 2
     with pytest.raises(UnreachableError):
         await upstreams.connect(1, Nobody())
 
 
 async def test_a_broker_that_does_not_answer_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
-    upstreams = Upstreams(OWN_ID, timeout=0.01)
+    upstreams = Upstreams(timeout=0.01)
     # Asks for TLS of a server that says nothing: the connection is there, the handshake never ends.
     async with FakeKafka(silent=True) as silent:
-        upstreams = Upstreams(OWN_ID, tls=silent.client_context(), timeout=0.05)
+        upstreams = Upstreams(tls=silent.client_context(), timeout=0.05)
         upstreams.update({1: silent.address})
         with pytest.raises(UnreachableError):
             await upstreams.connect(1, Nobody())

@@ -1,0 +1,107 @@
+"""Kafka's tools of the releases that leave plans in ZooKeeper: what 2.4's and 2.8's say of a plan while it runs, and after."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.clients.java_programs import Tools
+from tests.zookeeper.scenarios import REASSIGN
+from tests.zookeeper.site import Site, wait_for
+from tests.zookeeper.test_moves import limit
+from tests.zookeeper.test_tools import plan
+from tools.java import java_command
+
+AT_ONCE = "reassignment.max.concurrent.partition.movements"
+RATE = "leader.replication.throttled.rate"
+
+
+class OldTool:
+    """`kafka-reassign-partitions` of one release, with one plan."""
+
+    def __init__(self, site: Site, release: str, file: str) -> None:
+        self.release = release
+        self._site, self._file = site, file
+
+    def run(self, *arguments: str) -> str:
+        """What it prints with `--zookeeper`."""
+        return self._run("--zookeeper", self._site.cluster.zookeeper, *arguments)
+
+    def ask_brokers(self, *arguments: str) -> str:
+        """What it prints with `--bootstrap-server`."""
+        return self._run("--bootstrap-server", self._site.cluster.bootstrap, *arguments)
+
+    def verify(self) -> dict[str, str]:
+        """What it says of each partition: the end of the line behind its name."""
+        lines = [line for line in self.run("--verify").splitlines() if " partition " in line]
+        return {
+            name.rstrip(","): said for _, _, rest in (line.partition(" of partition ") for line in lines)
+            for name, _, said in [rest.partition(" ")] if name
+        }  # fmt: skip
+
+    def _run(self, *arguments: str) -> str:
+        main = "kafka.admin.ReassignPartitionsCommand"
+        command = java_command(
+            f"broker-{self.release}", main, *arguments, "--reassignment-json-file", self._file
+        )
+        ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        return ran.stdout + ran.stderr
+
+
+@pytest.fixture
+def topic(site: Site) -> str:
+    topic = site.topic([[1, 2], [2, 1]])
+    site.fill(topic, 2)
+    return topic
+
+
+@pytest.fixture(params=["2.4", "2.8"])
+def tool(
+    site: Site, tools: Tools, topic: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[OldTool]:
+    """Partition 1 waits for partition 0, whose step takes a while."""
+    limit(site, tools, "--add-config", f"{AT_ONCE}=1")
+    yield OldTool(site, request.param, plan(tmp_path, topic, {0: [3, 4], 1: [4, 3]}))
+    site.release()
+    limit(site, tools, "--delete-config", AT_ONCE)
+
+
+def rates(site: Site) -> set[str | None]:
+    """The throttles of the brokers."""
+    znodes = [site.znode(f"/config/brokers/{broker}") for broker in site.cluster.brokers]
+    return {(znode or {"config": {}})["config"].get(RATE) for znode in znodes}
+
+
+def test_a_plan_is_executed_throttled_and_verified(site: Site, topic: str, tool: OldTool) -> None:
+    assert "Successfully started" in tool.run("--execute", "--throttle", "1000")
+    site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
+    both = {f"{topic}-0": "is still in progress", f"{topic}-1": "is still in progress"}
+    assert {name: said.rstrip(".") for name, said in tool.verify().items()} == both
+    assert rates(site) == {"1000"}
+    assert site.znode(f"/config/topics/{topic}")["config"].keys() >= {"leader.replication.throttled.replicas"}
+    assert "existing" in tool.run("--execute", "--throttle", "100000000")
+    site.release()
+    wait_for(lambda: site.znode(REASSIGN), None)
+    said = tool.verify()
+    assert said.keys() == both.keys()
+    assert all("complete" in each for each in said.values()), said
+    assert rates(site) == {None}
+    wait_for(lambda: site.znode(f"/config/topics/{topic}")["config"], {})
+    site.wait_for_replicas(topic, [[3, 4], [4, 3]])
+
+
+def test_what_is_cancelled_has_failed(site: Site, topic: str, tool: OldTool) -> None:
+    """2.4's tool cannot cancel, and 2.8's only by brokers; both say what has become of the plan."""
+    tool.run("--execute", "--throttle", "1000")
+    site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
+    if tool.release == "2.8":
+        assert "Successfully cancelled" in tool.ask_brokers("--cancel", "--preserve-throttles")
+    else:
+        site.put_znode("/admin/cancel_reassignment_in_progress", b"")
+    site.wait_for_replicas(topic, [[1, 2], [2, 1]])
+    wait_for(lambda: site.znode(REASSIGN), None)
+    said = tool.verify()
+    expected = "failed" if tool.release == "2.4" else "rather than"
+    assert all(expected in each for each in said.values()), said
+    site.wait_for_hosts(topic, 0, {1, 2})
