@@ -7,6 +7,7 @@ from controller.errors import Error
 from controller.names import Replicas
 from tests.builders import key
 from tests.controller.kraft import Gateway, Kraft
+from tests.examples import examples
 
 FOO = ("foo-0", (4, 1))
 KEY = key("foo-0")
@@ -16,7 +17,7 @@ FAULTS = st.sampled_from(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     st.lists(st.tuples(FAULTS, st.permutations(range(1, 7)), st.integers(1, 3)), max_size=25),
     st.integers(1, 3),
@@ -52,7 +53,7 @@ TWISTS = st.sampled_from(
 REPLICAS = st.lists(st.integers(1, 4), min_size=2, max_size=3, unique=True).map(tuple)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(REPLICAS, REPLICAS, *(st.lists(TWISTS, max_size=size) for size in (2, 3, 4)))
 def test_what_is_taken_back_while_brokers_lag_ends_where_it_began(
     first: Replicas, target: Replicas, before: list[str], between: list[str], after: list[str]
