@@ -128,13 +128,19 @@ class ZookeeperClient:
 
     async def children(self, path: str, watch: Watch | None = None) -> list[str] | None:
         """See `Tree.children`."""
-        try:
-            found: list[str] = await self._await(
-                self._client.get_children_async(path, watch=self._bridged(watch))
-            )
-        except NoNodeError:
-            return None
-        return found
+        while True:
+            try:
+                found: list[str] = await self._await(
+                    self._client.get_children_async(path, watch=self._bridged(watch))
+                )
+            except NoNodeError:
+                if watch is None:
+                    return None
+            else:
+                return found
+            # ZooKeeper leaves no watch for children on a znode that does not exist.
+            if await self._await(self._client.exists_async(path, watch=self._bridged(watch))) is None:
+                return None
 
     async def multi(self, operations: Sequence[Operation]) -> None:
         """See `Tree.multi`."""

@@ -61,10 +61,11 @@ class MemoryTree:
     async def children(self, path: str, watch: Watch | None = None) -> list[str] | None:
         """See `Tree.children`."""
         await self._trip()
-        if path not in self.nodes:
-            return None
+        there = path in self.nodes
         if watch is not None:
-            self._watches.setdefault((path, True), []).append(watch)
+            self._watches.setdefault((path, there), []).append(watch)
+        if not there:
+            return None
         above = path.rstrip("/") + "/"
         inside = (each.removeprefix(above) for each in self.nodes if each.startswith(above))
         return [name for name in inside if name and "/" not in name]

@@ -89,7 +89,10 @@ class Tree(Protocol):
         ...
 
     async def children(self, path: str, watch: Watch | None = None) -> list[str] | None:
-        """The names of the children, or None when there is no such znode; `watch` is told when one comes or goes."""
+        """The names of the children, or None when there is no such znode.
+
+        `watch` is told when a child comes or goes, and when a znode that is missing is made.
+        """
         ...
 
     async def multi(self, operations: Sequence[Operation]) -> None:

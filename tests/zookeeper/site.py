@@ -56,7 +56,8 @@ class Site:
         self._closing = ExitStack()
 
     def __enter__(self) -> Self:
-        self.commander.start()
+        if not self.commander.runs:
+            self.commander.start()
         self.wait_for_controller(self.commander.node_id)
         return self
 
@@ -175,6 +176,10 @@ class Site:
     def has_znode(self, path: str) -> bool:
         """There is such a znode, whatever is in it."""
         return bool(self._zookeeper(lambda client: client.exists(path)))
+
+    def registered(self) -> set[int]:
+        """The ids below `/brokers/ids`."""
+        return set(map(int, self._zookeeper(lambda client: client.get_children("/brokers/ids"))))
 
     def put_znode(self, path: str, value: Any) -> None:
         """Makes a znode as a tool does."""

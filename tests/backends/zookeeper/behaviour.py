@@ -104,6 +104,13 @@ async def watches_are_told_once(tree: Tree) -> None:
     await until(told, ["made", "changed", "child", "gone"])
 
 
+async def children_of_a_znode_that_is_missing_are_watched(tree: Tree) -> None:
+    told: list[str] = []
+    assert await tree.children("/a", lambda: told.append("made")) is None
+    await tree.multi([Create("/a")])
+    await until(told, ["made"])
+
+
 async def until(told: list[str], expected: list[str]) -> None:
     for _ in range(1_000):
         if told == expected:
@@ -123,4 +130,5 @@ BEHAVIOUR: list[Behaviour] = [
     sequences_grow,
     a_parent_is_not_deleted,
     watches_are_told_once,
+    children_of_a_znode_that_is_missing_are_watched,
 ]

@@ -5,7 +5,7 @@ from backends.tasks import cancel, spawn
 from backends.zookeeper import paths
 from backends.zookeeper.live import LiveBrokers, places
 from backends.zookeeper.memory import MemoryTree
-from backends.zookeeper.tree import Create, Delete
+from backends.zookeeper.tree import Create, Delete, ensure
 from backends.zookeeper.znodes import Endpoint, Registration, encode_broker
 from tests.backends.zookeeper.trees import made
 
@@ -34,6 +34,17 @@ async def test_brokers_are_told_whenever_they_change_and_never_ourselves() -> No
     await tree.multi([Delete(paths.broker(1)), Delete(paths.broker(2))])
     await settle()
     assert seen[-1] == {}
+    await cancel(task)
+
+
+async def test_brokers_are_seen_that_come_after_us() -> None:
+    tree, seen = MemoryTree(), list[Mapping[int, Registration]]()
+    task = spawn(LiveBrokers(tree, 9, seen.append).follow(), "follow")
+    await settle()
+    await ensure(tree, paths.BROKERS)
+    await register(tree, "1", registration(1))
+    await settle()
+    assert seen[-1] == {1: registered(1)}
     await cancel(task)
 
 

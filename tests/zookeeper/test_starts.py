@@ -1,0 +1,82 @@
+"""In whichever order reassignd and brokers start, clients reach it, and through it the brokers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.errors import KafkaError
+
+from tests.zookeeper.site import Site, wait_for
+from tools.zookeeper_cluster import ZookeeperCluster
+
+
+def start_brokers(cluster: ZookeeperCluster) -> None:
+    for broker in cluster.brokers:
+        cluster.start_broker(broker)
+    for broker in cluster.brokers:
+        cluster.wait_for_broker(broker)
+
+
+@pytest.fixture(scope="module", params=["brokers first", "reassignd first"])
+def started(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Three brokers 3.9."""
+    cluster = ZookeeperCluster(tmp_path_factory.mktemp("starts"), 3)
+    site = Site(cluster)
+    cluster.start_zookeeper()
+    try:
+        if request.param == "reassignd first":
+            site.commander.start()
+        start_brokers(cluster)
+        with site:
+            yield site
+    finally:
+        cluster.stop()
+
+
+def topics(site: Site) -> set[str]:
+    """As a broker tells them that is reached through reassignd's own listener."""
+    try:
+        admin = KafkaAdminClient(bootstrap_servers=site.commander.address)
+        try:
+            return set(admin.list_topics())
+        finally:
+            admin.close()
+    except KafkaError:
+        return set()
+
+
+def serves(site: Site, name: str) -> None:
+    """A topic is made, filled and read again, with reassignd's listener as the bootstrap address."""
+    site.topic([[1, 2], [2, 3]], name)
+    wait_for(lambda: name in topics(site), True)
+    producer = KafkaProducer(bootstrap_servers=site.commander.address, acks="all")
+    assert producer.send(name, b"x", partition=0).get(30).offset == 0
+    producer.close()
+    consumer = KafkaConsumer(bootstrap_servers=site.commander.address, auto_offset_reset="earliest")
+    consumer.assign([TopicPartition(name, 0)])
+    assert next(consumer).value == b"x"
+    consumer.close()
+
+
+def test_clients_are_served(started: Site) -> None:
+    serves(started, "first")
+
+
+def test_clients_are_served_after_the_brokers_were_restarted_one_by_one(started: Site) -> None:
+    for broker in started.cluster.brokers:
+        started.cluster.stop_broker(broker)
+        started.cluster.start_broker(broker)
+        started.cluster.wait_for_broker(broker)
+    started.wait_for_controller(1000)
+    serves(started, "second")
+
+
+def test_clients_are_served_after_all_brokers_were_restarted_at_once(started: Site) -> None:
+    for broker in started.cluster.brokers:
+        started.cluster.kill_broker(broker)
+    # A broker does not start while its registration of before is there.
+    wait_for(lambda: started.registered() & set(started.cluster.brokers), set())
+    start_brokers(started.cluster)
+    started.wait_for_controller(1000)
+    serves(started, "third")
