@@ -1,5 +1,7 @@
 """What is shown on more than one release of brokers."""
 
+import os
+import signal
 from collections.abc import Mapping, Sequence
 
 from tests.zookeeper.load import Load
@@ -57,3 +59,59 @@ def cancel_by_znode(site: Site) -> None:
     load.check()
     site.wait_for_hosts(topic, 0, {1, 2, 3})
     wait_for(lambda: site.has_znode(REASSIGN) or site.has_znode(CANCEL), False)
+
+
+def drop_while_the_broker_is_down(site: Site) -> None:
+    """The log of a replica that was dropped goes when its broker returns."""
+    topic = site.topic([[2, 4]])
+    site.fill(topic, 1)
+    site.cluster.kill_broker(4)
+    wait_for(lambda: _replicas(site, topic, "isr_nodes"), [2])
+    site.alter(topic, {0: [2, 3]})
+    site.wait_until_idle()
+    assert site.cluster.hosts(topic, 0) == {2, 3, 4}
+    site.cluster.start_broker(4)
+    site.cluster.wait_for_broker(4)
+    site.wait_for_hosts(topic, 0, {2, 3})
+
+
+def die_before_a_drop_is_answered(site: Site) -> None:
+    """The controller dies after a step has ended, and before the broker with the replica that was dropped has answered."""
+    topic = site.topic([[2, 4]])
+    site.fill(topic, 1)
+    pid = site.cluster.pid(4)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        site.alter(topic, {0: [2, 3]})
+        wait_for(lambda: site.znode(f"/brokers/topics/{topic}")["partitions"]["0"], [2, 3])
+        site.commander.kill()
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert 4 in site.cluster.hosts(topic, 0)
+    site.commander.start()
+    site.wait_for_controller(site.commander.node_id)
+    site.wait_for_hosts(topic, 0, {2, 3})
+
+
+def restart_in_order(site: Site) -> None:
+    """Brokers that stop in order, one right after the other has joined its ISRs again, are let go at once."""
+    topic = site.topic([[1, 2], [2, 3], [3, 4], [4, 1]])
+    said = {broker: len(site.cluster.log(broker)) for broker in site.cluster.brokers}
+    for broker in site.cluster.brokers:
+        site.cluster.stop_broker(broker)
+        site.cluster.start_broker(broker)
+        site.cluster.wait_for_broker(broker)
+        wait_for(lambda: _stored_isrs(site, topic), [[1, 2], [2, 3], [3, 4], [1, 4]])
+    for broker, length in said.items():
+        assert "unclean shutdown" not in site.cluster.log(broker)[length:]
+
+
+def _stored_isrs(site: Site, topic: str) -> list[list[int]]:
+    """As ZooKeeper has them; brokers may learn of them up to a minute later."""
+    states = [site.znode(f"/brokers/topics/{topic}/partitions/{number}/state") for number in range(4)]
+    return [sorted(state["isr"]) for state in states]
+
+
+def _replicas(site: Site, topic: str, kind: str) -> list[int]:
+    replicas: list[int] = site.partitions(topic)[0][kind]
+    return replicas

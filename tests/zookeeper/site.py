@@ -156,9 +156,9 @@ class Site:
         self._set_rates("1000")
         time.sleep(1)  # Brokers hear of it by notification, and do not say when they have.
 
-    def release(self) -> None:
-        """Lets moves run that are held by `hold`."""
-        self._set_rates(None)
+    def release(self, rate: str | None = None) -> None:
+        """Lets moves run that are held by `hold`, as fast as they can or at this rate."""
+        self._set_rates(rate)
 
     def _set_rates(self, value: str | None) -> None:
         rates = {

@@ -32,13 +32,11 @@ class OldTool:
         """What it prints with `--bootstrap-server`."""
         return self._run("--bootstrap-server", self._site.cluster.bootstrap, *arguments)
 
-    def verify(self) -> dict[str, str]:
-        """What it says of each partition: the end of the line behind its name."""
-        lines = [line for line in self.run("--verify").splitlines() if " partition " in line]
-        return {
-            name.rstrip(","): said for _, _, rest in (line.partition(" of partition ") for line in lines)
-            for name, _, said in [rest.partition(" ")] if name
-        }  # fmt: skip
+    def verify(self, topic: str) -> dict[str, str]:
+        """What it says of each partition of the topic: the rest of the line."""
+        marked = (line.partition(f" {topic}-") for line in self.run("--verify").splitlines())
+        said = (rest.partition(" ") for _, _, rest in marked if rest)
+        return {f"{topic}-{number.rstrip(',')}": text.rstrip(".") for number, _, text in said}
 
     def _run(self, *arguments: str) -> str:
         main = "kafka.admin.ReassignPartitionsCommand"
@@ -53,6 +51,7 @@ class OldTool:
 def topic(site: Site) -> str:
     topic = site.topic([[1, 2], [2, 1]])
     site.fill(topic, 2)
+    site.hold(topic)  # Brokers hear of the tool's own throttle when it is late.
     return topic
 
 
@@ -60,11 +59,16 @@ def topic(site: Site) -> str:
 def tool(
     site: Site, tools: Tools, topic: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[OldTool]:
-    """Partition 1 waits for partition 0, whose step takes a while."""
+    """One partition moves at a time, and takes a while."""
     limit(site, tools, "--add-config", f"{AT_ONCE}=1")
     yield OldTool(site, request.param, plan(tmp_path, topic, {0: [3, 4], 1: [4, 3]}))
     site.release()
     limit(site, tools, "--delete-config", AT_ONCE)
+
+
+def moves(site: Site, topic: str) -> bool:
+    """One of the two is under way; which one is first in the plan is up to the tool."""
+    return any(site.cluster.hosts(topic, number) == {1, 2, 3, 4} for number in (0, 1))
 
 
 def rates(site: Site) -> set[str | None]:
@@ -75,15 +79,15 @@ def rates(site: Site) -> set[str | None]:
 
 def test_a_plan_is_executed_throttled_and_verified(site: Site, topic: str, tool: OldTool) -> None:
     assert "Successfully started" in tool.run("--execute", "--throttle", "1000")
-    site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
+    wait_for(lambda: moves(site, topic), True)
     both = {f"{topic}-0": "is still in progress", f"{topic}-1": "is still in progress"}
-    assert {name: said.rstrip(".") for name, said in tool.verify().items()} == both
+    assert tool.verify(topic) == both
     assert rates(site) == {"1000"}
     assert site.znode(f"/config/topics/{topic}")["config"].keys() >= {"leader.replication.throttled.replicas"}
     assert "existing" in tool.run("--execute", "--throttle", "100000000")
-    site.release()
+    site.release("100000000")
     wait_for(lambda: site.znode(REASSIGN), None)
-    said = tool.verify()
+    said = tool.verify(topic)
     assert said.keys() == both.keys()
     assert all("complete" in each for each in said.values()), said
     assert rates(site) == {None}
@@ -94,14 +98,15 @@ def test_a_plan_is_executed_throttled_and_verified(site: Site, topic: str, tool:
 def test_what_is_cancelled_has_failed(site: Site, topic: str, tool: OldTool) -> None:
     """2.4's tool cannot cancel, and 2.8's only by brokers; both say what has become of the plan."""
     tool.run("--execute", "--throttle", "1000")
-    site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
+    wait_for(lambda: moves(site, topic), True)
     if tool.release == "2.8":
         assert "Successfully cancelled" in tool.ask_brokers("--cancel", "--preserve-throttles")
     else:
         site.put_znode("/admin/cancel_reassignment_in_progress", b"")
     site.wait_for_replicas(topic, [[1, 2], [2, 1]])
     wait_for(lambda: site.znode(REASSIGN), None)
-    said = tool.verify()
+    said = tool.verify(topic)
     expected = "failed" if tool.release == "2.4" else "rather than"
     assert all(expected in each for each in said.values()), said
-    site.wait_for_hosts(topic, 0, {1, 2})
+    for number in (0, 1):
+        site.wait_for_hosts(topic, number, {1, 2})

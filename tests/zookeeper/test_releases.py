@@ -5,7 +5,14 @@ from collections.abc import Iterator
 import pytest
 
 from tests.zookeeper.load import Load
-from tests.zookeeper.scenarios import cancel_by_znode, cancel_half_way, move_by_znode
+from tests.zookeeper.scenarios import (
+    cancel_by_znode,
+    cancel_half_way,
+    die_before_a_drop_is_answered,
+    drop_while_the_broker_is_down,
+    move_by_znode,
+    restart_in_order,
+)
 from tests.zookeeper.site import Site
 from tools.zookeeper_cluster import running_cluster
 
@@ -42,3 +49,15 @@ def test_a_plan_by_znode_moves_data_under_load(other: Site) -> None:
 
 def test_a_cancel_by_znode_leaves_no_partial_copy(other: Site) -> None:
     cancel_by_znode(other)
+
+
+def test_a_replica_dropped_while_its_broker_is_down_goes_when_it_returns(other: Site) -> None:
+    drop_while_the_broker_is_down(other)
+
+
+def test_a_dropped_replica_goes_though_reassignd_dies_before_the_answer(other: Site) -> None:
+    die_before_a_drop_is_answered(other)
+
+
+def test_brokers_are_let_go_by_the_isr_that_is_stored(other: Site) -> None:
+    restart_in_order(other)
