@@ -1,0 +1,299 @@
+"""What `bench.churn` does to a server: one act is one connection, or a few requests on one."""
+
+import asyncio
+import contextlib
+import json
+import socket
+import struct
+from asyncio import StreamReader, StreamWriter
+from base64 import urlsafe_b64encode
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Any, NamedTuple
+
+from bench.churn_site import Place
+from bench.raw import CORRELATION_ID, encode
+from protocol.frames import decode_response, parse_response
+from protocol.messages.alter_configs_request import AlterConfigsRequest
+from protocol.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
+from protocol.messages.api_versions_request import ApiVersionsRequest
+from protocol.messages.create_partitions_request import CreatePartitionsRequest
+from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from protocol.messages.delete_topics_request import DeleteTopicsRequest
+from protocol.messages.describe_cluster_request import DescribeClusterRequest
+from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from protocol.messages.describe_topic_partitions_request import (
+    DescribeTopicPartitionsRequest,
+    TopicRequest,
+)
+from protocol.messages.elect_leaders_request import ElectLeadersRequest
+from protocol.messages.find_coordinator_request import FindCoordinatorRequest
+from protocol.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from protocol.messages.list_partition_reassignments_request import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+)
+from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
+from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
+from protocol.wire import schema_of
+
+TOPIC = "churned"
+PARTITIONS = 12
+PATIENCE = 20.0
+"""Seconds for an answer."""
+
+P_LIMIT = AlterableConfig("reassignment.max.concurrent.partition.movements", 0, "3")
+
+
+class Sample(NamedTuple):
+    """A request, and a version of it that all our servers take."""
+
+    request: tuple[Any, ...]
+    version: int
+
+    @property
+    def frame(self) -> bytes:
+        return encode(self.request, self.version)
+
+
+def order(replicas: tuple[int, ...] | None) -> Sample:
+    """All partitions of the topic go there, or are cancelled."""
+    rows = [ReassignablePartition(each, replicas) for each in range(PARTITIONS)]
+    return Sample(AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(TOPIC, rows)]), 0)
+
+
+METADATA = Sample(MetadataRequest(None, allow_auto_topic_creation=False), 9)
+LIST = Sample(ListPartitionReassignmentsRequest(), 0)
+VERSIONS = Sample(ApiVersionsRequest("churn", "1"), 3)
+CREATE = Sample(CreateTopicsRequest([CreatableTopic(TOPIC, PARTITIONS, 2, (), ())]), 5)
+SAMPLES = [
+    METADATA,
+    LIST,
+    VERSIONS,
+    CREATE,
+    order((1, 2)),
+    order((2, 3)),
+    order(None),
+    Sample(MetadataRequest([MetadataRequestTopic(name=TOPIC)]), 12),
+    Sample(ListPartitionReassignmentsRequest(topics=[ListPartitionReassignmentsTopics(TOPIC, (0, 1, 2))]), 0),
+    Sample(DescribeClusterRequest(), 1),
+    Sample(DescribeConfigsRequest([DescribeConfigsResource(4, "", None)]), 4),
+    Sample(DescribeConfigsRequest([DescribeConfigsResource(2, TOPIC, None)]), 1),
+    Sample(IncrementalAlterConfigsRequest([AlterConfigsResource(4, "", [P_LIMIT])]), 1),
+    Sample(AlterConfigsRequest(()), 1),
+    Sample(DescribeLogDirsRequest(None), 2),
+    Sample(AlterReplicaLogDirsRequest(()), 2),
+    Sample(ElectLeadersRequest(1, None), 2),
+    Sample(FindCoordinatorRequest("group"), 2),
+    Sample(CreatePartitionsRequest(()), 2),
+    Sample(DeleteTopicsRequest(topic_names=["another"]), 4),
+    Sample(DescribeTopicPartitionsRequest([TopicRequest(TOPIC)]), 0),
+]
+LARGE_METADATA = encode(MetadataRequest([MetadataRequestTopic(name=TOPIC)] * 2_000), 9)
+
+
+class Talk:
+    """A connection, logged in where the place wants that."""
+
+    def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def send(self, data: bytes) -> None:
+        """All of it, within PATIENCE."""
+        self.writer.write(data)
+        async with asyncio.timeout(PATIENCE):
+            await self.writer.drain()
+
+    async def answer(self) -> bytes:
+        """The next one."""
+        async with asyncio.timeout(PATIENCE):
+            return await self.reader.readexactly(int.from_bytes(await self.reader.readexactly(4)))
+
+    async def ask(self, sample: Sample) -> Any:
+        """The decoded answer."""
+        await self.send(sample.frame)
+        key = schema_of(type(sample.request)).api_key or 0
+        return decode_response(parse_response(await self.answer(), key, sample.version))
+
+    async def log_in(self, token: bytes = b"\0alice\0secret", mechanism: str = "PLAIN") -> None:
+        """By SASL, whatever becomes of it."""
+        await self.ask(Sample(SaslHandshakeRequest(mechanism), 1))
+        await self.ask(Sample(SaslAuthenticateRequest(token), 2))
+
+    async def end_of(self, seconds: float) -> None:
+        """Read until the server closes, or for so long."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while await self.reader.read(65536):
+                    pass
+
+
+@asynccontextmanager
+async def talk(place: Place, rng: Random, *, logged_in: bool = True) -> AsyncIterator[Talk]:
+    """With one of its brokers. The end is a farewell or, now and then, none."""
+    made = Talk(*await place.connect(rng.randrange(4)))
+    try:
+        if place.sasl and logged_in:
+            await made.log_in()
+        yield made
+    finally:
+        if rng.random() < 0.3:
+            made.writer.transport.abort()
+        else:
+            made.writer.close()
+
+
+async def use(place: Place, rng: Random) -> None:
+    """Plain requests, one after the other."""
+    async with talk(place, rng) as made:
+        for _ in range(rng.randrange(1, 20)):
+            await made.ask(rng.choice(SAMPLES))
+
+
+async def move(place: Place, rng: Random) -> None:
+    """Order, list, and cancel or not."""
+    async with talk(place, rng) as made:
+        await made.ask(CREATE)
+        await made.ask(order(rng.choice([(1, 2), (2, 3), (3, 1)])))
+        await made.ask(LIST)
+        if rng.random() < 0.5:
+            await made.ask(order(None))
+
+
+async def mutate(place: Place, rng: Random) -> None:
+    """Requests with a few wrong bytes."""
+    async with talk(place, rng) as made:
+        for _ in range(rng.randrange(1, 6)):
+            frame = bytearray(rng.choice(SAMPLES).frame)
+            for _ in range(rng.randrange(1, 4)):
+                frame[rng.randrange(4 if rng.random() < 0.9 else 0, len(frame))] = rng.randrange(256)
+            await made.send(bytes(frame))
+        await made.end_of(rng.random())
+
+
+async def shorten(place: Place, rng: Random) -> None:
+    """A request that ends too early, or says so."""
+    async with talk(place, rng) as made:
+        frame = rng.choice(SAMPLES).frame
+        end = rng.randrange(len(frame))
+        claimed = rng.choice([len(frame) - 4, max(end - 4, 0), 2**31 - 1, -1, 100_000_000])
+        await made.send(struct.pack(">i", claimed) + frame[4:end])
+        await made.end_of(2 * rng.random())
+
+
+async def babble(place: Place, rng: Random) -> None:
+    """Bytes of no protocol."""
+    async with talk(place, rng, logged_in=False) as made:
+        await made.send(rng.choice([b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02", rng.randbytes(500)]))
+        await made.end_of(rng.random())
+
+
+async def overtake(place: Place, rng: Random) -> None:
+    """Requests before a login, wrong logins, stray tokens."""
+    claims = urlsafe_b64encode(rng.choice([b"[" * 100_000, json.dumps({"sub": "admin"}).encode()]))
+    bearer = b"n,,\1auth=bearer e30." + claims.rstrip(b"=") + b".\1\1"
+    async with talk(place, rng, logged_in=False) as made:
+        match rng.randrange(4):
+            case 0:
+                await made.send(METADATA.frame)
+            case 1:
+                await made.log_in(b"\0alice\0wrong")
+            case 2:
+                await made.log_in(bearer, "OAUTHBEARER")
+            case _:
+                await made.log_in()
+                await made.send(encode(SaslAuthenticateRequest(bearer), 2))
+        await made.end_of(rng.random())
+
+
+async def leave_unfinished(place: Place, rng: Random) -> None:
+    """Most of a large token, or of a large order."""
+    key = 36 if place.sasl else 45
+    async with talk(place, rng, logged_in=False) as made:
+        size = rng.randrange(100_000, 500_000)
+        await made.send(struct.pack(">ihhi", size, key, 0, CORRELATION_ID) + bytes(size // 2))
+        await asyncio.sleep(8 * rng.random())
+
+
+async def read_nothing(place: Place, rng: Random) -> None:
+    """Ask for megabytes, and do not read them."""
+    async with talk(place, rng) as made:
+        made.writer.transport.pause_reading()  # type: ignore[attr-defined] # it reads
+        for _ in range(rng.randrange(1, 30)):
+            made.writer.write(LARGE_METADATA)
+        await asyncio.sleep(8 * rng.random())
+
+
+async def half_open(place: Place, rng: Random) -> None:
+    """TLS that is not agreed on."""
+    host, port = place.kafka[0]
+    _, writer = await asyncio.open_connection(host, port)
+    writer.write(rng.choice([b"", b"\x16\x03\x01\x02\x00", rng.randbytes(200)]))
+    await asyncio.sleep(5 * rng.random())
+    writer.transport.abort()
+
+
+async def knock(place: Place, rng: Random) -> None:
+    """Connections that end as soon as they are there, by a reset."""
+    for _ in range(rng.randrange(1, 20)):
+        _, writer = await asyncio.open_connection(*place.kafka[0])
+        linger = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        writer.transport.abort()
+
+
+PATHS = ["/healthz", "/readyz", "/metrics", "/", "/v1/status", "/v1/jobs", "/v1/reassignments", "/v1/no"]
+HTTP = [
+    b"GET /healthz HTTP/1.1\r\nHost: a{b\r\n\r\n",
+    b"GET /metrics HTTP/1.1\r\nX: " + b"y" * 100_000,
+    b"POST /v1/reassignments HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n\r\n{",
+    b'POST /v1/reassignments HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n{"a": [[[',
+    b"GET /healthz",
+    b"\x16\x03\x01",
+    struct.pack(">ihhih", 10, 18, 0, 1, -1),
+]
+
+
+async def browse(place: Place, rng: Random) -> None:
+    """HTTP, as it should be and as it should not."""
+    reader, writer = await asyncio.open_connection(*place.http)
+    made = Talk(reader, writer)
+    if rng.random() < 0.5:
+        for _ in range(rng.randrange(1, 5)):
+            path = rng.choice(PATHS)
+            await made.send(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{place.http[1]}\r\n\r\n".encode())
+            async with asyncio.timeout(PATIENCE):
+                await reader.read(65536)
+    else:
+        await made.send(rng.choice(HTTP))
+        await made.end_of(3 * rng.random())
+    writer.close()
+
+
+Act = Callable[[Place, Random], Awaitable[None]]
+ACTS: dict[Act, int] = {
+    use: 20,
+    move: 8,
+    mutate: 20,
+    shorten: 12,
+    babble: 8,
+    overtake: 8,
+    leave_unfinished: 6,
+    read_nothing: 4,
+    half_open: 6,
+    knock: 4,
+    browse: 10,
+}
+"""How often, by weight."""

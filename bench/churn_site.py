@@ -1,0 +1,174 @@
+"""What `bench.churn` runs against: an embedded cluster, and before it a gateway with TLS and SASL, each a process.
+
+Between the two stands a front that wants SASL (PLAIN), which the embedded cluster has not: it listens on 127.0.0.2, on the
+ports that the cluster has on 127.0.0.1 and tells clients to be at 127.0.0.2.
+"""
+
+import asyncio
+import contextlib
+import re
+import ssl
+from asyncio import StreamReader, StreamWriter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.raw import address
+from protocol.apis import ApiKey
+from protocol.frames import (
+    decode_request,
+    decode_response,
+    encode_response,
+    parse_request,
+    parse_response,
+)
+from protocol.messages.api_versions_response import ApiVersion
+from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
+from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
+from tools.processes import Served, free_ports
+
+BROKERS = 3
+FRONT = "127.0.0.2"
+TLS = Path(__file__).parents[1] / "tests" / "reassignd" / "tls"
+TOKENS = {b"\0alice\0secret", b"\0reassignd\0secret"}
+"""With which one may log in."""
+BOUNDS = {
+    "max.connections": "400",
+    "http.max.connections": "50",
+    "frame.timeout.ms": "5000",
+    "tls.handshake.timeout.ms": "3000",
+    "connections.max.idle.ms": "10000",
+    "connections.max.held.bytes": str(1024 * 1024),
+    "jobs.retention.count": "20",
+    "embedded.brokers": str(BROKERS),
+    "gateway.ports": str(BROKERS),
+}
+SASL_KEYS = [ApiVersion(ApiKey.SASL_HANDSHAKE, 1, 1), ApiVersion(ApiKey.SASL_AUTHENTICATE, 0, 2)]
+
+
+class Place(NamedTuple):
+    """A server that is attacked. `tls` is that of its clients, who have to log in where `sasl` is true."""
+
+    name: str
+    process: Served
+    kafka: list[tuple[str, int]]
+    http: tuple[str, int]
+    tls: ssl.SSLContext | None
+    sasl: bool
+
+    async def connect(self, at: int = 0) -> tuple[StreamReader, StreamWriter]:
+        """A connection to one of its Kafka ports, with TLS where it wants that."""
+        host, port = self.kafka[at % len(self.kafka)]
+        return await asyncio.open_connection(host, port, ssl=self.tls)
+
+    def memory(self) -> int:
+        """Resident, in bytes."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text("ascii")
+        return 1024 * int(re.search(r"VmRSS:\s+(\d+)", status)[1])  # type: ignore[index] # Linux has it
+
+    def files(self) -> int:
+        """Open ones."""
+        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
+
+
+@asynccontextmanager
+async def site(folder: Path) -> AsyncIterator[list[Place]]:
+    """The two servers."""
+    first, relayed, http = free_ports(BROKERS), free_ports(BROKERS + 1), free_ports(2)
+    config = folder / "client.properties"
+    config.write_text(
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
+        "sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required "
+        'username="reassignd" password="secret";\n'
+    )
+    cluster = _served(folder, "embedded", f"127.0.0.1:{first}", http, {"advertised.host": FRONT})
+    gateway = _served(
+        folder,
+        "upstream",
+        f"127.0.0.1:{relayed}",
+        http + 1,
+        {
+            "upstream.bootstrap.servers": f"{FRONT}:{first}",
+            "upstream.command.config": str(config),
+            "listener.tls.certificate.file": str(TLS / "server.pem"),
+        },
+    )
+    tls = ssl.create_default_context(cafile=str(TLS / "ca.pem"))
+    tls.check_hostname = False
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(asyncio.to_thread, cluster.stop)
+        await asyncio.to_thread(cluster.start)
+        for port in range(first, first + BROKERS):
+            front = await asyncio.start_server(_Front(port).serve, FRONT, port)
+            await stack.enter_async_context(front)
+        stack.push_async_callback(asyncio.to_thread, gateway.stop)
+        line = await asyncio.to_thread(gateway.start)
+        ports = [address(each) for each in re.findall(r"127\.0\.0\.1:\d+", line.partition(", http")[0])]
+        plain = [("127.0.0.1", port) for port in range(first, first + BROKERS)]
+        yield [
+            Place("embedded", cluster, plain, ("127.0.0.1", http), None, sasl=False),
+            Place("gateway", gateway, ports, ("127.0.0.1", http + 1), tls, sasl=True),
+        ]
+
+
+def _served(folder: Path, backend: str, listener: str, http: int, more: dict[str, str]) -> Served:
+    data = folder / backend
+    arguments = ["--backend", backend, "--listener", listener, "--http", f"127.0.0.1:{http}"]
+    return Served([*arguments, "--data-dir", str(data)], BOUNDS | more, folder / f"{backend}.log")
+
+
+class _Front:
+    """Serves one broker's connections: login first, then all passes."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+
+    async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
+        """Until either end is gone."""
+        behind: StreamWriter | None = None
+        try:
+            ahead, behind = await asyncio.open_connection("127.0.0.1", self._port)
+            await self._log_in(reader, writer, ahead, behind)
+            await asyncio.gather(_pass(reader, behind), _pass(ahead, writer))
+        except (OSError, EOFError, ValueError, asyncio.CancelledError):
+            pass  # EOFError is the end of either, and CancelledError that of the run.
+        finally:
+            for each in (writer, behind):
+                if each is not None:
+                    each.close()
+
+    async def _log_in(
+        self, reader: StreamReader, writer: StreamWriter, ahead: StreamReader, behind: StreamWriter
+    ) -> None:
+        while True:
+            payload = await _frame(reader)
+            frame = parse_request(payload)
+            if frame.api_key == ApiKey.API_VERSIONS:
+                behind.write(len(payload).to_bytes(4) + payload)
+                answer = parse_response(await _frame(ahead), frame.api_key, frame.api_version)
+                shown = decode_response(answer)
+                rows = [*shown.api_keys, *(() if shown.error_code else SASL_KEYS)]
+                version = 0 if shown.error_code else None
+                writer.write(encode_response(frame, shown._replace(api_keys=rows), version))
+            elif frame.api_key == ApiKey.SASL_HANDSHAKE:
+                fine = decode_request(frame).mechanism == "PLAIN"
+                writer.write(encode_response(frame, SaslHandshakeResponse(0 if fine else 33, ["PLAIN"])))
+            elif frame.api_key == ApiKey.SASL_AUTHENTICATE:
+                fine = decode_request(frame).auth_bytes in TOKENS
+                writer.write(encode_response(frame, SaslAuthenticateResponse(0 if fine else 58)))
+                if fine:
+                    return
+            else:
+                raise EOFError("a request before the login")
+
+
+async def _frame(reader: StreamReader) -> bytes:
+    return await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
+
+
+async def _pass(reader: StreamReader, writer: StreamWriter) -> None:
+    while data := await reader.read(65536):
+        writer.write(data)
+        await writer.drain()
+    raise EOFError
