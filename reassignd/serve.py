@@ -24,6 +24,7 @@ from reassignd.kinds import Address, SocketPath
 from reassignd.records import load, open_store
 from reassignd.signals import until_signalled
 from reassignd.sockets import bind, bind_path
+from reassignd.watchdog import Farewell
 from reassignd.worlds import world
 from server.api.call import Core
 from server.api.routes import Api
@@ -44,7 +45,9 @@ def run(settings: Settings, *, demo_topics: bool) -> None:
     settings = share(settings)
     if settings.backend == ZOOKEEPER:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(until_signalled(_swept(_control(settings, entrance)), STOP_SECONDS))
+            farewell = Farewell()
+            serving = _swept(_control(settings, entrance, farewell))
+            runner.run(until_signalled(serving, STOP_SECONDS, farewell))
         return
     with (
         closing(open_store(settings.data_dir)) as store,
@@ -91,7 +94,7 @@ async def _serve(settings: Settings, store: SqliteStore, entrance: Door, demo_to
                 health.obstacle = "the server is stopping"
 
 
-async def _control(settings: Settings, entrance: Door) -> None:
+async def _control(settings: Settings, entrance: Door, farewell: Farewell) -> None:
     """Serve as the controller of a ZooKeeper-mode cluster, whenever we are it."""
     from reassignd.zookeeper import STAND_BY, Controller
 
@@ -105,7 +108,7 @@ async def _control(settings: Settings, entrance: Door) -> None:
 
     async with (
         _http(settings, [*front(routes), *routes], entrance.tls) as http,
-        Controller(settings, rules) as controller,
+        Controller(settings, rules, farewell) as controller,
     ):
         where = f"{settings.zookeeper_connect}, id {settings.node_id}"
         print(f"ready: controller {controller.address}, http {http}, ZooKeeper {where}", flush=True)

@@ -41,6 +41,7 @@ from reassignd import __version__, command_config
 from reassignd.config import Settings
 from reassignd.errors import CommandError
 from reassignd.kinds import Address
+from reassignd.watchdog import Farewell, Watchdog
 from reassignd.zookeeper_doors import Doors
 from reassignd.zookeeper_rule import Rule
 from reassignd.zookeeper_security import security as zookeeper_security
@@ -65,6 +66,9 @@ GRACE_SECONDS = 1.0
 AGAIN_SECONDS = 0.5
 """After an election that could not be held."""
 
+STANDSTILL_SECONDS = 6.0
+"""The least time after which an event loop that does not run ends the process; a longer session time-out counts."""
+
 STAND_BY = "another controller is in office"
 
 NOBODY = Rights()
@@ -72,9 +76,17 @@ NOBODY = Rights()
 
 
 class Controller:
-    """Stands, rules and stands again inside `async with`. `on_core` is told who rules: None while it is not us."""
+    """Stands, rules and stands again inside `async with`. `on_core` is told who rules: None while it is not us.
 
-    def __init__(self, settings: Settings, on_core: Callable[[Core | None, Metrics | None], None]) -> None:
+    `farewell` learns how the session is given up while the event loop stands still.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        on_core: Callable[[Core | None, Metrics | None], None],
+        farewell: Farewell | None = None,
+    ) -> None:
         self._settings, self._on_core = settings, on_core
         self._tree = ZookeeperClient(
             settings.zookeeper_connect,
@@ -82,6 +94,10 @@ class Controller:
             self._session_lost,
             zookeeper_security(settings),
         )
+        if farewell is not None:
+            farewell.act = self._tree.give_up
+        still = max(STANDSTILL_SECONDS, settings.zookeeper_session_timeout_ms / 1000)
+        self._watchdog = Watchdog(still, self._tree.give_up)
         self._refusals = Refusals()
         self._terms: Counter[str] = Counter()
         self._backoff = Backoff()
@@ -113,12 +129,14 @@ class Controller:
             await self._tree.stop()
             raise CommandError(str(error)) from error
         self._tasks = [spawn(self._serve(), "candidate"), spawn(self._brokers.follow(), "brokers")]
+        self._watchdog.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._doors.close(GRACE_SECONDS)
         await cancel(*self._tasks)
         await self._tree.stop()
+        self._watchdog.stop()
         self._off_loop.close()
 
     async def _listen(self) -> None:

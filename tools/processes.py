@@ -72,6 +72,12 @@ class Served:
         """SIGTERM; the exit code. Raises TimeoutExpired if that takes more than 30 s."""
         return self._end(signal.SIGTERM)
 
+    def wait(self) -> int:
+        """For it to end by itself; the exit code. Raises TimeoutExpired if that takes more than 30 s."""
+        assert self._process is not None
+        self._process.communicate(timeout=STOP_SECONDS)
+        return self._process.returncode
+
     def _end(self, by: signal.Signals) -> int:
         assert self._process is not None
         self._process.send_signal(by)

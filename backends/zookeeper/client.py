@@ -98,6 +98,11 @@ class ZookeeperClient:
             await cancel(self._beginning)
         await asyncio.to_thread(_close, self._client)
 
+    def give_up(self) -> None:
+        """End the session from any thread, while the event loop stands still; nothing may be asked after that."""
+        self._running = False
+        _close(self._client)
+
     @property
     def session(self) -> int:
         """See `Tree.session`."""

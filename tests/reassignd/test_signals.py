@@ -11,7 +11,8 @@ import pytest
 PATIENCE_SECONDS = 30
 
 PROGRAM = """
-import asyncio, logging
+import asyncio, logging, sys
+import uvloop
 from reassignd.signals import until_signalled
 
 async def serving():
@@ -23,16 +24,20 @@ async def serving():
         await asyncio.sleep({stop_takes})
 
 logging.basicConfig()
-asyncio.run(until_signalled(serving(), {patience}))
+with asyncio.Runner(loop_factory=uvloop.new_event_loop if sys.argv[1] == "uvloop" else None) as runner:
+    runner.run(until_signalled(serving(), {patience}))
 print("stopped", flush=True)
 """
 
 
+def patient(*, stop_takes: float = 0, patience: float = 30) -> str:
+    return PROGRAM.format(stop_takes=stop_takes, patience=patience)
+
+
 @contextmanager
-def program(*, stop_takes: float = 0, patience: float = 30) -> Iterator[subprocess.Popen[str]]:
-    code = PROGRAM.format(stop_takes=stop_takes, patience=patience)
+def program(code: str, loop: str) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, loop], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
             assert line(process) == "serving"
@@ -46,9 +51,10 @@ def line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_stops_cleanly(number: signal.Signals) -> None:
-    with program() as process:
+def test_a_signal_stops_cleanly(number: signal.Signals, loop: str) -> None:
+    with program(patient(), loop) as process:
         process.send_signal(number)
         assert (line(process), line(process)) == ("stopping", "stopped")
         assert process.wait(PATIENCE_SECONDS) == 0
@@ -56,7 +62,7 @@ def test_a_signal_stops_cleanly(number: signal.Signals) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_second_signal_ends_it_at_once(number: signal.Signals) -> None:
-    with program(stop_takes=60) as process:
+    with program(patient(stop_takes=60), "uvloop") as process:
         process.send_signal(number)
         assert line(process) == "stopping"
         process.send_signal(number)
@@ -64,8 +70,38 @@ def test_a_second_signal_ends_it_at_once(number: signal.Signals) -> None:
 
 
 def test_a_stop_that_takes_too_long_is_given_up() -> None:
-    with program(stop_takes=60, patience=0.01) as process:
+    with program(patient(stop_takes=60, patience=0.01), "uvloop") as process:
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_SECONDS) == 0
         assert process.stderr is not None
         assert "not stopped after 0.01 s" in process.stderr.read()
+
+
+STANDSTILL = """
+import asyncio, logging, sys, time
+import uvloop
+from reassignd.signals import until_signalled
+
+async def serving():
+    print("serving", flush=True)
+    while True:
+        sum(range(1000))
+
+def farewell():
+    print("farewell", flush=True)
+
+logging.basicConfig()
+with asyncio.Runner(loop_factory=uvloop.new_event_loop if sys.argv[1] == "uvloop" else None) as runner:
+    runner.run(until_signalled(serving(), 0.1, farewell))
+"""
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_loop_that_stands_still_is_ended_by_a_signal(number: signal.Signals, loop: str) -> None:
+    with program(STANDSTILL, loop) as process:
+        process.send_signal(number)
+        assert line(process) == "farewell"
+        assert process.wait(PATIENCE_SECONDS) == 0
+        assert process.stderr is not None
+        assert "not stopped after 0.1 s" in process.stderr.read()

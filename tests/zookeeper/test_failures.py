@@ -1,10 +1,12 @@
 """Whoever dies, the move ends where it should, and every record that was acknowledged is there."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.zookeeper.load import Load
 from tests.zookeeper.site import Site, wait_for
-from tools.commander import Commander
+from tools.commander import Blockable, Commander
 
 
 @pytest.fixture
@@ -71,6 +73,37 @@ def test_reassignd_dies_in_mid_move_and_another_one_takes_over(site: Site, topic
     finally:
         standby.stop()
     site.wait_for_controller(1000)
+
+
+@pytest.fixture
+def blockable(site: Site) -> Iterator[Blockable]:
+    """In office, with the site's own reassignd standing by."""
+    standing = Blockable(site.cluster, 1001)
+    standing.start()
+    try:
+        assert site.commander.stop() == 0
+        site.wait_for_controller(1001)
+        site.commander.start()
+        yield standing
+    finally:
+        standing.kill()
+        site.wait_for_controller(1000)
+
+
+def test_a_controller_that_stands_still_gives_its_session_up_and_ends(
+    site: Site, blockable: Blockable
+) -> None:
+    blockable.block()
+    site.wait_for_controller(1000)
+    assert blockable.wait() == 1
+    assert "the event loop has stood still for 6 s: the ZooKeeper session is given up" in blockable.log
+
+
+def test_a_controller_that_stands_still_can_be_stopped(site: Site, blockable: Blockable) -> None:
+    blockable.block()
+    assert blockable.stop() == 0
+    assert "not stopped after" in blockable.log
+    assert (site.znode("/controller") or {}).get("brokerid") != 1001
 
 
 def test_a_broker_takes_over_when_reassignd_stops_and_finishes_the_step(site: Site, topic: str) -> None:
