@@ -75,6 +75,11 @@ class RunReader:
                 step = FIRST_STEP
         return tuple(rows), pos
 
+    def run_at(self, data: bytes, pos: int, count: int) -> tuple[int, int]:
+        """Return how many rows from `pos` on, `count` at most, have the shape of the first; and their width."""
+        shape = self._shape_at(data, pos) if count >= MIN_RUN else None
+        return (0, 0) if shape is None else (shape.run_length(data, pos, count), shape.width)
+
     def _make_shape(self, shape: Shape) -> "ReadShape":
         return ReadShape(self._layout, self._struct, shape)
 
