@@ -106,17 +106,15 @@ class Counter:
             return _numbers(FIXED_SIZES[field.element], compact)(data, pos, left)
         skip = _scalar(field.element, compact) if struct is None else self._of(struct)
         count, pos = _read_length(data, pos, compact)
-        left[ROWS] -= max(0, count)
         done = 0
-        for chunk in CHUNKS:
-            step = min(chunk, count - done)
-            if step <= 0:
-                break
+        for chunk in (*CHUNKS, count):
+            step = max(0, min(chunk, count - done))
+            left[ROWS] -= step
+            _check(left)
             pos = skip(data, pos, step, left)
             done += step
             rows.append((done, pos))
-        _check(left)
-        return skip(data, pos, max(0, count - done), left)
+        return pos
 
     def _of(self, struct: type) -> Skip:
         skip: Skip = self._skips[f"skip_{struct.__name__}"]

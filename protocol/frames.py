@@ -5,6 +5,7 @@ from struct import pack, unpack_from
 from typing import Any, NamedTuple
 
 from protocol.apis import Api, ApiKey, find_api
+from protocol.counter import Bounds, counter
 from protocol.errors import DecodeError, EncodeError, ErrorCode
 from protocol.messages.request_header import RequestHeader
 from protocol.messages.response_header import ResponseHeader
@@ -124,6 +125,20 @@ def decode_request(frame: RequestFrame) -> Any:
     return _request_codec(frame.api_key, frame.api_version).decode(body)
 
 
+def decode_within(frame: RequestFrame, bounds: Bounds) -> tuple[Any, bool]:
+    """Return the request message and True; of one that exceeds the bounds, its first rows and False."""
+    if not bounds.surely_hold(len(frame.body)):
+        shape = _shape(frame.api_key, frame.api_version)
+        beginning = (
+            None
+            if shape is None
+            else counter(shape.request_class, frame.api_version).cut(bytes(frame.body), bounds)
+        )
+        if beginning is not None:
+            return beginning, False
+    return decode_request(frame), True
+
+
 def decode_response(frame: ResponseFrame) -> Any:
     """Return the response message. A broker that lacks our version of ApiVersions answers in version 0 (KIP-511)."""
     version = frame.api_version
@@ -163,6 +178,7 @@ def frame_response(frame: RequestFrame, body: bytes, version: int | None = None)
 class _Shape(NamedTuple):
     request_header: Codec[RequestHeader]
     request: Codec[Any]
+    request_class: type
     response_header_version: int
 
 
@@ -188,6 +204,7 @@ def _shape(key: int, version: int) -> _Shape | None:
     return _Shape(
         codec(RequestHeader, api.request_header_version(version)),
         codec(api.request.root, version),
+        api.request.root,
         api.response_header_version(version),
     )
 

@@ -6,11 +6,16 @@ from typing import Any, NamedTuple
 from controller.errors import Outcome
 from controller.events import AlterConfigs, ConfigChange, ResourceChanges
 from controller.model import ResourceType
+from protocol.counter import Bounds
 from protocol.errors import ErrorCode
 from server.authorizer import Operation
 from server.context import Context
 from server.verdicts import DENIED, Verdict, merged, repeated
 
+CONFIG_BOUNDS = Bounds(rows=20_000, numbers=20_000)
+"""Of a request of one of the three: resources and their configs."""
+
+TWICE: Verdict = (ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
 CLUSTER_DENIED: Verdict = (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None)
 
 
@@ -51,7 +56,7 @@ def _refusal(wanted: Wanted, twice: set[Any], context: Context) -> Verdict | Non
     if refused is not None:
         return refused
     if (wanted.resource_type, wanted.resource_name) in twice:
-        return ErrorCode.INVALID_REQUEST, "Each resource must appear at most once."
+        return TWICE
     if wanted.changes is None:
         return ErrorCode.INVALID_REQUEST, "The request has an unknown config operation."
     return None

@@ -8,6 +8,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, TypeVar
 
 from protocol.apis import ApiKey
+from protocol.counter import Bounds
+from protocol.errors import ErrorCode
+from protocol.schema import default_of
+from protocol.wire import schema_of
 from server.authorizer import Operation
 from server.cache import Encoded
 from server.context import Context
@@ -17,6 +21,10 @@ Response = TypeVar("Response")
 
 Handler = Callable[[Request, Context], Response | Encoded | Awaitable[Response | Encoded]]
 Refusal = Callable[[Request, int, str | None], Response]
+
+
+USUAL = Bounds(rows=10_000, numbers=100_000)
+"""Of an API whose handler names no other bounds."""
 
 
 class Route(NamedTuple):
@@ -30,8 +38,18 @@ class Route(NamedTuple):
     request: type[Any]
     versions: range
     operation: Operation | None
+    bounds: Bounds
+    """What may be in a request; one with more is refused with `excess` before it is decoded."""
+    excess: ErrorCode
     handle: Callable[[Any, Context], Any]
     refuse: Callable[[Any, int, str | None], Any]
+
+    def refusal(self, request: Any, version: int, code: int, message: str | None) -> Any:
+        """What `refuse` makes, as far as the version can carry it: ElectLeaders 0 has no error at the top."""
+        response = self.refuse(request, code, message)
+        schema = schema_of(type(response))
+        absent = [field for field in schema.structs[schema.root] if not field.in_version(version)]
+        return response._replace(**{field.name: default_of(schema.root, field) for field in absent})
 
 
 ROUTES: dict[int, Route] = {}
@@ -45,6 +63,8 @@ def handles(
     versions: tuple[int, int],
     refuse: Refusal[Request, Response],
     operation: Operation | None = None,
+    bounds: Bounds = USUAL,
+    excess: ErrorCode = ErrorCode.INVALID_REQUEST,
 ) -> Callable[[Handler[Request, Response]], Handler[Request, Response]]:
     """Register the decorated function for `api_key`, first to last of `versions`.
 
@@ -56,7 +76,9 @@ def handles(
         if api_key in ROUTES:
             raise ValueError(f"{api_key.name} is registered twice")
         first, last = versions
-        ROUTES[api_key] = Route(api_key, request, range(first, last + 1), operation, handler, refuse)
+        ROUTES[api_key] = Route(
+            api_key, request, range(first, last + 1), operation, bounds, excess, handler, refuse
+        )
         return handler
 
     return register

@@ -1,7 +1,7 @@
 """AlterUserScramCredentials (51), version 0: what users log in with by SCRAM is set and removed (KIP-554).
 
 ACL: ALTER on the cluster.
-Errors, one row a user: UNACCEPTABLE_CREDENTIAL, UNSUPPORTED_SASL_MECHANISM, DUPLICATE_RESOURCE, RESOURCE_NOT_FOUND,
+Errors, one row a user: INVALID_REQUEST, UNACCEPTABLE_CREDENTIAL, UNSUPPORTED_SASL_MECHANISM, DUPLICATE_RESOURCE, RESOURCE_NOT_FOUND,
 UNKNOWN_SERVER_ERROR.
 """
 
@@ -11,8 +11,9 @@ import logging
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
 
+from protocol.counter import Bounds
 from protocol.errors import ApiError, ErrorCode
-from protocol.frames import RequestFrame, decode_request, encode_response
+from protocol.frames import RequestFrame, decode_within, encode_response
 from protocol.messages.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
     ScramCredentialUpsertion,
@@ -30,20 +31,26 @@ MECHANISMS = {1: ("SCRAM-SHA-256", "sha256"), 2: ("SCRAM-SHA-512", "sha512")}
 ITERATIONS = range(4096, 16_384 + 1)
 """Kafka: ScramMechanism.minIterations, and what its brokers take at most."""
 
+BOUNDS = Bounds(rows=1_000, numbers=1_000)
+"""Of a request; of one with more the first rows are refused."""
+
 AlterUser = Callable[[str, Mapping[str, str | None]], Awaitable[None]]
 """Stores a user's credentials by mechanism, None to remove one. Raises ApiError."""
 
 
 async def answer(frame: RequestFrame, alter: AlterUser) -> bytes:
     """The frame that answers `frame`; each user's changes are made together or not at all."""
-    request: AlterUserScramCredentialsRequest = decode_request(frame)
+    request, whole = decode_within(frame, BOUNDS)
+    if not whole:
+        return refuse(frame, ErrorCode.INVALID_REQUEST)
     rows = [await _altered(request, user, alter) for user in _users(request)]
     return encode_response(frame, AlterUserScramCredentialsResponse(results=rows))
 
 
 def refuse(frame: RequestFrame, code: int) -> bytes:
     """The error for each user."""
-    rows = [AlterUserScramCredentialsResult(user, code, None) for user in _users(decode_request(frame))]
+    request, _ = decode_within(frame, BOUNDS)
+    rows = [AlterUserScramCredentialsResult(user, code, None) for user in _users(request)]
     return encode_response(frame, AlterUserScramCredentialsResponse(results=rows))
 
 

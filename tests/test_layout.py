@@ -56,6 +56,7 @@ OF_MANY_MODULES = {
     "reassignd/test_doors.py",
     "reassignd/test_kills.py",
     "server/test_adversity.py",
+    "server/test_fuzz.py",
     "server/gateway/test_churn.py",
     "test_layout.py",
 }

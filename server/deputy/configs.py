@@ -12,7 +12,7 @@ from controller.model import ResourceType
 from controller.state import State
 from protocol.apis import ApiKey
 from protocol.errors import ErrorCode
-from protocol.frames import RequestFrame, decode_request, encode_response, parse_request
+from protocol.frames import RequestFrame, decode_within, parse_request
 from server.authorizer import CLUSTER, Operation
 from server.configured import CLUSTER_DENIED
 from server.deputy.deputy import Deputy
@@ -21,7 +21,7 @@ from server.gateway.configs import LARGEST, PREFIX, is_ours
 from server.gateway.exchange import PASSED, Asked, Client, Exchange, Rule
 from server.handlers.incremental_alter_configs import changes_of
 from server.registry import ROUTES
-from server.router import Caller
+from server.router import Caller, refused
 from server.verdicts import Verdict
 
 CONFIGS = frozenset({ApiKey.DESCRIBE_CONFIGS, ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS})
@@ -43,8 +43,10 @@ def configs(own_id: int, deputy: Deputy, answer: Answer) -> Rule:
         if not any(mark in payload for mark in marks):
             return PASSED
         frame = parse_request(payload)
-        resources = decode_request(frame).resources
-        about_us = any(_is_broker(each, own_name) for each in resources)
+        request, whole = decode_within(frame, ROUTES[asked.api_key].bounds)
+        resources = request.resources
+        # One that is too large is refused here, by the handler's bounds.
+        about_us = not whole or any(_is_broker(each, own_name) for each in resources)
         if not about_us and not any(map(_our_keys, resources)):
             return PASSED
         topics = [each.resource_name for each in resources if each.resource_type == ResourceType.TOPIC]
@@ -52,10 +54,10 @@ def configs(own_id: int, deputy: Deputy, answer: Answer) -> Rule:
         office = deputy.office
         if about_us or office is None or not any(map(_with_theirs, resources)):
             return put(asked, client, frame, question, answer)
-        refused = _refusal(office.state, frame, resources)
-        if refused is None:
+        wrong = _refusal(office.state, frame, resources)
+        if wrong is None:
             return PASSED
-        return put(asked, client, frame, question, lambda frame, caller: _refused(frame, caller, refused))
+        return put(asked, client, frame, question, lambda frame, caller: _refused(frame, caller, wrong))
 
     return ask
 
@@ -92,10 +94,10 @@ def _refusal(state: State, frame: RequestFrame, resources: Any) -> Verdict | Non
     return None
 
 
-def _refused(frame: RequestFrame, caller: Caller, refused: Verdict) -> bytes:
+def _refused(frame: RequestFrame, caller: Caller, wrong: Verdict) -> bytes:
     """Whoever may not alter them does not learn what is wrong with them."""
     allowed = caller.asked is not None and caller.asked.allows(
         caller.principal, Operation.ALTER_CONFIGS, CLUSTER
     )
-    verdict = refused if allowed else CLUSTER_DENIED
-    return encode_response(frame, ROUTES[frame.api_key].refuse(decode_request(frame), *verdict))
+    verdict = wrong if allowed else CLUSTER_DENIED
+    return refused(frame, *verdict)

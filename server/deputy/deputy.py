@@ -6,13 +6,13 @@ from typing import NamedTuple
 from controller.state import State
 from protocol.apis import ApiKey
 from protocol.errors import ApiError, ErrorCode
-from protocol.frames import RequestFrame, decode_request, encode_response
+from protocol.frames import RequestFrame
 from server import producer_ids, scram_users
 from server.authorizer import CLUSTER, Operation
 from server.handlers import load
 from server.producer_ids import Allocate
 from server.registry import ROUTES
-from server.router import Caller, Router
+from server.router import Caller, Router, refused
 from server.scram_users import AlterUser
 
 OWN = frozenset({
@@ -100,6 +100,4 @@ def not_controller(frame: RequestFrame) -> bytes:
     apart = APART.get(ApiKey(frame.api_key))
     if apart is not None:
         return apart.refuse(frame, refusal.code)
-    return encode_response(
-        frame, ROUTES[frame.api_key].refuse(decode_request(frame), refusal.code, refusal.message)
-    )
+    return refused(frame, refusal.code, refusal.message)

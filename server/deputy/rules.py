@@ -4,11 +4,10 @@ ApiVersions (18) is the broker's answer, with our versions of what we answer.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from protocol.apis import ApiKey, find_api
 from protocol.errors import DecodeError
-from protocol.frames import RequestFrame, decode_request
+from protocol.frames import RequestFrame, decode_within
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from server.deputy.configs import CONFIGS, configs
 from server.deputy.deputy import OWN, Deputy, served
@@ -19,6 +18,7 @@ from server.gateway.produce import produce
 from server.gateway.rules import Rules, within
 from server.gateway.sasl import authenticate, handshake
 from server.gateway.versions import FRAMED_TOKENS, PRODUCE
+from server.registry import ROUTES
 
 OF_BROKERS = frozenset({ApiKey.CONTROLLED_SHUTDOWN, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS})
 """What only brokers ask."""
@@ -49,7 +49,8 @@ def _topics(deputy: Deputy, frame: RequestFrame) -> Iterable[str]:
     """The topics that a request names, or gives the ids of. DecodeError for one too large to be looked into."""
     if len(frame.body) > LARGEST:
         raise DecodeError(f"a request of {len(frame.body)} bytes for topics, where {LARGEST} are allowed")
-    request: Any = decode_request(frame)
+    # Of a request that is too large the first topics do: it is refused afterwards.
+    request, _ = decode_within(frame, ROUTES[frame.api_key].bounds)
     if frame.api_key != ApiKey.DELETE_TOPICS:
         return [topic.name for topic in request.topics]
     by_id = {} if deputy.office is None else deputy.office.state.topic_names

@@ -15,6 +15,7 @@ from controller.model import ResourceType
 from protocol.errors import ErrorCode
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_configs_request import AlterConfigsResource as ReplacedResource
+from protocol.messages.alter_configs_response import AlterConfigsResponse
 from protocol.messages.incremental_alter_configs_request import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
@@ -27,6 +28,16 @@ from server.handlers.incremental_alter_configs import changes_of
 from server.verdicts import Verdict
 
 UNKNOWN_OPERATION: Verdict = (ErrorCode.INVALID_REQUEST, "The request has an unknown config operation.")
+
+
+NOT_TOLD: Verdict = (
+    ErrorCode.INVALID_CONFIG,
+    "The reassignment.* configs of this resource cannot be set so; alter it in a request of its own to be told why.",
+)
+"""Whether the principal may alter the resource is not known."""
+
+RIGHTS_VERSION = 1
+"""Of IncrementalAlterConfigs, as all brokers since 2.4 have it."""
 
 
 class Ours(NamedTuple):
@@ -81,10 +92,22 @@ def alter(core: Core) -> Rule:
                 resources.append(_without_ours(each))
         if not ours:
             return None
-        upstream = request._replace(resources=resources)
-        return Split(upstream, lambda response: _finished(core, request, response, ours))
+        if resources or not all(wanted.refused for wanted in ours.values()):
+            upstream = request._replace(resources=resources)
+            return Split(upstream, lambda response: _finished(core, request, response, ours))
+        # Only who may alter them learns what is wrong: asked by the other API, which alters nothing that is not named.
+        rights = IncrementalAlterConfigsRequest(
+            [AlterConfigsResource(*key) for key in ours], request.validate_only
+        )
+        return Split(
+            rights, lambda response: _finished(core, request, _of_33(response), ours), RIGHTS_VERSION
+        )
 
     return held((*OF_BROKERS, *OF_OUR_KEYS), split)
+
+
+def _of_33(response: Any) -> AlterConfigsResponse:
+    return AlterConfigsResponse(response.throttle_time_ms, response.responses)
 
 
 def _alters_ours(resource: AlterConfigsResource) -> bool:
@@ -130,7 +153,7 @@ async def _finished(core: Core, request: Any, response: Any, ours: Mapping[Key, 
     rows = {key_of(each): each for each in response.responses}
     for key, wanted in ours.items():
         row = rows.get(key)
-        verdict: Verdict = (ErrorCode.NONE, None)
+        verdict = NOT_TOLD
         if row is not None:
             verdict = row.error_code, reason(row.error_code, row.error_message)
         if verdict[0] == ErrorCode.NONE:

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from controller.config_values import CLUSTER_DEFAULT
 from controller.configs import describe_configs
 from controller.model import ResourceType
+from protocol.errors import DecodeError
 from protocol.frames import (
-    decode_request,
     decode_response,
+    decode_within,
     encode_request,
     encode_response,
     parse_request,
@@ -24,6 +25,8 @@ from protocol.messages.describe_configs_response import (
     DescribeConfigsResponse,
     DescribeConfigsResult,
 )
+from protocol.wire import schema_of
+from server.configured import CONFIG_BOUNDS
 from server.gateway.core import Core
 from server.gateway.exchange import PASSED, Asked, Client, Exchange, Rule, whole
 from server.handlers.describe_configs import shown
@@ -52,6 +55,8 @@ class Split(NamedTuple):
 
     upstream: Any
     finish: Callable[[Any], Awaitable[Any]]
+    version: int | None = None
+    """That of another API's request; None in the version of the client's."""
 
 
 def is_ours(config: str) -> bool:
@@ -78,18 +83,22 @@ def held(marks: Iterable[bytes], split: Callable[[Any], Split | None]) -> Rule:
         if not any(mark in payload for mark in marks):
             return PASSED
         frame = parse_request(payload)
-        request = decode_request(frame)
+        request, all_of_it = decode_within(frame, CONFIG_BOUNDS)
+        if not all_of_it:
+            raise DecodeError(f"a request for configs with more than {CONFIG_BOUNDS.rows} rows")
         parts = None if BROKERS in repeated(map(key_of, request.resources)) else split(request)
         if parts is None:
             return PASSED
-        upstream = encode_request(parts.upstream, asked.api_version, asked.correlation_id, frame.client_id)
-        return Exchange(upstream, whole(lambda answer: _finished(answer, asked, parts)))
+        version = asked.api_version if parts.version is None else parts.version
+        upstream = encode_request(parts.upstream, version, asked.correlation_id, frame.client_id)
+        return Exchange(upstream, whole(lambda answer: _finished(answer, asked, parts, version)))
 
     return ask
 
 
-async def _finished(payload: bytes, asked: Asked, parts: Split) -> bytes:
-    response = decode_response(parse_response(payload, asked.api_key, asked.api_version))
+async def _finished(payload: bytes, asked: Asked, parts: Split, version: int) -> bytes:
+    key = schema_of(type(parts.upstream)).api_key or asked.api_key
+    response = decode_response(parse_response(payload, key, version))
     return encode_response(asked.header, await parts.finish(response))
 
 

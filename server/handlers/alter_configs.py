@@ -12,7 +12,7 @@ from controller.events import ConfigChange, ConfigOp
 from protocol.apis import ApiKey
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
-from server.configured import Wanted, alter
+from server.configured import CONFIG_BOUNDS, Wanted, alter
 from server.context import Context
 from server.registry import handles
 from server.verdicts import Verdict
@@ -23,7 +23,13 @@ def refuse(request: AlterConfigsRequest, code: int, message: str | None) -> Alte
     return _response(request, [(code, message)] * len(request.resources))
 
 
-@handles(ApiKey.ALTER_CONFIGS, AlterConfigsRequest, versions=(0, 2), refuse=refuse)
+@handles(
+    ApiKey.ALTER_CONFIGS,
+    AlterConfigsRequest,
+    versions=(0, 2),
+    refuse=refuse,
+    bounds=CONFIG_BOUNDS,
+)
 async def handle(request: AlterConfigsRequest, context: Context) -> AlterConfigsResponse:
     """Replace each resource's configs, wholly or not at all."""
     wanted = [

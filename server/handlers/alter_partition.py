@@ -8,10 +8,11 @@ UNKNOWN_TOPIC_ID (v2), FENCED_LEADER_EPOCH, INVALID_REQUEST, INVALID_UPDATE_VERS
 INELIGIBLE_REPLICA and NEW_LEADER_ELECTED (v2; before: OPERATION_NOT_ATTEMPTED, FENCED_LEADER_EPOCH).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from controller.events import AlterPartition, AlterPartitionReply, IsrChange
 from protocol.apis import ApiKey
+from protocol.counter import Bounds
 from protocol.errors import ErrorCode
 from protocol.messages import alter_partition_request as asked
 from protocol.messages import alter_partition_response as answered
@@ -38,30 +39,42 @@ def refuse(_request: AlterPartitionRequest, code: int, _message: str | None) -> 
     versions=(0, 3),
     operation=Operation.CLUSTER_ACTION,
     refuse=refuse,
+    bounds=Bounds(rows=400_000, numbers=2_000_000),
 )
 async def handle(request: AlterPartitionRequest, context: Context) -> AlterPartitionResponse:
     """Hand the ISRs to the controller; the answer has each partition as it is afterwards."""
     names = [_name(topic, context) for topic in request.topics]
-    changes = [
-        _change(name, each)
-        for name, topic in zip(names, request.topics, strict=True)
-        if name is not None
-        for each in topic.partitions
-    ]
+    rows = sum(len(topic.partitions) for topic in request.topics)
+    changes = await context.compute(rows, _changes, names, request.topics)
     event = AlterPartition(request.broker_id, request.broker_epoch, changes)
     reply: AlterPartitionReply = await context.submit(event)
     if not reply.outcome.ok:
         return refuse(request, reply.outcome.error, None)
     errors = iter([outcome.error for outcome in reply.rows])
+    return await context.compute(rows, _response, request, names, errors, context)
+
+
+def _name(topic: asked.TopicData, context: Context) -> str | None:
+    return context.state.topic_names.get(topic.topic_id) if context.api_version >= 2 else topic.topic_name
+
+
+def _changes(names: Sequence[str | None], topics: Sequence[asked.TopicData]) -> list[IsrChange]:
+    return [
+        _change(name, each)
+        for name, topic in zip(names, topics, strict=True)
+        if name is not None
+        for each in topic.partitions
+    ]
+
+
+def _response(
+    request: AlterPartitionRequest, names: Sequence[str | None], errors: Iterator[int], context: Context
+) -> AlterPartitionResponse:
     topics = [
         answered.TopicData(topic.topic_name, topic.topic_id, _rows(name, topic, errors, context))
         for name, topic in zip(names, request.topics, strict=True)
     ]
     return AlterPartitionResponse(topics=topics)
-
-
-def _name(topic: asked.TopicData, context: Context) -> str | None:
-    return context.state.topic_names.get(topic.topic_id) if context.api_version >= 2 else topic.topic_name
 
 
 def _change(topic: str, row: asked.PartitionData) -> IsrChange:

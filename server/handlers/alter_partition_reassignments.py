@@ -12,6 +12,7 @@ from controller.events import AlterReassignments, AlterReply
 from controller.job_events import AlterRow, AlterTopic
 from controller.rows import maker, plain
 from protocol.apis import ApiKey
+from protocol.counter import Bounds
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -50,6 +51,7 @@ def refuse(
     versions=(0, 1),
     operation=Operation.ALTER,
     refuse=refuse,
+    bounds=Bounds(rows=2_000_000, numbers=16_000_000),
 )
 async def handle(
     request: AlterPartitionReassignmentsRequest, context: Context

@@ -9,6 +9,8 @@ INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, POLICY_VIOLATION; REASSI
 from controller.errors import Outcome
 from controller.events import CreatePartitions, NewPartitions
 from protocol.apis import ApiKey
+from protocol.counter import Bounds
+from protocol.errors import ErrorCode
 from protocol.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
 from server.authorizer import Operation
@@ -22,7 +24,14 @@ def refuse(request: CreatePartitionsRequest, code: int, message: str | None) -> 
     return _response(request, [(code, message)] * len(request.topics))
 
 
-@handles(ApiKey.CREATE_PARTITIONS, CreatePartitionsRequest, versions=(0, 3), refuse=refuse)
+@handles(
+    ApiKey.CREATE_PARTITIONS,
+    CreatePartitionsRequest,
+    versions=(0, 3),
+    refuse=refuse,
+    bounds=Bounds(rows=50_000, numbers=200_000),
+    excess=ErrorCode.POLICY_VIOLATION,
+)
 async def handle(request: CreatePartitionsRequest, context: Context) -> CreatePartitionsResponse:
     """Hand the topics that are named once and may be altered to the controller."""
     twice = repeated(topic.name for topic in request.topics)

@@ -10,6 +10,7 @@ from controller.configs import describe_configs
 from controller.events import CreatedTopic, CreateTopics, NewTopic
 from controller.model import ResourceType
 from protocol.apis import ApiKey
+from protocol.counter import Bounds
 from protocol.errors import ErrorCode
 from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from protocol.messages.create_topics_response import (
@@ -28,7 +29,14 @@ def refuse(request: CreateTopicsRequest, code: int, message: str | None) -> Crea
     return CreateTopicsResponse(topics=[_refused(topic, (code, message)) for topic in request.topics])
 
 
-@handles(ApiKey.CREATE_TOPICS, CreateTopicsRequest, versions=(2, 7), refuse=refuse)
+@handles(
+    ApiKey.CREATE_TOPICS,
+    CreateTopicsRequest,
+    versions=(2, 7),
+    refuse=refuse,
+    bounds=Bounds(rows=50_000, numbers=200_000),
+    excess=ErrorCode.POLICY_VIOLATION,
+)
 async def handle(request: CreateTopicsRequest, context: Context) -> CreateTopicsResponse:
     """Hand the topics that may be created to the controller."""
     refusals = [_refusal(topic, context) for topic in request.topics]
@@ -39,12 +47,11 @@ async def handle(request: CreateTopicsRequest, context: Context) -> CreateTopics
     ]
     created: list[CreatedTopic] = await context.submit(CreateTopics(accepted, request.validate_only))
     answers = iter(created)
-    return CreateTopicsResponse(
-        topics=[
-            _created(next(answers), context) if refusal is None else _refused(topic, refusal)
-            for topic, refusal in zip(request.topics, refusals, strict=True)
-        ]
-    )
+    rows: list[CreatableTopicResult] = []
+    for topic, refusal in zip(request.topics, refusals, strict=True):
+        rows.append(_created(next(answers), context) if refusal is None else _refused(topic, refusal))
+        await context.breathe(len(rows))
+    return CreateTopicsResponse(topics=rows)
 
 
 def _refusal(topic: CreatableTopic, context: Context) -> Verdict | None:

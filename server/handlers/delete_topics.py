@@ -37,7 +37,9 @@ async def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopics
     answers: list[tuple[str, Outcome]] = await context.submit(DeleteTopics(accepted))
     verdicts = merged(refusals, [outcome for _, outcome in answers])
     shown = [
-        name if name is None or topic.name or context.allows_topic(Operation.DESCRIBE, name) else None
+        name
+        if topic.name is not None or name is None or context.allows_topic(Operation.DESCRIBE, name)
+        else None
         for topic, name in zip(topics, names, strict=True)
     ]
     return DeleteTopicsResponse(

@@ -7,10 +7,11 @@ Errors: by topic UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, TOPIC_AUTH
 by partition LEADER_NOT_AVAILABLE.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from controller.model import Partition
 from protocol.apis import ApiKey
+from protocol.counter import Bounds
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from protocol.messages.describe_topic_partitions_response import (
@@ -20,7 +21,7 @@ from protocol.messages.describe_topic_partitions_response import (
     DescribeTopicPartitionsResponseTopic,
 )
 from server.authorizer import Operation
-from server.context import Context
+from server.context import LARGE_ROWS, Context
 from server.described import Described, by_name, leader_error, offline
 from server.registry import handles
 
@@ -36,9 +37,24 @@ def refuse(
     return DescribeTopicPartitionsResponse(topics=topics)
 
 
-@handles(ApiKey.DESCRIBE_TOPIC_PARTITIONS, DescribeTopicPartitionsRequest, versions=(0, 0), refuse=refuse)
-def handle(request: DescribeTopicPartitionsRequest, context: Context) -> DescribeTopicPartitionsResponse:
-    """Describe topics from the cursor on, until the limit is reached."""
+@handles(
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+    DescribeTopicPartitionsRequest,
+    versions=(0, 0),
+    refuse=refuse,
+    bounds=Bounds(rows=100_000, numbers=100_000),
+)
+def handle(
+    request: DescribeTopicPartitionsRequest, context: Context
+) -> DescribeTopicPartitionsResponse | Awaitable[DescribeTopicPartitionsResponse]:
+    """Describe topics from the cursor on, until the limit is reached; many names are sorted off the loop."""
+    names = len(request.topics) or len(context.state.topics)
+    if names <= LARGE_ROWS:
+        return _response(request, context)
+    return context.compute(names, _response, request, context)
+
+
+def _response(request: DescribeTopicPartitionsRequest, context: Context) -> DescribeTopicPartitionsResponse:
     names = _names(request, context)
     first = 0 if request.cursor is None or request.cursor.topic_name not in names[:1] else _index(request)
     left = max(1, min(request.response_partition_limit, MAX_PARTITIONS))
@@ -52,7 +68,8 @@ def handle(request: DescribeTopicPartitionsRequest, context: Context) -> Describ
         if first + len(shown) < len(described.partitions):
             cursor = Cursor(name, first + len(shown))
             return DescribeTopicPartitionsResponse(topics=topics, next_cursor=cursor)
-        left -= len(shown)
+        # A topic without partitions, such as one that is not there, counts too.
+        left -= max(1, len(shown))
         first = 0
     return DescribeTopicPartitionsResponse(topics=topics)
 
@@ -68,7 +85,9 @@ def _names(request: DescribeTopicPartitionsRequest, context: Context) -> list[st
     if request.topics:
         names = {topic.name for topic in request.topics}
     else:
-        names = {name for name in context.state.topics if context.allows_topic(Operation.DESCRIBE, name)}
+        names = {
+            name for name in list(context.state.topics) if context.allows_topic(Operation.DESCRIBE, name)
+        }
     begin = "" if request.cursor is None else request.cursor.topic_name
     return sorted(name for name in names if name >= begin)
 

@@ -6,15 +6,16 @@ Errors: top level CLUSTER_AUTHORIZATION_FAILED, INVALID_REQUEST; by row UNKNOWN_
 ELECTION_NOT_NEEDED, PREFERRED_LEADER_NOT_AVAILABLE, ELIGIBLE_LEADERS_NOT_AVAILABLE.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from controller.errors import Outcome
 from controller.events import ElectionType, ElectLeaders
 from controller.model import TopicPartition
 from protocol.apis import ApiKey
+from protocol.counter import Bounds
 from protocol.errors import ApiError, ErrorCode
-from protocol.messages.elect_leaders_request import ElectLeadersRequest
+from protocol.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from protocol.messages.elect_leaders_response import (
     ElectLeadersResponse,
     PartitionResult,
@@ -36,7 +37,14 @@ def refuse(request: ElectLeadersRequest, code: int, message: str | None) -> Elec
     return ElectLeadersResponse(error_code=code, replica_election_results=results)
 
 
-@handles(ApiKey.ELECT_LEADERS, ElectLeadersRequest, versions=(0, 2), operation=Operation.ALTER, refuse=refuse)
+@handles(
+    ApiKey.ELECT_LEADERS,
+    ElectLeadersRequest,
+    versions=(0, 2),
+    operation=Operation.ALTER,
+    refuse=refuse,
+    bounds=Bounds(rows=20_000, numbers=500_000),
+)
 async def handle(request: ElectLeadersRequest, context: Context) -> ElectLeadersResponse:
     """Hand the elections to the controller."""
     try:
@@ -46,9 +54,13 @@ async def handle(request: ElectLeadersRequest, context: Context) -> ElectLeaders
     topics = request.topic_partitions
     asked = None
     if topics is not None:
-        asked = [TopicPartition(topic.topic, index) for topic in topics for index in topic.partitions]
+        asked = await context.compute(sum(len(topic.partitions) for topic in topics), _asked, topics)
     rows: list[tuple[TopicPartition, Outcome]] = await context.submit(ElectLeaders(election, asked))
     return await context.compute(len(rows), _response, rows)
+
+
+def _asked(topics: Sequence[TopicPartitions]) -> list[TopicPartition]:
+    return [TopicPartition(topic.topic, index) for topic in topics for index in topic.partitions]
 
 
 def _response(rows: Iterable[tuple[TopicPartition, Outcome]]) -> ElectLeadersResponse:

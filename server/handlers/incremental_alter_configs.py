@@ -18,7 +18,7 @@ from protocol.messages.incremental_alter_configs_response import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsResponse,
 )
-from server.configured import Wanted, alter
+from server.configured import CONFIG_BOUNDS, Wanted, alter
 from server.context import Context
 from server.registry import handles
 from server.verdicts import Verdict
@@ -33,7 +33,13 @@ def refuse(
     return _response(request, [(code, message)] * len(request.resources))
 
 
-@handles(ApiKey.INCREMENTAL_ALTER_CONFIGS, IncrementalAlterConfigsRequest, versions=(0, 1), refuse=refuse)
+@handles(
+    ApiKey.INCREMENTAL_ALTER_CONFIGS,
+    IncrementalAlterConfigsRequest,
+    versions=(0, 1),
+    refuse=refuse,
+    bounds=CONFIG_BOUNDS,
+)
 async def handle(
     request: IncrementalAlterConfigsRequest, context: Context
 ) -> IncrementalAlterConfigsResponse:

@@ -7,6 +7,7 @@ FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH.
 """
 
 from protocol.apis import ApiKey
+from protocol.counter import Bounds
 from protocol.errors import ErrorCode
 from protocol.messages.list_offsets_request import ListOffsetsRequest, ListOffsetsTopic
 from protocol.messages.list_offsets_response import (
@@ -18,22 +19,39 @@ from server.authorizer import Operation
 from server.context import Context
 from server.registry import handles
 
+WITH_EPOCHS = 4
+"""The first version whose answer tells leader epochs."""
+NO_EPOCH = -1
+
 
 def refuse(request: ListOffsetsRequest, code: int, _message: str | None) -> ListOffsetsResponse:
     """Repeat the error for every partition."""
     return ListOffsetsResponse(topics=[_refused(topic, code) for topic in request.topics])
 
 
-@handles(ApiKey.LIST_OFFSETS, ListOffsetsRequest, versions=(1, 11), refuse=refuse)
+@handles(
+    ApiKey.LIST_OFFSETS,
+    ListOffsetsRequest,
+    versions=(1, 11),
+    refuse=refuse,
+    bounds=Bounds(rows=20_000, numbers=20_000),
+)
 def handle(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse:
     """Have the broker answer for the topics that may be described."""
-    denied = [topic for topic in request.topics if not context.allows_topic(Operation.DESCRIBE, topic.name)]
-    if not denied:
-        return context.broker.list_offsets(request)
-    allowed = [topic for topic in request.topics if topic not in denied]
+    allowed: list[ListOffsetsTopic] = []
+    denied: list[ListOffsetsTopic] = []
+    for topic in request.topics:
+        (allowed if context.allows_topic(Operation.DESCRIBE, topic.name) else denied).append(topic)
     response = context.broker.list_offsets(request._replace(topics=allowed))
+    if context.api_version < WITH_EPOCHS:
+        response = response._replace(topics=[_without_epochs(topic) for topic in response.topics])
     refused = [_refused(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for topic in denied]
     return response._replace(topics=[*response.topics, *refused])
+
+
+def _without_epochs(topic: ListOffsetsTopicResponse) -> ListOffsetsTopicResponse:
+    rows = [each._replace(leader_epoch=NO_EPOCH) for each in topic.partitions]
+    return topic._replace(partitions=rows)
 
 
 def _refused(topic: ListOffsetsTopic, code: int) -> ListOffsetsTopicResponse:

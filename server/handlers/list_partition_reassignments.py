@@ -12,6 +12,7 @@ from controller.rows import plain
 from controller.state import State
 from controller.views import listed
 from protocol.apis import ApiKey
+from protocol.counter import Bounds
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_response import (
     CurrentBatchPartition,
@@ -47,6 +48,7 @@ def refuse(
     versions=(0, 0),
     operation=Operation.DESCRIBE,
     refuse=refuse,
+    bounds=Bounds(rows=100_000, numbers=2_000_000),
 )
 def handle(
     request: ListPartitionReassignmentsRequest, context: Context

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Set
 
 from controller.model import Partition
 from protocol.apis import ApiKey
+from protocol.counter import Bounds
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.messages.metadata_response import (
@@ -25,14 +26,24 @@ from server.context import LARGE_ROWS, Context
 from server.described import Described, by_id, by_name, every, leader_error, offline
 from server.registry import handles
 
+BY_ID = 12
+"""The first version that finds topics by id; in 10 and 11 the field is there, and is not used."""
+
 
 def refuse(request: MetadataRequest, code: int, _message: str | None) -> MetadataResponse:
     """Repeat the error for every named topic; top level exists from version 13."""
-    topics = [MetadataResponseTopic(code, topic.name, topic.topic_id) for topic in request.topics or ()]
+    # A request may name nothing where the response must have a name (versions 10 and 11).
+    topics = [MetadataResponseTopic(code, topic.name or "", topic.topic_id) for topic in request.topics or ()]
     return MetadataResponse(topics=topics, error_code=code)
 
 
-@handles(ApiKey.METADATA, MetadataRequest, versions=(0, 13), refuse=refuse)
+@handles(
+    ApiKey.METADATA,
+    MetadataRequest,
+    versions=(0, 13),
+    refuse=refuse,
+    bounds=Bounds(rows=100_000, numbers=100_000),
+)
 def handle(request: MetadataRequest, context: Context) -> MetadataResponse | Awaitable[MetadataResponse]:
     """Describe live brokers and topics; a long answer is made off the loop."""
     partitions = context.state.partitions
@@ -74,7 +85,7 @@ def _find(topic: MetadataRequestTopic, request: MetadataRequest, context: Contex
     operations = request.include_topic_authorized_operations
     if topic.name is not None:
         return by_name(topic.name, context, operations)
-    if topic.topic_id == ZERO_UUID:
+    if topic.topic_id == ZERO_UUID or context.api_version < BY_ID:
         raise ApiError(ErrorCode.INVALID_REQUEST, "A topic needs a name or an id.")
     return by_id(topic.topic_id, context, operations)
 

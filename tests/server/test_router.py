@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from protocol.counter import Bounds
 from protocol.errors import ApiError, DecodeError, ErrorCode
 from protocol.frames import RequestFrame, parse_request
 from protocol.messages.api_versions_request import ApiVersionsRequest
@@ -30,7 +31,7 @@ from server.cache import Encoded
 from server.context import LARGE_ROWS, Context
 from server.driver import DriverStoppedError
 from server.registry import ROUTES, Route
-from server.router import Caller, Router, is_large
+from server.router import Caller, Router, is_large, refused
 from server.stats import Counters
 from tests.server.fakes import NOBODY, FakeBroker, FakeClient, FakeDriver, services
 
@@ -268,3 +269,90 @@ async def test_a_request_can_be_refused_for_another_reason(partitions: int) -> N
     assert len(rows) == partitions
     assert answer.error_code == 31
     assert rig.stats.errors == {(43, 31): 1}
+
+
+def bounded(handle: Any = None, **changes: Any) -> dict[int, Route]:
+    """ElectLeaders and FindCoordinator, with room for ten rows and ten numbers."""
+    small: dict[str, Any] = {"bounds": Bounds(10, 10), **changes}
+    routes = {key: ROUTES[key]._replace(**small) for key in (43, 10)}
+    return routes if handle is None else {43: routes[43]._replace(handle=handle)}
+
+
+def never(*_: Any) -> ElectLeadersResponse:
+    raise AssertionError
+
+
+@pytest.mark.parametrize("count", [11, 40_000])
+async def test_a_request_beyond_its_bounds_never_reaches_the_handler(count: int) -> None:
+    response = await Rig(bounded(never)).answer(elections(count), 2)
+    assert response.error_code == ErrorCode.INVALID_REQUEST
+    assert response.replica_election_results == ()
+
+
+async def test_a_request_beyond_its_bounds_is_refused_with_the_routes_own_error() -> None:
+    response = await Rig(bounded(never, excess=ErrorCode.POLICY_VIOLATION)).answer(elections(11), 2)
+    assert response.error_code == ErrorCode.POLICY_VIOLATION
+
+
+async def test_the_first_rows_say_that_a_request_is_too_large() -> None:
+    request = FindCoordinatorRequest(coordinator_keys=[f"group-{n}" for n in range(11)])
+    rows = (await Rig(bounded()).answer(request, 4)).coordinators
+    assert [row.key for row in rows] == [f"group-{n}" for n in range(10)]
+    text = "The request has more than 10 rows or 10 numbers; use several requests."
+    assert {(row.error_code, row.error_message) for row in rows} == {(ErrorCode.INVALID_REQUEST, text)}
+
+
+async def test_a_request_within_its_bounds_is_answered() -> None:
+    handled = bounded(lambda *_: ElectLeadersResponse(throttle_time_ms=7))
+    assert (await Rig(handled).answer(elections(10), 2)).throttle_time_ms == 7
+
+
+async def test_whoever_is_denied_is_told_so_however_large_the_request() -> None:
+    response = await Rig(bounded(never, operation=Operation.ALTER), NOBODY).answer(elections(40_000), 2)
+    assert response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+async def test_a_denied_request_is_repeated_in_part_where_it_is_very_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("server.router.ECHOED", Bounds(100, 50_000))
+    rig = Rig(route(never, Operation.ALTER), NOBODY)
+    assert len((await rig.answer(elections(40_000), 2)).replica_election_results) == 1
+    assert (await rig.answer(elections(60_000), 2)).replica_election_results == ()
+
+
+async def test_a_refusal_leaves_out_what_the_version_cannot_carry() -> None:
+    response = await Rig(route(never, Operation.ALTER), NOBODY).answer(elections(), 0)
+    assert response.replica_election_results[0].partition_result[0].error_code == 31
+    assert response.error_code == 0
+
+
+async def test_a_handler_may_close_the_connection() -> None:
+    def refuses(*_: Any) -> ElectLeadersResponse:
+        raise DecodeError("go away")
+
+    async def refuses_later(*_: Any) -> ElectLeadersResponse:
+        raise DecodeError("go away")
+
+    for handle in (refuses, refuses_later):
+        with pytest.raises(DecodeError, match="go away"):
+            await Rig(route(handle)).answer(elections(), 2)
+
+
+async def test_many_rows_are_refused_off_the_loop() -> None:
+    def refuses(*_: Any) -> ElectLeadersResponse:
+        raise ApiError(ErrorCode.INVALID_REQUEST, "why not")
+
+    rig = Rig(route(refuses))
+    answer = rig.router.answer(rig.frame(elections(LARGE_ROWS + 1), 2), CALLER)
+    assert inspect.isawaitable(answer)
+    rows = rig.client.read(await answer)[0].replica_election_results[0].partition_result
+    assert {row.error_message for row in rows} == {"why not"}
+
+
+async def test_a_refusal_on_the_loop_repeats_few_rows() -> None:
+    rig = Rig()
+    few, many = rig.frame(elections(10), 2), rig.frame(elections(100_000), 2)
+    assert len(rig.client.read(refused(few, 41, "not here"))[0].replica_election_results) == 1
+    answer = rig.client.read(refused(many, 41, "not here"))[0]
+    assert (answer.error_code, answer.replica_election_results) == (41, ())

@@ -89,3 +89,10 @@ async def test_what_is_wrong_with_a_user_stops_that_user_alone(
 async def test_what_fails_within_is_not_told() -> None:
     [row] = await Users().answered(sets("broken"))
     assert row.error_message is None
+
+
+async def test_a_request_for_very_many_users_changes_none() -> None:
+    users = Users()
+    rows = await users.answered(*(sets(f"user-{number}") for number in range(1_001)))
+    assert {row.error_code for row in rows} == {ErrorCode.INVALID_REQUEST}
+    assert users.stored == {}

@@ -137,3 +137,15 @@ def test_all_of_a_request_is_wanted_as_far_as_it_is_bounded(seat: Seat) -> None:
     assert rule(seat)(asked_as(bytes(whole.frame[:20]), whole.size), client()) == whole.size
     with pytest.raises(DecodeError, match="bytes for configs"):
         rule(seat)(asked_as(bytes(whole.frame), LARGEST + 1), client())
+
+
+async def test_a_request_with_too_many_rows_is_refused_here(seat: Seat) -> None:
+    seat.take_office()
+    rows = [AlterConfigsResource(TOPIC, f"t{number}", ()) for number in range(20_001)]
+    request = change(BROKER, "", (MOVEMENTS, "7"))._replace(
+        resources=rows + list(change(BROKER, "", (MOVEMENTS, "7")).resources)
+    )
+    talk = Talk(rule(seat), request, 1)
+    response = await talk.answer(MAY)
+    assert {row.error_code for row in response.responses} == {42}
+    assert seat.driver.events == []

@@ -20,7 +20,7 @@ from protocol.messages.alter_user_scram_credentials_request import (
 )
 from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from server.authorizer import ANONYMOUS, Operation
-from server.deputy.deputy import APART, OWN, Deputy, served
+from server.deputy.deputy import APART, OWN, Deputy, not_controller, served
 from server.deputy.rights import Rights
 from server.ports import BrokerPort
 from server.registry import ROUTES
@@ -101,3 +101,11 @@ async def test_logins_by_scram_are_altered_by_those_who_may_alter_the_cluster(se
 @pytest.mark.parametrize("key", sorted(OWN))
 def test_versions_are_those_of_our_handlers(key: int) -> None:
     assert served(key) == (range(1) if key in APART else ROUTES[key].versions)
+
+
+async def test_out_of_office_the_first_rows_of_a_large_request_are_refused() -> None:
+    topics = [CreatableTopic(f"t{number}", 1, 1) for number in range(50_001)]
+    frame = frame_of(CreateTopicsRequest(topics), 7)
+    rows = decode_response(parse_response(not_controller(frame)[4:], 19, 7)).topics
+    assert [row.name for row in rows] == [f"t{number}" for number in range(1_000)]
+    assert {row.error_code for row in rows} == {41}

@@ -118,3 +118,9 @@ def test_what_is_produced_passes_with_its_answer_if_there_is_one(seat: Seat) -> 
 
 def test_what_is_no_concern_of_a_controller_has_no_rule(seat: Seat) -> None:
     assert not {1, 3, 10, 22, 60} & rules(1000, seat.deputy, seat.deputy.answer).keys()
+
+
+def test_of_very_many_topics_a_broker_is_asked_about_the_first(seat: Seat) -> None:
+    topics = [CreatableTopic(f"t{number}", 1, 1) for number in range(50_001)]
+    asked_about = named(seat, 19, CreateTopicsRequest(topics), 7)
+    assert asked_about == [f"t{number}" for number in range(1_000)]

@@ -20,6 +20,7 @@ from protocol.messages.incremental_alter_configs_response import (
     IncrementalAlterConfigsResponse,
 )
 from server.gateway.altered import alter, incremental_alter
+from server.gateway.core import DENIED
 from server.gateway.exchange import PASSED
 from tests.server.gateway.doubles import FakeCore, Talk, asked, client
 
@@ -179,8 +180,25 @@ async def test_what_is_replaced_loses_our_keys_that_are_not_named(core: FakeCore
 
 async def test_nothing_is_replaced_when_ours_is_wrong(core: FakeCore) -> None:
     talk = replace(core, (MOVEMENTS, "x"), ("log.retention.ms", "9"))
-    assert sent(talk) == []
-    assert await replaced(talk) == [40]
+    assert sent(talk) == [[]]
+    response = await talk.answer(IncrementalAlterConfigsResponse(responses=[row(BROKER, "")]))
+    assert [each.error_code for each in response.responses] == [40]
+    assert MOVEMENTS in response.responses[0].error_message
+
+
+async def test_who_may_not_replace_them_does_not_learn_what_is_wrong_with_ours(core: FakeCore) -> None:
+    talk = replace(core, (MOVEMENTS, "x"))
+    response = await talk.answer(IncrementalAlterConfigsResponse(responses=[row(BROKER, "", 31, "not you")]))
+    assert [each[:2] for each in response.responses] == [(31, DENIED)]
+
+
+async def test_beside_another_resource_nobody_learns_what_is_wrong_with_ours(core: FakeCore) -> None:
+    ours = ReplacedResource(BROKER, "", [ReplacedConfig(MOVEMENTS, "x")])
+    topic = ReplacedResource(TOPIC, "foo", [ReplacedConfig("retention.ms", "1")])
+    talk = Talk(alter(core.core), AlterConfigsRequest([ours, topic]), 2)
+    response = await talk.answer(AlterConfigsResponse(responses=[row(TOPIC, "foo")]))  # type: ignore[list-item]
+    assert [each.error_code for each in response.responses] == [40, 0]
+    assert MOVEMENTS not in response.responses[0].error_message
 
 
 async def test_on_one_broker_ours_are_refused_and_the_rest_is_done(core: FakeCore) -> None:

@@ -108,3 +108,10 @@ def test_requests_are_wanted_as_a_whole_and_not_without_end(core: FakeCore) -> N
     assert rule(asked_as(bytes(request.frame[:12]), request.size), client()) == request.size
     with pytest.raises(DecodeError, match="bytes for configs, where 16777216 are allowed"):
         rule(asked_as(bytes(request.frame), LARGEST + 1), client())
+
+
+def test_a_request_with_too_many_rows_ends_the_connection(core: FakeCore) -> None:
+    resources = [resource(TOPIC, f"t{number}") for number in range(20_001)]
+    request = DescribeConfigsRequest([*resources, resource(BROKER, "")])
+    with pytest.raises(DecodeError, match="with more than 20000 rows"):
+        describe(core.core)(asked(request, 4), client())

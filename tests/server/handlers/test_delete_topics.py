@@ -8,7 +8,7 @@ from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteT
 from server.authorizer import Operation
 from server.handlers.delete_topics import handle, refuse
 from tests.builders import World, partition
-from tests.server.fakes import NOBODY, FakeDriver, allowing, answer, context
+from tests.server.fakes import NOBODY, FakeDriver, allowing, answer, context, decoded
 
 FOO_ID = b"foo".ljust(16, b"\0")
 STATE = World().having(partition("foo-0", [1]), partition("bar-0", [1])).state
@@ -63,3 +63,9 @@ async def test_whoever_may_not_describe_does_not_learn_the_name() -> None:
 
 def test_a_refusal_is_repeated_for_every_topic() -> None:
     assert [row.error_code for row in refuse(named("foo", "bar"), -1, None).responses] == [-1, -1]
+
+
+async def test_an_empty_name_is_answered_with_itself() -> None:
+    asked = context(1, STATE, FakeDriver([]), authorizer=NOBODY)
+    (row,) = decoded(await answer(handle, named(""), asked), 1).responses
+    assert (row.name, row.error_code) == ("", 29)

@@ -69,3 +69,14 @@ async def test_many_resources_are_described_one_by_one() -> None:
 def test_a_refusal_is_repeated_for_every_resource() -> None:
     request = DescribeConfigsRequest([DescribeConfigsResource(TOPIC, "foo")])
     assert tuple(refuse(request, -1, None).results[0]) == (-1, None, TOPIC, "foo", ())
+
+
+async def test_a_resource_that_is_named_twice_is_not_described() -> None:
+    foo, broker = DescribeConfigsResource(TOPIC, "foo", None), DescribeConfigsResource(BROKER, "1", None)
+    request = DescribeConfigsRequest([foo, broker, foo])
+    response = await answer(handle, request, context(4, world().state))
+    assert [(row.error_code, bool(row.configs)) for row in response.results] == [
+        (42, False),
+        (0, True),
+        (42, False),
+    ]

@@ -10,6 +10,7 @@ from protocol.messages.describe_topic_partitions_request import (
 )
 from protocol.messages.describe_topic_partitions_response import DescribeTopicPartitionsResponse
 from server.authorizer import Operation
+from server.context import LARGE_ROWS
 from server.handlers.describe_topic_partitions import handle, refuse
 from tests.builders import World, partition
 from tests.server.fakes import NOBODY, allowing, answer, context, encodable
@@ -97,3 +98,16 @@ async def test_what_may_not_be_described_is_refused_by_name_and_left_out_of_all(
 
 def test_a_refusal_is_repeated_for_every_topic() -> None:
     assert [topic.error_code for topic in refuse(request("foo", "bar"), 42, None).topics] == [42, 42]
+
+
+async def test_topics_without_partitions_count_as_one_row_each() -> None:
+    response = await ask(request("a", "b", "c", "foo", limit=3))
+    assert [topic.name for topic in response.topics] == ["a", "b", "c"]
+    assert tuple(response.next_cursor or ()) == ("foo", 0)
+
+
+async def test_many_names_are_answered_in_pieces() -> None:
+    names = [f"no-{number:05}" for number in range(LARGE_ROWS + 1)]
+    response = await ask(request(*names))
+    assert [topic.name for topic in response.topics] == names[:2000]
+    assert tuple(response.next_cursor or ()) == (names[2000], 0)

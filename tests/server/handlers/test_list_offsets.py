@@ -1,9 +1,16 @@
 """ListOffsets (2)."""
 
+import pytest
+
 from protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from protocol.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
 from server.authorizer import Operation
 from server.handlers.list_offsets import handle, refuse
-from tests.server.fakes import FakeBroker, allowing, answer, context
+from tests.server.fakes import FakeBroker, allowing, answer, context, decoded
 
 FOO, BAR = (ListOffsetsTopic(name, [ListOffsetsPartition(0)]) for name in ("foo", "bar"))
 REQUEST = ListOffsetsRequest(topics=[FOO, BAR])
@@ -31,3 +38,20 @@ async def test_it_is_not_asked_about_what_may_not_be_described() -> None:
 def test_a_refusal_is_repeated_on_every_row() -> None:
     rows = [topic.partitions[0].error_code for topic in refuse(REQUEST, -1, None).topics]
     assert rows == [-1, -1]
+
+
+class Epochs(FakeBroker):
+    """Its leaders are in epoch 5."""
+
+    def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
+        rows = [ListOffsetsPartitionResponse(0, offset=42, leader_epoch=5)]
+        return ListOffsetsResponse(
+            topics=[ListOffsetsTopicResponse(each.name, rows) for each in request.topics]
+        )
+
+
+@pytest.mark.parametrize(("version", "epoch"), [(1, -1), (3, -1), (4, 5)])
+async def test_leader_epochs_are_told_from_version_4_on(version: int, epoch: int) -> None:
+    response = await answer(handle, REQUEST, context(version, broker=Epochs()))
+    rows = [row for topic in decoded(response, version).topics for row in topic.partitions]
+    assert [(row.offset, row.leader_epoch) for row in rows] == [(42, epoch)] * 2

@@ -132,3 +132,14 @@ async def test_a_large_cluster_is_described_in_the_same_way() -> None:
 def test_a_refusal_is_repeated_for_every_topic() -> None:
     response = refuse(named("foo"), -1, None)
     assert (response.error_code, response.topics[0].error_code) == (-1, -1)
+
+
+@pytest.mark.parametrize("version", range(10, 14))
+async def test_a_topic_without_a_name_is_refused_where_it_is_not_found_by_id(version: int) -> None:
+    asked = context(version, world().state)
+    if version >= 12:
+        assert names(await answer(handle, identified(FOO_ID), asked)) == ["foo"]
+        return
+    with pytest.raises(ApiError, match="needs a name"):
+        await answer(handle, identified(FOO_ID), asked)
+    codec(MetadataResponse, version).encode(refuse(identified(bytes(16)), 42, None)._replace(error_code=0))

@@ -1,0 +1,112 @@
+"""Whatever a request says, in every version of every API that is served: it is answered, or the connection closed with a line.
+
+Nothing is a bug of ours (error -1, a traceback), and the controller goes on. `REASSIGND_FUZZ_ROUNDS=1000` runs longer, and
+`REASSIGND_FUZZ_SEED` begins elsewhere; a failure names its seed.
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from typing import Any
+
+import pytest
+
+from backends.embedded.settings import Settings
+from protocol.apis import find_api
+from protocol.counter import Bounds
+from protocol.errors import DecodeError, ErrorCode
+from protocol.frames import RequestFrame, decode_response, parse_response
+from protocol.wire import Codec, codec
+from server.authorizer import ANONYMOUS, AllowAll, Authorizer
+from server.cache import BodyCache
+from server.context import Services
+from server.offloop import OffLoop
+from server.registry import ROUTES
+from server.router import Caller, Router
+from server.stats import Counters
+from tests.backends.harness import Embedded
+from tests.server.fakes import NOBODY
+from tests.server.nasty import Nasty
+
+ROUNDS = int(os.environ.get("REASSIGND_FUZZ_ROUNDS", "4"))
+"""Messages of each version; and as many with broken bytes."""
+SEED = int(os.environ.get("REASSIGND_FUZZ_SEED", "1"))
+
+ANSWER_SECONDS = 60.0
+NARROW = Bounds(rows=5, numbers=5)
+
+
+class Target:
+    """A controller with six embedded brokers, and the router before it. `narrow`: hardly a request is within its bounds."""
+
+    def __init__(self, world: Embedded, authorizer: Authorizer, *, narrow: bool = False) -> None:
+        self.world = world
+        self._off_loop = OffLoop()
+        bodies = BodyCache(self._off_loop)
+        shared = Services(
+            "id", world.state, world.driver, authorizer, self._off_loop, bodies, lambda: os.urandom(16)
+        )
+        routes = {key: route._replace(bounds=NARROW) if narrow else route for key, route in ROUTES.items()}
+        self._router = Router(shared, Counters(), routes)
+
+    async def answer(self, key: int, version: int, body: bytes) -> Any | None:
+        """The decoded answer; None where the connection would be closed."""
+        broker = self.world.cluster.brokers[1]
+        frame = RequestFrame(key, version, 7, "fuzz", memoryview(body), known=True)
+        try:
+            answer = self._router.answer(frame, Caller(broker, ANONYMOUS, "10.0.0.9:4711"))
+            if isinstance(answer, Awaitable):
+                answer = await asyncio.wait_for(answer, ANSWER_SECONDS)
+        except DecodeError:
+            return None
+        return decode_response(parse_response(answer[4:], key, version))
+
+    def close(self) -> None:
+        self._off_loop.close()
+
+
+@pytest.fixture(params=["allowed", "denied", "narrow"])
+async def target(request: pytest.FixtureRequest) -> AsyncIterator[Target]:
+    world = await Embedded(settings=Settings(log_dirs=2)).start()
+    await world.having({"foo-0": (1, 2, 3), "foo-1": (2, 3, 1), "bar-0": (4,)})
+    await world.alter({"foo-1": (4, 5, 6)})
+    authorizer = NOBODY if request.param == "denied" else AllowAll()
+    made = Target(world, authorizer, narrow=request.param == "narrow")
+    yield made
+    made.close()
+    await world.stop()
+
+
+def failures(message: Any) -> Iterator[int]:
+    """All error codes -1 in a response."""
+    if isinstance(message, tuple) and hasattr(message, "_fields"):
+        for name, value in zip(message._fields, message, strict=True):
+            if name.endswith("error_code") and value == ErrorCode.UNKNOWN_SERVER_ERROR:
+                yield value
+            yield from failures(value)
+    elif isinstance(message, tuple | list):
+        for each in message:
+            yield from failures(each)
+
+
+@pytest.mark.parametrize("key", sorted(ROUTES), ids=lambda key: ROUTES[key].api_key.name)
+async def test_every_request_is_answered_or_ends_its_connection(
+    key: int, target: Target, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.ERROR)
+    api = find_api(key)
+    assert api is not None
+    ids = [topic.id for topic in target.world.state.topics.values()]
+    for version in ROUTES[key].versions:
+        wire: Codec[Any] = codec(api.request.root, version)
+        for seed in range(SEED, SEED + ROUNDS):
+            nasty = Nasty(seed, ids)
+            message = nasty.message(api.request, version)
+            whole = wire.encode(message)
+            for body in (whole, nasty.bytes(whole)):
+                answer = await target.answer(key, version, body)
+                what = f"key {key} version {version} seed {seed} {'whole' if body is whole else 'broken'}"
+                assert list(failures(answer)) == [], what
+                assert [record.getMessage() for record in caplog.records if record.exc_info] == [], what
+                assert target.world.failures == [], what
