@@ -92,7 +92,9 @@ class Reorder(NamedTuple):
 
 
 class Prune(NamedTuple):
-    """Forget jobs that ended before a time, or beyond a number of them. The newest job is kept."""
+    """Forget jobs that ended before a time, or beyond a number of jobs or of their partitions. The newest job is kept."""
 
     ended_before_ms: int
     keep: int
+    partitions: int = 2**53
+    """That all ended jobs may have together; the oldest jobs go first, each as a whole."""

@@ -4,7 +4,7 @@ A job can be paused, given another priority, and rolled back, with the partition
 a job too. What has ended is kept until it is pruned.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from controller.buckets import Planned
@@ -145,8 +145,9 @@ def prune(d: Decision, event: Prune) -> Iterator[None]:
     state = d.state
     undone = {job.undoes for job in state.jobs.values()}
     ended = [j for j in state.jobs.values() if j.ended_ms and j.id != state.last_job and j.id not in undone]
-    surplus = len(ended) - event.keep
-    for place, job in enumerate(sorted(ended, key=lambda job: (job.ended_ms, job.id))):
+    ended.sort(key=lambda job: (job.ended_ms, job.id))
+    surplus = max(len(ended) - event.keep, _beyond(state, ended, event.partitions))
+    for place, job in enumerate(ended):
         if place >= surplus and job.ended_ms >= event.ended_before_ms:
             continue
         for row in list(state.finished.get(job.id, {}).values()):
@@ -156,6 +157,16 @@ def prune(d: Decision, event: Prune) -> Iterator[None]:
                 yield
         d.delete(Job, job.id)
         d.rows += 1
+
+
+def _beyond(state: State, ended: Sequence[Job], partitions: int) -> int:
+    """How many of these jobs, the oldest first, must go so that so many finished partitions are left in all."""
+    excess = sum(map(len, state.finished.values())) - partitions
+    for place, job in enumerate(ended):
+        if excess <= 0:
+            return place
+        excess -= len(state.finished.get(job.id, ()))
+    return len(ended)
 
 
 def fire_again(d: Decision, key: TopicPartition) -> None:

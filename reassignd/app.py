@@ -73,7 +73,9 @@ class Application:
         router = Router(services, stats)
         latency = Latency(router.answer)
         self.world.serve(router, latency.answer, stats)
-        self._retention = Retention(settings.jobs_retention_ms, settings.jobs_retention_count)
+        self._retention = Retention(
+            settings.jobs_retention_ms, settings.jobs_retention_count, settings.jobs_retention_partitions
+        )
         self._spark = self._spark_planning(settings)
         self._chores: list[asyncio.Task[None]] = []
         self._progress = Progress(state, self.world.sizes)

@@ -146,6 +146,11 @@ class Settings(ZookeeperKeys):
     jobs_retention_count = Key(
         integer(1, 1_000_000), "1000", "How many ended jobs are kept at most, besides the newest."
     )
+    jobs_retention_partitions = Key(
+        integer(1, 2**53),
+        "2000000",
+        "How many partitions all ended jobs may have together; beyond that the oldest are forgotten, whatever the two settings before say.",
+    )
     planner_spark_min_partitions = Key(
         integer(0, 2**31 - 1),
         "50000",

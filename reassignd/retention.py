@@ -12,10 +12,11 @@ PERIOD_SECONDS = 60.0
 
 
 class Retention(NamedTuple):
-    """By age and by number; whichever is reached first."""
+    """By age, by number, and by the partitions that they had; whichever is reached first."""
 
     milliseconds: int
     jobs: int
+    partitions: int
 
 
 async def prune_for_ever(
@@ -27,7 +28,8 @@ async def prune_for_ever(
     """Have old jobs forgotten, now and then; ends when the controller has stopped."""
     while True:
         try:
-            await controller.submit(Prune(now_ms() - retention.milliseconds, retention.jobs))
+            before = now_ms() - retention.milliseconds
+            await controller.submit(Prune(before, retention.jobs, retention.partitions))
         except DriverStoppedError:
             return
         await asyncio.sleep(period_seconds)

@@ -78,7 +78,9 @@ class Rule:
         """Take over, and do what is to be done now and then. Raises ZookeeperError, DriverStoppedError."""
         self.driver.start()
         await self.cluster.start()
-        retention = Retention(settings.jobs_retention_ms, settings.jobs_retention_count)
+        retention = Retention(
+            settings.jobs_retention_ms, settings.jobs_retention_count, settings.jobs_retention_partitions
+        )
         work = {
             "pruning": prune_for_ever(self.driver, retention, wall_clock),
             "progress": report_for_ever(self._state),

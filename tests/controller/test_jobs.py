@@ -1,3 +1,5 @@
+import pytest
+
 from controller.decision import Decision
 from controller.errors import Error
 from controller.events import DeleteTopics
@@ -292,3 +294,13 @@ def test_an_order_waits_with_a_pause() -> None:
     assert world.moving() == []
     world.do(Pause(None, False))
     assert started_in_turn(world) == ["foo-1", "foo-0"]
+
+
+@pytest.mark.parametrize(("partitions", "left"), [(4, [1, 2, 3]), (3, [2, 3]), (2, [3]), (1, [3]), (0, [3])])
+def test_jobs_are_forgotten_by_how_many_partitions_they_had(partitions: int, left: list[int]) -> None:
+    world = three()
+    for names in (["foo-0"], ["foo-1", "foo-2"], ["foo-0"]):
+        world.alter({name: list(reversed(world.replicas(name))) for name in names})
+        world.settle()
+    world.do(Prune(ended_before_ms=0, keep=100, partitions=partitions))
+    assert list(world.state.jobs) == left

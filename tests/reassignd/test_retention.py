@@ -25,12 +25,12 @@ class Controller:
 async def test_it_prunes_at_once_and_again_and_ends_with_the_controller() -> None:
     controller = Controller(2)
     now = iter([10_000, 20_000, 30_000])
-    await asyncio.wait_for(prune_for_ever(controller, Retention(1_000, 5), lambda: next(now), 0.0), 30)
-    assert controller.events == [Prune(9_000, 5), Prune(19_000, 5)]
+    await asyncio.wait_for(prune_for_ever(controller, Retention(1_000, 5, 7), lambda: next(now), 0.0), 30)
+    assert controller.events == [Prune(9_000, 5, 7), Prune(19_000, 5, 7)]
 
 
 async def test_between_two_times_it_waits() -> None:
     controller = Controller(2)
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(prune_for_ever(controller, Retention(1, 1), lambda: 0, 60.0), 0.05)
+        await asyncio.wait_for(prune_for_ever(controller, Retention(1, 1, 1), lambda: 0, 60.0), 0.05)
     assert len(controller.events) == 1
