@@ -1,7 +1,6 @@
 """In whichever order reassignd and brokers start, clients reach it, and through it the brokers."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
