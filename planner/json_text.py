@@ -42,10 +42,18 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     # Written in Python on purpose: between two objects of a large text the event loop gets its turn.
     made = dict(pairs)
     if len(made) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for number, key in enumerate(keys) if key in keys[:number])
-        raise ValueError(f"the key {twice!a} comes twice in one object")
+        raise ValueError(f"the key {_first_twice(pairs)!a} comes twice in one object")
     return made
+
+
+def _first_twice(pairs: list[tuple[str, Any]]) -> str:
+    """The first key that repeats an earlier one, cut short. One pass: a body may hold millions of keys."""
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            return key if len(key) <= SHOWN else key[: SHOWN - 3] + "..."
+        seen.add(key)
+    raise AssertionError("no key comes twice")
 
 
 def _constant(name: str) -> Any:

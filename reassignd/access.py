@@ -1,16 +1,19 @@
-"""Who may use `/v1`, and the socket that HTTP is served on: local, or with something to show."""
+"""Who may use `/v1`, and how HTTP is served: local, or with something to show."""
 
 import logging
+import os
 import ssl
 import stat
 from pathlib import Path
 from typing import NamedTuple
 
-from reassignd.config import Settings
+from reassignd.config import EMBEDDED, Settings
 from reassignd.errors import CommandError
-from reassignd.kinds import Address, SocketPath
+from reassignd.kinds import SocketPath
 from reassignd.token import read_token
-from server.api.access import Access, is_local
+from server import peer_user
+from server.api.access import Access
+from server.same_site import Names, is_local
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +25,8 @@ class Door(NamedTuple):
 
     access: Access
     tls: ssl.SSLContext | None
+    names: Names | None
+    """See `server.same_site.from_this_site`."""
 
 
 def door(settings: Settings) -> Door:
@@ -32,14 +37,32 @@ def door(settings: Settings) -> Door:
         token = read_token(settings.http_token_file)
         _warn_if_open(settings.http_token_file)
     certificates = settings.http_tls_client_ca_file is not None
+    path = isinstance(place, SocketPath)
     local = isinstance(place, SocketPath) or is_local(place.host)
     if not local and token is None and not certificates:
         raise CommandError(
             f"http.listener is {place}, which others can reach: set http.token.file, or http.tls.client.ca.file"
             " and http.tls.certificate.file, or listen on 127.0.0.1 or unix:PATH"
         )
-    checked = isinstance(place, Address)
-    return Door(Access(token, certificates=certificates, local=checked), _tls(settings))
+    tls = _tls(settings)
+    if not local and tls is None:
+        log.warning("http.listener is %s without TLS: others can read the token on its way", place)
+    users = None if path or token is not None or certificates else _users(settings)
+    names = None if path or tls is not None else Names(settings.http_allowed_hosts, addresses=not local)
+    return Door(Access(token, certificates=certificates, users=users), tls, names)
+
+
+def _users(settings: Settings) -> frozenset[int] | None:
+    """Who may use `/v1` on loopback with nothing to show; None: everybody. Raises CommandError where the system does not know users."""
+    if settings.backend == EMBEDDED:
+        # Nothing but its own data is at stake, and its Kafka listeners are open to every user as well.
+        return None
+    if not peer_user.supported():
+        raise CommandError(
+            "this system does not say which user has connected on loopback: set http.token.file, or listen on unix:PATH"
+            " (http.listener), or every user of this machine could move partitions"
+        )
+    return frozenset({os.geteuid(), 0})
 
 
 def _warn_if_open(path: Path) -> None:

@@ -10,7 +10,18 @@ from typing import Any, NamedTuple
 
 from reassignd import properties
 from reassignd.errors import ConfigError
-from reassignd.kinds import ADDRESS, FILE, PATH, PLACE, SERVERS, SWITCH, TEXT, Key, choice, integer
+from reassignd.http_keys import HttpKeys
+from reassignd.kinds import (
+    ADDRESS,
+    FILE,
+    PATH,
+    SERVERS,
+    SWITCH,
+    TEXT,
+    Key,
+    choice,
+    integer,
+)
 from reassignd.zookeeper_keys import ZookeeperKeys
 
 MILLISECONDS = integer(1, 2**31 - 1)
@@ -37,7 +48,7 @@ FLAGS = {
 WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 (refused, not bound)
 
 
-class Settings(ZookeeperKeys):
+class Settings(HttpKeys, ZookeeperKeys):
     """Every setting of `reassignd serve`: `listener` is the value of the key `listener`, and so on."""
 
     listener = Key(
@@ -47,24 +58,6 @@ class Settings(ZookeeperKeys):
     )
     advertised_host = Key(
         TEXT, "", "The host that clients are told to connect to, when it is not that of `listener`."
-    )
-    http_listener = Key(
-        PLACE, "127.0.0.1:9080", "Where `/v1`, `/healthz`, `/readyz` and `/metrics` are served over HTTP."
-    )
-    http_max_connections = Key(
-        integer(1, 1_000_000), "1000", "Connections over HTTP; one more is answered with 503 and closed."
-    )
-    http_token_file = Key(
-        FILE,
-        "",
-        "A file with the bearer token that `/v1` asks for. Away from loopback this, or a client CA, must be.",
-    )
-    http_tls_certificate_file = Key(
-        FILE, "", "The certificate chain (PEM) with which HTTP is served over TLS."
-    )
-    http_tls_key_file = Key(FILE, "", "Its private key (PEM), when that is not in the same file.")
-    http_tls_client_ca_file = Key(
-        FILE, "", "`/v1` asks for a client certificate that one of these authorities (PEM) has signed."
     )
     data_dir = Key(
         PATH, "./.reassignd", "Where all that was acknowledged is kept. One process at a time uses it."

@@ -1,5 +1,6 @@
 """Kinds of configured values, and the key that has one."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar, overload
@@ -118,6 +119,17 @@ def _parse_place(text: str) -> Address | SocketPath:
     return _parse_address(text)
 
 
+_HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
+
+
+def _parse_host_names(text: str) -> tuple[str, ...]:
+    names = tuple(part.strip() for part in text.split(",")) if text.strip() else ()
+    for name in names:
+        if _HOST_NAME.fullmatch(name) is None:
+            raise ValueError(f"not a host name: {name}")
+    return names
+
+
 def _parse_file(text: str) -> Path | None:
     return Path(text) if text else None
 
@@ -138,6 +150,7 @@ PLACE: Kind[Address | SocketPath] = Kind(
 )
 FILE: Kind[Path | None] = Kind("FILE", "a path, or nothing", _parse_file)
 TEXT = Kind("TEXT", "any text", str)
+HOST_NAMES = Kind("NAMES", "host names without ports, separated by commas, or nothing", _parse_host_names)
 CHECKED_NAME = Kind("https", "https, or nothing", _parse_checked_name)
 """What Kafka calls an endpoint identification algorithm."""
 _WORDS = choice("true", "false")

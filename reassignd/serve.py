@@ -6,7 +6,6 @@ HTTP comes first and goes last, so that `/readyz` can say what is being waited f
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager, closing
-from ssl import SSLContext
 
 import uvloop
 from starlette.routing import BaseRoute
@@ -31,6 +30,7 @@ from server.api.routes import Api
 from server.collector import Sweeper, spare_the_old
 from server.driver import DriverStoppedError
 from server.http import Health, HttpServer, front, operations
+from server.http_connection import Bounds
 from server.metrics import Metrics
 
 STOP_SECONDS = 4.0
@@ -72,7 +72,7 @@ async def _serve(settings: Settings, store: SqliteStore, entrance: Door, demo_to
     claim(settings.data_dir, "backend", settings.backend)
     api = Api(health, entrance.access)
     routes = [*operations(health), *api.routes()]
-    async with _http(settings, [*front(routes), *routes], entrance.tls) as http:
+    async with _http(settings, [*front(routes), *routes], entrance) as http:
         state = await load(store)
         build, records = world(settings, state, store)
 
@@ -107,7 +107,7 @@ async def _control(settings: Settings, entrance: Door, farewell: Farewell) -> No
         health.metrics = bytes if metrics is None else metrics.page
 
     async with (
-        _http(settings, [*front(routes), *routes], entrance.tls) as http,
+        _http(settings, [*front(routes), *routes], entrance) as http,
         Controller(settings, rules, farewell) as controller,
     ):
         where = f"{settings.zookeeper_connect}, id {settings.node_id}"
@@ -123,18 +123,17 @@ async def _create_topics(app: Application, settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def _http(
-    settings: Settings, routes: Sequence[BaseRoute], tls: SSLContext | None
-) -> AsyncIterator[str]:
+async def _http(settings: Settings, routes: Sequence[BaseRoute], entrance: Door) -> AsyncIterator[str]:
     """HTTP is served inside, at the URL given."""
     place = settings.http_listener
     if isinstance(place, SocketPath):
         listening, url = bind_path(place, "http.listener"), str(place)
     else:
         listening = bind(place, "http.listener")
-        scheme = "http" if tls is None else "https"
+        scheme = "http" if entrance.tls is None else "https"
         url = f"{scheme}://{Address(*listening.getsockname()[:2])}"
-    server = HttpServer(listening, routes, tls, settings.http_max_connections)
+    bounds = Bounds(settings.http_max_connections)
+    server = HttpServer(listening, routes, entrance.tls, bounds, entrance.names)
     await server.start()
     try:
         yield url

@@ -1,29 +1,33 @@
 """The HTTP listener: `/healthz`, `/readyz`, `/metrics`, the page at `/`, and whatever routes else it is given.
 
-uvicorn serves on the server's own event loop. Sockets and signals stay the application's business.
+uvicorn speaks HTTP on the server's own event loop. Sockets and signals stay the application's business, and connections are
+bounded by `server.http_connection`.
 """
 
 import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from ssl import SSLContext
-from typing import Any
+from typing import Any, cast
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn import Config, Server
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from server.http_connection import Bounds, PeerInLines, watched
+from server.http_connections import HttpConnections
 from server.metrics import CONTENT_TYPE
 from server.page import files as page
+from server.same_site import Names, from_this_site
 
 GRACE_SECONDS = 1
 """How long a stop waits for responses under way."""
+
+PEER_IN_LINES = PeerInLines()
 
 
 class Health:
@@ -64,55 +68,8 @@ def front(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
     return [Route("/", root), *page.assets()]
 
 
-PEER = "reassignd.peer"
-"""Key of the scope's extensions under which the name in the peer's certificate stands; absent without one."""
-
-
-MAX_CONNECTIONS = 1_000
-
-FIRST_REQUEST_SECONDS = 60
-"""A connection on which nothing comes is closed then."""
-
-BUSY = (
-    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n"
-    b'{"error":"there are too many connections already; see http.max.connections"}\n'
-)
-
-
-class _Protocol(H11Protocol):
-    """HTTP/1.1 that tells the application whose certificate the peer has shown, and turns away one peer too many."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
-        super().connection_made(transport)
-        self.logger = _Named(self.logger, {"peer": ":".join(map(str, self.client or ("unknown",)))})  # type: ignore[assignment]
-        if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
-            transport.write(BUSY)
-            transport.close()
-            return
-        self.timeout_keep_alive_task = self.loop.call_later(
-            FIRST_REQUEST_SECONDS, self.timeout_keep_alive_handler
-        )
-        certificate = transport.get_extra_info("peercert")
-        if certificate:
-            self.app = _with_peer(self.app, distinguished_name(certificate))
-
-
-class _Named(logging.LoggerAdapter[logging.Logger]):
-    """uvicorn's lines say what came, not from whom."""
-
-    @property
-    def level(self) -> int:
-        return self.logger.level
-
-    def process(self, msg: str, kwargs: MutableMapping[str, Any]) -> tuple[str, MutableMapping[str, Any]]:
-        return f"{msg.removesuffix('.')} (from {(self.extra or {})['peer']})", kwargs
-
-
-def _with_peer(app: ASGIApp, name: str) -> ASGIApp:
-    async def named(scope: Scope, receive: Receive, send: Send) -> None:
-        await app({**scope, "extensions": {**scope.get("extensions", {}), PEER: name}}, receive, send)
-
-    return named
+HEALTH = frozenset({"/healthz", "/readyz"})
+"""What probes ask. It is answered whoever asks, and has a reserve of connections."""
 
 
 def distinguished_name(certificate: dict[str, Any]) -> str:
@@ -125,11 +82,11 @@ SHORT = {"commonName": "CN", "organizationName": "O", "organizationalUnitName": 
 
 
 class _Uvicorn(Server):
-    """uvicorn without its signal handlers, and with a sign that it accepts connections."""
+    """uvicorn without its signal handlers and sockets, and with a sign that it is ready for connections."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
-        self.accepting = asyncio.Event()
+        self.ready = asyncio.Event()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -137,44 +94,61 @@ class _Uvicorn(Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self.accepting.set()
+        self.ready.set()
 
 
 class HttpServer:
-    """Serves the routes on a bound socket, which it closes when it stops; over TLS when there is a context."""
+    """Serves the routes on a bound socket, which it closes when it stops; over TLS when there is a context.
+
+    `names` are those under which it may be asked; None asks for no name.
+    """
 
     def __init__(
         self,
         listening: socket.socket,
         routes: Sequence[BaseRoute],
         tls: SSLContext | None = None,
-        max_connections: int = MAX_CONNECTIONS,
+        bounds: Bounds | None = None,
+        names: Names | None = None,
     ) -> None:
         self._socket = listening
-        self._server = _Uvicorn(
-            Config(
-                Starlette(routes=routes),
-                http=_Protocol,
-                ws="none",
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                timeout_graceful_shutdown=GRACE_SECONDS,
-                # From so many connections on uvicorn answers 503, on those too that were there before.
-                limit_concurrency=max_connections + 1,
-                ssl_context_factory=None if tls is None else lambda _config, _default: tls,
-            )
+        app = watched(from_this_site(Starlette(routes=routes), names, HEALTH), HEALTH)
+        self._config = Config(
+            app,
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
         )
-        self._task: asyncio.Task[None] | None = None
+        self._server = _Uvicorn(self._config)
+        self._connections = HttpConnections(self._protocol, bounds or Bounds(), tls)
+        self._serving: asyncio.Task[None] | None = None
+        self._housekeeper: asyncio.Task[None] | None = None
+        logging.getLogger("uvicorn.error").addFilter(PEER_IN_LINES)
+
+    def _protocol(self, state: dict[str, Any]) -> asyncio.Protocol:
+        """As uvicorn's own server makes it."""
+        make = cast(Callable[..., asyncio.Protocol], self._config.http_protocol_class)
+        return make(config=self._config, server_state=self._server.server_state, app_state=state)
 
     async def start(self) -> None:
         """Returns when connections are accepted."""
-        self._task = asyncio.create_task(self._server.serve([self._socket]), name="http")
-        await self._server.accepting.wait()
+        self._serving = asyncio.create_task(self._server.serve([]), name="http")
+        await self._server.ready.wait()
+        self._housekeeper = asyncio.create_task(self._connections.keep_house(), name="http housekeeper")
+        self._connections.accept_from(self._socket)
 
     async def stop(self) -> None:
         """Closes idle connections at once, others after their response or `GRACE_SECONDS`."""
+        self._connections.stop_accepting()
+        self._socket.close()
         self._server.should_exit = True
-        if self._task is not None:
-            await self._task
+        if self._serving is not None:
+            await self._serving
+        if self._housekeeper is not None:
+            self._housekeeper.cancel()
+        self._connections.abort_all()

@@ -124,9 +124,10 @@ API = """\
 `reassignd serve` answers under `/v1` on its HTTP listener (`http.listener`, 127.0.0.1:9080 by default). The verbs of the
 command use nothing else. `/v1/openapi.json` describes it all, in OpenAPI 3.1, from the same table as this page.
 
-Whoever can reach a loopback address or the unix socket may use it. On any other address the server does not start without
-a bearer token (`http.token.file`) or client certificates (`http.tls.client.ca.file`); `/healthz`, `/readyz` and `/metrics` stay
-open. What another site's page sends, and host names that are not this machine's own, are refused.
+On loopback it is open to every user of the machine with the embedded cluster, and else to the user that runs reassignd and to root; on a unix socket to
+that user. On any other address the server does not start without a bearer token (`http.token.file`) or client certificates
+(`http.tls.client.ca.file`). What the page of another site sends is refused, and so are host names that are not this
+server's own (`http.allowed.hosts`). `/healthz` and `/readyz` are open to all. [Security](security.md#http) has the rest.
 
 A refusal is `{"error": "one line that names what is wrong"}`: 400 what cannot be understood, 401 and 403 what is not allowed,
 404 what does not exist, 409 what cannot be done now, 413 a body of more than 100 MiB, 422 an entry of a plan that does not fit

@@ -1,33 +1,36 @@
-"""Who may use the API: whoever can reach it on this machine, or shows a token or a client certificate.
+"""Who may use the API: a user of this machine who may, or whoever shows a token or a client certificate.
 
-`/v1` acts with reassignd's own rights, so a web page must not be able to reach it by way of someone's browser: what
-another site sends (Origin) and names that merely resolve to this machine (Host) are refused.
+That no web page reaches it by way of somebody's browser is seen to before (`server.same_site`).
 """
 
 import hmac
-from collections.abc import Iterable
-from ipaddress import ip_address
-from urllib.parse import urlsplit
+from collections.abc import Collection, Iterable
 
 from starlette.requests import Request
 
 from server.api.errors import ApiError
-from server.http import PEER
+from server.http import distinguished_name
+from server.http_connection import KEY, HttpConnection
 
 
 class Access:
-    """What a request must show. `token` and `certificates`: either is enough. Neither: the peer must be local."""
+    """What a request must show: `token` or one of `certificates`, either is enough.
 
-    def __init__(self, token: str | None = None, *, certificates: bool = False, local: bool = True) -> None:
+    Without both, its sender must be one of `users`, by their ids on this machine. None: whoever can connect may.
+    """
+
+    def __init__(
+        self, token: str | None = None, *, certificates: bool = False, users: Collection[int] | None = None
+    ) -> None:
         self._token = None if token is None else token.encode()
         self._certificates = certificates
-        self._local = local
+        self._users = users
 
     def principal(self, request: Request) -> str:
         """Who asks, as a job remembers it. Raises ApiError."""
-        _check_origin(request)
-        if self._certificates:
-            name: str = request.scope.get("extensions", {}).get(PEER, "")
+        connection: HttpConnection | None = request.scope.get("state", {}).get(KEY)
+        if self._certificates and connection is not None and connection.certificate:
+            name = distinguished_name(connection.certificate)
             if name:
                 return f"User:{name}"
         if self._token is not None:
@@ -36,30 +39,21 @@ class Access:
                 return "User:token"
         if self._token is not None or self._certificates:
             raise ApiError(401, f"not allowed: show {' or '.join(self._ways())}")
-        if self._local and not is_local(request.url.hostname or ""):
-            raise ApiError(
-                403, f"not allowed for the host {request.url.hostname!r}: use 127.0.0.1 or localhost"
-            )
+        if self._users is not None:
+            self._check_user(connection)
         return "User:local"
+
+    def _check_user(self, connection: HttpConnection | None) -> None:
+        user = None if connection is None else connection.user()
+        if user is None or user not in (self._users or ()):
+            raise ApiError(
+                403,
+                f"not allowed for {'an unknown user' if user is None else f'user {user}'} of this machine: /v1 is open to the "
+                "user that runs reassignd, and to root; for others set http.token.file",
+            )
 
     def _ways(self) -> Iterable[str]:
         if self._token is not None:
             yield "the token of http.token.file (authorization: Bearer ...)"
         if self._certificates:
             yield "a client certificate"
-
-
-def _check_origin(request: Request) -> None:
-    origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
-        raise ApiError(403, f"not allowed from a page of {origin[:80]}")
-
-
-def is_local(host: str) -> bool:
-    """The name or address leads to this machine and no other."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

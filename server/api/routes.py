@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
@@ -68,6 +68,9 @@ class Api:
                 return _refusal(error.status, str(error))
             except DriverStoppedError as error:
                 return _refusal(503, str(error))
+            except ClientDisconnect:
+                # Nobody reads this: the connection ended before the body did.
+                return _refusal(400, "the body is not complete")
             return answer if isinstance(answer, Response) else JSONResponse(answer, endpoint.status)
 
         return serve

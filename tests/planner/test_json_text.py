@@ -29,6 +29,14 @@ def test_a_key_that_comes_twice_is_refused() -> None:
     assert refusal('{"\\udc00": 1, "\\udc00": 2}') == "not JSON: the key '\\udc00' comes twice in one object"
 
 
+def test_a_repeated_key_is_found_in_one_pass_and_shown_short() -> None:
+    keys = "".join(f'"{number}":0,' for number in range(300_000))
+    assert refusal("{" + keys + '"7":1}') == "not JSON: the key '7' comes twice in one object"
+    long = "k" * 1000
+    assert refusal(f'{{"{long}":0,"{long}":0}}').startswith("not JSON: the key 'kkk")
+    assert len(refusal(f'{{"{long}":0,"{long}":0}}')) < 100
+
+
 def test_half_of_a_surrogate_pair_is_no_text() -> None:
     assert refusal('["\\ud800"]') == "not JSON: a text has \\ud800, half of a surrogate pair"
     assert refusal(b'["\xed\xa0\x80"]') == "not JSON: byte 2 is not UTF-8 text"

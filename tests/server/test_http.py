@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from server import http
 from server.http import Health, HttpServer, distinguished_name, front, operations
 
 
@@ -18,10 +17,10 @@ def listening_socket() -> socket.socket:
 
 
 @asynccontextmanager
-async def serving(routes: list[BaseRoute], max_connections: int = 10) -> AsyncIterator[int]:
+async def serving(routes: list[BaseRoute]) -> AsyncIterator[int]:
     """The port on which the routes are served."""
     listening = listening_socket()
-    server = HttpServer(listening, routes, max_connections=max_connections)
+    server = HttpServer(listening, routes)
     await server.start()
     yield listening.getsockname()[1]
     await server.stop()
@@ -98,24 +97,6 @@ async def test_an_idle_connection_does_not_hold_up_a_stop() -> None:
     await writer.wait_closed()
 
 
-async def test_one_connection_too_many_is_turned_away_and_the_others_served() -> None:
-    async with serving(routes(), max_connections=1) as port:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        status, body = await get(port, "/healthz")
-        assert (status, "http.max.connections" in body) == (503, True)
-        writer.write(b"GET /healthz HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n")
-        assert (await reader.read()).startswith(b"HTTP/1.1 200")
-        writer.close()
-
-
-async def test_a_connection_on_which_nothing_comes_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "FIRST_REQUEST_SECONDS", 0)
-    async with serving(routes()) as port:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        assert await reader.read() == b""
-        writer.close()
-
-
 async def test_garbage_is_logged_with_the_address_of_its_sender(caplog: pytest.LogCaptureFixture) -> None:
     async with serving(routes()) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -136,6 +117,17 @@ async def test_a_stopped_server_accepts_nothing() -> None:
 async def test_a_server_that_never_started_stops_at_once() -> None:
     with listening_socket() as listening:
         await HttpServer(listening, routes()).stop()
+
+
+async def test_headers_of_a_proxy_change_nothing() -> None:
+    async def client(request: Request) -> Response:
+        return PlainTextResponse(f"{request.client and request.client.host} {request.url.scheme}")
+
+    async with serving([Route("/client", client)]) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /client HTTP/1.0\r\nx-forwarded-for: 10.0.0.1\r\nx-forwarded-proto: https\r\n\r\n")
+        assert (await reader.read()).endswith(b"127.0.0.1 http")
+        writer.close()
 
 
 def test_a_certificate_s_name_reads_as_in_kafka_s_principals() -> None:

@@ -1,33 +1,51 @@
 """Who may use the API."""
 
 import pytest
+from starlette.requests import Request
 
-from server.api.access import Access, is_local
+from server.api.access import Access
+from server.api.errors import ApiError
+from server.http_connection import KEY
 from tests.server.api.desk import Desk
 
 OUTSIDE = "http://10.0.0.1:9080"
-TOKEN = Access("s3cret", local=False)
+TOKEN = Access("s3cret")
 
 
-async def test_whoever_is_local_may() -> None:
-    for url in ("http://127.0.0.1:9080", "http://localhost:9080", "http://[::1]:9080"):
-        assert (await Desk(url=url).ask("GET", "/v1/status"))[0] == 200
+class Connection:
+    """Of a user, or with a certificate."""
+
+    def __init__(self, user: int | None = None, certificate: dict[str, object] | None = None) -> None:
+        self._user, self.certificate = user, certificate
+
+    def user(self) -> int | None:
+        return self._user
 
 
-async def test_a_name_that_only_resolves_to_this_machine_may_not() -> None:
-    status, text = await Desk(url="http://evil.example:9080").refusal("GET", "/v1/status")
-    assert (status, text) == (403, "not allowed for the host 'evil.example': use 127.0.0.1 or localhost")
+def request(connection: Connection) -> Request:
+    return Request({"type": "http", "headers": [], "state": {KEY: connection}})
 
 
-async def test_a_unix_socket_has_no_host_to_check() -> None:
-    desk = Desk(access=Access(local=False), url="http://anything")
-    assert (await desk.ask("GET", "/v1/status"))[0] == 200
+async def test_whoever_can_connect_may() -> None:
+    assert (await Desk().ask("GET", "/v1/status"))[0] == 200
 
 
-async def test_a_page_of_another_site_may_not() -> None:
-    status, text = await Desk().refusal("POST", "/v1/pause", headers={"origin": "https://evil.example"})
-    assert (status, text) == (403, "not allowed from a page of https://evil.example")
-    assert (await Desk().ask("POST", "/v1/pause", headers={"origin": "http://127.0.0.1:9080"}))[0] == 200
+def test_where_users_are_named_these_may() -> None:
+    assert Access(users={1000, 0}).principal(request(Connection(1000))) == "User:local"
+
+
+@pytest.mark.parametrize(("user", "who"), [(1001, "user 1001"), (None, "an unknown user")])
+def test_others_may_not(user: int | None, who: str) -> None:
+    with pytest.raises(
+        ApiError, match=f"^not allowed for {who} of this machine: .* set http.token.file$"
+    ) as caught:
+        Access(users={1000, 0}).principal(request(Connection(user)))
+    assert caught.value.status == 403
+
+
+def test_a_certificate_s_name_is_who_asks() -> None:
+    shown = Connection(certificate={"subject": ((("commonName", "ann"),),)})
+    assert Access(certificates=True).principal(request(shown)) == "User:CN=ann"
 
 
 @pytest.mark.parametrize("header", [None, "Bearer wrong", "Basic s3cret", "s3cret", "Bearer", "Bearer s3cré"])
@@ -54,15 +72,5 @@ async def test_health_and_metrics_stay_open() -> None:
 
 
 async def test_where_certificates_are_asked_for_one_without_may_not() -> None:
-    desk = Desk(access=Access(certificates=True, local=False), url=OUTSIDE)
+    desk = Desk(access=Access(certificates=True), url=OUTSIDE)
     assert await desk.refusal("GET", "/v1/status") == (401, "not allowed: show a client certificate")
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.8.8"])
-def test_loopback_is_local(host: str) -> None:
-    assert is_local(host)
-
-
-@pytest.mark.parametrize("host", ["::", "10.0.0.1", "kafka.example"])
-def test_anything_else_is_not(host: str) -> None:
-    assert not is_local(host)

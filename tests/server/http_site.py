@@ -1,0 +1,137 @@
+"""A small site over HTTP, and connections that keep it waiting."""
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from asyncio import StreamReader, StreamWriter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.background import BackgroundTask
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from server.http import Health, HttpServer, operations
+from server.http_connection import KEY, Bounds, HttpConnection
+
+HEAD = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n"
+UPLOAD = b"POST /upload HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n\r\n"
+SERVER = Path(__file__).parent.parent / "reassignd" / "tls" / "server.pem"
+
+LARGE = 50_000_000
+
+Connection = tuple[StreamReader, StreamWriter]
+
+
+class Listening(socket.socket):
+    """Fails to accept as often as it is told."""
+
+    failures: Iterator[OSError] = iter(())
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        for error in self.failures:
+            raise error
+        return super().accept()
+
+
+class Site:
+    """A server on a port, and the connections to it."""
+
+    def __init__(self, stack: AsyncExitStack, listening: Listening) -> None:
+        self._stack, self.listening = stack, listening
+        self.port: int = listening.getsockname()[1]
+        self.release = asyncio.Event()
+        """Lets the answers of /wait go."""
+        self.waiting = asyncio.Semaphore(0)
+        """Released once for each request for /wait."""
+        self.cut = asyncio.Event()
+        """A connection was lost."""
+        self.uploading: asyncio.Future[HttpConnection] = asyncio.get_running_loop().create_future()
+        self.now = asyncio.get_running_loop().time()
+
+    async def connect(self, data: bytes = b"", tls: ssl.SSLContext | None = None) -> Connection:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, ssl=tls)
+        self._stack.callback(writer.close)
+        writer.write(data)
+        return reader, writer
+
+    async def status(self, path: str = "/healthz", tls: ssl.SSLContext | None = None) -> int:
+        """Of the answer on a connection of its own."""
+        reader, _ = await self.connect(f"GET {path} HTTP/1.0\r\n\r\n".encode(), tls)
+        return int((await reader.readline()).split()[1])
+
+    async def visit(self, sent: bytes) -> None:
+        """Connect, send, and close in the middle of whatever follows; the server has noticed."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        writer.write(sent)
+        writer.write_eof()
+        await rest(reader)
+        writer.close()
+        await writer.wait_closed()
+        for _ in range(10):
+            await asyncio.sleep(0)
+
+    async def wait(self) -> StreamReader:
+        """A request for /wait that is being served."""
+        reader, _ = await self.connect(b"GET /wait HTTP/1.0\r\n\r\n")
+        await self.waiting.acquire()
+        return reader
+
+    def routes(self) -> list[BaseRoute]:
+        async def wait(_: Request) -> Response:
+            self.waiting.release()
+            await self.release.wait()
+            return PlainTextResponse("released")
+
+        async def upload(request: Request) -> Response:
+            if not self.uploading.done():
+                self.uploading.set_result(request.scope["state"][KEY])
+            try:
+                return PlainTextResponse(await request.body())
+            except ClientDisconnect:
+                return Response()
+
+        async def large(_: Request) -> Response:
+            return Response(bytes(LARGE), background=BackgroundTask(self.cut.set))
+
+        gone = Route("/upload", upload, methods=["POST"])
+        return [*operations(Health(None)), Route("/wait", wait), gone, Route("/large", large)]
+
+
+@asynccontextmanager
+async def serving(bounds: Bounds | None = None, tls: ssl.SSLContext | None = None) -> AsyncIterator[Site]:
+    async with AsyncExitStack() as stack:
+        listening = Listening()
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(100)
+        listening.setblocking(False)
+        site = Site(stack, listening)
+        server = HttpServer(listening, site.routes(), tls, bounds, None)
+        await server.start()
+        stack.push_async_callback(server.stop)
+        yield site
+
+
+async def rest(reader: StreamReader) -> bytes:
+    """What comes until the connection is closed or reset."""
+    found = b""
+    with contextlib.suppress(ConnectionResetError):
+        while data := await reader.read(65536):
+            found += data
+    return found
+
+
+def server_tls() -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(SERVER)
+    return context
+
+
+def client_tls() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
