@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import resource
@@ -114,6 +115,29 @@ async def test_an_idle_connection_is_closed_with_a_log_line(caplog: pytest.LogCa
         assert await talk.ended()
         assert [r.levelno for r in caplog.records if "idle for 0.05 s" in r.getMessage()] == [logging.WARNING]
         await talk.close()
+
+
+def sessions() -> list[Session]:
+    return [each for each in gc.get_objects() if isinstance(each, Session)]
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["answered", "while it waits for an answer"])
+async def test_nothing_of_a_connection_outlives_it_without_the_garbage_collector(held: bool) -> None:
+    async with serving() as served:
+        gc.collect()
+        gc.disable()
+        try:
+            talks = [await served.connect() for _ in range(20)]
+            if held:
+                served.held = asyncio.Event()
+            for talk in talks:
+                talk.writer.write(talk.client.ask(DescribeClusterRequest(), 1))
+            await until(lambda: served.holding == 20 * held and served.listeners.connections == 20)
+            for talk in talks:
+                await talk.abort()
+            await until(lambda: not sessions())
+        finally:
+            gc.enable()
 
 
 def tls() -> ssl.SSLContext:
