@@ -23,9 +23,12 @@ async def converse(command: Sequence[str], request: AsyncIterable[bytes], second
 
     Raises HelperError. Whatever happens, nothing of it runs on: it has a process group of its own, which is killed.
     """
-    process = await asyncio.create_subprocess_exec(
-        *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
-    )
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
+        )
+    except OSError as error:
+        raise HelperError(f"it cannot be started: {error.strerror}") from error
     try:
         async with asyncio.timeout(seconds):
             return await _exchange(process, request)

@@ -286,10 +286,13 @@ class Throttler:
             try:
                 await asyncio.to_thread(self._ledger.write, self._ledger.text())
             except OSError as error:
-                self._unsaved = True
-                log.warning("what is throttled cannot be written down, it is tried again: %s", error)
+                if not self._unsaved:
+                    self._unsaved = True
+                    log.warning("what is throttled cannot be written down, it is tried again: %s", error)
                 return False
-            self._unsaved = False
+            if self._unsaved:
+                self._unsaved = False
+                log.info("what is throttled is written down again")
             return True
 
 

@@ -97,3 +97,8 @@ async def test_it_ends_when_nobody_waits_for_it_any_more(tmp_path: Path) -> None
     with pytest.raises(asyncio.CancelledError):
         await task
     assert not runs(pid)
+
+
+async def test_a_process_that_cannot_be_started_is_a_failure_like_any_other() -> None:
+    with pytest.raises(HelperError, match="cannot be started: No such file or directory"):
+        await converse(["/no/such/program"], request(), 20)
