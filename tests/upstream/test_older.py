@@ -2,20 +2,35 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
 
+from bench.raw import RawConnection
+from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
+from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.messages.metadata_request import MetadataRequest
 from tests.clients.cluster import Cluster, wait_for
 from tests.clients.java_programs import JavaAdmin
 from tests.clients.servers import Server
 from tests.reassignd.shell import Shell
+from tests.upstream.test_gateway_serves import ports_of
+from tools.kafka_cluster import admin_client
 from tools.processes import Reassignd
 from tools.zookeeper_cluster import ZookeeperCluster, running_cluster
+
+AUTHORIZER = {
+    "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+    "allow.everyone.if.no.acl.found": "true",
+}
+NO_MOVE = AlterPartitionReassignmentsRequest(timeout_ms=10_000)
 
 
 @pytest.fixture(scope="module")
 def older(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZookeeperCluster]:
-    with running_cluster(3, tmp_path_factory.mktemp("older"), release="2.4") as cluster:
+    folder = tmp_path_factory.mktemp("older")
+    with running_cluster(3, folder, release="2.4", settings=AUTHORIZER) as cluster:
         yield cluster
 
 
@@ -25,6 +40,26 @@ def before(older: ZookeeperCluster, tmp_path_factory: pytest.TempPathFactory) ->
     made.start()
     yield made
     assert made.stop() == 0
+
+
+def asked(gateway: Reassignd, position: int, request: Any, version: int = 0) -> Any:
+    """The answer by one of the ports, of which the first leads to any broker."""
+    connection = RawConnection(ports_of(gateway)[position])
+    answer = connection.ask(request, version)
+    connection.close()
+    return answer
+
+
+def test_the_controller_is_the_upstreams_and_every_port_takes_orders(
+    older: ZookeeperCluster, before: Reassignd
+) -> None:
+    connection = RawConnection(older.bootstrap)
+    controller = connection.ask(MetadataRequest(()), 1).controller_id
+    connection.close()
+    for position in range(4):
+        assert asked(before, position, MetadataRequest(()), 1).controller_id == controller
+        assert asked(before, position, NO_MOVE).error_code == 0
+        assert asked(before, position, ListPartitionReassignmentsRequest()).error_code == 0
 
 
 def test_a_plan_is_carried_out_and_a_broker_that_is_not_listed_is_missing(
@@ -39,3 +74,14 @@ def test_a_plan_is_carried_out_and_a_broker_that_is_not_listed_is_missing(
         cluster.wait_for_replicas(topic, [[2, 3]] * 3)
     older.kill_broker(3)
     wait_for(lambda: "missing: broker 3" in shell.ok("status"), True)
+
+
+@pytest.mark.parametrize("request_", [NO_MOVE, ListPartitionReassignmentsRequest()], ids=["alter", "list"])
+def test_who_may_not_is_refused_at_every_port(
+    older: ZookeeperCluster, before: Reassignd, request_: Any
+) -> None:
+    """The last one: nobody but a stranger may do anything with the cluster from then on."""
+    grant = ("User:stranger", "*", ACLOperation.ALTER, ACLPermissionType.ALLOW)
+    with admin_client(older.bootstrap) as admin:  # Refused the second time: it is there already.
+        admin.create_acls([ACL(*grant, ResourcePattern(ResourceType.CLUSTER, "kafka-cluster"))])
+    wait_for(lambda: [asked(before, position, request_).error_code for position in (0, 1, 2)], [31] * 3)

@@ -1,0 +1,158 @@
+"""A request for each API that changes nothing, about things that there are."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
+from kafka.structs import OffsetAndMetadata, TopicPartition
+
+from bench.raw import RawConnection
+from controller.model import ResourceType
+from protocol.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest, TopicRequest
+from tests.clients.java_programs import JavaAdmin
+from tests.upstream.borrowed import message
+from tools.kafka_cluster import admin_client
+
+TOPIC, GROUP, TRANSACTION, USER = "read-by-many", "group-of-many", "transaction-of-many", "user-of-many"
+VALUE, NOTE = b"a record of many", "an offset of many"
+PARTITIONS = range(4)
+
+LATEST = -1
+ANY = 1
+BROKER_LOGGER, CLIENT_METRICS, GROUP_CONFIG = 8, 16, 32
+CONTROLLERS = 2
+OF_TRANSACTIONS = 1
+
+NOT_READ = {
+    *(0, 8, 11, 12, 13, 14, 17, 19, 20, 21, 22, 24, 25, 26, 27, 28, 30, 31, 33, 34, 36, 37, 38, 39, 40, 42),
+    *(43, 44, 45, 47, 49, 51, 57, 64, 68, 71, 72, 76, 80, 81, 83, 84, 85, 86, 87, 88, 91, 92),
+}
+"""The other APIs: they change something, log in, or are between brokers."""
+
+
+class Read(NamedTuple):
+    """`says` is in the answer of some broker, where there is more in it than errors."""
+
+    name: str
+    values: dict[str, Any]
+    says: bytes = b""
+    since: int = 0
+    """The first version in which it can be asked."""
+
+    @property
+    def key(self) -> int:
+        return message(self.name).api_key or 0
+
+
+def populate(bootstrap: str, admin: JavaAdmin) -> bytes:
+    """Makes things to read about; returns the id of TOPIC."""
+    admin.do("create", topic=TOPIC, assignment=[[1, 2], [2, 3], [3, 4], [4, 1]])
+    producer = KafkaProducer(bootstrap_servers=bootstrap, transactional_id=TRANSACTION)
+    producer.init_transactions()
+    producer.begin_transaction()
+    for partition in PARTITIONS:
+        producer.send(TOPIC, value=VALUE, partition=partition)
+    producer.commit_transaction()
+    producer.close()
+    consumer = KafkaConsumer(bootstrap_servers=bootstrap, group_id=GROUP, enable_auto_commit=False)
+    consumer.assign([TopicPartition(TOPIC, each) for each in PARTITIONS])
+    consumer.commit({each: OffsetAndMetadata(1, NOTE, -1) for each in consumer.assignment()})
+    consumer.close()
+    with admin_client(bootstrap) as client:
+        user = UserScramCredentialUpsertion(USER, ScramMechanism.SCRAM_SHA_256, "secret", iterations=4096)
+        client.alter_user_scram_credentials([user])
+    connection = RawConnection(bootstrap)
+    described = connection.ask(DescribeTopicPartitionsRequest([TopicRequest(TOPIC)]), 0)
+    connection.close()
+    topic_id: bytes = described.topics[0].topic_id
+    return topic_id
+
+
+def reads(topic_id: bytes) -> list[Read]:
+    """All of them."""
+    return [*_of_the_cluster(), *_of_topics(topic_id), *_of_groups(topic_id), *_of_configs()]
+
+
+def _of_the_cluster() -> Sequence[Read]:
+    software = {"client_software_name": "reader", "client_software_version": "1"}
+    everyone = {"include_cluster_authorized_operations": True, "include_fenced_brokers": True}
+    acls = {"resource_type_filter": ANY, "pattern_type_filter": ANY, "operation": ANY, "permission_type": ANY}
+    anyone = {"resource_name_filter": None, "principal_filter": None, "host_filter": None}
+    quotas = {"components": [{"entity_type": "client-id", "match_type": 2, "match": None}]}
+    quorum = [{"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}]
+    return [
+        Read("ApiVersions", software),
+        Read("DescribeCluster", everyone),
+        Read("DescribeCluster", {"endpoint_type": CONTROLLERS}, since=1),
+        Read("DescribeAcls", acls | anyone),
+        Read("DescribeClientQuotas", quotas),
+        Read("DescribeDelegationToken", {}),
+        Read("DescribeQuorum", {"topics": quorum}, b"__cluster_metadata"),
+        Read("DescribeUserScramCredentials", {"users": None}, USER.encode()),
+        Read("ListPartitionReassignments", {"timeout_ms": 10_000, "topics": None}),
+    ]
+
+
+def _of_topics(topic_id: bytes) -> Sequence[Read]:
+    name = TOPIC.encode()
+    rights = dict.fromkeys(
+        ("include_cluster_authorized_operations", "include_topic_authorized_operations"), True
+    )
+    fetched = [{"partition": each, "partition_max_bytes": 1 << 20} for each in PARTITIONS]
+    fetch = {"max_bytes": 1 << 20, "topics": [{"topic": TOPIC, "topic_id": topic_id, "partitions": fetched}]}
+    offsets = [{"partition_index": each, "timestamp": LATEST} for each in PARTITIONS]
+    epochs = [{"partition": each, "leader_epoch": 0} for each in PARTITIONS]
+    indexes = {"name": TOPIC, "partition_indexes": list(PARTITIONS)}
+    return [
+        Read("Metadata", {"topics": None, **rights}, name, since=1),
+        Read("Metadata", {"topics": [{"name": TOPIC}], "allow_auto_topic_creation": False}, name),
+        Read("DescribeTopicPartitions", {"topics": [{"name": TOPIC}]}, name),
+        Read("Fetch", fetch, VALUE),
+        Read("ListOffsets", {"replica_id": -1, "topics": [{"name": TOPIC, "partitions": offsets}]}, name),
+        Read(
+            "OffsetForLeaderEpoch",
+            {"replica_id": -1, "topics": [{"topic": TOPIC, "partitions": epochs}]},
+            name,
+        ),
+        Read("DescribeLogDirs", {"topics": None}, name),
+        Read("DescribeProducers", {"topics": [indexes]}, name),
+        Read("DescribeTransactions", {"transactional_ids": [TRANSACTION]}, b"CompleteCommit"),
+        Read("ListTransactions", {}, TRANSACTION.encode()),
+    ]
+
+
+def _of_groups(topic_id: bytes) -> Sequence[Read]:
+    group, note = GROUP.encode(), NOTE.encode()
+    topic = {"name": TOPIC, "partition_indexes": list(PARTITIONS)}
+    of_many = [{"group_id": GROUP, "topics": [{**topic, "topic_id": topic_id}]}]
+    transaction = {"key": TRANSACTION, "key_type": OF_TRANSACTIONS, "coordinator_keys": [TRANSACTION]}
+    described = {"group_ids": [GROUP], "include_authorized_operations": True}
+    return [
+        Read("FindCoordinator", {"key": GROUP, "coordinator_keys": [GROUP, "nobody"]}),
+        Read("FindCoordinator", transaction, since=1),
+        Read("ListGroups", {}, group),
+        Read("DescribeGroups", {"groups": [GROUP], "include_authorized_operations": True}, group),
+        Read("OffsetFetch", {"group_id": GROUP, "topics": [topic], "groups": of_many}, note),
+        Read("ConsumerGroupDescribe", described, group),
+        Read("ShareGroupDescribe", described, group),
+        Read("StreamsGroupDescribe", described, group),
+        Read("DescribeShareGroupOffsets", {"groups": [{"group_id": GROUP, "topics": None}]}, group),
+    ]
+
+
+def _of_configs() -> Sequence[Read]:
+    def described(kind: int, name: str, says: bytes = b"") -> Read:
+        resource = {"resource_type": kind, "resource_name": name, "configuration_keys": None}
+        more = {"include_synonyms": True, "include_documentation": True}
+        return Read("DescribeConfigs", {"resources": [resource], **more}, says)
+
+    return [
+        described(ResourceType.TOPIC, TOPIC, b"retention.ms"),
+        described(ResourceType.BROKER, "2", b"log.cleaner.threads"),
+        described(ResourceType.BROKER, ""),
+        described(BROKER_LOGGER, "2", b"kafka"),
+        described(CLIENT_METRICS, "nobody"),
+        described(GROUP_CONFIG, GROUP, b"consumer.session.timeout.ms"),
+        Read("ListConfigResources", {"resource_types": [ResourceType.TOPIC, ResourceType.BROKER]}),
+    ]
