@@ -139,7 +139,8 @@ def _topic(d: Decision, seen: SeenTopic, event: Observed) -> Iterator[None]:
     state = d.state
     known = state.topics.get(seen.name)
     if known is not None and _is_anew(state, known, seen, event):
-        if not is_gone(d, seen.name):
+        # Where nothing is lost by it, it is believed at once: an order must not go by the topic of before.
+        if (known.id == NO_ID or _is_ours(state, seen.name)) and not is_gone(d, seen.name):
             return
         yield from topic_gone(d, seen.name)
         known = None
@@ -154,6 +155,13 @@ def _topic(d: Decision, seen: SeenTopic, event: Observed) -> Iterator[None]:
             _partition(d, key, partition, event)
         if number % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
+
+
+def _is_ours(state: State, topic: str) -> bool:
+    """Something is wanted of the topic, or remembered of a step."""
+    return topic in our_topics(state) or any(
+        partition.key in state.submissions for partition in state.partitions[topic]
+    )
 
 
 def _is_anew(state: State, known: Topic, seen: SeenTopic, event: Observed) -> bool:

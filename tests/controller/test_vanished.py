@@ -62,6 +62,28 @@ def test_a_topic_that_was_made_anew_is_another_one() -> None:
     assert gateway.wanted("foo-0") is None
 
 
+def test_a_topic_of_which_nothing_is_wanted_is_another_one_at_the_first_look() -> None:
+    gateway = Gateway(FOO)
+    seen = gateway.kafka.look()
+    (foo,) = seen.topics
+    anew = foo._replace(id=b"x" * 16, partitions={0: foo.partitions[0]._replace(replicas=(2, 3))})
+    gateway.do(seen._replace(topics=[anew]))
+    assert (gateway.state.topics["foo"].id, gateway["foo-0"].replicas) == (anew.id, (2, 3))
+    gateway.alter({"foo-0": (4, 1)})
+    assert gateway.wanted("foo-0") is not None
+
+
+def test_a_topic_of_which_a_step_is_remembered_is_not() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.alter({"foo-0": None})
+    gateway.carry()
+    seen = gateway.kafka.look()
+    gateway.do(seen._replace(topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
+    assert gateway.state.topics["foo"].id == seen.topics[0].id
+
+
 def test_a_topic_that_gets_its_id_is_the_same_one() -> None:
     gateway = Gateway(FOO)
     gateway.put(Topic("foo", NO_ID))
