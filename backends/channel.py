@@ -67,3 +67,24 @@ async def connect(host: str, port: int, timeout_seconds: float = 30.0) -> TcpCha
     async with asyncio.timeout(timeout_seconds):
         reader, writer = await asyncio.open_connection(host, port)
     return TcpChannel(reader, writer, timeout_seconds)
+
+
+ASK_SECONDS = 2.0
+
+
+async def ask_once(
+    connect: Connect,
+    host: str,
+    port: int,
+    message: tuple[Any, ...],
+    version: int,
+    seconds: float = ASK_SECONDS,
+) -> Any:
+    """The response to one request, over a connection of its own; `seconds` hold for the connection, and again for the response."""
+    async with asyncio.timeout(seconds):
+        channel = await connect(host, port)
+    try:
+        async with asyncio.timeout(seconds):
+            return await channel.request(message, version)
+    finally:
+        channel.close()

@@ -21,7 +21,8 @@ class ConfigValues:
     """A topic that moves may get more partitions; not where Kafka's ZooKeeper controller is followed."""
     drops_when_back: bool = True
     """A broker that was down drops its replicas of deleted topics when it is back; where nothing has it do so, the deletion waits for it."""
-
+    controller_id: int | None = None
+    """The id at which clients find the controller, where it is no broker. Configs can be set on it; it holds no replicas."""
     fits_topic: Callable[[int, int], bool] = lambda _partitions, _replicas: True
     """Whether the backend can keep a topic of so many partitions with so many replicas."""
 

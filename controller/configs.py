@@ -77,7 +77,7 @@ def check_resource(state: State, resource: ResourceType, name: str) -> Outcome:
             Error.INVALID_REQUEST,
             f"Broker {shown(name)!r} is not a broker id; leave it empty for the default.",
         )
-    if int(name) not in state.brokers:
+    if int(name) not in state.brokers and int(name) != state.controller_id:
         return Outcome(Error.INVALID_REQUEST, f"No broker {name} is registered.")
     return DONE
 

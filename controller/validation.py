@@ -16,6 +16,8 @@ def check_replicas(state: State, replicas: Replicas) -> Outcome:
         return _invalid("an empty replica list.")
     previous = None
     for broker in sorted(replicas):
+        if broker == state.controller_id:
+            return _invalid(f"broker {broker}, which is reassignd, the controller: it holds no replicas.")
         if broker not in state.brokers:
             return _invalid(f"broker {broker}, but no such broker is registered.")
         if broker == previous:

@@ -34,7 +34,7 @@ from backends.zookeeper.releases import Protocol
 from backends.zookeeper.store import REDO, Term, ZkStore
 from backends.zookeeper.tree import Tree, ZookeeperError, ensure
 from backends.zookeeper.znodes import decode_cluster_id
-from controller.model import NO_ID, Broker
+from controller.model import NO_ID
 from controller.port import StoreLostError
 from controller.state import State
 from reassignd import __version__, command_config
@@ -193,12 +193,18 @@ class Controller:
                          "/admin/delete_topics")  # fmt: skip
             if self._form().children:
                 await ensure(self._tree, paths.REASSIGNMENTS)
-            loaded, protocol = await load(self._tree, self._refusals), await asking
+            loaded, protocol = (
+                await load(self._tree, self._refusals, self._candidate.id),
+                await asking,
+            )
             store = ZkStore(self._tree, term, loaded, with_topic_ids=protocol.topic_ids)
             stack.push_async_callback(store.close)
             if protocol.topic_ids and (identified := loaded.identified(new_id)):
                 await store.commit(identified)
-            state = State(grows_while_moving=False, drops_when_back=False, fits_topic=fits_topic)
+            state = State(
+                grows_while_moving=False, drops_when_back=False, fits_topic=fits_topic,
+                controller_id=self._settings.node_id,
+            )  # fmt: skip
             state.apply(store.load())
             office = Office(
                 self._tree, store, self._candidate, protocol, self._refusals,
@@ -208,8 +214,6 @@ class Controller:
             rule = Rule(office, state, self._stats, self._end, self._caller)
             stack.push_async_callback(rule.stop)
             await rule.start(self._settings)
-            # To clients we are a broker too: they set and clear configs on every one that they are told of.
-            state.put(Broker(self._settings.node_id, *self.address, None, 0))
             identity = await _cluster_id(self._tree)
             await self._open_doors(stack, rule, identity, state)
             raise await self._ending

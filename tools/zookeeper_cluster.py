@@ -75,7 +75,7 @@ class ZookeeperCluster:
         self._zookeeper_port, self._first_port = first, first + 1
         self.zookeeper = f"127.0.0.1:{first}/kafka"
         self.bootstrap = f"127.0.0.1:{self._first_port}"
-        self._release, self._measured = release, measured
+        self.release, self._measured = release, measured
         self._settings: Mapping[str, str] = {
             **SETTINGS,
             "inter.broker.protocol.version": protocol,
@@ -149,7 +149,7 @@ class ZookeeperCluster:
         properties = self.folder / f"broker-{broker}.properties"
         _write_properties(properties, self.properties(broker))
         command = java_command(
-            f"broker-{self._release}",
+            f"broker-{self.release}",
             "kafka.Kafka",
             str(properties),
             heap_mb=1024 if self._measured else 160,

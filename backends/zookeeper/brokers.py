@@ -48,23 +48,42 @@ class Directory:
             broker.id, endpoint.host, endpoint.port, broker.registration.rack, broker.epoch
         )
 
+    def all(self) -> list[Registered]:
+        """Those that are registered."""
+        return list(self._known.values())
+
     def told(self) -> Iterator[UpdateMetadataBroker]:
         """As brokers tell their clients: all listeners."""
         return (told(each.id, each.registration) for each in self._known.values())
 
     def place(self, partition: Partition, own_id: int) -> Partition:
-        """A new partition without a replica on the controller, which brokers take for one of them."""
+        """A new partition without a replica on the controller. Raises ZnodeError when there is no broker for it instead.
+
+        Brokers take the controller for one of them when they place topics, and so do tools where it is registered. The
+        broker that takes its place is in a rack where the partition has no replica yet, if there is such a broker.
+        """
         replicas = partition.replicas
         if own_id not in replicas:
             return partition
+        used = {self._rack(each) for each in replicas}
         others = sorted(self._known.keys() - set(replicas))
-        instead = [others[partition.partition % len(others)]] if others else []
-        placed = tuple(r for each in replicas for r in (instead if each == own_id else [each]))
-        return partition._replace(replicas=placed, isr=placed) if placed else partition
+        others = [each for each in others if self._rack(each) not in used] or others
+        if not others:
+            raise ZnodeError(
+                f"partition {partition.partition} has {len(replicas)} replicas, and there are {len(self._known)} brokers"
+                f" ({own_id} is reassignd, which holds no replicas)"
+            )
+        instead = others[partition.partition % len(others)]
+        placed = tuple(instead if each == own_id else each for each in replicas)
+        return partition._replace(replicas=placed, isr=placed)
+
+    def _rack(self, broker: int) -> str | None:
+        known = self._known.get(broker)
+        return None if known is None else known.registration.rack
 
     @property
     def rack(self) -> str | None:
-        """A rack for the controller: brokers place nothing by racks while one that they are told of has none."""
+        """A rack for the controller: nothing is placed by racks while one broker has none, and to others we look like a broker."""
         racks = (self._known[number].registration.rack for number in sorted(self._known))
         return next((rack for rack in racks if rack is not None), None)
 

@@ -20,6 +20,7 @@ from backends.zookeeper.election import Candidate, in_office
 from backends.zookeeper.fresh import refresh
 from backends.zookeeper.observer import Observer
 from backends.zookeeper.refusals import Refusals
+from backends.zookeeper.registrar import Registrar
 from backends.zookeeper.releases import Protocol
 from backends.zookeeper.store import DeposedError, ZkStore
 from backends.zookeeper.tree import Tree, Watch, ZookeeperError
@@ -86,6 +87,9 @@ class ZookeeperCluster:
             office.refusals,
             self._log_dir_failed,
         )
+        known = self._directory
+        self._registrar = Registrar(office.tree, office.store, office.candidate, known, connect, clock)
+        self._observer.on_brokers = self._registrar.look
         self._admin = Admin(office.tree, office.store, state, submit, office.form, office.refusals)
         self._watching: list[asyncio.Task[None]] = []
 
@@ -114,7 +118,7 @@ class ZookeeperCluster:
         self._observer.start()
         self._observer.lookout.set(paths.CONTROLLER, self._look_at_office)
         self._admin.start()
-        for watching in (self._observer.lookout, self._admin):
+        for watching in (self._observer.lookout, self._admin, self._registrar):
             self._watching.append(asyncio.create_task(self._watch(watching.run), name="zookeeper-watching"))
 
     async def stop(self) -> None:

@@ -31,7 +31,6 @@ from backends.zookeeper.znodes import (
     Registration,
     decode_controller,
     decode_epoch,
-    encode_broker,
     encode_controller,
 )
 
@@ -46,7 +45,7 @@ NO_VERSION = -2
 
 
 class Candidate(NamedTuple):
-    """Who stands, and how clients reach it: the controller is a broker to them."""
+    """Who stands, and how brokers and clients reach it."""
 
     id: int
     registration: Registration
@@ -68,11 +67,8 @@ async def stand(tree: Tree, candidate: Candidate, now_ms: int, watch: Watch) -> 
     """
     for _ in range(TRIES):
         # Who is quick has the office: all is read in one go, and again where that does not fit any more.
-        holder, (epoch, version), registration, _ = await asyncio.gather(
-            tree.get(paths.CONTROLLER, watch),
-            _epoch(tree),
-            _registration(tree, candidate, now_ms),
-            ensure(tree, paths.BROKERS),
+        holder, (epoch, version), _ = await asyncio.gather(
+            tree.get(paths.CONTROLLER, watch), _epoch(tree), ensure(tree, paths.BROKERS)
         )
         if holder is not None and not _yields(tree, candidate, holder):
             return None
@@ -81,7 +77,6 @@ async def stand(tree: Tree, candidate: Candidate, now_ms: int, watch: Watch) -> 
         made += [
             Create(paths.CONTROLLER, controller, ephemeral=True),
             Set(paths.CONTROLLER_EPOCH, str(epoch + 1).encode(), version),
-            *registration,
         ]
         try:
             await tree.multi(made)
@@ -95,7 +90,7 @@ async def stand(tree: Tree, candidate: Candidate, now_ms: int, watch: Watch) -> 
 
 
 async def resign(tree: Tree, candidate: Candidate, term: Term) -> None:
-    """Leave the office and the list of brokers, if we still are in it."""
+    """Leave the office, and the list of brokers (see `registrar`), if we still are in it."""
     for path in (paths.CONTROLLER, paths.broker(candidate.id)):
         held = await tree.get(path)
         if held is not None and held.session == tree.session:
@@ -160,11 +155,3 @@ async def _epoch(tree: Tree) -> tuple[int, int]:
         return decode_epoch(znode.data), znode.version
     except ZnodeError as error:
         raise ZookeeperError(f"{paths.CONTROLLER_EPOCH}: {error}; mend it by hand") from error
-
-
-async def _registration(tree: Tree, candidate: Candidate, now_ms: int) -> list[Operation]:
-    """Our entry in the list of brokers, in the place of one from an earlier session."""
-    path = paths.broker(candidate.id)
-    before = await tree.get(path)
-    made: list[Operation] = [] if before is None else [Delete(path, before.version)]
-    return [*made, Create(path, encode_broker(candidate.registration, now_ms), ephemeral=True)]

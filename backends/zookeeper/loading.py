@@ -123,14 +123,14 @@ class Loaded:
         return self.mirror.observe_state(key, state, znode.version)
 
 
-async def load(tree: Tree, refusals: Refusals | None = None) -> Loaded:
-    """Read all there is. Raises ZookeeperError; ZnodeError when it is our own records that make no sense."""
+async def load(tree: Tree, refusals: Refusals | None = None, own_id: int | None = None) -> Loaded:
+    """Read all there is. New partitions with a replica on `own_id` are left out: they are to be placed first. Raises ZookeeperError; ZnodeError when it is our own records that make no sense."""
     loaded = Loaded(Refusals() if refusals is None else refusals)
     await _finish_redo(tree)
     names, doomed, *entities = await asyncio.gather(
         *(_children(tree, path) for path in (paths.TOPICS, paths.DELETE_TOPICS, *ENTITIES))
     )
-    await _all(names, partial(_load_topic, tree, loaded))
+    await _all(names, partial(_load_topic, tree, loaded, own_id))
     for name in doomed:
         if name in loaded.mirror.topics:
             loaded.mirror.topics[name].doomed = True
@@ -190,7 +190,7 @@ def _read_chunk(ledger: Ledger, path: str, znode: Znode) -> None:
         raise ZnodeError(f"{path}: {error}; restore it, or remove it to forget what it held") from error
 
 
-async def _load_topic(tree: Tree, loaded: Loaded, name: str) -> None:
+async def _load_topic(tree: Tree, loaded: Loaded, own_id: int | None, name: str) -> None:
     try:
         stored = await read_new_topic(tree, name)
     except ZnodeError as error:
@@ -198,8 +198,20 @@ async def _load_topic(tree: Tree, loaded: Loaded, name: str) -> None:
             paths.topic(name), f"is left alone, a znode of the topic makes no sense: {error}"
         )
         return
-    if stored is not None:
+    if stored is None:
+        return
+    unplaced = _first_unplaced(stored, own_id)
+    del stored.partitions[unplaced:]
+    if unplaced:
         loaded.mirror.topics[name] = stored
+
+
+def _first_unplaced(stored: StoredTopic, own_id: int | None) -> int:
+    """The number of the first new partition that names us, or of the partition after the last."""
+    partitions = stored.partitions
+    with_state = max((p.partition + 1 for p in partitions if p.partition_epoch != NO_STATE), default=0)
+    later = (p.partition for p in partitions[with_state:] if own_id in p.replicas)
+    return next(later, len(partitions))
 
 
 def _with_state(partition: Partition, znode: Znode) -> Partition:

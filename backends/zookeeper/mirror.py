@@ -83,9 +83,12 @@ class Mirror:
         """A topic znode was read: partitions that were not known are taken in.
 
         What it says of those that are known is ours to say: someone who added partitions may have read it before our
-        last change.
+        last change. Of those without a state znode the latest counts: others have added them, and may have to mend that.
         """
         stored = self.topics.setdefault(name, StoredTopic(version, topic.id))
+        for number, known in enumerate(stored.partitions):
+            if known.partition_epoch == NO_STATE and number in topic.partitions and version > stored.version:
+                stored.partitions[number] = bare(name, number, topic.partitions[number])
         stored.version = max(version, stored.version)
         for number in range(len(stored.partitions), len(topic.partitions)):
             stored.partitions.append(bare(name, number, topic.partitions[number]))

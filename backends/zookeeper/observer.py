@@ -18,13 +18,12 @@ from backends.zookeeper.lookout import Lookout
 from backends.zookeeper.mirror import NO_STATE
 from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.store import ZkStore
-from backends.zookeeper.tree import ANY, ConflictError, Delete, Set, Tree, Watch, ZookeeperError
+from backends.zookeeper.tree import ConflictError, Delete, Tree, Watch, ZookeeperError
 from backends.zookeeper.znodes import (
     decode_broker,
     decode_config_change,
     decode_isr_changes,
     decode_log_dir_event,
-    encode_broker,
 )
 from controller.events import (
     BrokerChanged,
@@ -61,16 +60,19 @@ class Observer:
         self.lookout = Lookout(self._report, refusals)
         self._refusals = refusals
         self._tree, self._store, self._directory = tree, store, directory
-        self._candidate, self._own_id = candidate, candidate.id
+        self._own_id = candidate.id
         self._state, self._submit = state, submit
-        self._rack = candidate.registration.rack
         self._on_log_dir_event = on_log_dir_event
+        self.on_brokers: Callable[[], None] = lambda: None
+        """Called when `/brokers/ids` may have changed."""
         self._seen: list[Partition] = []
         """Partitions whose ISR is news, to be reported together."""
         self._heard: set[str] = set()
         """Notifications of configs that were looked at."""
         self._held: set[str] = set()
         """Topics that others gave partitions while they moved: those wait until nothing of the topic does."""
+        self._unplaced: set[str] = set()
+        """Topics with new partitions that name us, where there are not enough brokers."""
 
     def start(self) -> None:
         """Look at everything; what was left behind before is found by the first look."""
@@ -99,6 +101,7 @@ class Observer:
 
     def forget(self, topic: str) -> None:
         """The topic is gone."""
+        self._unplaced.discard(topic)
         self.lookout.drop(paths.topic(topic))
 
     async def read_brokers(self, watch: Watch | None = None) -> list[Registered]:
@@ -127,14 +130,10 @@ class Observer:
             await self._submit(BrokerStarted(self._directory.reached(broker)))
         for broker in changed:
             await self._submit(BrokerChanged(self._directory.reached(broker)))
-        await self._take_rack()
-
-    async def _take_rack(self) -> None:
-        """Be registered in a rack when brokers are."""
-        if self._rack != self._directory.rack:
-            self._rack = self._directory.rack
-            registration = self._candidate.registration._replace(rack=self._rack)
-            await self._store.write([Set(paths.broker(self._own_id), encode_broker(registration, 0), ANY)])
+        if new:
+            for name in self._unplaced:
+                self.lookout.again(paths.topic(name))
+        self.on_brokers()
 
     async def _look_at_topics(self, watch: Watch) -> None:
         names = await self._tree.children(paths.TOPICS, watch) or []
@@ -164,8 +163,21 @@ class Observer:
             log.info("%d partitions added to topic %s wait until it does not move", len(found), name)
             self._held.add(name)
             return
-        placed = [self._directory.place(partition, self._own_id) for partition in found]
+        placed = self._place(name, found)
+        if placed != found:
+            log.warning(
+                "topic %s: replicas on %d, which is reassignd and holds none, go to other brokers",
+                name,
+                self._own_id,
+            )
         await self._submit(TopicStored(name, stored.id, placed))
+
+    def _place(self, name: str, partitions: Sequence[Partition]) -> list[Partition]:
+        """New partitions, without replicas on us. Raises ZnodeError when there are not enough brokers."""
+        self._unplaced.add(name)
+        placed = [self._directory.place(partition, self._own_id) for partition in partitions]
+        self._unplaced.discard(name)
+        return placed
 
     async def _take_in(self, name: str) -> None:
         """A topic that others made. One that we are about to store is not read: what is written counts."""
@@ -176,6 +188,7 @@ class Observer:
             return
         if any(each.partition_epoch != NO_STATE for each in stored.partitions):
             raise ZookeeperError(f"topic {name} makes sense again: all is read anew")
+        self._place(name, stored.partitions)
         self._store.mirror.topics.setdefault(name, stored)
 
     def release(self) -> None:
@@ -188,7 +201,7 @@ class Observer:
         for name in await self._tree.children(paths.DELETE_TOPICS, watch) or []:
             topic = self._store.mirror.topics.get(name)
             if topic is None:
-                await self._remove(paths.delete_topic(name))
+                await self._remove(paths.delete_topic(name), *await self._never_made(name))
             elif not topic.doomed:
                 topic.doomed = True
                 await self._submit(DeleteTopics([name]))
@@ -263,8 +276,16 @@ class Observer:
         self._seen += partitions
         self.lookout.wake()
 
-    async def _remove(self, path: str) -> None:
+    async def _never_made(self, name: str) -> list[str]:
+        """The znodes of a topic that could not be placed, and so has no partitions yet."""
+        if name not in self._unplaced or name in self._state.topics:
+            return []
+        return [
+            each for each in (paths.config(f"topics/{name}"), paths.topic(name)) if await self._tree.get(each)
+        ]
+
+    async def _remove(self, *gone: str) -> None:
         try:
-            await self._store.write([Delete(path)])
-        except ConflictError:
-            log.debug("%s is gone already", path)
+            await self._store.write([Delete(path) for path in gone])
+        except ConflictError as conflict:
+            log.debug("not removed: %s", conflict)

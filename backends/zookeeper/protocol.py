@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from backends.channel import Connect, connect
+from backends.channel import Connect, ask_once, connect
 from backends.zookeeper import paths
 from backends.zookeeper.brokers import Directory
 from backends.zookeeper.fields import ZnodeError, numbered
@@ -133,16 +133,10 @@ class _Poll:
 
 async def _version(broker: int, endpoint: Endpoint, connect: Connect) -> str:
     """What the broker says. Raises OSError when it does not."""
-    async with asyncio.timeout(ANSWER_SECONDS):
-        channel = await connect(endpoint.host, endpoint.port)
-    try:
-        wanted = DescribeConfigsResource(ResourceType.BROKER, str(broker), [KEY])
-        async with asyncio.timeout(ANSWER_SECONDS):
-            response: DescribeConfigsResponse = await channel.request(
-                DescribeConfigsRequest([wanted]), VERSION
-            )
-    finally:
-        channel.close()
+    request = DescribeConfigsRequest([DescribeConfigsResource(ResourceType.BROKER, str(broker), [KEY])])
+    response: DescribeConfigsResponse = await ask_once(
+        connect, endpoint.host, endpoint.port, request, VERSION, ANSWER_SECONDS
+    )
     for result in response.results:
         if result.error_code != ErrorCode.NONE:
             raise OSError(f"it refused: error {result.error_code}, {result.error_message}")

@@ -1,6 +1,6 @@
 """Which rule there is for which API key at a controller's listener; what has none passes to the broker.
 
-ApiVersions (18) is the broker's answer, with our versions of what we answer.
+ApiVersions (18) is the broker's answer, with our versions of what we answer, and without what nobody can answer here.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,6 +11,7 @@ from protocol.frames import RequestFrame, decode_within
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from server.deputy.configs import CONFIGS, configs
 from server.deputy.deputy import OWN, Deputy, served
+from server.deputy.own import OF_EACH_BROKER
 from server.deputy.rights import CLUSTER_ACTION, Answer, Question, asking, operations
 from server.gateway.configs import LARGEST
 from server.gateway.exchange import PASSED, Asked, Client, Exchange, rewritten
@@ -22,6 +23,10 @@ from server.registry import ROUTES
 
 OF_BROKERS = frozenset({ApiKey.CONTROLLED_SHUTDOWN, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS})
 """What only brokers ask."""
+
+UNSERVED = frozenset({57})
+"""UpdateFeatures: brokers leave it to the controller, and we do not serve it. A client that is shown it would ask for a
+minute, since a broker answers NOT_CONTROLLER, which means: try again."""
 
 
 def rules(own_id: int, deputy: Deputy, answer: Answer) -> Rules:
@@ -38,6 +43,7 @@ def rules(own_id: int, deputy: Deputy, answer: Answer) -> Rules:
     return {
         **{key: within(served(key), asking(question, answer)) for key, question in questions.items()},
         **dict.fromkeys(CONFIGS, configs(own_id, deputy, answer)),
+        **OF_EACH_BROKER,
         PRODUCE: produce(),
         ApiKey.SASL_HANDSHAKE: within(FRAMED_TOKENS, handshake),
         ApiKey.SASL_AUTHENTICATE: authenticate,
@@ -70,6 +76,6 @@ def _with_ours(response: ApiVersionsResponse) -> ApiVersionsResponse:
     if response.error_code:
         return response
     ours = {key: served(key) for key in OWN} | {ApiKey.SASL_HANDSHAKE: FRAMED_TOKENS}
-    rows = {row.api_key: row for row in response.api_keys}
+    rows = {row.api_key: row for row in response.api_keys if row.api_key not in UNSERVED}
     rows |= {key: ApiVersion(key, versions[0], versions[-1]) for key, versions in ours.items()}
     return response._replace(api_keys=[rows[key] for key in sorted(rows)])

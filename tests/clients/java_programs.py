@@ -19,6 +19,7 @@ MAIN_CLASSES = {
     "log-dirs": "org.apache.kafka.tools.LogDirsCommand",
     "consumer-groups": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
     "transactions": "org.apache.kafka.tools.TransactionsCommand",
+    "features": "org.apache.kafka.tools.FeatureCommand",
     "broker-api-versions": "org.apache.kafka.tools.BrokerApiVersionsCommand",
     "cluster": "org.apache.kafka.tools.ClusterTool",
     "console-producer": "org.apache.kafka.tools.ConsoleProducer",

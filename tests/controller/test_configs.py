@@ -30,6 +30,12 @@ def world() -> World:
     return World().having(partition("foo-0", (1, 2, 3)))
 
 
+def test_configs_can_be_set_on_a_controller_that_is_no_broker(world: World) -> None:
+    world.state.controller_id = 1000
+    assert check_resource(world.state, BROKER, "1000") is DONE
+    assert check_resource(world.state, BROKER, "1001").message == "No broker 1001 is registered."
+
+
 def alter(
     world: World,
     *changes: ConfigChange,

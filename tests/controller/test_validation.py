@@ -25,6 +25,15 @@ def test_a_bad_replica_list_is_refused_and_its_smallest_bad_id_named(
     assert outcome == (Error.INVALID_REPLICA_ASSIGNMENT, PREFIX + message)
 
 
+def test_a_controller_that_is_no_broker_holds_no_replicas() -> None:
+    state = World().state
+    state.controller_id = 1000
+    outcome = check_replicas(state, (1, 1000))
+    assert (
+        outcome.message == f"{PREFIX}broker 1000, which is reassignd, the controller: it holds no replicas."
+    )
+
+
 def test_a_dead_broker_is_fine_as_long_as_it_is_registered() -> None:
     assert check_replicas(World(live=()).state, (1, 2, 3)) is DONE
 

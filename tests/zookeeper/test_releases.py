@@ -1,5 +1,6 @@
 """Other releases, and other inter-broker protocols: a move under load, and a cancel half-way, by request and by znode, on each."""
 
+import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -13,7 +14,8 @@ from tests.zookeeper.scenarios import (
     move_by_znode,
     restart_in_order,
 )
-from tests.zookeeper.site import Site
+from tests.zookeeper.site import Site, wait_for
+from tools.java import java_command
 from tools.zookeeper_cluster import running_cluster
 
 RELEASES = [("3.9", "3.9"), ("2.8", "2.4"), ("2.8", "2.8"), ("2.4", "2.4-IV0")]
@@ -61,3 +63,38 @@ def test_a_dropped_replica_goes_though_reassignd_dies_before_the_answer(other: S
 
 def test_brokers_are_let_go_by_the_isr_that_is_stored(other: Site) -> None:
     restart_in_order(other)
+
+
+def test_reassignd_is_registered_where_brokers_find_their_controller_by_that(other: Site) -> None:
+    old = other.cluster.release < "3.0"
+    wait_for(other.registered, {*other.cluster.brokers, 1000} if old else set(other.cluster.brokers))
+
+
+def test_a_broker_stops_in_order(other: Site) -> None:
+    topic = other.topic([[1, 2], [2, 1]])
+    with Load(other.cluster.bootstrap, topic, 2) as load:
+        other.cluster.stop_broker(2)
+        wait_for(lambda: {row["leader_id"] for row in other.partitions(topic)}, {1})
+        assert "unclean shutdown" not in other.cluster.log(2)
+        other.cluster.start_broker(2)
+        other.cluster.wait_for_broker(2)
+        other.wait_for_replicas(topic, [[1, 2], [2, 1]])
+    load.check()
+
+
+def test_a_topic_made_by_the_old_tool_is_spread_over_racks(other: Site) -> None:
+    """By `--zookeeper`, which takes every registered id for a broker."""
+    ran = old_topics_tool(
+        other, "--create", "--topic", "spread", "--partitions", "24", "--replication-factor", "2"
+    )
+    assert ran.returncode == 0, ran
+    wait_for(lambda: "spread" in other.admin.list_topics(), True)
+    for row in other.partitions("spread"):
+        assert set(row["replica_nodes"]) < set(other.cluster.brokers)
+        assert len({broker % 3 for broker in row["replica_nodes"]}) == 2
+
+
+def old_topics_tool(site: Site, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`kafka-topics --zookeeper` of 2.8."""
+    tool = ("kafka.admin.TopicCommand", "--zookeeper", site.cluster.zookeeper, *arguments)
+    return subprocess.run(java_command("broker-2.8", *tool), capture_output=True, text=True, check=False)

@@ -33,9 +33,25 @@ def test_a_broker_that_cannot_be_reached_is_refused() -> None:
 def test_what_brokers_place_on_the_controller_is_placed_elsewhere() -> None:
     directory = Directory()
     directory.changes([ONE, ONE._replace(id=2)])
-    for replicas, expected in (((9, 1), (2, 1)), ((1, 2), (1, 2)), ((1, 9, 2), (1, 2))):
+    for replicas, expected in (((9, 1), (2, 1)), ((1, 2), (1, 2)), ((2, 9), (2, 1))):
         placed = directory.place(Partition("foo", 0, replicas, replicas, -1), 9)
         assert (placed.replicas, placed.isr) == (expected, expected)
+
+
+def test_who_takes_the_controllers_place_is_in_another_rack_if_possible() -> None:
+    directory = Directory()
+    racks = {1: "a", 2: "a", 3: "b", 4: "a", 5: "b"}
+    directory.changes([Registered(n, 1, Registration((PLAIN,), rack)) for n, rack in racks.items()])
+    placed = [directory.place(Partition("foo", n, (1, 9), (1, 9), -1), 9).replicas for n in range(3)]
+    assert placed == [(1, 3), (1, 5), (1, 3)]
+    assert directory.place(Partition("foo", 0, (1, 3, 9), (), -1), 9).replicas == (1, 3, 2)
+
+
+def test_more_replicas_than_brokers_are_refused() -> None:
+    directory = Directory()
+    directory.changes([ONE, ONE._replace(id=2)])
+    with pytest.raises(ZnodeError, match=r"has 3 replicas, and there are 2 brokers \(9 is reassignd"):
+        directory.place(Partition("foo", 0, (1, 9, 2), (), -1), 9)
 
 
 def test_the_controller_is_in_a_rack_when_brokers_are() -> None:

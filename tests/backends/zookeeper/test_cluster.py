@@ -13,7 +13,7 @@ from controller.model import ResourceType
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
 from protocol.messages.stop_replica_request import StopReplicaRequest
 from protocol.messages.update_metadata_request import UpdateMetadataRequest
-from tests.backends.zookeeper.trees import put_state, read
+from tests.backends.zookeeper.trees import put, put_state, read
 from tests.backends.zookeeper.world import NEW, OLD, OWN_ID, Zookeeper
 
 
@@ -39,6 +39,21 @@ async def test_the_controller_has_a_rack_as_brokers_have(world: Zookeeper) -> No
 
 async def test_nothing_is_placed_on_the_controller(world: Zookeeper) -> None:
     assert OWN_ID not in world.state.live
+
+
+async def test_what_was_placed_on_the_controller_while_it_was_away_is_placed_elsewhere(
+    world: Zookeeper,
+) -> None:
+    tree = world.tree.survived(world.commits)
+    await put(tree, paths.topic("new"), {"version": 1, "partitions": {"0": [OWN_ID, 1]}})
+    rows = {"0": [1, 2], "1": [2, OWN_ID], "2": [1, 2]}
+    await put(tree, paths.topic("foo"), {"version": 1, "partitions": rows})
+    later = await Zookeeper(tree, version=OLD).start()
+    await settle(200)
+    for name in ("new-0", "foo-1", "foo-2"):
+        assert OWN_ID not in later.replicas(name)
+        assert later[name].leader in later.state.live
+    await later.stop()
 
 
 async def test_brokers_are_told_the_isr_that_is_stored(world: Zookeeper) -> None:

@@ -32,11 +32,11 @@ async def contested(*rival: Sequence[Operation]) -> Contested:
     return tree
 
 
-async def test_the_first_controller_has_epoch_one_and_is_a_broker_too() -> None:
+async def test_the_first_controller_has_epoch_one_and_is_no_broker() -> None:
     tree = await made()
     assert await elected(tree) == Term(1, 1)
     assert read(tree, paths.CONTROLLER)["brokerid"] == 1000
-    assert read(tree, paths.broker(1000))["endpoints"] == ["PLAINTEXT://localhost:9000"]
+    assert paths.broker(1000) not in tree.nodes
     assert await in_office(tree, lambda: None)
 
 

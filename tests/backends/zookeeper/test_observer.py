@@ -54,6 +54,44 @@ async def test_a_topic_that_a_broker_has_placed_on_the_controller_is_placed_else
     assert read(world.tree, paths.topic("bar"))["partitions"]["0"] == list(world["bar-0"].replicas)
 
 
+WIDE = {"version": 1, "partitions": {"0": [1, 2, 3, 4, 5, 6, OWN_ID]}}
+"""More replicas than there are brokers, which are 1 to 6."""
+
+
+async def test_a_topic_with_more_replicas_than_brokers_is_refused(
+    world: Zookeeper, caplog: pytest.LogCaptureFixture
+) -> None:
+    await put_and_settle(world, paths.topic("bar"), WIDE)
+    assert "bar" not in world.state.topics
+    assert "/brokers/topics/bar is passed over: partition 0 has 7 replicas" in caplog.text
+    assert read(world.tree, paths.topic("bar")) == WIDE
+
+
+async def test_a_refused_topic_can_be_deleted(world: Zookeeper) -> None:
+    await put(world.tree, paths.config("topics/bar"), {"version": 1, "config": {}})
+    await put_and_settle(world, paths.topic("bar"), WIDE)
+    await put_and_settle(world, paths.delete_topic("bar"), b"")
+    assert not any("bar" in path for path in world.tree.nodes)
+
+
+async def test_a_refused_topic_is_made_when_there_are_brokers_enough(world: Zookeeper) -> None:
+    await world.stop_broker(6)
+    rows = {"0": [1, 2, 3, 4, 5, OWN_ID]}
+    await put_and_settle(world, paths.topic("bar"), {"version": 1, "partitions": rows})
+    assert "bar" not in world.state.topics
+    await world.cluster.start_broker(6)
+    await settle(200)
+    assert world.replicas("bar-0") == (1, 2, 3, 4, 5, 6)
+
+
+async def test_new_partitions_with_more_replicas_than_brokers_are_refused(world: Zookeeper) -> None:
+    rows = {"0": [1, 2, 3], "1": [2, 3, 1], "2": [1, 2, 3, 4, 5, 6, OWN_ID]}
+    await put_and_settle(world, paths.topic("foo"), {"version": 1, "partitions": rows})
+    assert len(world.state.partitions["foo"]) == 2
+    await put_and_settle(world, paths.topic("foo"), {"version": 1, "partitions": rows | {"2": [1, OWN_ID]}})
+    assert OWN_ID not in world.replicas("foo-2")
+
+
 async def test_partitions_added_by_a_tool_are_led(world: Zookeeper) -> None:
     rows = {"0": [1, 2, 3], "1": [2, 3, 1], "2": [6, 5]}
     await put_and_settle(world, paths.topic("foo"), {"version": 1, "partitions": rows})

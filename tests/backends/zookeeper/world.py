@@ -68,9 +68,11 @@ class Zookeeper(Embedded):
         term = await stand(self.tree, CANDIDATE, 0, lambda: None)
         assert term is not None
         spoken = protocol(self.version)
-        loaded = await load(self.tree, self.refusals)
+        loaded = await load(self.tree, self.refusals, OWN_ID)
         self.znodes = ZkStore(self.tree, term, loaded, with_topic_ids=spoken.topic_ids)
-        self.state = State(grows_while_moving=False, drops_when_back=False, fits_topic=fits_topic)
+        self.state = State(
+            grows_while_moving=False, drops_when_back=False, fits_topic=fits_topic, controller_id=OWN_ID
+        )
         self.state.apply(self.znodes.load())
         self._wire(Office(self.tree, self.znodes, CANDIDATE, spoken, self.refusals, form=self.form))
         self.driver.start()

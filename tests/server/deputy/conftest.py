@@ -13,13 +13,20 @@ from tests.builders import World
 from tests.server.fakes import FakeDriver, services
 
 
+def _state() -> State:
+    """Brokers 1 and 2, and a controller that is none."""
+    state = World((1, 2)).state
+    state.controller_id = 1000
+    return state
+
+
 class Seat:
     """The deputy, what its controller was asked, and the state that it sees."""
 
     def __init__(self) -> None:
         self.deputy = Deputy()
         self.driver = FakeDriver()
-        self.state: State = World((1, 2, 1000)).state
+        self.state: State = _state()
         self.allocated: list[tuple[int, int]] = []
         self.altered: list[str] = []
 

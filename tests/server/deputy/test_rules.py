@@ -26,7 +26,13 @@ from tests.server.gateway.doubles import Talk, asked, asked_as, client
 from tests.server.gateway.test_produce import request as produce
 
 THEIRS = ApiVersionsResponse(
-    api_keys=[ApiVersion(3, 0, 4), ApiVersion(17, 0, 1), ApiVersion(22, 0, 1), ApiVersion(45, 0, 0)]
+    api_keys=[
+        ApiVersion(3, 0, 4),
+        ApiVersion(17, 0, 1),
+        ApiVersion(22, 0, 1),
+        ApiVersion(45, 0, 0),
+        ApiVersion(57, 0, 1),
+    ]
 )
 
 
@@ -46,6 +52,11 @@ async def test_the_versions_are_the_brokers_but_for_what_we_answer(seat: Seat) -
     rows = {row.api_key: (row.min_version, row.max_version) for row in response.api_keys}
     assert (rows[3], rows[17], rows[22]) == ((0, 4), (1, 1), (0, 1))
     assert {key: rows[key] for key in OWN} == {key: (served(key)[0], served(key)[-1]) for key in OWN}
+
+
+async def test_what_neither_a_broker_nor_we_can_answer_is_not_shown(seat: Seat) -> None:
+    response = await Talk(rule(seat, 18), ApiVersionsRequest(), 2).answer(THEIRS)
+    assert 57 not in [row.api_key for row in response.api_keys]
 
 
 async def test_what_a_broker_says_of_a_version_that_it_lacks_passes(seat: Seat) -> None:
