@@ -23,6 +23,8 @@ class ConfigValues:
     """A broker that was down drops its replicas of deleted topics when it is back; where nothing has it do so, the deletion waits for it."""
     controller_id: int | None = None
     """The id at which clients find the controller, where it is no broker. Configs can be set on it; it holds no replicas."""
+    refused_topic: Callable[[str], bool] = lambda _name: False
+    """Whether the backend holds something under the name of a topic that it refused to take for one."""
     fits_topic: Callable[[int, int], bool] = lambda _partitions, _replicas: True
     """Whether the backend can keep a topic of so many partitions with so many replicas."""
 

@@ -122,6 +122,11 @@ def _check_topic(state: State, topic: NewTopic) -> Outcome:
         )
     if name in state.topics:
         return Outcome(Error.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+    if state.refused_topic(name):
+        return Outcome(
+            Error.TOPIC_ALREADY_EXISTS,
+            f"There is a topic '{name}' that was refused: the controller's log says why. Mend or remove it.",
+        )
     return check_topic_configs(topic.configs)
 
 

@@ -90,6 +90,7 @@ class ZookeeperCluster:
         known = self._directory
         self._registrar = Registrar(office.tree, office.store, office.candidate, known, connect, clock)
         self._observer.on_brokers = self._registrar.look
+        state.refused_topic = self._observer.refused.__contains__
         self._admin = Admin(office.tree, office.store, state, submit, office.form, office.refusals)
         self._watching: list[asyncio.Task[None]] = []
 

@@ -73,6 +73,8 @@ class Observer:
         """Topics that others gave partitions while they moved: those wait until nothing of the topic does."""
         self._unplaced: set[str] = set()
         """Topics with new partitions that name us, where there are not enough brokers."""
+        self.refused: set[str] = set()
+        """Topics that have a znode and are not known to the core, for whatever reason."""
 
     def start(self) -> None:
         """Look at everything; what was left behind before is found by the first look."""
@@ -147,6 +149,7 @@ class Observer:
         znode = await self._tree.get(paths.topic(name), watch)
         if znode is None:
             self.forget(name)
+            self.refused.discard(name)
             if name in self._store.mirror.topics:
                 raise ZookeeperError(f"someone else has removed topic {name} from ZooKeeper")
             return
@@ -183,6 +186,7 @@ class Observer:
         """A topic that others made. One that we are about to store is not read: what is written counts."""
         if name in self._state.topics:
             return
+        self.refused.add(name)
         stored = await read_new_topic(self._tree, name)
         if stored is None:
             return
@@ -190,6 +194,7 @@ class Observer:
             raise ZookeeperError(f"topic {name} makes sense again: all is read anew")
         self._place(name, stored.partitions)
         self._store.mirror.topics.setdefault(name, stored)
+        self.refused.discard(name)
 
     def release(self) -> None:
         """Something was decided: what was held back may go on."""

@@ -7,5 +7,6 @@ principal may; then it is answered here.
     deputy    what is answered here, in office and out of it
     rights    what a broker is asked, and what its answer allows
     configs   requests for configs (32, 33, 44) that name ours
+    own       what tools ask of every broker, and a controller has nothing of (16, 35, 66)
     rules     which rule there is for which API key; ApiVersions (18)
 """

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from kafka import TopicPartition
 from kafka.admin import NewPartitions, NewTopic
-from kafka.errors import InvalidReplicaAssignmentError
+from kafka.errors import InvalidReplicationAssignmentError
 
 from tests.clients.java_programs import Tools
 from tests.zookeeper.scenarios import REASSIGN, submit
@@ -45,10 +45,10 @@ def test_it_is_refused_as_a_target(site: Site) -> None:
 
 
 def test_it_is_refused_for_a_new_topic_and_for_new_partitions(site: Site) -> None:
-    with pytest.raises(InvalidReplicaAssignmentError, match=REFUSAL):
+    with pytest.raises(InvalidReplicationAssignmentError, match=REFUSAL):
         site.admin.create_topics([NewTopic("on-us", replica_assignments={0: [1000, 1]})])
     topic = site.topic([[1, 2]])
-    with pytest.raises(InvalidReplicaAssignmentError, match=REFUSAL):
+    with pytest.raises(InvalidReplicationAssignmentError, match=REFUSAL):
         site.admin.create_partitions({topic: NewPartitions(2, [[1, 1000]])})
 
 

@@ -14,12 +14,15 @@ from backends.zookeeper.znodes import (
     encode_broker,
     encode_config_change,
 )
+from controller.errors import Error
 from controller.events import (
     AlterConfigs,
     ConfigChange,
     ConfigOp,
+    CreateTopics,
     ElectionType,
     ElectLeaders,
+    NewTopic,
     ResourceChanges,
 )
 from controller.model import ResourceType
@@ -65,6 +68,19 @@ async def test_a_topic_with_more_replicas_than_brokers_is_refused(
     assert "bar" not in world.state.topics
     assert "/brokers/topics/bar is passed over: partition 0 has 7 replicas" in caplog.text
     assert read(world.tree, paths.topic("bar")) == WIDE
+
+
+async def test_the_name_of_a_refused_topic_is_taken_until_it_is_gone(world: Zookeeper) -> None:
+    for bad in (WIDE, {"version": 1}):
+        await put_and_settle(world, paths.topic("bar"), bad)
+        [refused] = await world.driver.submit(CreateTopics([NewTopic("bar", bytes(16), 1, 1)]))
+        assert refused.outcome.error is Error.TOPIC_ALREADY_EXISTS
+        world.tree.write([Delete(paths.topic("bar"))], session=9)
+        await settle(200)
+        [made] = await world.driver.submit(CreateTopics([NewTopic("bar", bytes(16), 1, 1)]))
+        assert made.outcome.ok
+        await world.delete("bar")
+        await world.until(lambda: "bar" not in world.state.topics)
 
 
 async def test_a_refused_topic_can_be_deleted(world: Zookeeper) -> None:
