@@ -1,6 +1,5 @@
 """Brokers that speak TLS to each other and to their controller, and take commands by TLS and SASL."""
 
-import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,6 +9,8 @@ import pytest
 from backends.connections.channel import connector
 from backends.connections.handshake import Caller
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.messages.metadata_request import MetadataRequest
+from protocol.messages.metadata_response import MetadataResponse
 from reassignd.command_config import load
 from tests.zookeeper.load import Load
 from tests.zookeeper.scenarios import REASSIGN, submit
@@ -88,12 +89,14 @@ def test_clients_at_another_listener_find_the_controller_too(secured: Site) -> N
 
 
 async def test_at_another_one_they_log_in_over_tls(secured: Site) -> None:
-    [port] = [
-        int(found[1])
-        for found in re.finditer(r"SASL_SSL://127.0.0.1:(\d+)", str(secured.znode("/brokers/ids/1000")))
-    ]
-    caller = Caller(security=load(secured.folder / "command.properties"))
-    channel = await connector(caller)("127.0.0.1", port)
+    connect = connector(Caller(security=load(secured.folder / "command.properties")))
+    registered = secured.znode("/brokers/ids/1")["endpoints"]
+    [broker] = [int(each.rpartition(":")[2]) for each in registered if each.startswith("SASL_SSL:")]
+    channel = await connect("127.0.0.1", broker)
+    told: MetadataResponse = await channel.request(MetadataRequest(topics=[]), 4)
+    channel.close()
+    [port] = [each.port for each in told.brokers if each.node_id == told.controller_id]
+    channel = await connect("127.0.0.1", port)
     assert (await channel.request(ListPartitionReassignmentsRequest(), 0)).error_code == 0
     channel.close()
 
