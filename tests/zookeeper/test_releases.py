@@ -94,6 +94,19 @@ def test_a_topic_made_by_the_old_tool_is_spread_over_racks(other: Site) -> None:
         assert len({broker % 3 for broker in row["replica_nodes"]}) == 2
 
 
+def test_a_topic_with_more_replicas_than_brokers_is_refused(other: Site) -> None:
+    """By the tool itself, unless it takes our registration for a broker."""
+    ran = old_topics_tool(
+        other, "--create", "--topic", "wide", "--partitions", "1", "--replication-factor", "5"
+    )
+    if other.cluster.release < "3.0":
+        line = "/brokers/topics/wide is passed over: partition 0 has 5 replicas, and there are 4 brokers"
+        wait_for(lambda: line in other.commander.log, True)
+    else:
+        assert "larger than available brokers" in ran.stdout
+    assert "wide" not in other.admin.list_topics()
+
+
 def old_topics_tool(site: Site, *arguments: str) -> subprocess.CompletedProcess[str]:
     """`kafka-topics --zookeeper` of 2.8."""
     tool = ("kafka.admin.TopicCommand", "--zookeeper", site.cluster.zookeeper, *arguments)
