@@ -70,18 +70,6 @@ def test_reassignd_is_registered_where_brokers_find_their_controller_by_that(oth
     wait_for(other.registered, {*other.cluster.brokers, 1000} if old else set(other.cluster.brokers))
 
 
-def test_a_broker_stops_in_order(other: Site) -> None:
-    topic = other.topic([[1, 2], [2, 1]])
-    with Load(other.cluster.bootstrap, topic, 2) as load:
-        other.cluster.stop_broker(2)
-        wait_for(lambda: {row["leader_id"] for row in other.partitions(topic)}, {1})
-        assert "unclean shutdown" not in other.cluster.log(2)
-        other.cluster.start_broker(2)
-        other.cluster.wait_for_broker(2)
-        other.wait_for_replicas(topic, [[1, 2], [2, 1]])
-    load.check()
-
-
 def test_a_topic_made_by_the_old_tool_is_spread_over_racks(other: Site) -> None:
     """By `--zookeeper`, which takes every registered id for a broker."""
     ran = old_topics_tool(
