@@ -213,6 +213,7 @@ def _is_quiet(state: State, key: TopicPartition, seen: SeenPartition, event: Obs
         and key not in state.submissions
         and key not in state.foreign
         and key not in state.pending
+        and key not in state.doubts
     )
 
 
@@ -256,7 +257,10 @@ def _unwanted(
     move = event.moves.get(key)
     if submission is not None and (move is not None or caught_up(d, partition, submission, seen)):
         d.delete(Submission, key)
-    if event.conclusive and key in d.state.pending:
+    if key not in d.state.pending:
+        if key not in d.state.submissions:
+            d.state.doubts.pop(key, None)
+    elif event.conclusive:
         follow_others(d, partition, move)
 
 

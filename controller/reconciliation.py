@@ -161,7 +161,7 @@ def _heard(d: Decision, key: TopicPartition) -> None:
 
 
 def _taken(d: Decision, submission: Submission) -> None:
-    d.put(submission._replace(stage=Stage.ACTIVE, turned_from=()))
+    d.put(submission._replace(stage=Stage.ACTIVE))
 
 
 def _over(d: Decision, partition: Partition, submission: Submission, replicas: Replicas) -> None:

@@ -34,6 +34,7 @@ class Submission(NamedTuple):
     turned_from: Replicas = ()
     """Where the upstream goes on to if it does not hear of this row: the step in flight that the row turns.
 
+    The first step may have ended before the row came; so until this one is over, nobody knows from where it began.
     Where no step is in flight: where the step led that was taken back.
     """
     epoch: int = -1
@@ -61,11 +62,15 @@ class Submission(NamedTuple):
 
         A step that only adds leads to that very list, but then what it added is in sync.
         """
-        base, shown = set(self.base), set(replicas)
-        if shown == base:
-            return False
-        lists = (set(to) for to in (self.following, self.turned_from) if to)
-        return any(shown == base | to and not (shown == to and shown - base <= set(isr)) for to in lists)
+        shown = set(replicas)
+        starts = [set(start) for start in (self.base, self.turned_from) if start]
+        ends = [set(end) for end in (self.following, self.turned_from) if end]
+        return any(
+            shown == start | end and not (shown == end and shown - start <= set(isr))
+            for start in starts
+            if shown != start
+            for end in ends
+        )
 
     def is_before(self, replicas: Replicas, leader_epoch: int) -> bool:
         """Whether these are the replicas from which the step began, at no later leader epoch than it had then.

@@ -45,6 +45,7 @@ OF_MANY_MODULES = {
     "backends/zookeeper/test_cancel_and_queue.py",
     "backends/test_crashes.py",
     "controller/test_cases.py",
+    "controller/test_gateway_properties.py",
     "controller/test_moves_of_others.py",
     "controller/test_properties.py",
     "controller/test_reconciliation_lag.py",

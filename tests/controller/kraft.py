@@ -36,10 +36,14 @@ class Kraft:
     brokers: set[int] = field(default_factory=lambda: set(range(1, 9)))
     down: set[int] = field(default_factory=set)
     requests: list[Submit] = field(default_factory=list)
+    made: dict[str, int] = field(default_factory=dict)
+    """How often each topic was created."""
 
     def create(self, name: str, replicas: Iterable[int]) -> None:
         """A healthy partition."""
         made = key(name)
+        if not any(known.topic == made.topic for known in self.replicas):
+            self.made[made.topic] = self.made.get(made.topic, 0) + 1
         self.replicas[made] = self.isr[made] = tuple(replicas)
         self.leader[made] = self.replicas[made][0]
         self.epoch[made] = 0
@@ -76,6 +80,8 @@ class Kraft:
 
     def elect(self, name: TopicPartition) -> None:
         """A preferred election."""
+        if name not in self.replicas:
+            return
         first = self.replicas[name][0]
         if first in self.isr[name] and first not in self.down:
             self._lead(name, first)
@@ -134,7 +140,11 @@ class Kraft:
         for name in sorted(self.replicas):
             row = SeenPartition(self.replicas[name], self.isr[name], self.leader[name], self.epoch[name])
             topics.setdefault(name.topic, {})[name.partition] = row
-        return [SeenTopic(topic, topic.encode().ljust(16, b"\0"), rows) for topic, rows in topics.items()]
+        return [SeenTopic(topic, self._id(topic), rows) for topic, rows in topics.items()]
+
+    def _id(self, topic: str) -> bytes:
+        again = self.made.get(topic, 1) - 1
+        return (topic.encode() + bytes([again] if again else [])).ljust(16, b"\0")
 
 
 class Gateway(World):

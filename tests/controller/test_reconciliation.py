@@ -281,3 +281,26 @@ def test_nothing_is_concluded_from_a_look_that_is_older_than_a_row() -> None:
     assert len(gateway.effects) == sent
     gateway.carry()
     assert gateway.state.unanswered == {}
+
+
+def test_a_step_that_ended_before_the_row_that_turns_it_came_is_gone_back_from() -> None:
+    gateway = Gateway(("foo-0", (1, 2, 3)))
+    gateway.alter({"foo-0": (2,)})
+    gateway.alter({"foo-0": (1,)})
+    gateway.carry()  # the first row is done at once, and the second adds what that dropped
+    assert (gateway.kafka.replicas[KEY], gateway.kafka.adding[KEY]) == ((1, 2), (1,))
+    gateway.alter({"foo-0": None})
+    assert gateway.settle().kafka.replicas[KEY] == (1, 2, 3)
+
+
+def test_a_doubt_ends_with_what_it_was_about() -> None:
+    gateway = Gateway(FOO)
+    gateway.kafka.alter(KEY, (2, 3))
+    gateway.look()
+    gateway.kafka.freeze()
+    gateway.kafka.catch_up(KEY)
+    gateway.look()
+    assert gateway.state.doubts
+    gateway.kafka.lagging = None
+    gateway.look()
+    assert gateway.state.doubts == {}
