@@ -14,6 +14,7 @@ from controller.model import JobKind, Partition, Replicas
 from controller.names import shown
 from controller.phases import Trigger, fire
 from controller.reassignments import Order
+from controller.repeated_rows import Outcomes, RepeatedRows
 from controller.state import State
 from controller.validation import check_target
 
@@ -27,6 +28,7 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
     if event.timeout_ms <= 0:
         d.reply = refuse_all(topics, Outcome(Error.REQUEST_TIMED_OUT))
         return
+    repeated = yield from RepeatedRows().find(topics)
     job = open_job(d, JobKind.PLAN, event)
     answers = []
     room = ROWS_PER_SLICE
@@ -37,10 +39,13 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
             outcomes.append((-1, _no_topic(topic)))
         rows = iter(_moving_rows(d, topic) if requested is None else requested)
         while taken := list(islice(rows, room)):
-            outcomes += _alter(d, topic, [row for row in taken if row is not None], job, event)
+            _alter(d, topic, [row for row in taken if row is not None], outcomes, repeated, job, event)
             room = room - len(taken) or ROWS_PER_SLICE
             if room == ROWS_PER_SLICE:
                 yield
+    yield from repeated.carry_out(
+        lambda key, row: _fire(d, d.state.partitions[key.topic][key.partition], row.replicas, job)
+    )
     outcome = Outcome(message=None if topics or event.topics is None else "")
     d.reply = AlterReply(outcome, answers, seal_job(d, job))
 
@@ -70,20 +75,25 @@ def check_row(
 
 
 def _alter(
-    d: Decision, topic: str, rows: Sequence[AlterRow], job: int, event: AlterReassignments
-) -> list[tuple[int, Outcome]]:
+    d: Decision,
+    topic: str,
+    rows: Sequence[AlterRow],
+    outcomes: Outcomes,
+    repeated: RepeatedRows,
+    job: int,
+    event: AlterReassignments,
+) -> None:
     first = FirstOrders(d, topic, job)
-    outcomes = []
     for row in rows:
         number, target = row
         outcome, partition = check_row(d.state, topic, row, event.allow_replication_factor_change)
-        if partition is not None and (target is None or not first.take(partition, target)):
+        later = partition is not None and repeated.put_off(topic, row, outcomes, len(outcomes))
+        if partition is not None and not later and (target is None or not first.take(partition, target)):
             first.accept()
             outcome = _fire(d, partition, target, job)
         outcomes.append((number, outcome))
     first.accept()
     d.rows += len(rows)
-    return outcomes
 
 
 def _fire(d: Decision, partition: Partition, target: Replicas | None, job: int) -> Outcome:

@@ -68,6 +68,7 @@ def roll_back_job(d: Decision, event: RollBackJob) -> Iterator[None]:
         d.reply = RollBackReply(_unknown(event.job))
         return
     skipped: list[tuple[TopicPartition, str]] = []
+    ended = dict(state.finished.get(job.id, {}))
     for seen, pending in enumerate(list(state.pending.values())):
         if pending.job == job.id:
             withdraw(d, pending.key)
@@ -77,8 +78,7 @@ def roll_back_job(d: Decision, event: RollBackJob) -> Iterator[None]:
             yield
     number = open_job(d, JobKind.ROLLBACK, event)
     going: list[Reassignment | Finished] = list(state.reassignments.values())
-    ended = list(state.finished.get(job.id, {}).values())
-    for seen, row in enumerate(chain(reversed(going), reversed(ended))):
+    for seen, row in enumerate(chain(reversed(going), reversed(ended.values()))):
         if row.job == job.id:
             key = TopicPartition(row.topic, row.partition)
             refusal = _take_back(d, job, key, row if isinstance(row, Finished) else None, number)

@@ -11,6 +11,7 @@ from controller.jobs import open_job, seal_job
 from controller.model import JobKind, Partition, Pending, Replicas, TopicPartition
 from controller.phases import Phase, Trigger, fire, phase_of
 from controller.reassignments import Order, follow, withdraw
+from controller.repeated_rows import RepeatedRows
 from controller.state import State
 
 
@@ -23,6 +24,7 @@ def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
         )
         d.reply = refuse_all(event.topics, busy)
         return
+    repeated = yield from RepeatedRows().find(event.topics)
     job = open_job(d, JobKind.QUEUE, event)
     answers = []
     for topic, rows in event.topics:
@@ -30,12 +32,16 @@ def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
         answers.append(TopicOutcomes(topic, outcomes))
         for row in rows or ():
             outcome, partition = check_row(d.state, topic, row, True)
-            if partition is not None and row.replicas is not None:
+            later = partition is not None and repeated.put_off(topic, row, outcomes, len(outcomes))
+            if partition is not None and not later:
                 outcome = _enqueue(d, partition, row.replicas, job)
             outcomes.append((row.partition, outcome))
             d.rows += 1
             if d.rows % ROWS_PER_SLICE == 0:
                 yield
+    yield from repeated.carry_out(
+        lambda key, row: _enqueue(d, d.state.partitions[key.topic][key.partition], row.replicas, job)
+    )
     d.reply = AlterReply(DONE, answers, seal_job(d, job))
 
 
@@ -51,8 +57,10 @@ def waiting_entries(state: State) -> Iterator[TopicPartition]:
                 yield key
 
 
-def _enqueue(d: Decision, partition: Partition, target: Replicas, job: int) -> Outcome:
+def _enqueue(d: Decision, partition: Partition, target: Replicas | None, job: int) -> Outcome:
     """Order it, or have it follow what the partition does now. A move of someone else is not touched: it ends first."""
+    if target is None:
+        return DONE
     key, order = partition.key, Order(target, job)
     phase = phase_of(d.state, key)
     if phase is Phase.IDLE:

@@ -207,3 +207,13 @@ def test_so_it_is_when_the_way_back_takes_steps() -> None:
     world.settle()
     assert world.state.finished[2][key("foo-0")].ending is Ending.DONE
     assert world.state.jobs[2].ended_ms
+
+
+def test_a_rollback_of_what_is_queued_names_no_other_job() -> None:
+    world = two(per_partition=1)
+    world.alter({"foo-0": [4, 5, 6]})
+    for _ in range(2):
+        world.catch_up()
+    queue(world, {"foo-0": [6, 2, 3]})
+    assert world.do(RollBackJob(2)).reply.skipped == []
+    assert world.settle().replicas("foo-0") == (1, 2, 3)
