@@ -14,8 +14,10 @@ from collections.abc import Collection, Iterator
 from heapq import heapify, heappop, heappush
 
 from controller.buckets import Bucket, Planned, Rank, Step, Turn
-from controller.limits import UNLIMITED_BYTES, Cost, Place, Usage
-from controller.model import TopicPartition
+from controller.limits import LEADS, UNLIMITED_BYTES, Cost, Place, Usage
+from controller.model import Replicas, TopicPartition
+from controller.names import without
+from controller.parking import PASSES, Parking
 from planner.limits import Limits
 
 SLACK = 1_000
@@ -46,8 +48,9 @@ class Backlog:
         """Keys in all buckets, void ones included."""
         self._buckets: dict[tuple[Rank, Cost], Bucket] = {}
         self._ready: list[Turn] = []
-        self._parked: dict[Place, list[Turn]] = {}
+        self._parked = Parking(self.usage)
         self._freed: set[Place] = set()
+        self._passing = 0
         self._charged: dict[TopicPartition, Cost] = {}
         self._turns = 0
         self._next: dict[Rank, int] = {}
@@ -97,15 +100,13 @@ class Backlog:
         Each one yielded has left the backlog: the caller starts it (`charge`) or adds it again.
         """
         while self._unpark() or self._ready:
-            bucket = self._choose()
-            yield None if bucket is None else self._pop(bucket)
+            turn = self._choose()
+            yield None if turn is None else self._pop(turn)
 
     @property
     def idle(self) -> bool:
         """Nothing that waits has room."""
-        return (
-            not self._arrivals and not self._ready and not any(self._wakeable(place) for place in self._freed)
-        )
+        return not self._arrivals and not self._ready and not any(map(self._parked.has_room, self._freed))
 
     def charge(self, key: TopicPartition, cost: Cost) -> None:
         """The step of this partition is in flight, or goes on with another cost."""
@@ -118,6 +119,34 @@ class Backlog:
         cost = self._charged.pop(key, None)
         if cost is not None:
             self._freed.update(self.usage.release(cost))
+
+    def relead(self, key: TopicPartition, leader: int) -> None:
+        """Another broker sends the data of the step in flight of this partition, if there is one."""
+        cost = self._charged.get(key)
+        if cost is not None and cost.source != leader:
+            self.charge(key, cost._replace(source=leader))
+
+    def arrived(self, key: TopicPartition, in_sync: Replicas) -> None:
+        """Of the step in flight of this partition, what is in sync already takes no place any more."""
+        cost = self._charged.get(key)
+        if cost is not None:
+            self.charge(key, cost._replace(incoming=without(cost.incoming, in_sync)))
+
+    def may_lead(self, key: TopicPartition) -> bool:
+        """The step in flight of this partition has a leader movement's place, or there is room for one more."""
+        cost = self._charged.get(key)
+        return (cost is not None and cost.leads) or self.usage.exhausted(LEADS) is None
+
+    def pass_leader(self) -> None:
+        """A leader movement was decided: it takes its place until `end_decision`, so that few are told at once."""
+        self._passing += 1
+        self.usage.take(LEADS)
+
+    def end_decision(self) -> None:
+        """Leader movements that were decided are told now; others may follow."""
+        for _ in range(self._passing):
+            self._freed.update(self.usage.release(LEADS))
+        self._passing = 0
 
     def change_limits(self, limits: Limits, most_bytes: int = UNLIMITED_BYTES) -> None:
         """Steps in flight go on; those that wait are judged by the new limits."""
@@ -172,8 +201,9 @@ class Backlog:
         self.usage.take(own)
         return fits
 
-    def _pop(self, bucket: Bucket) -> tuple[TopicPartition, Cost] | None:
-        """The next step of the bucket; None for a void one. The bucket waits for its next turn."""
+    def _pop(self, turn: Turn) -> tuple[TopicPartition, Cost] | None:
+        """The next step of the turn's bucket; None for a void one. The bucket waits for its next turn."""
+        bucket = turn.bucket
         self._next[bucket.rank] = max(self._next.get(bucket.rank, 0), bucket.wave + 1)
         taken: Bucket | Step = bucket
         key: TopicPartition | None = None
@@ -193,6 +223,7 @@ class Backlog:
         if self._entries.get(key) is not taken:
             return None
         del self._entries[key]
+        self._parked.passed_by(turn)
         return key, bucket.cost
 
     def _compact(self) -> None:
@@ -204,10 +235,10 @@ class Backlog:
             heapify(bucket.planned)
         self._size = sum(len(bucket.keys) + len(bucket.planned) for bucket in self._buckets.values())
 
-    def _choose(self) -> Bucket | None:
+    def _choose(self) -> Turn | None:
         """Of the next few turns of a rank, the first whose brokers have less to do than most, else the least busy.
 
-        A planned order has seen to that already.
+        A planned order has seen to that already. A bucket that was passed often enough is not passed any more.
         """
         seen: list[tuple[int, Turn]] = []
         average = self.usage.average()
@@ -218,24 +249,24 @@ class Backlog:
                 break
             turn = heappop(self._ready)
             if turn.number == turn.bucket.turn and not self._park(turn):
-                load = self.usage.busiest(turn.bucket.cost)
+                overdue = turn.bucket.passed >= PASSES
+                load = -1 if overdue else self.usage.busiest(turn.bucket.cost)
                 seen.append((load, turn))
-                if turn.planned or not load or load + 1 <= average:
+                if turn.planned or load <= 0 or load + 1 <= average:
                     break
         best = min(seen, default=None)
         for each in seen:
             if each is not best:
                 heappush(self._ready, each[1])
-        return None if best is None else best[1].bucket
+        return None if best is None else best[1]
 
     def _park(self, turn: Turn) -> bool:
         """Set the bucket aside if there is no room for its steps; whether that was done."""
         bucket = turn.bucket
-        place = bucket.parked_at = self.usage.exhausted(bucket.cost)
+        place = bucket.parked_at = self.usage.exhausted(bucket.cost) or self._parked.kept_from(turn)
         if place is None:
             return False
-        heappush(self._parked.setdefault(place, []), turn)
-        self._freed.discard(place)
+        self._parked.park(turn, place)
         return True
 
     def _queue(self, bucket: Bucket) -> None:
@@ -250,22 +281,14 @@ class Backlog:
             bucket.wave = first if planned else bucket.wave
         heappush(self._ready, Turn(bucket.rank, bucket.wave, self._turns, bucket, planned))
 
-    def _wakeable(self, place: Place) -> bool:
-        return place in self._parked and self.usage.has_room(place)
-
     def _unpark(self) -> bool:
-        """Give one parked bucket another try; its place stays freed until it has no room or no bucket."""
+        """Give one parked bucket another try; its place stays freed until no bucket there has room."""
         while self._freed:
             place = self._freed.pop()
-            if not self._wakeable(place):
-                continue
-            self._freed.add(place)
-            turns = self._parked[place]
-            turn = heappop(turns)
-            if not turns:
-                del self._parked[place]
-            if turn.number == turn.bucket.turn:
+            turn = self._parked.take(place)
+            if turn is not None:
+                self._freed.add(place)
                 turn.bucket.parked_at = None
-            heappush(self._ready, turn)
-            return True
+                heappush(self._ready, turn)
+                return True
         return False

@@ -28,7 +28,7 @@ class Planned(NamedTuple):
 class Bucket:
     """Steps that rank alike and would take the same places, in order. It has one turn, ready or parked."""
 
-    __slots__ = ("cost", "keys", "last", "parked_at", "planned", "rank", "turn", "wave")
+    __slots__ = ("cost", "keys", "last", "parked_at", "passed", "planned", "rank", "turn", "wave")
 
     def __init__(self, rank: Rank, cost: Cost) -> None:
         self.rank, self.cost = rank, cost
@@ -43,6 +43,8 @@ class Bucket:
         """Of that turn."""
         self.parked_at: Place | None = None
         """What its steps wait for room in."""
+        self.passed = 0
+        """Smaller steps that started in that place since a step of this bucket last did."""
 
 
 class Step(NamedTuple):

@@ -246,7 +246,7 @@ _CLUSTER_WIDE = [
     _long(
         "reassignment.step.timeout.ms",
         600_000,
-        "A step whose new replicas receive nothing for so long is undone and waits for its turn again.",
+        "A step whose new replicas receive nothing for so long ends: it keeps those that are in sync, drops the others, and waits for its turn again.",
         1_000,
     ),
     ConfigKey(

@@ -85,6 +85,10 @@ class Cost(NamedTuple):
     """It may start whatever the cluster's health."""
 
 
+LEADS = Cost((), NO_LEADER, leads=True)
+"""A leader movement alone."""
+
+
 @lru_cache(maxsize=65_536)
 def places(cost: Cost) -> tuple[tuple[Place, int], ...]:
     """Each place and how many of it. A reorder or a pure drop takes none but the leaders'."""
@@ -102,28 +106,21 @@ def places(cost: Cost) -> tuple[tuple[Place, int], ...]:
 
 
 def cost_of(
-    partition: Partition, following: Replicas, target: Replicas, *, size: int = 0, repairs: bool = True
+    partition: Partition, following: Replicas, *, leads: bool, size: int = 0, repairs: bool = True
 ) -> Cost:
-    """What the step from the current list to `following` takes; it moves leadership if the leader cannot stay.
+    """What the step from the current list to `following` takes. `leads`: it moves leadership.
 
     `size` is the bytes of a replica, 0 when they are not known or do not count.
     """
     incoming = without(following, partition.current)
     rounded = 1 << (size - 1).bit_length() if size else 0
-    return _cost(incoming, partition.leader, moves_leader(partition, following, target), rounded, repairs)
+    return _cost(incoming, partition.leader, leads, rounded, repairs)
 
 
 @lru_cache(maxsize=65_536)
 def _cost(incoming: Replicas, source: int, leads: bool, size: int, repairs: bool) -> Cost:
     """One object for all steps that take the same."""
     return Cost(incoming, source, leads, size, repairs)
-
-
-def moves_leader(partition: Partition, following: Replicas, target: Replicas) -> bool:
-    """The leader goes, or the target's preferred leader comes in to take over."""
-    return partition.leader not in following or (
-        following[0] == target[0] and target[0] not in partition.current
-    )
 
 
 class Usage:
@@ -147,15 +144,14 @@ class Usage:
         if self.unlimited:
             return None
         for place, amount in places(cost):
-            taken = self._taken.get(place, 0)
-            alone = not taken and place is not _HEALTH
-            if not alone and taken + amount > self.limit(place):
+            if not self.fits(place, amount):
                 return place
         return None
 
-    def has_room(self, place: Place) -> bool:
-        """At least one more of it may be taken."""
-        return self.taken(place) < self.limit(place)
+    def fits(self, place: Place, amount: int) -> bool:
+        """So many more of it may be taken. What exceeds a limit alone may run alone."""
+        taken = self._taken.get(place, 0)
+        return (not taken and place is not _HEALTH) or taken + amount <= self.limit(place)
 
     def limit(self, place: Place) -> int:
         """The limit that counts for the place."""

@@ -12,10 +12,14 @@ from controller.effects import DropReplica, Publish
 from controller.election import keep_or_elect
 from controller.model import NO_LEADER, Partition, Replicas, TopicPartition
 from controller.names import without
+from planner.steps import leader_after, may_drop
 
 if TYPE_CHECKING:
     from controller.decision import Decision
     from controller.state import State
+
+
+ELECTS = True
 
 
 def begin(
@@ -33,7 +37,7 @@ def begin(
     dropped = without(partition.replicas, replicas)
     isr = without(partition.isr, dropped) or _survivor(current, d.state)
     step = partition._replace(replicas=replicas, adding=adding, removing=removing, isr=isr)
-    if _complete(d.state, step):
+    if _complete(d.state, step, target):
         _finish(d, partition, step, dropped, target, preferred)
         return True
     step = step._replace(
@@ -48,10 +52,23 @@ def begin(
 
 
 def advance(d: "Decision", partition: Partition, target: Replicas, preferred: int = NO_LEADER) -> bool:
-    """Finish the step in flight if the ISR and the live brokers allow it; True when it is finished."""
-    if not _complete(d.state, partition):
-        return False
-    _finish(d, partition, partition, (), target, preferred)
+    """Finish the step in flight if the ISR and the live brokers allow it; True when it is finished.
+
+    When all has arrived but nothing may be dropped, the step ends without that: it takes no place any more, and what it
+    has copied stays.
+    """
+    stays = partition.leader in partition.isr and partition.leader in d.state.live
+    end = partition
+    if not _complete(d.state, partition, target):
+        if not stays or not _arrived(partition):
+            return False
+        end = partition._replace(removing=())
+    _finish(d, partition, end, (), target, preferred)
+    return True
+
+
+def can_turn(state: "State", partition: Partition, kept: Replicas) -> bool:  # noqa: ARG001
+    """Where we are the controller, a step ends where we say."""
     return True
 
 
@@ -81,15 +98,18 @@ def _survivor(current: Replicas, state: "State") -> Replicas:
     return (next((r for r in current if r in state.live), current[0]),)
 
 
-def _complete(state: "State", step: Partition) -> bool:
+def _arrived(step: Partition) -> bool:
+    return all(r in step.isr for r in step.adding)
+
+
+def _complete(state: "State", step: Partition, target: Replicas) -> bool:
     """What was added is in sync, and enough of the next list to drop the rest (docs/how-it-works.md, Step)."""
-    if any(r not in step.isr for r in step.adding):
-        return False
+    if not _arrived(step) or not step.removing:
+        return _arrived(step)
     following = step.next
-    if not step.removing:
-        return True
     in_sync = tuple(r for r in following if r in step.isr)
-    if len(in_sync) < max(1, min(state.min_isr(step.topic), len(following))):
+    loses = any(r in step.isr for r in step.removing)
+    if not may_drop(len(in_sync), len(following), len(target), state.min_isr(step.topic), loses=loses):
         return False
     return keep_or_elect(step, following, in_sync, state.live) != NO_LEADER
 
@@ -100,9 +120,9 @@ def _finish(
     """One record makes the next list the list; `before` is what brokers know now."""
     following = step.next
     isr = without(step.isr, step.removing)
-    leader = keep_or_elect(step, following, isr, d.state.live)
-    if preferred in following and preferred in isr and preferred in d.state.live:
-        leader = preferred
+    leader = leader_after(
+        following, following, isr=isr, live=d.state.live, leader=step.leader, preferred=preferred
+    )
     gone = dropped + step.removing
     reordered_only = not gone and not before.moving and leader == before.leader
     final = step._replace(

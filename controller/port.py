@@ -41,6 +41,9 @@ class Backend(Protocol):
 class Movement(Protocol):
     """How the steps of partitions are carried out; `preferred` is who should lead as soon as it can (KIP-435)."""
 
+    ELECTS: bool
+    """It changes leaders itself, at once; it does not only ask for elections."""
+
     def begin(
         self, d: "Decision", partition: Partition, following: Replicas, target: Replicas, preferred: int
     ) -> bool:
@@ -49,6 +52,13 @@ class Movement(Protocol):
 
     def advance(self, d: "Decision", partition: Partition, target: Replicas, preferred: int) -> bool:
         """Finish the step in flight if it can be; True when it is finished."""
+        ...
+
+    def can_turn(self, state: "State", partition: Partition, kept: Replicas) -> bool:
+        """Whether the step in flight can be ended at `kept`, the list before it with some that it adds.
+
+        No replica in sync is lost by that.
+        """
         ...
 
     def obstacle(self, state: "State", partition: Partition, following: Replicas) -> str:

@@ -6,7 +6,7 @@ given the partition and its reassignment, and answer with an outcome; a refusal 
 
 from typing import NamedTuple
 
-from controller import movement
+from controller import turning
 from controller.buckets import Planned
 from controller.decision import Decision
 from controller.errors import DONE, Error, Outcome
@@ -76,6 +76,10 @@ def redirect(d: Decision, partition: Partition, wanted: Reassignment, order: Ord
     following = following_step(d.state, partition, current, order.target)
     if following is None or not has_room(d.state, partition, following, order.target):
         following = current
+    if not turning.keeps_up(d.state, partition, following) and not turning.is_refused(
+        d.state, partition, following
+    ):
+        following = turning.kept(partition, current, order.target)
     return _turn(d, partition, wanted, order, following)
 
 
@@ -98,10 +102,19 @@ def roll_back(d: Decision, partition: Partition, wanted: Reassignment, order: Or
 
 
 def stall(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
-    """The step in flight gets nowhere: undo it, so that it holds no place, and line it up again. Not one of others."""
-    if wanted.key in d.state.foreign:
+    """The step makes no progress: keep what has arrived, drop the rest, and line it up again. Not one of others.
+
+    Where the step cannot be ended like that, it goes on; what has arrived takes no place any more.
+    """
+    state = d.state
+    if wanted.key in state.foreign:
         return DONE
-    return _turn(d, partition, wanted, Order(wanted.target, wanted.job), wanted.current_of(partition))
+    kept = turning.kept(partition, wanted.current_of(partition), wanted.target)
+    if state.movement.can_turn(state, partition, kept):
+        _begin(d, partition, kept, wanted)
+    else:
+        state.backlog.arrived(partition.key, partition.isr)
+    return DONE
 
 
 def start(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
@@ -132,8 +145,9 @@ def plan(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
 
 def advance(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     """The ISR, the leader or a broker changed: the step in flight may be complete."""
-    if d.state.movement.advance(d, partition, wanted.target, preferred_leader(d.state, wanted)):
-        settle(d, d.state.partitions[partition.topic][partition.partition])
+    preferred = preferred_leader(d.state, partition, wanted)
+    if d.state.movement.advance(d, partition, wanted.target, preferred):
+        _ended(d, partition)
     return DONE
 
 
@@ -242,12 +256,19 @@ def _begin(d: Decision, partition: Partition, following: Replicas, wanted: Reass
     if len(waves) > 1:
         d.state.backlog.planned[wanted.key] = waves[1:]
     d.state.discard_foreign(wanted.key)
-    done = d.state.movement.begin(d, partition, following, wanted.target, preferred_leader(d.state, wanted))
-    after = d.state.partitions[partition.topic][partition.partition]
-    if done:
-        settle(d, after)
+    preferred = preferred_leader(d.state, partition, wanted)
+    if d.state.movement.begin(d, partition, following, wanted.target, preferred):
+        _ended(d, partition)
     else:
-        charge(d.state, after, wanted)
+        charge(d.state, d.state.partitions[partition.topic][partition.partition], wanted)
+
+
+def _ended(d: Decision, before: Partition) -> None:
+    """The step is over; a leader movement that ended it takes its place for the rest of the decision."""
+    after = d.state.partitions[before.topic][before.partition]
+    settle(d, after)
+    if after.leader != before.leader:
+        d.state.backlog.pass_leader()
 
 
 def _turn(
@@ -260,7 +281,7 @@ def _turn(
     """
     back = order.target == wanted.original
     state = d.state
-    unclean = not movement.keeps_data(partition, following) and not state.unclean_allowed(partition.topic)
+    unclean = turning.is_refused(state, partition, following)
     if unclean and (not back or any(r in state.live for r in partition.replicas)):
         return Outcome(
             Error.INVALID_REPLICA_ASSIGNMENT,
@@ -278,7 +299,8 @@ def _stop(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     arrived = tuple(r for r in partition.replicas if r not in partition.adding or r in partition.isr)
     if d.state.in_step(partition):
         d.state.movement.begin(d, partition, arrived, arrived, NO_LEADER)
-    release(d.state, partition.key)
+    if not d.state.in_step(d.state.partitions[partition.topic][partition.partition]):
+        release(d.state, partition.key)
     end(d, wanted._replace(target=arrived), Ending.STOPPED)
     return DONE
 

@@ -181,6 +181,8 @@ class State(UpstreamState):
         before = self.partition(record.topic, record.partition)
         self.adding += len(record.adding) - (len(before.adding) if before is not None else 0)
         self.in_flight.note(record)
+        if before is not None and before.leader != record.leader:
+            self.backlog.relead(record.key, record.leader)
         if record.partition == len(partitions):
             partitions.append(record)
         else:

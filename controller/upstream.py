@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from controller.decision import Decision
     from controller.state import State
 
+ELECTS = False
 MOST_DISK = "reassignment.max.disk.usage"
 ELECTION, ELECTION_MS = 3, 1_000
 """Looks, and for how long, that must not show the preferred leader before the next step begins without it."""
@@ -69,6 +70,19 @@ def advance(d: "Decision", partition: Partition, target: Replicas, preferred: in
         return False
     _take_in(d, partition, submission)
     return True
+
+
+def can_turn(state: "State", partition: Partition, kept: Replicas) -> bool:
+    """Whether Kafka ends the step in flight at `kept`: at once, or by taking all of the step back.
+
+    Kafka completes a step when all of its list is in sync; and a row that leaves nothing out does not turn it.
+    """
+    known = state.submissions.get(partition.key)
+    if known is None or known.turned_from or known.stage not in {Stage.SUBMITTING, Stage.ACTIVE}:
+        return False
+    if set(kept) == set(partition.current):
+        return True
+    return set(kept) <= set(partition.isr) and not set(partition.replicas) <= set(kept)
 
 
 def obstacle(state: "State", partition: Partition, following: Replicas) -> str:

@@ -29,6 +29,7 @@ def fill(d: Decision) -> None:
         for step in islice(backlog.candidates(), budget):
             if step is not None:
                 _take(d, step[0], Trigger.TURN)
+    backlog.end_decision()
     more = not stopped and not backlog.idle
     if (more or state.doomed) and not state.woken:
         state.woken = True

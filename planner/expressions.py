@@ -15,40 +15,54 @@ NEXT_STEP: Sequence[Stage] = (
     {
         "missing": "array_except(target, current)",
         "excess": "array_except(current, target)",
+        "synced": "array_except(array_intersect(current, isr), offline)",
         "floor": "greatest(1, least(min_isr, size(target)))",
         "spare": "size(target) - size(current)",
     },
     {
         "ready": "array_except(missing, offline)",
-        "leaving": "concat(array_except(array_except(excess, isr), array(leader)),"
-        " array_except(array_intersect(excess, isr), array(leader)), array_intersect(excess, array(leader)))",
+        "leaving": "concat(array_except(array_except(excess, synced), array(leader)),"
+        " array_except(array_intersect(excess, synced), array(leader)), array_intersect(excess, array(leader)))",
         "fits": "size(missing) <= max_step and size(excess) <= max_step"
-        " and not arrays_overlap(missing, offline)",
+        " and not arrays_overlap(missing, offline)"
+        " and (size(excess) = 0 or size(missing) + size(array_intersect(target, synced)) >= floor)",
         "leads": "not array_contains(current, target[0]) and not array_contains(offline, target[0])",
     },
-    # Rule 4, first half: `added` as many as `dropped`, and the difference of the two lists.
-    {"wanted": "slice(leaving, 1, if(leads, 0, max_step))"},
+    {
+        "turns": f"max_step < {UNLIMITED} and size(ready) > 0 and leader != target[0]"
+        " and array_contains(synced, target[0])",
+        # As many `added` as `dropped`, and the difference of the two lists.
+        "wanted": "slice(leaving, 1, if(leads, 0, max_step))",
+    },
     {
         "added": "least(size(ready), greatest(0, if(leads, 1, least(size(wanted) + spare, max_step))))",
     },
-    # Second half: the list gets no shorter than the shorter of the two.
+    # The list gets no shorter than the shorter of the two.
     {"dropped": "slice(wanted, 1, greatest(0, added + greatest(0, -spare)))"},
-    # Rule 5: more is added, or less is dropped.
-    {"staying": "size(array_intersect(array_except(current, dropped), isr))"},
-    {"added": "if(leads, added, least(size(ready), greatest(added, floor - staying)))"},
+    # Min ISR: more is added, or less is dropped.
+    {"staying": "size(array_except(synced, dropped))"},
+    {"added": "least(size(ready), greatest(added, floor - staying))"},
     {
-        "lacking": "if(leads, 0, floor - added - staying)",
-        "in_sync": "size(array_intersect(dropped, isr))",
-        "lagging": "size(array_except(array_except(dropped, isr), array(leader)))",
+        "left": "added + staying",
+        "members": "size(current) + added - size(dropped)",
+        "losing": "size(array_intersect(dropped, synced))",
+        "lagging": "size(array_except(array_except(dropped, synced), array(leader)))",
     },
     {
-        "dropped": "if(lacking <= 0, dropped,"
-        " slice(dropped, 1, if(lacking > in_sync, 0, lagging + in_sync - lacking)))",
+        "lacking": "greatest(floor - left, if(losing = 0 or left >= least(min_isr, members), 0, min_isr - left))"
+    },
+    {
+        "dropped": "case when lacking <= 0 then dropped"
+        " when lacking < losing then slice(dropped, 1, lagging + losing - lacking)"
+        " else slice(dropped, 1, if(left + losing >= floor, lagging, 0)) end",
         "adding": "slice(ready, 1, added)",
     },
+    # Nothing may go before more is in sync: let come what can.
+    {"adding": "if(size(adding) = 0 and size(dropped) = 0, slice(ready, 1, max_step), adding)"},
     {
-        "next": "if(fits, target, if(size(adding) = 0 and size(dropped) = 0, null, concat("
-        "array_intersect(target, concat(current, adding)), array_except(excess, dropped))))"
+        "next": "case when turns then concat(array_intersect(target, current), excess) when fits then target"
+        " when size(adding) = 0 and size(dropped) = 0 then null else concat("
+        "array_intersect(target, concat(current, adding)), array_except(excess, dropped)) end"
     },
 )
 """From `current, target, isr, offline` (arrays of broker ids), `leader`, `min_isr` and `max_step` to `next`.
@@ -86,23 +100,27 @@ SWAPS: Sequence[Stage] = (
     },
     {
         "first": "if(greatest(size(missing), e) > r and not array_contains(current, target[0]), 1, 0)",
+        "turn": f"if(max_step < {UNLIMITED} and size(missing) > 0 and leader != target[0]"
+        " and array_contains(current, target[0]), 1, 0)",
     },
     {
+        "lead": "first + turn",
         "m": "size(missing) - first",
         # The leader leads no longer once its successor is in, so that it is spared in the first step only.
-        "leaving": "if(first = 1, excess,"
+        "leaving": "if(first + turn = 1, excess,"
         " concat(slice(leaving, 1, r), array_except(excess, slice(leaving, 1, r))))",
     },
-    {"n": "first + greatest(1, cast(ceil(greatest(m, e) / r) as int))"},
+    {"n": "lead + greatest(1, cast(ceil(greatest(m, e) / r) as int))"},
 )
-"""The numbers of the closed form: `first` leader step, then swaps of `r`, of `m` missing and `e` excess, `n` in all."""
+"""The numbers of the closed form: `lead` steps for a new leader, one or none, that bring in `first` replicas;
+then swaps of `r`, of `m` missing and `e` excess; `n` in all."""
 
 CLOSED_FORM: Sequence[Stage] = (
     {
-        "had": f"if(step = 1, 0, {_added('(step - 1 - first)')})",
-        "lost": f"if(step = 1, 0, {_dropped('(step - 1 - first)')})",
-        "added": f"if(step = n, first + m, {_added('(step - first)')})",
-        "dropped": f"if(step = n, e, {_dropped('(step - first)')})",
+        "had": f"if(step = 1, 0, {_added('(step - 1 - lead)')})",
+        "lost": f"if(step = 1, 0, {_dropped('(step - 1 - lead)')})",
+        "added": f"if(step = n, first + m, {_added('(step - lead)')})",
+        "dropped": f"if(step = n, e, {_dropped('(step - lead)')})",
     },
     {
         "replicas": "if(step = n, target, concat("

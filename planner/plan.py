@@ -15,9 +15,9 @@ from planner.forecast import Forecast, forecast_of, wave_table
 from planner.json_text import parse
 from planner.limits import Limits
 from planner.report import report
-from planner.schedule import NO_LEADER, Move, Scheduler
+from planner.schedule import Move, Scheduler
 from planner.snapshot import TOPIC_PARTITION, Snapshot
-from planner.steps import Replicas
+from planner.steps import NO_LEADER, Replicas
 from planner.waves import Load, first_fit
 
 if TYPE_CHECKING:

@@ -7,12 +7,11 @@ brokers that are offline stay so. `planner.spark` says the same for millions of 
 from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from planner.steps import UNLIMITED, Replicas, next_step
+from planner.steps import NO_LEADER, UNLIMITED, Replicas, leader_after, next_step, preferred_leader
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-NO_LEADER = -1
 STEPS = ("id", "step", "replicas", "adding", "removing", "source", "leader")
 
 
@@ -101,17 +100,8 @@ def steps_of(move: Move, live: Container[int], limit: int = UNLIMITED) -> Iterat
         number += 1
         adding = tuple(r for r in following if r not in current)
         removing = tuple(r for r in current if r not in following)
+        source, preferred = leader, preferred_leader(move.target, limit)
+        leader = leader_after(current, following, isr=isr, live=live, leader=source, preferred=preferred)
         isr = tuple(r for r in following if r in isr or r in adding)
-        able = [r for r in isr if r in live]
-        source, leader = leader, next_leader(leader, able, move.target[0] if limit < UNLIMITED else NO_LEADER)
         yield Step(number, following, adding, removing, source, leader)
         current = following
-
-
-def next_leader(leader: int, able: list[int], preferred: int) -> int:
-    """Who leads after a step: `preferred` if it is able to, else today's leader, else the first that is able."""
-    if preferred in able:
-        return preferred
-    if leader in able:
-        return leader
-    return able[0] if able else NO_LEADER

@@ -1,4 +1,4 @@
-from controller.limits import CONFIGS, Cost, Kind, Place, Usage, cost_of, limits_of, moves_leader
+from controller.limits import CONFIGS, Cost, Kind, Place, Usage, cost_of, limits_of
 from planner.limits import Limits
 from tests.builders import partition
 
@@ -77,19 +77,7 @@ def test_the_brokers_that_take_part_are_known() -> None:
 
 
 def test_a_step_costs_what_it_adds_and_its_leader_sends() -> None:
-    assert cost_of(partition("foo-0", [1, 2, 3]), (1, 4, 5), (1, 4, 5)) == Cost((4, 5), 1, False)
-
-
-def test_leadership_moves_when_the_leader_leaves() -> None:
-    assert moves_leader(partition("foo-0", [1, 2, 3]), (2, 3, 4), (2, 3, 4))
-
-
-def test_leadership_moves_when_the_preferred_leader_arrives() -> None:
-    assert moves_leader(partition("foo-0", [1, 2, 3]), (4, 1, 2, 3), (4, 5, 6))
-
-
-def test_leadership_stays_when_a_follower_is_swapped() -> None:
-    assert not moves_leader(partition("foo-0", [1, 2, 3]), (1, 2, 4), (1, 2, 4))
+    assert cost_of(partition("foo-0", [1, 2, 3]), (1, 4, 5), leads=False) == Cost((4, 5), 1, False)
 
 
 def test_a_place_says_what_it_is() -> None:

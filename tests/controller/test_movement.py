@@ -85,9 +85,24 @@ def test_min_isr_counts_no_more_than_the_next_list_has_members() -> None:
 
 def test_nothing_is_dropped_while_nobody_of_the_next_list_can_lead() -> None:
     world = World(live=(1,)).having(partition("foo-0", (2, 1), removing=(1,), leader=1))
+    complete, now, _ = advance(world)
+    assert complete
+    assert (now.replicas, now.removing, now.isr, now.leader) == ((2, 1), (), (2, 1), 1)
+
+
+def test_a_step_without_a_leader_goes_on() -> None:
+    world = World(live=()).having(partition("foo-0", (2, 1), removing=(1,), leader=-1))
     assert advance(world)[0] is False
-    world.start(2)
-    assert advance(world)[1].replicas == (2,)
+
+
+def test_what_has_arrived_stays_where_nothing_may_be_dropped() -> None:
+    world = World(live=(1, 3, 4)).having(
+        partition("foo-0", (1, 2, 4, 3), adding=(4,), removing=(3,), isr=(1, 3, 4))
+    )
+    complete, now, d = advance(world.configured("min.insync.replicas", "3"))
+    assert complete
+    assert (now.replicas, now.isr, now.adding, now.removing) == ((1, 2, 4, 3), (1, 3, 4), (), ())
+    assert not any(isinstance(effect, DropReplica) for effect in d.effects)
 
 
 def test_a_reorder_is_told_to_brokers_by_metadata_alone() -> None:

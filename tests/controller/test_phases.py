@@ -1,15 +1,19 @@
 from collections import defaultdict
 from random import Random
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from controller import movement
 from controller.decision import Decision
 from controller.errors import DONE, Error
 from controller.limits import Cost
 from controller.model import NO_LEADER, Reassignment, Replicas
 from controller.phases import TABLE, Phase, Trigger, fire
+from controller.port import Movement
 from controller.reassignments import Order
 from planner.limits import Limits
 from tests.builders import World, key, partition
@@ -73,6 +77,9 @@ def test_every_phase_can_be_ordered_and_all_but_idle_can_be_cancelled() -> None:
     assert {phase for phase, trigger in TABLE if trigger is Trigger.CANCEL} == {*Phase} - {Phase.IDLE}
 
 
+STUBBORN = cast(Movement, SimpleNamespace(**{**vars(movement), "can_turn": lambda *_: False}))
+
+
 class Walk:
     """One partition, any trigger at any time, brokers and ISRs as they please: what leads where."""
 
@@ -95,7 +102,8 @@ class Walk:
         self.world.put(now._replace(isr=isr, leader=picks.choice([NO_LEADER, *isr])))
 
     def crowd(self, picks: Random) -> None:
-        """Another step takes the only place, or gives it back."""
+        """Another step takes the only place, or gives it back; a step can be ended half-way, or not, as before a Kafka."""
+        self.world.state.movement = picks.choice([movement, STUBBORN])
         backlog = self.world.state.backlog
         backlog.change_limits(picks.choice([Limits(partitions=1), Limits(1, 1), Limits()]))
         if picks.random() < 0.5:

@@ -172,7 +172,7 @@ class Cluster(RuleBasedStateMachine):
                 assert after.partition_epoch > before.partition_epoch or after is before or reordered
                 assert after.leader_epoch >= before.leader_epoch
                 assert set(after.isr) & set(before.isr) or str(after.key) in self.hopeless
-                if set(before.current) - set(after.replicas):
+                if set(before.current) & set(before.isr) - set(after.replicas):
                     assert len(after.isr) >= max(1, min(floor, len(after.replicas)))
                 self.last[after.key] = after
         self.changes_seen = len(self.world.changes)

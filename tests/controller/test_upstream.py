@@ -1,5 +1,10 @@
+import pytest
+
 from controller.effects import Elect, Submit
 from controller.errors import DONE
+from controller.events import Stalled
+from controller.limits import Kind, Place
+from controller.model import Replicas
 from controller.phases import Phase
 from controller.upstream_events import Measured
 from controller.upstream_state import Disk
@@ -110,3 +115,45 @@ def test_a_move_waits_for_room_on_the_disk_of_its_target() -> None:
     gateway.alter({"foo-0": (2, 3)})
     assert gateway.phase("foo-0") is Phase.WAITING
     assert gateway.why("foo-0") == "broker 2: /a would be 120% full, 90% is the most"
+
+
+def test_a_stop_holds_its_place_until_kafka_has_stopped() -> None:
+    gateway = Gateway(FOO, ("foo-1", (5, 6)))
+    gateway.limited(partitions=1).default("reassignment.cancel.mode", "stop")
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.look()
+    gateway.alter({"foo-0": None})
+    gateway.alter({"foo-1": (7, 6)})
+    assert not gateway["foo-1"].moving
+    assert gateway.settle().kafka.replicas[key("foo-1")] == (7, 6)
+    assert gateway.state.backlog.in_flight() == 0
+
+
+def stalled(target: Replicas, isr: Replicas) -> Gateway:
+    """A step from (1, 2, 3) that has come so far, and gets no further."""
+    gateway = Gateway(("foo-0", (1, 2, 3)))
+    gateway.configured("min.insync.replicas", "3").alter({"foo-0": target})
+    gateway.carry()
+    gateway.kafka.isr[key("foo-0")] = isr
+    gateway.look()
+    gateway.do(Stalled([key("foo-0")]))
+    gateway.carry()
+    return gateway
+
+
+def test_a_stalled_step_ends_with_what_has_arrived() -> None:
+    gateway = stalled((4, 5, 6), (1, 2, 3, 4))
+    assert submits(gateway)[-1] == (4, 1, 2, 3)
+
+
+def test_a_stalled_step_of_which_nothing_has_arrived_is_taken_back() -> None:
+    assert submits(stalled((4, 5, 6), (1, 2, 3)))[-1] is None
+
+
+@pytest.mark.parametrize(("target", "isr"), [((1, 2, 4), (1, 3, 4)), ((4, 5, 6), (1, 3, 4))])
+def test_a_stalled_step_that_kafka_cannot_end_gives_back_places_only(target: Replicas, isr: Replicas) -> None:
+    gateway = stalled(target, isr)
+    assert submits(gateway) == [target]
+    assert gateway.state.backlog.in_flight() == 1
+    assert gateway.state.backlog.usage.taken(Place(Kind.REPLICAS)) == len(set(target) - {1, 2, 3, 4})

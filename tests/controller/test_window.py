@@ -3,7 +3,7 @@ from controller.decision import Decision
 from controller.effects import Wake
 from controller.events import AlterReassignments, Continue
 from controller.job_events import AlterRow, AlterTopic
-from controller.limits import Cost
+from controller.limits import Cost, Kind, Place
 from controller.model import TopicPartition
 from controller.phases import Phase
 from controller.window import STEPS_PER_DECISION, fill
@@ -87,3 +87,45 @@ def test_the_turn_of_a_topic_that_is_gone_is_passed_over() -> None:
     world.state.backlog.add(TopicPartition("gone", 0), Rank(0, True, True), Cost((), 1, False))
     assert world.alter({"foo-0": (3, 4)})["foo-0"].ok
     assert world["foo-0"].moving
+
+
+def reordered(count: int, leaders: int) -> World:
+    world = World().limited(per_partition=1, leaders=leaders)
+    return world.having(*(partition(f"foo-{n}", (1, 2, 3)) for n in range(count)))
+
+
+def test_leader_movements_that_need_no_data_are_told_a_few_at_a_time() -> None:
+    world = reordered(20, leaders=3)
+    rows = [AlterRow(n, (2, 1, 3)) for n in range(20)]
+    d = world.decide(AlterReassignments([AlterTopic("foo", rows)]))
+    led = []
+    while any(isinstance(effect, Wake) for effect in d.effects):
+        led.append(sum(p.leader == 2 for p in world.state.all_partitions()))
+        d = world.decide(Continue())
+    assert led == [3, 6, 9, 12, 15, 18]
+    assert not world.state.reassignments
+
+
+def test_two_steps_that_elect_another_preferred_leader_take_turns() -> None:
+    world = reordered(2, leaders=1)
+    rows = [AlterRow(0, (2, 1, 4)), AlterRow(1, (2, 1, 5))]
+    world.decide(AlterReassignments([AlterTopic("foo", rows)]))
+    assert sorted(p.leader for p in world.state.all_partitions()) == [1, 2]
+    world.decide(Continue())
+    assert world.settle().state.reassignments == {}
+
+
+def test_steps_that_keep_the_leader_take_no_place_of_limit_l() -> None:
+    world = World(range(1, 9)).limited(leaders=1)
+    world.having(*(partition(f"foo-{n}", (1, 2, 3)) for n in range(4)))
+    world.alter({f"foo-{n}": (4, 1, 2) for n in range(4)})
+    assert len(world.moving()) == 4
+
+
+def test_what_a_broker_sends_is_counted_at_the_leader_of_now() -> None:
+    world = World().limited(per_broker=1).having(partition("foo-0", (4, 2)), partition("foo-1", (2, 3)))
+    world.alter({"foo-0": (5, 2)})
+    world.stop(4)
+    world.alter({"foo-1": (6, 3)})
+    assert world.moving() == ["foo-0"]
+    assert world.state.backlog.usage.taken(Place(Kind.OUTGOING, 2)) == 1

@@ -73,3 +73,14 @@ def test_each_step_goes_on_from_the_one_before_and_the_last_is_the_target(
         assert step.source == leader
         reached, leader = step.replicas, step.leader
     assert reached == target
+
+
+def test_a_preferred_leader_in_sync_leads_in_a_step_of_its_own() -> None:
+    steps = list(steps_of(move((1, 2, 3), (2, 4, 5)), BROKERS, limit=1))
+    assert lists(steps) == [(2, 1, 3), (2, 4, 3), (2, 4, 5)]
+    assert [(step.source, step.leader_movement) for step in steps] == [(1, True), (2, False), (2, False)]
+
+
+def test_a_partition_stops_where_too_few_would_be_in_sync() -> None:
+    steps = list(steps_of(move((1, 2, 3), (1, 2, 4), isr=(1, 3), min_isr=3), {1, 3, 4}))
+    assert lists(steps) == [(1, 2, 4, 3)]

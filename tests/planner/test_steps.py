@@ -2,10 +2,11 @@
 
 from collections.abc import Collection, Iterator
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.steps import UNLIMITED, Replicas, next_step
+from planner.steps import UNLIMITED, Replicas, keeps_up, next_step
 
 ALL = range(12)
 
@@ -64,8 +65,54 @@ def test_a_step_swaps_no_more_than_the_limit_each_way() -> None:
 
 
 def test_replicas_out_of_sync_leave_first_and_the_leader_last() -> None:
-    assert step((1, 2, 3, 4), (4, 5, 6, 7), isr=(1, 2, 4), leader=1, limit=1) == (4, 5, 1, 2)
-    assert step((4, 1, 2), (4, 6, 7), isr=(4, 1, 2), leader=1, limit=1) == (4, 6, 1)
+    assert step((1, 2, 3, 4), (4, 5, 6, 7), isr=(1, 2), leader=1, limit=1) == (4, 5, 1, 2)
+    assert step((1, 2, 3, 4), (4, 5, 6, 7), isr=(1, 2), leader=1, limit=2) == (4, 5, 6, 1)
+
+
+def test_min_isr_is_reached_in_the_first_step_even_where_a_new_leader_comes_first() -> None:
+    assert step((1, 2, 3), (4, 5, 6), isr=(3,), leader=3, min_isr=3, limit=1) == (4, 5, 1, 2, 3)
+    assert step((1, 2, 3), (4, 5, 6), isr=(2, 3), leader=3, min_isr=2, limit=1) == (4, 1, 2, 3)
+
+
+def test_a_preferred_leader_that_is_in_sync_leads_before_data_is_copied() -> None:
+    assert step((1, 2, 3), (2, 4, 5), limit=1) == (2, 1, 3)
+    assert step((2, 1, 3), (2, 4, 5), leader=1, limit=1) == (2, 1, 3)
+    assert step((2, 1, 3), (2, 4, 5), leader=2, limit=1) == (2, 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("isr", "live", "limit"), [((1, 3), ALL, 1), ((1, 2, 3), {1, 3, 4, 5}, 1), ((1, 2, 3), ALL, UNLIMITED)]
+)
+def test_a_preferred_leader_that_cannot_or_need_not_lead_first_is_not_waited_for(
+    isr: Replicas, live: Collection[int], limit: int
+) -> None:
+    following = step((1, 2, 3), (2, 4, 5), isr=isr, live=live, limit=limit)
+    assert following is not None
+    assert 4 in following
+
+
+def test_no_step_is_planned_that_would_never_have_enough_in_sync() -> None:
+    assert step((1, 2, 3), (1, 2, 4), isr=(1, 3), live={1, 3, 4}, min_isr=3) == (1, 2, 4, 3)
+    assert step((1, 2, 4, 3), (1, 2, 4), isr=(1, 4, 3), live={1, 3, 4}, min_isr=3) is None
+    assert step((1, 2, 4, 3), (1, 2, 4), isr=(1, 2, 4, 3), min_isr=3) == (1, 2, 4)
+
+
+def test_the_last_replica_in_sync_is_not_dropped_for_one_that_lags() -> None:
+    assert step((1, 2, 3), (2,), isr=(1,)) == (2, 1)
+    assert step((2, 1), (2,), isr=(1,), leader=1) is None
+
+
+def test_a_list_that_is_still_long_keeps_min_isr_beyond_a_shorter_target() -> None:
+    assert step((1, 2, 3, 4, 5), (1, 2, 3), isr=(1, 3, 4, 5), min_isr=4, limit=1) is None
+    assert step((1, 2, 3, 4, 5), (2, 1), isr=(1, 3, 4, 5), min_isr=4, limit=1) is None
+
+
+def test_what_is_ready_comes_in_where_nothing_may_go_out_yet() -> None:
+    assert step((1, 2, 3, 4, 5), (2, 1, 6), isr=(1, 3, 4, 5), min_isr=4, limit=1) == (2, 1, 6, 3, 4, 5)
+
+
+def test_replicas_out_of_sync_may_go_below_min_isr() -> None:
+    assert step((1, 2, 3), (1,), isr=(1,), min_isr=2, limit=1) == (1, 3)
 
 
 def test_what_is_dead_is_not_added_and_the_rest_goes_on() -> None:
@@ -104,14 +151,16 @@ def test_with_all_brokers_live_a_walk_ends_at_the_target(
 ) -> None:
     lists = list(walk(current, target, limit, min_isr))
     assert [current, *lists][-1] == target
-    assert len(lists) <= len(current) + len(target) + 1
+    assert len(lists) <= len(current) + len(target) + 2
 
 
 @given(brokers, brokers)
 def test_without_a_limit_and_with_the_target_live_the_step_is_the_target(
     current: Replicas, target: Replicas
 ) -> None:
-    assert step(current, target, live=target, isr=()) == target
+    assert step(current, target, live={*current, *target}) == target
+    if set(target) - set(current):
+        assert step(current, target, live=target, isr=()) == target
 
 
 @settings(max_examples=300)
@@ -125,24 +174,27 @@ def test_no_step_breaks_the_limits_or_the_floors(
         assert not (live & set(target)) - set(current)
         return
     added, dropped = set(following) - set(current), set(current) - set(following)
-    in_sync = len(added) + len(set(isr) & set(following))
-    floor = max(1, min(min_isr, len(target)))
+    in_sync = len(added) + len(set(isr) & set(following) & live)
     assert added <= live & set(target)
     assert not dropped & set(target)
     assert len(set(following)) == len(following) >= min(len(current), len(target))
     assert len(dropped) <= limit
-    assert len(added) <= limit or in_sync <= floor
-    assert in_sync >= floor or not dropped or following == target
+    assert len(added) <= limit or in_sync <= max(1, min(min_isr, len(target)))
+    assert not dropped & set(isr) & live or keeps_up(in_sync, len(following), min_isr)
 
 
 @given(brokers, brokers, limits, st.integers(1, 4), st.sets(st.sampled_from(ALL)))
 def test_a_walk_among_dead_brokers_ends_where_nothing_live_is_missing(
     current: Replicas, target: Replicas, limit: int, min_isr: int, live: set[int]
 ) -> None:
-    for _ in range(2 * len(ALL)):
-        following = step(current, target, live=live, min_isr=min_isr, limit=limit)
+    leader = next((r for r in current if r in live), -1)
+    for _ in range(3 * len(ALL)):
+        isr = [r for r in current if r in live]
+        following = step(current, target, isr=isr, live=live, leader=leader, min_isr=min_isr, limit=limit)
         if following is None or current == target:
             break
         current = following
+        leader = target[0] if target[0] in live & set(current) else leader
     assert live & set(target) <= set(current)
-    assert current == target or set(target) - live - set(current)
+    able = keeps_up(len(live & set(target)), len(target), min_isr)
+    assert current == target or set(target) - live - set(current) or not able
