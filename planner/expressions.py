@@ -21,8 +21,8 @@ NEXT_STEP: Sequence[Stage] = (
     },
     {
         "ready": "array_except(missing, offline)",
-        "leaving": "concat(array_except(array_except(excess, synced), array(leader)),"
-        " array_except(array_intersect(excess, synced), array(leader)), array_intersect(excess, array(leader)))",
+        "leaving": "concat(array_except(excess, synced), array_except(array_intersect(excess, synced), array(leader)),"
+        " array_intersect(array_intersect(excess, synced), array(leader)))",
         "fits": "size(missing) <= max_step and size(excess) <= max_step"
         " and not arrays_overlap(missing, offline)"
         " and (size(excess) = 0 or size(missing) + size(array_intersect(target, synced)) >= floor)",
@@ -46,7 +46,7 @@ NEXT_STEP: Sequence[Stage] = (
         "left": "added + staying",
         "members": "size(current) + added - size(dropped)",
         "losing": "size(array_intersect(dropped, synced))",
-        "lagging": "size(array_except(array_except(dropped, synced), array(leader)))",
+        "lagging": "size(array_except(dropped, synced))",
     },
     {
         "lacking": "greatest(floor - left, if(losing = 0 or left >= least(min_isr, members), 0, min_isr - left))"

@@ -100,7 +100,7 @@ def leader_after(
 
 def _leaving_order(excess: list[int], in_sync: Container[int], leader: int) -> list[int]:
     """Replicas out of sync go first, the leader goes last."""
-    return sorted(excess, key=lambda r: (r == leader, r in in_sync))
+    return sorted(excess, key=lambda r: r in in_sync and 1 + (r == leader))
 
 
 def _swap(current: Replicas, target: Replicas, ready: list[int], excess: list[int], limit: int) -> _Swap:
