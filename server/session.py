@@ -92,7 +92,8 @@ class Session(Guest):
         self._closed = True
         self._waiting.clear()
         if self._pending is not None:
-            self._pending.cancel()
+            # Not before its first step: what it would have awaited then would never be awaited.
+            self._loop.call_soon(self._pending.cancel)
         self._host.ended(self)
 
     def overdue(self, now: float) -> str | None:

@@ -230,7 +230,8 @@ class Relay(Guest):
             self._connecting.cancel()
             self._connecting = None
         if self._pending is not None:
-            self._pending.cancel()
+            # Not before its first step: what it would have awaited then would never be awaited.
+            self._loop.call_soon(self._pending.cancel)
         if self._upstream is not None:
             self._upstream.transport.close()
         self._requests.end()

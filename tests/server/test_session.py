@@ -320,3 +320,23 @@ async def test_one_that_was_closed_and_is_not_read_from_is_overdue() -> None:
     now = rig.loop.time()
     assert rig.session.overdue(now + 4) is None
     assert rig.session.overdue(now + 6) == "its client did not read what was due in 5 s"
+
+
+@pytest.mark.filterwarnings("error")
+async def test_a_client_that_leaves_at_once_leaves_nothing_that_was_never_awaited(rig: Rig) -> None:
+    awaited: list[str] = []
+
+    async def inner() -> bytes:
+        awaited.append("inner")
+        never: asyncio.Future[bytes] = rig.loop.create_future()
+        return await never
+
+    async def outer(made: Awaitable[bytes]) -> bytes:
+        return await made
+
+    rig.session._answer = lambda _frame, _caller: outer(inner())
+    rig.receive("a")
+    rig.session.connection_lost(None)
+    await settle()
+    assert awaited == ["inner"]
+    assert rig.session.pending is None
