@@ -66,6 +66,10 @@ class Batch:
         if effect.leader_epoch == TOPIC_DELETED:
             self._published.pop(key, None)
 
+    def drop_of(self, key: TopicPartition) -> DropReplica | None:
+        """The drop of replicas of this partition, if there is one."""
+        return self._dropped.get(key)
+
     def requests(self, header: Header, state: State) -> Iterator[tuple[Any, ...]]:
         """What one broker is sent, in order."""
         rows = [

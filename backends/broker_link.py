@@ -22,6 +22,7 @@ from controller.state import State
 from protocol.errors import ErrorCode
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
 from protocol.messages.leader_and_isr_response import LeaderAndIsrResponse
+from protocol.messages.stop_replica_response import StopReplicaResponse
 from protocol.messages.update_metadata_request import UpdateMetadataBroker, UpdateMetadataRequest
 
 log = logging.getLogger(__name__)
@@ -59,6 +60,8 @@ class BrokerLinks:
         self.clock = clock or RealClock()
         self.versions = versions or Versions()
         self.partitions, self.brokers = partitions, brokers
+        self.on_dropped: Callable[[int, Sequence[DropReplica]], None] = lambda _broker, _drops: None
+        """Called with the drops that a broker has confirmed; to be replaced by who wants to know."""
         self._open = Batch()
         self._links: dict[int, _Link] = {}
 
@@ -131,7 +134,7 @@ class _Link:
             while True:
                 batch = await self._next()
                 for request in batch.requests(self._header(), self._links.state):
-                    await self._handle(request, await self._send(request))
+                    await self._handle(batch, request, await self._send(request))
         finally:
             self._close()
 
@@ -181,12 +184,29 @@ class _Link:
             self._channel.close()
             self._channel = None
 
-    async def _handle(self, request: tuple[Any, ...], response: Any) -> None:
+    async def _handle(self, batch: Batch | Snapshot, request: tuple[Any, ...], response: Any) -> None:
         name = type(request).__name__
         if response.error_code != ErrorCode.NONE:
             log.warning("broker %d refused a %s: error %d", self._broker.id, name, response.error_code)
         elif isinstance(response, LeaderAndIsrResponse):
             await self._handle_leader_and_isr(response)
+        elif isinstance(response, StopReplicaResponse) and isinstance(batch, Batch):
+            self._handle_stop_replica(batch, response)
+
+    def _handle_stop_replica(self, batch: Batch, response: StopReplicaResponse) -> None:
+        gone = []
+        for row in response.partition_errors:
+            key = TopicPartition(row.topic_name, row.partition_index)
+            if row.error_code != ErrorCode.NONE:
+                log.warning(
+                    "broker %d refused to delete its replica of %s: error %d",
+                    self._broker.id,
+                    key,
+                    row.error_code,
+                )
+            elif (drop := batch.drop_of(key)) is not None:
+                gone.append(drop)
+        self._links.on_dropped(self._broker.id, gone)
 
     async def _handle_leader_and_isr(self, response: LeaderAndIsrResponse) -> None:
         failed = []

@@ -15,6 +15,7 @@ from backends.zookeeper import orders, paths
 from backends.zookeeper.children import Children
 from backends.zookeeper.fields import ZnodeError, decode_object, encode
 from backends.zookeeper.lookout import Lookout
+from backends.zookeeper.mirror import same_assignment
 from backends.zookeeper.plans import LIMIT_BYTES, Entry, decode_plan, fitting
 from backends.zookeeper.refusals import Refusals
 from backends.zookeeper.store import ZkStore
@@ -33,9 +34,12 @@ WRITTEN = f"{paths.OURS}/documents"
 
 
 class Form(NamedTuple):
-    """How documents are written: Kafka's plain form, or with KIP-236's originals; and with its earlier draft's children."""
+    """How documents are written: as Kafka writes them, or with KIP-236's originals; and with its earlier draft's children.
 
-    plain: bool = False
+    Kafka's tools and brokers take no document with originals: they see no plan then.
+    """
+
+    plain: bool = True
     children: bool = False
 
 
@@ -65,6 +69,8 @@ class Admin:
         self._first = True
         self._shown = -1
         """The revision of the state that was written."""
+        self._entries: dict[TopicPartition, Entry] = {}
+        """What the plan held when it was written."""
         self._children = (
             Children(tree, store, state, submit, self._lookout, refusals) if form.children else None
         )
@@ -222,6 +228,8 @@ class Admin:
         if revision == self._shown and not also:
             return
         pending, queued = [*self._pending(), *skipped], orders.queued(self._state)
+        ending = self._ending(pending)
+        pending += ending
         plan = fitting(pending, plain=self._form.plain) if pending else None
         # Both are written at once.
         room = LIMIT_BYTES - len(plan or b"")
@@ -243,10 +251,23 @@ class Admin:
         operations += also
         if operations:
             await self._store.write(operations)
-        self._digests, self._ours, self._shown = digests, ours, revision
+        self._digests, self._ours, self._shown = digests, ours, -1 if ending else revision
+        self._entries = {each.key: each for each in pending}
         for each in operations:
             if each.path in self._seen:
                 self._seen[each.path] = _after(each, self._seen[each.path])
+
+    def _ending(self, pending: Sequence[Entry]) -> list[Entry]:
+        """Entries that have ended in the core, and not yet in the topic's znode.
+
+        Kafka's tools read the plan first: what is neither in it nor at its target has failed, they say, and their throttle goes.
+        """
+        gone = self._entries.keys() - {each.key for each in pending}
+        return [self._entries[key] for key in gone if self._is_ahead(key)]
+
+    def _is_ahead(self, key: TopicPartition) -> bool:
+        decided, stored = self._state.partition(*key), self._store.mirror.partition(key)
+        return decided is not None and stored is not None and not same_assignment(decided, stored)
 
     def _made_so(self, path: str, data: bytes | None) -> Operation | None:
         """What makes the document so. One that is not ours is not removed."""

@@ -77,6 +77,7 @@ class ZookeeperCluster:
             partitions=self._stored_partitions,
             brokers=self._told_brokers,
         )
+        self._links.on_dropped = self._store.confirm
         self._observer = Observer(
             office.tree,
             office.store,
@@ -104,7 +105,10 @@ class ZookeeperCluster:
 
     def perform(self, effects: Sequence[Effect]) -> None:
         """See `Backend.perform`."""
-        self._links.perform([self._told(effect) for effect in effects])
+        told = [self._told(effect) for effect in effects]
+        if any(isinstance(effect, BrokerJoined) for effect in effects):
+            told += self._store.dropped(self._state.live)
+        self._links.perform(told)
 
     async def start(self) -> None:
         """Take over: the brokers that are registered are alive, and what is under way goes on."""
@@ -163,7 +167,7 @@ class ZookeeperCluster:
         """Have the broker say which of its replicas are offline: it answers so to LeaderAndIsr."""
         log.warning("broker %d has lost a log directory", broker)
         if broker in self._state.live:
-            self._links.perform([BrokerJoined(broker)])
+            self.perform([BrokerJoined(broker)])
 
     def _stored_partitions(self, _: State) -> Iterator[Partition]:
         topics = self._store.mirror.topics

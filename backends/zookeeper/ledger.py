@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 
 from backends.zookeeper import paths
 from backends.zookeeper.fields import ZnodeError, decode_object, encode
-from backends.zookeeper.records import KINDS, read_row
+from backends.zookeeper.records import KINDS, Dropped, Kept, read_row
 from backends.zookeeper.tree import ANY, Create, Delete, Operation, Set
 from controller.model import Change, Deleted, Record
 
 CHUNK = 200
 
 Key = object
-Address = tuple[type[Record], int]
+Address = tuple[type[Kept], int]
 """A chunk: the kind of its records, and its number."""
 
 
@@ -27,9 +27,9 @@ class Ledger:
     """Which record is in which chunk. `apply` changes it in memory; `changed` says what to write."""
 
     def __init__(self) -> None:
-        self._chunks: dict[Address, dict[Key, Record]] = {}
-        self._places: dict[tuple[type[Record], Key], int] = {}
-        self._last: dict[type[Record], int] = dict.fromkeys(KINDS, 0)
+        self._chunks: dict[Address, dict[Key, Kept]] = {}
+        self._places: dict[tuple[type[Kept], Key], int] = {}
+        self._last: dict[type[Kept], int] = dict.fromkeys(KINDS, 0)
         self._written: set[str] = set()
         """Paths of chunks that exist."""
         self._dirty: dict[Address, None] = {}
@@ -40,10 +40,17 @@ class Ledger:
         return (change.kind if isinstance(change, Deleted) else type(change)) in KINDS
 
     def records(self) -> Iterator[Record]:
-        """All of them, kind by kind in the order of `KINDS`."""
+        """The core's, kind by kind in the order of `KINDS`."""
         for kind in KINDS:
-            for number in sorted(number for each, number in self._chunks if each is kind):
-                yield from self._chunks[kind, number].values()
+            yield from (each for each in self._of(kind) if not isinstance(each, Dropped))
+
+    def drops(self) -> Iterator[Dropped]:
+        """The notes of dropped replicas."""
+        return (each for each in self._of(Dropped) if isinstance(each, Dropped))
+
+    def _of(self, kind: type[Kept]) -> Iterator[Kept]:
+        for number in sorted(number for each, number in self._chunks if each is kind):
+            yield from self._chunks[kind, number].values()
 
     def read(self, path: str, data: bytes | None) -> None:
         """Take in a chunk that exists. Raises ZnodeError."""
@@ -59,27 +66,40 @@ class Ledger:
         self._places.update({(kind, _key(each)): number for each in records})
         self._last[kind] = max(self._last[kind], number)
 
+    @property
+    def dirty(self) -> bool:
+        """Something changed since `changed` was last asked."""
+        return bool(self._dirty)
+
     def apply(self, change: Change) -> None:
         """Put or remove a record."""
-        kind = change.kind if isinstance(change, Deleted) else type(change)
-        key = change.key
-        number = self._places.get((kind, key))
         if isinstance(change, Deleted):
-            if number is None:
-                return
-            del self._places[kind, key], self._chunks[kind, number][key]
+            self.remove(change.kind, change.key)
         else:
-            if number is None:
-                number = self._places[kind, key] = self._open(kind)
-            self._chunks[kind, number][key] = change
+            self.put(change)
+
+    def put(self, record: Kept) -> None:
+        """Insert or replace it."""
+        kind = type(record)
+        number = self._places.get((kind, record.key))
+        if number is None:
+            number = self._places[kind, record.key] = self._open(kind)
+        self._chunks[kind, number][record.key] = record
         self._dirty[kind, number] = None
+
+    def remove(self, kind: type[Kept], key: Key) -> None:
+        """It need not be there."""
+        number = self._places.pop((kind, key), None)
+        if number is not None:
+            del self._chunks[kind, number][key]
+            self._dirty[kind, number] = None
 
     def changed(self) -> Image:
         """The chunks that changed since this was last asked."""
         image = Image()
         for address in self._dirty:
             kind, number = address
-            path = f"{paths.OURS}/{KINDS[kind].folder}/{number:010d}"
+            path = f"{folder(kind)}/{number:010d}"
             rows = list(self._chunks[address].values())
             image[path] = encode({"version": 1, "records": rows}) if rows else None
             if not rows and number != self._last[kind]:
@@ -108,7 +128,7 @@ class Ledger:
             else:
                 self._written.add(path)
 
-    def _open(self, kind: type[Record]) -> int:
+    def _open(self, kind: type[Kept]) -> int:
         """A chunk with room."""
         last = self._last[kind]
         if len(self._chunks.setdefault((kind, last), {})) >= CHUNK:
@@ -117,7 +137,7 @@ class Ledger:
         return last
 
 
-def folder(kind: type[Record]) -> str:
+def folder(kind: type[Kept]) -> str:
     """The parent of the chunks of one kind."""
     return f"{paths.OURS}/{KINDS[kind].folder}"
 
@@ -140,5 +160,5 @@ def decode_image(data: bytes | None) -> Image:
     return Image({path: None if text is None else text.encode() for path, text in value.items()})
 
 
-def _key(record: Record) -> Key:
+def _key(record: Kept) -> Key:
     return record.key

@@ -18,16 +18,41 @@ from controller.model import (
     Reassignment,
     Record,
     ResourceType,
+    TopicPartition,
 )
 
 Row = list[Any]
+
+
+class Dropped(NamedTuple):
+    """A replica that was dropped, and whose broker has not confirmed yet that its log is gone; see `backends.zookeeper.drops`."""
+
+    topic: str
+    partition: int
+    broker: int
+    leader_epoch: int
+    """The partition's when it was dropped."""
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        """What the note is stored under."""
+        return self.topic, self.partition, self.broker
+
+    @property
+    def partition_key(self) -> TopicPartition:
+        """Whose replica it was."""
+        return TopicPartition(self.topic, self.partition)
+
+
+Kept = Record | Dropped
+"""What our znodes hold: the core's records, and notes of this backend."""
 
 
 class Kind(NamedTuple):
     """`folder` is the znode under which the records of a kind are kept."""
 
     folder: str
-    read: Callable[[Row], Record]
+    read: Callable[[Row], Kept]
 
 
 def _reassignment(row: Row) -> Reassignment:
@@ -55,18 +80,24 @@ def _lease(row: Row) -> Lease:
     return Lease(ResourceType(resource), *rest)
 
 
-KINDS: dict[type[Record], Kind] = {
+def _dropped(row: Row) -> Dropped:
+    topic, partition, broker, leader_epoch = row
+    return Dropped(topic, int(partition), int(broker), int(leader_epoch))
+
+
+KINDS: dict[type[Kept], Kind] = {
     Job: Kind("jobs", _job),
     Reassignment: Kind("reassignments", _reassignment),
     Finished: Kind("finished", _finished),
     Pending: Kind("pending", _pending),
     Paused: Kind("paused", lambda row: Paused(*row)),
     Lease: Kind("leases", _lease),
+    Dropped: Kind("dropped", _dropped),
 }
 """In the order of loading."""
 
 
-def read_row(kind: type[Record], row: Any) -> Record:
+def read_row(kind: type[Kept], row: Any) -> Kept:
     """The record. Raises ZnodeError."""
     try:
         return KINDS[kind].read(row)

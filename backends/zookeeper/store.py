@@ -14,11 +14,13 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from backends.tasks import cancel, spawn
 from backends.zookeeper import paths
 from backends.zookeeper.draft import Draft
+from backends.zookeeper.drops import Drops
 from backends.zookeeper.ledger import Image, Ledger, encode_image
 from backends.zookeeper.loading import Loaded
 from backends.zookeeper.mirror import Mirror, StaleError
@@ -32,6 +34,7 @@ from backends.zookeeper.tree import (
     Tree,
     ZookeeperError,
 )
+from controller.effects import DropReplica
 from controller.model import Change, Partition, Record, TopicPartition
 
 log = logging.getLogger(__name__)
@@ -76,6 +79,7 @@ class ZkStore:
         self._tree, self._term, self._with_ids = tree, term, with_topic_ids
         self._loaded = loaded
         self._ledger: Ledger = loaded.ledger
+        self._drops = Drops(loaded.ledger, loaded.mirror)
         self._shared: set[str] = set()
         """Entities that others changed since our last write of them, so that the core may not know what the next leaves."""
         self._untold: set[str] = set()
@@ -102,6 +106,15 @@ class ZkStore:
     async def write(self, operations: Sequence[Operation]) -> None:
         """Znodes that are no records, for as long as this controller rules. Raises ConflictError or DeposedError."""
         await self._multi(operations)
+
+    def dropped(self, brokers: AbstractSet[int]) -> list[DropReplica]:
+        """Drops that these brokers have not confirmed."""
+        return list(self._drops.of(brokers))
+
+    def confirm(self, broker: int, drops: Sequence[DropReplica]) -> None:
+        """The broker has deleted these. That is stored some time later: to tell it twice does no harm."""
+        if self._drops.confirmed(broker, drops):
+            self._wake.set()
 
     async def read_config(self, entity: str) -> dict[str, str] | None:
         """An entity's values when someone else has changed them since they were last told of here, or written by us alone."""
@@ -138,7 +151,7 @@ class ZkStore:
             while True:
                 await self._wake.wait()
                 self._wake.clear()
-                while self._waiting:
+                while self._waiting or self._ledger.dirty:
                     group = self._next_group()
                     await self._write([change for each in group for change in each.changes])
                     for each in group:
@@ -174,6 +187,7 @@ class ZkStore:
         for change in changes:
             if self._ledger.keeps(change):
                 self._ledger.apply(change)
+        self._drops.note(kafkas)
         image = self._ledger.changed()
         if fits(kafkas, image, self.mirror):
             await self._write_batch(kafkas, image)

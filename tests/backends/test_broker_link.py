@@ -14,7 +14,7 @@ from controller.model import ResourceType
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
 from protocol.messages.leader_and_isr_response import LeaderAndIsrPartitionError, LeaderAndIsrResponse
 from protocol.messages.stop_replica_request import StopReplicaRequest
-from protocol.messages.stop_replica_response import StopReplicaResponse
+from protocol.messages.stop_replica_response import StopReplicaPartitionError, StopReplicaResponse
 from protocol.messages.update_metadata_request import UpdateMetadataRequest
 from protocol.messages.update_metadata_response import UpdateMetadataResponse
 from tests.builders import World, key, partition
@@ -184,3 +184,16 @@ async def test_refusals_are_logged_and_not_repeated(
     await brokers.perform(Publish(partition("foo-0", [2])))
     assert [(record.levelno, record.getMessage()) for record in caplog.records] == [(level, text)]
     assert brokers.links.idle
+
+
+async def test_what_a_broker_has_deleted_is_told_and_what_it_refused_is_logged(
+    brokers: Brokers, caplog: pytest.LogCaptureFixture
+) -> None:
+    confirmed: list[tuple[int, list[DropReplica]]] = []
+    brokers.links.on_dropped = lambda broker, drops: confirmed.append((broker, list(drops)))
+    rows = [StopReplicaPartitionError("foo", 0, 0), StopReplicaPartitionError("foo", 1, 56)]
+    brokers.answers[StopReplicaRequest] = StopReplicaResponse(partition_errors=rows)
+    drops = [DropReplica("foo", number, (2,), 7) for number in range(2)]
+    await brokers.perform(*drops)
+    assert confirmed == [(2, drops[:1])]
+    assert "broker 2 refused to delete its replica of foo-1: error 56" in caplog.text

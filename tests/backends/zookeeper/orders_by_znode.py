@@ -6,7 +6,7 @@ from backends.clock import settle
 from backends.zookeeper import paths
 from backends.zookeeper.plans import decode_plan
 from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
-from controller.model import ResourceType
+from controller.model import Replicas, ResourceType
 from tests.backends.zookeeper.trees import put
 from tests.backends.zookeeper.world import Zookeeper
 
@@ -32,12 +32,16 @@ async def write(world: Zookeeper, path: str, value: object = b"") -> None:
     await settle(200)
 
 
-def held(world: Zookeeper, path: str = paths.REASSIGN) -> dict[str, Any] | None:
-    """Partition -> (replicas, original) as the document says; None when there is none."""
+def held(world: Zookeeper, path: str = paths.REASSIGN) -> dict[str, Replicas] | None:
+    """Partition -> target, as the document says; None when there is none."""
     node = world.tree.nodes.get(path)
-    if node is None:
-        return None
-    return {f"{e.topic}-{e.partition}": (e.replicas, e.original) for e in decode_plan(node.data)}
+    return None if node is None else {str(each.key): each.replicas for each in decode_plan(node.data)}
+
+
+def originals(world: Zookeeper) -> dict[str, Replicas | None]:
+    """Partition -> KIP-236's `original_replicas`, as the document says."""
+    data = world.tree.nodes[paths.REASSIGN].data
+    return {str(each.key): each.original for each in decode_plan(data)}
 
 
 async def end(world: Zookeeper) -> None:
