@@ -77,7 +77,6 @@ class ZookeeperCluster:
             partitions=self._stored_partitions,
             brokers=self._told_brokers,
         )
-        self._links.on_dropped = self._store.confirm
         self._observer = Observer(
             office.tree,
             office.store,
@@ -112,6 +111,7 @@ class ZookeeperCluster:
 
     async def start(self) -> None:
         """Take over: the brokers that are registered are alive, and what is under way goes on."""
+        self._links.on_dropped = self._store.confirm
         await self._admin.begin()
         brokers = await self._observer.read_brokers()
         self._directory.changes(brokers)
