@@ -96,6 +96,38 @@ def cases() -> Iterator[Case]:
     yield Case("19: 2,147,483,647 partitions", CreateTopicsRequest([CreatableTopic("much", 2**31 - 1, 1)]), 7)
 
 
+def allowed() -> Iterator[Case]:
+    """As large as the bounds allow."""
+    keys = FindCoordinatorRequest(coordinator_keys=[f"group-{n}" for n in range(10_000)])
+    yield Case("10: 10,000 keys", keys, 4)
+    described = [DescribeConfigsResource(TOPIC, f"t{n}", None) for n in range(20_000)]
+    yield Case("32: 20,000 topics", DescribeConfigsRequest(described), 4)
+    replaced = [ReplacedResource(TOPIC, f"t{n}", ()) for n in range(20_000)]
+    yield Case("33: 20,000 topics", AlterConfigsRequest(replaced), 2)
+    configs = [AlterableConfig(f"no.such.{n}", 0, "1") for n in range(19_999)]
+    changed = IncrementalAlterConfigsRequest([AlterConfigsResource(4, "", configs)])
+    yield Case("44: 19,999 configs of one resource", changed, 1)
+    unknown = [AlterConfigsResource(4, f"{n}", [AlterableConfig("no.such", 0, "1")]) for n in range(10_000)]
+    yield Case("44: 10,000 brokers", IncrementalAlterConfigsRequest(unknown), 1)
+    names = [TopicRequest(f"t{n}") for n in range(100_000)]
+    yield Case("75: 100,000 names", DescribeTopicPartitionsRequest(names), 0)
+    asked = [MetadataRequestTopic(name=f"t{n}") for n in range(100_000)]
+    yield Case("3: 100,000 names", MetadataRequest(asked), 12)
+    deleted = DeleteTopicsRequest(topic_names=[f"t{n}" for n in range(10_000)])
+    yield Case("20: 10,000 names", deleted, 5)
+    elected = ElectLeadersRequest(topic_partitions=[TopicPartitions("foo", tuple(range(200_000)))])
+    yield Case("43: 200,000 partitions", elected, 2)
+    offsets = [ListOffsetsPartition(n) for n in range(19_999)]
+    yield Case("2: 19,999 partitions", ListOffsetsRequest(topics=[ListOffsetsTopic("foo", offsets)]), 7)
+    dirs = DescribeLogDirsRequest([DescribableLogDirTopic("foo", tuple(range(100_000)))])
+    yield Case("35: 100,000 partitions", dirs, 4)
+    small = [CreatableTopic(f"t{n}", 1, 3) for n in range(10_000)]
+    yield Case("19: 10,000 topics", CreateTopicsRequest(small), 7)
+    yield Case("19: 10,000 partitions", CreateTopicsRequest([CreatableTopic("much", 10_000, 3)]), 7)
+    wrong = [CreatableTopic(f"t{n}", 0, 3) for n in range(50_000)]
+    yield Case("19: 50,000 topics without partitions", CreateTopicsRequest(wrong), 7)
+
+
 def alter(topic: str, rows: list[ReassignablePartition]) -> AlterPartitionReassignmentsRequest:
     """All of one topic."""
     return AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(topic, rows)])
@@ -179,11 +211,12 @@ def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.hostile", description=__doc__)
     parser.add_argument("--only", default="", help="part of the names")
+    parser.add_argument("--allowed", action="store_true", help="requests as large as the bounds allow")
     options = parser.parse_args()
     print(
         "| request | s | processor, s | memory, MB | others' longest wait, ms | answer |\n|---|---|---|---|---|---|"
     )
-    for case in cases():
+    for case in allowed() if options.allowed else cases():
         if options.only in case.name:
             with tempfile.TemporaryDirectory() as folder:
                 measure(case, Path(folder))

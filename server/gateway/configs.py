@@ -4,6 +4,7 @@ Keys that begin with `reassignment.` are reassignd's. They are cluster-wide, and
 All others are the upstream's, and so is the say whether the principal may.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ from server.configured import CONFIG_BOUNDS
 from server.gateway.core import Core
 from server.gateway.exchange import PASSED, Asked, Client, Exchange, Rule, whole
 from server.handlers.describe_configs import shown
+from server.router import LARGE_BODY
 from server.verdicts import repeated
 
 PREFIX = "reassignment."
@@ -98,8 +100,12 @@ def held(marks: Iterable[bytes], split: Callable[[Any], Split | None]) -> Rule:
 
 async def _finished(payload: bytes, asked: Asked, parts: Split, version: int) -> bytes:
     key = schema_of(type(parts.upstream)).api_key or asked.api_key
-    response = decode_response(parse_response(payload, key, version))
-    return encode_response(asked.header, await parts.finish(response))
+    frame = parse_response(payload, key, version)
+    if len(payload) <= LARGE_BODY:
+        return encode_response(asked.header, await parts.finish(decode_response(frame)))
+    # The configs of thousands of topics take seconds.
+    finished = await parts.finish(await asyncio.to_thread(decode_response, frame))
+    return await asyncio.to_thread(encode_response, asked.header, finished)
 
 
 def describe(core: Core) -> Rule:

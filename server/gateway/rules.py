@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 
 from protocol.apis import ApiKey
+from protocol.counter import Bounds
 from protocol.errors import DecodeError
+from protocol.frames import decode_within, parse_request
 from server.gateway.addresses import Addresses, describe_cluster, find_coordinator
 from server.gateway.altered import alter, incremental_alter
 from server.gateway.api_versions import api_versions
@@ -15,6 +17,10 @@ from server.gateway.produce import produce
 from server.gateway.questions import question
 from server.gateway.sasl import authenticate, handshake
 from server.gateway.versions import HIDDEN, PRODUCE, SERVED
+from server.registry import USUAL
+
+LARGEST_SEARCH = 1024 * 1024
+"""Bytes of a request for coordinators."""
 
 Rules = Mapping[int, Rule]
 """By API key; what has no rule passes."""
@@ -25,7 +31,7 @@ def rules_of(core: Core, addresses: Addresses) -> Rules:
     changed: dict[int, Rule] = {
         PRODUCE: produce(addresses),
         ApiKey.METADATA: metadata(addresses),
-        ApiKey.FIND_COORDINATOR: find_coordinator(addresses),
+        ApiKey.FIND_COORDINATOR: bounded(USUAL, LARGEST_SEARCH, find_coordinator(addresses)),
         ApiKey.DESCRIBE_CLUSTER: describe_cluster(addresses),
         ApiKey.SASL_HANDSHAKE: handshake,
         ApiKey.SASL_AUTHENTICATE: authenticate,
@@ -45,6 +51,24 @@ def within(versions: range, rule: Rule) -> Rule:
     def ask(asked: Asked, client: Client) -> Exchange | int:
         if asked.api_version not in versions:
             raise DecodeError(f"API key {asked.api_key} version {asked.api_version} is not served")
+        return rule(asked, client)
+
+    return ask
+
+
+def bounded(bounds: Bounds, most: int, rule: Rule) -> Rule:
+    """The rule where the request is within the bounds and has at most so many bytes; any other closes the connection.
+
+    For requests whose answers are rewritten: those are as long.
+    """
+
+    def ask(asked: Asked, client: Client) -> Exchange | int:
+        if not bounds.surely_hold(asked.size):
+            if missing := asked.missing(most, "for coordinators"):
+                return missing
+            _, all_of_it = decode_within(parse_request(bytes(asked.frame)), bounds)
+            if not all_of_it:
+                raise DecodeError(f"a request for coordinators with more than {bounds.rows} rows")
         return rule(asked, client)
 
     return ask

@@ -43,7 +43,7 @@ def refuse(request: ElectLeadersRequest, code: int, message: str | None) -> Elec
     versions=(0, 2),
     operation=Operation.ALTER,
     refuse=refuse,
-    bounds=Bounds(rows=20_000, numbers=500_000),
+    bounds=Bounds(rows=20_000, numbers=200_000),
 )
 async def handle(request: ElectLeadersRequest, context: Context) -> ElectLeadersResponse:
     """Hand the elections to the controller."""

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from protocol.apis import ApiKey, find_api
 from protocol.errors import ErrorCode
 from server.handlers import api_versions, load
 from server.registry import ROUTES, Route, handles
+from server.scram_users import BOUNDS
 
 load()
 EVERY_ROUTE = [pytest.param(route, id=route.api_key.name.lower()) for _, route in sorted(ROUTES.items())]
@@ -69,3 +71,22 @@ def test_the_codec_knows_all_versions_that_are_served(route: Route) -> None:
     assert api is not None
     assert api.request.root is route.request
     assert set(route.versions) <= set(api.versions)
+
+
+def documented() -> dict[int, tuple[int, int]]:
+    """The bounds in docs/security.md, by API key; 0 is all others."""
+    text = (Path(__file__).parents[2] / "docs/security.md").read_text("utf-8")
+    found: dict[int, tuple[int, int]] = {}
+    for names, rows, numbers in re.findall(r"^\| ([^|]*) \| ([0-9,]+) \| ([0-9,]+) \|$", text, re.MULTILINE):
+        keys = [int(key) for key in re.findall(r"\(([0-9]+)\)", names)] or [0]
+        found |= dict.fromkeys(keys, (int(rows.replace(",", "")), int(numbers.replace(",", ""))))
+    return found
+
+
+def test_the_bounds_of_requests_are_documented() -> None:
+    bounds = documented()
+    assert bounds.pop(51) == BOUNDS
+    others = bounds.pop(0)
+    assert {key: bounds.get(key, others) for key in ROUTES} == {
+        key: route.bounds for key, route in ROUTES.items()
+    }

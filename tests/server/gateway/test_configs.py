@@ -115,3 +115,11 @@ def test_a_request_with_too_many_rows_ends_the_connection(core: FakeCore) -> Non
     request = DescribeConfigsRequest([*resources, resource(BROKER, "")])
     with pytest.raises(DecodeError, match="with more than 20000 rows"):
         describe(core.core)(asked(request, 4), client())
+
+
+async def test_a_large_answer_is_rewritten_off_the_loop(core: FakeCore) -> None:
+    asking = Talk(describe(core.core), DescribeConfigsRequest([resource(BROKER, "")]), 4)
+    others = [row(TOPIC, f"t{number}", *(f"config-{n}" for n in range(100))) for number in range(200)]
+    answer = await asking.answer(DescribeConfigsResponse(results=[row(BROKER, ""), *others]))
+    assert MOVEMENTS in {each.name for each in answer.results[0].configs}
+    assert len(answer.results) == 201

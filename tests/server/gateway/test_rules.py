@@ -3,10 +3,12 @@
 import pytest
 
 from protocol.errors import DecodeError
+from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from server.gateway.exchange import PASSED
-from server.gateway.rules import rules_of
+from server.gateway.rules import LARGEST_SEARCH, bounded, passed, rules_of
 from server.gateway.versions import SERVED
-from tests.server.gateway.doubles import FakeCore, FakePorts, asked_as, client
+from server.registry import USUAL
+from tests.server.gateway.doubles import FakeCore, FakePorts, asked, asked_as, client
 
 RULES = rules_of(FakeCore().core, FakePorts())
 
@@ -40,3 +42,23 @@ def test_fetches_pass() -> None:
 @pytest.mark.parametrize("key", [8, 16, 35, 66])
 def test_most_keys_have_no_rule(key: int) -> None:
     assert key not in RULES
+
+
+@pytest.mark.parametrize(("keys", "ends"), [(10, False), (10_000, False), (10_001, True)])
+def test_a_search_for_very_many_coordinators_ends_the_connection(keys: int, ends: bool) -> None:
+    request = FindCoordinatorRequest(coordinator_keys=[f"group-{number}" for number in range(keys)])
+    rule = bounded(USUAL, LARGEST_SEARCH, passed)
+    if ends:
+        with pytest.raises(DecodeError, match="coordinators with more than 10000 rows"):
+            rule(asked(request, 4), client())
+    else:
+        assert rule(asked(request, 4), client()) is PASSED
+
+
+def test_a_search_is_held_until_its_rows_are_counted() -> None:
+    request = FindCoordinatorRequest(coordinator_keys=["group"] * 10_000)
+    whole = asked(request, 4)
+    rule = bounded(USUAL, LARGEST_SEARCH, passed)
+    assert rule(whole._replace(frame=whole.frame[:100]), client()) == whole.size
+    with pytest.raises(DecodeError, match="where 1048576 are allowed"):
+        rule(whole._replace(size=LARGEST_SEARCH + 1), client())
