@@ -1,12 +1,18 @@
 """The data directory: locked against a second process, checked before use, never overwritten."""
 
 import fcntl
+import logging
 import os
 import sqlite3
+import stat
 from pathlib import Path
 from typing import IO
 
 from backends.tables import SCHEMA, UPGRADES
+
+log = logging.getLogger(__name__)
+
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 FORMAT = 3
 """Grows when an older reassignd could not read what a newer one wrote."""
@@ -27,8 +33,9 @@ def lock(directory: Path) -> IO[str]:
     Errors: `StoreError` when another process has it, or the directory cannot be created or written.
     """
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        file = (directory / LOCK).open("a+")
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _warn_if_open(directory)
+        file = os.fdopen(open_private(directory / LOCK, os.O_RDWR | os.O_APPEND), "a+")
     except OSError as error:
         raise _unusable(directory, error) from error
     try:
@@ -49,10 +56,17 @@ def lock(directory: Path) -> IO[str]:
     return file
 
 
+def open_private(path: Path, flags: int) -> int:
+    """A descriptor of the file, which is created for its owner only; OSError when it is a symbolic link."""
+    return os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+
+
 def write_whole(path: Path, text: str) -> None:
     """Replace the file, whole or not at all whenever the power fails. Blocks for a disk's flush; raises OSError."""
     draft = path.with_suffix(".new")
-    with draft.open("w", encoding="utf-8") as file:
+    # One that is left of a crash may have another mode, or be somebody's link.
+    draft.unlink(missing_ok=True)
+    with os.fdopen(open_private(draft, os.O_WRONLY | os.O_EXCL), "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
@@ -70,13 +84,20 @@ def open_database(directory: Path) -> sqlite3.Connection:
     Errors: `StoreError` when the file is damaged, is not ours, or was written by a newer reassignd.
     """
     path = directory / DATABASE
-    log = directory / f"{DATABASE}-wal"
-    if not _size(path) and _size(log):
+    wal = directory / f"{DATABASE}-wal"
+    for each in (path, wal, directory / f"{DATABASE}-shm"):
+        if each.is_symlink():
+            raise StoreError(f"{each} is a symbolic link; put the file there, or link the whole directory")
+    if not _size(path) and _size(wal):
         raise damaged(directory, f"{DATABASE} is missing or empty but its log is there")
     try:
+        if not path.exists():
+            # SQLite gives its log and its index the mode of the database. An existing file is never opened here: closing it would
+            # take away the locks that SQLite has on it.
+            os.close(open_private(path, os.O_WRONLY | os.O_EXCL))
         # Every statement runs where we say BEGIN and COMMIT, and the writer is a thread of its own.
         database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    except sqlite3.Error as error:
+    except (OSError, sqlite3.Error) as error:
         raise StoreError(f"{path} cannot be opened ({error}); check its permissions") from error
     try:
         _prepare(database, directory)
@@ -99,6 +120,14 @@ def damaged(directory: Path, why: object) -> StoreError:
         f"records in {directory} are damaged ({why}); restore the directory from a backup, "
         "or move it away to begin with an empty cluster"
     )
+
+
+def _warn_if_open(directory: Path) -> None:
+    """A directory that was there before is left as it is: somebody may want a backup to read it."""
+    if directory.stat().st_mode & OTHERS:
+        log.warning(
+            "others can enter the data directory %s; `chmod -R go= %s` closes it", directory, directory
+        )
 
 
 def _unusable(directory: Path, error: OSError) -> StoreError:

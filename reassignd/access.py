@@ -90,6 +90,31 @@ def listener_tls(settings: Settings) -> ssl.SSLContext | None:
     return shown_to_clients(certificate, key, "listener.tls")
 
 
+def trust_in_own_listener(certificate: Path) -> ssl.SSLContext:
+    """TLS by which embedded brokers reach our own listener: this certificate and no other, by whatever name it is reached."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.load_verify_locations(certificate)
+    return context
+
+
+def warn_of_plain_text(settings: Settings) -> None:
+    """Say so in the log where others can read what passes a Kafka listener, or use it."""
+    if settings.listener_tls_certificate_file is not None or is_local(settings.listener.host):
+        return
+    what = (
+        "everybody who reaches it can use the embedded cluster"
+        if settings.backend == EMBEDDED
+        else "others can read what clients send"
+    )
+    log.warning(
+        "the listener %s is not on loopback and has no TLS: %s; see listener.tls.certificate.file",
+        settings.listener,
+        what,
+    )
+
+
 def _tls(settings: Settings) -> ssl.SSLContext | None:
     certificate, key = settings.http_tls_certificate_file, settings.http_tls_key_file
     ca = settings.http_tls_client_ca_file

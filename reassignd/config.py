@@ -128,7 +128,7 @@ class Settings(HttpKeys, ZookeeperKeys):
     listener_tls_certificate_file = Key(
         FILE,
         "",
-        "The certificate chain (PEM) that the gateway, or the controller of a ZooKeeper-mode cluster, shows to clients; with it, it speaks TLS only.",
+        "The certificate chain (PEM) that is shown to Kafka's clients; with it, `listener` speaks TLS only.",
     )
     listener_tls_key_file = Key(FILE, "", "Its private key (PEM), when that is not in the same file.")
     jobs_retention_ms = Key(

@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute
 from backends.store import SqliteStore
 from backends.tasks import cancel, spawn
 from reassignd import logs
-from reassignd.access import Door, door
+from reassignd.access import Door, door, warn_of_plain_text
 from reassignd.app import Application
 from reassignd.config import EMBEDDED, ZOOKEEPER, Settings
 from reassignd.demo import create_demo_topics
@@ -41,6 +41,7 @@ def run(settings: Settings, *, demo_topics: bool) -> None:
     """Serve until a signal. Raises CommandError when that is not possible, or ends for another reason."""
     logs.configure(settings.log_format, settings.log_level)
     entrance = door(settings)
+    warn_of_plain_text(settings)
     spare_the_old()
     settings = share(settings)
     if settings.backend == ZOOKEEPER:

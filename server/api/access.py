@@ -24,7 +24,8 @@ class Access:
     ) -> None:
         self._token = None if token is None else token.encode()
         self._certificates = certificates
-        self._users = users
+        self.users = users
+        """Who may without showing anything; None: whoever can connect."""
 
     def principal(self, request: Request) -> str:
         """Who asks, as a job remembers it. Raises ApiError."""
@@ -39,13 +40,13 @@ class Access:
                 return "User:token"
         if self._token is not None or self._certificates:
             raise ApiError(401, f"not allowed: show {' or '.join(self._ways())}")
-        if self._users is not None:
+        if self.users is not None:
             self._check_user(connection)
         return "User:local"
 
     def _check_user(self, connection: HttpConnection | None) -> None:
         user = None if connection is None else connection.user()
-        if user is None or user not in (self._users or ()):
+        if user is None or user not in (self.users or ()):
             raise ApiError(
                 403,
                 f"not allowed for {'an unknown user' if user is None else f'user {user}'} of this machine: /v1 is open to the "

@@ -47,7 +47,9 @@ class Places:
         text = json.dumps({str(broker): at for broker, at in positions.items()}, indent=1)
         new = self._path.with_suffix(".new")
         try:
-            with new.open("w", encoding="ascii") as file:
+            new.unlink(missing_ok=True)
+            made = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+            with os.fdopen(made, "w", encoding="ascii") as file:
                 file.write(text + "\n")
                 file.flush()
                 os.fsync(file.fileno())

@@ -153,3 +153,50 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
         write_whole(path, text)
         assert path.read_text("utf-8") == text
     assert list(tmp_path.iterdir()) == [path]
+
+
+def modes(directory: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mode & 0o777 for path in [directory, *directory.iterdir()]}
+
+
+def test_nobody_else_can_read_what_is_kept(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        directory = tmp_path / "data"
+        with closing(lock(directory)), closing(open_database(directory)) as database:
+            database.execute("INSERT INTO meta VALUES ('test', 1)")
+            write_whole(directory / "meta.properties", "a=b")
+            found = modes(directory)
+    finally:
+        os.umask(before)
+    files = {"lock", "records.db", "records.db-wal", "records.db-shm", "meta.properties"}
+    assert found == {"data": 0o700} | dict.fromkeys(files, 0o600)
+
+
+def test_a_directory_that_others_can_enter_is_warned_of_and_left_as_it_is(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tmp_path.chmod(0o750)
+    lock(tmp_path).close()
+    assert (
+        f"others can enter the data directory {tmp_path}; `chmod -R go= {tmp_path}` closes it" in caplog.text
+    )
+    assert tmp_path.stat().st_mode & 0o777 == 0o750
+
+
+@pytest.mark.parametrize("name", ["records.db", "records.db-wal", "records.db-shm"])
+def test_records_behind_a_link_are_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match=f"{name} is a symbolic link"):
+        open_database(tmp_path)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_no_link_is_written_through(tmp_path: Path) -> None:
+    for name in ("lock", "meta.new"):
+        (tmp_path / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match="symbolic links"):
+        lock(tmp_path)
+    write_whole(tmp_path / "meta.properties", "a=b")
+    assert (tmp_path / "meta.properties").read_text() == "a=b"
+    assert not (tmp_path / "elsewhere").exists()

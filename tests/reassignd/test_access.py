@@ -1,12 +1,14 @@
 """Who may use `/v1`: local, or with something to show."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from reassignd.access import door
+from reassignd.access import door, warn_of_plain_text
 from reassignd.config import Assignment, Settings, resolve
 from reassignd.errors import CommandError
+from server import peer_user
 
 TLS = Path(__file__).parent / "tls"
 
@@ -71,3 +73,41 @@ def test_a_token_that_others_can_read_is_warned_of(token: Path, caplog: pytest.L
     token.chmod(0o644)
     door(settings(http_token_file=str(token)))
     assert "others can read the token" in caplog.text
+
+
+@pytest.mark.parametrize("backend", ["embedded", "zookeeper"])
+def test_a_listener_in_plain_text_that_others_reach_is_warned_of(
+    backend: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    warn_of_plain_text(settings(backend=backend))
+    assert caplog.text == ""
+    warn_of_plain_text(settings(backend=backend, listener="10.0.0.1:9092"))
+    assert "the listener 10.0.0.1:9092 is not on loopback and has no TLS" in caplog.text
+
+
+def test_a_token_in_plain_text_is_warned_of(token: Path, caplog: pytest.LogCaptureFixture) -> None:
+    door(settings(http_listener="10.0.0.1:9080", http_token_file=str(token)))
+    assert "others can read the token on its way" in caplog.text
+
+
+def test_before_a_running_cluster_loopback_is_open_to_our_own_user_and_root() -> None:
+    ours = {os.geteuid(), 0}
+    assert door(settings(backend="zookeeper")).access.users == ours
+    assert door(settings(backend="zookeeper", http_listener="unix:s")).access.users is None
+    assert door(settings()).access.users is None
+
+
+def test_where_the_system_tells_no_users_a_token_is_asked_for(
+    token: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peer_user, "supported", lambda: False)
+    with pytest.raises(CommandError, match=r"^this system does not say which user .* set http.token.file"):
+        door(settings(backend="zookeeper"))
+    assert door(settings(backend="zookeeper", http_token_file=str(token))).access.users is None
+
+
+def test_names_are_judged_on_tcp_without_tls_only() -> None:
+    certificate = str(TLS / "server.pem")
+    assert door(settings()).names is not None
+    assert door(settings(http_listener="unix:s")).names is None
+    assert door(settings(http_tls_certificate_file=certificate)).names is None

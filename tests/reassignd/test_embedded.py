@@ -6,10 +6,14 @@ from typing import Any
 import pytest
 
 from backends.channel import connect
+from backends.connections.channel import connector
+from backends.connections.handshake import Caller
+from backends.connections.security import Security
 from backends.datadir import StoreError
 from controller.events import AlterReassignments
 from controller.job_events import AlterRow, AlterTopic
 from protocol.messages.metadata_request import MetadataRequest
+from reassignd.access import trust_in_own_listener
 from reassignd.embedded import EmbeddedCluster, ManualClock
 from reassignd.errors import CommandError, ConfigError
 
@@ -21,9 +25,10 @@ async def metadata(address: str) -> Any:
     """What a client is told that asks there."""
     host, _, port = address.rpartition(":")
     channel = await connect(host, int(port), PATIENCE_SECONDS)
-    answer = await channel.request(MetadataRequest(None), 8)
-    channel.close()
-    return answer
+    try:
+        return await channel.request(MetadataRequest(None), 8)
+    finally:
+        channel.close()
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -61,6 +66,31 @@ async def test_a_reassignment_runs_to_its_end() -> None:
         partition = cluster.state.partition("orders", 0)
     assert partition is not None
     assert (partition.replicas, sorted(partition.isr)) == ((3, 2), [2, 3])
+
+
+async def test_with_tls_files_clients_and_brokers_speak_tls() -> None:
+    certificate = str(Path(__file__).parent / "tls" / "server.pem")
+    settings = {**QUICK, "listener.tls.certificate.file": certificate}
+    async with EmbeddedCluster(3, settings=settings) as cluster:
+        with pytest.raises(OSError, match="closed the connection"):
+            await metadata(cluster.bootstrap_servers.split(",")[0])
+        await cluster.create_topic("orders", [[1, 2]])
+        await cluster.submit(move("orders", (3, 2)))
+        await idle(cluster)
+        host, _, port = cluster.bootstrap_servers.split(",")[0].rpartition(":")
+        caller = Caller(
+            software_version="test", security=Security(tls=trust_in_own_listener(Path(certificate)))
+        )
+        channel = await connector(caller)(host, int(port))
+        answer = await channel.request(MetadataRequest(None), 8)
+        channel.close()
+    assert len(answer.brokers) == 3
+
+
+async def test_tls_files_that_cannot_be_used_are_refused() -> None:
+    with pytest.raises(CommandError, match=r"cannot use the listener\.tls files"):
+        async with EmbeddedCluster(3, settings={"listener.tls.certificate.file": "no.pem"}):
+            pass
 
 
 async def test_data_moves_only_while_the_clock_is_advanced() -> None:

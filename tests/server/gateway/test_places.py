@@ -27,6 +27,13 @@ def test_nothing_but_the_file_is_left(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
 
 
+def test_nobody_else_can_read_the_file_and_no_link_is_written_through(tmp_path: Path) -> None:
+    (tmp_path / FILE).with_suffix(".new").symlink_to(tmp_path / "elsewhere")
+    Places(tmp_path).position(1)
+    assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
+    assert not (tmp_path / "elsewhere").exists()
+
+
 @pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', "{"])
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text)
