@@ -3,21 +3,19 @@
 import logging
 import os
 import ssl
-import stat
 from pathlib import Path
 from typing import NamedTuple
 
 from reassignd.config import EMBEDDED, Settings
 from reassignd.errors import CommandError
 from reassignd.kinds import SocketPath
+from reassignd.secret_files import warn_if_open
 from reassignd.token import read_token
 from server import peer_user
 from server.api.access import Access
 from server.same_site import Names, is_local
 
 log = logging.getLogger(__name__)
-
-OTHERS_READ = stat.S_IRGRP | stat.S_IROTH
 
 
 class Door(NamedTuple):
@@ -35,7 +33,7 @@ def door(settings: Settings) -> Door:
     token = None
     if settings.http_token_file is not None:
         token = read_token(settings.http_token_file)
-        _warn_if_open(settings.http_token_file)
+        warn_if_open(settings.http_token_file, "the token")
     certificates = settings.http_tls_client_ca_file is not None
     path = isinstance(place, SocketPath)
     local = isinstance(place, SocketPath) or is_local(place.host)
@@ -65,11 +63,6 @@ def _users(settings: Settings) -> frozenset[int] | None:
     return frozenset({os.geteuid(), 0})
 
 
-def _warn_if_open(path: Path) -> None:
-    if path.stat().st_mode & OTHERS_READ:
-        log.warning("others can read the token in %s; chmod 600 it", path)
-
-
 def shown_to_clients(certificate: Path, key: Path | None, setting: str) -> ssl.SSLContext:
     """TLS of a listener with this chain and key. Raises CommandError, naming the settings, when they cannot be used."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -77,6 +70,7 @@ def shown_to_clients(certificate: Path, key: Path | None, setting: str) -> ssl.S
         context.load_cert_chain(certificate, key)
     except OSError as error:
         raise CommandError(f"cannot use the {setting} files: {error}") from error
+    warn_if_open(certificate if key is None else key, "the private key")
     return context
 
 

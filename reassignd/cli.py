@@ -14,6 +14,7 @@ import click
 from reassignd import __version__
 from reassignd.config import FLAGS, KEYS, Assignment, parse_override, read_file, resolve
 from reassignd.errors import CommandError, ConfigError
+from reassignd.printable import printable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -112,6 +113,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain(text: str, code: int) -> int:
-    line = " ".join(text.split())
+    line = printable(" ".join(text.split()))
     print(f"reassignd: {line}", file=sys.stderr)
     return code

@@ -10,6 +10,7 @@ from reassignd import jaas, tls_files
 from reassignd.config import Assignment, read_file
 from reassignd.errors import ConfigError
 from reassignd.kinds import SECURITY_PROTOCOLS
+from reassignd.secret_files import warn_if_open
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +36,8 @@ KEYS = frozenset(
 
 STORE_PASSWORDS = {"ssl.keystore.password", "ssl.truststore.password"}
 """Of no use to PEM; the message about the type of the store says what there is to say."""
+
+SECRETS = {"sasl.jaas.config", "ssl.key.password", "ssl.keystore.key", *STORE_PASSWORDS}
 
 JAVA_CLASSES = {
     "sasl.client.callback.handler.class",
@@ -67,7 +70,10 @@ class ClientProperties:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._given: dict[str, Assignment] = {}
-        for each in read_file(path):
+        found = list(read_file(path))
+        if any(each.key in SECRETS for each in found):
+            warn_if_open(path, "the passwords or keys")
+        for each in found:
             if each.key in JAVA_CLASSES:
                 raise ConfigError(f"{each.source}: {each.key} names a Java class, which cannot be used here")
             if each.key in KEYS:
@@ -118,6 +124,8 @@ class ClientProperties:
             self._use(*authorities, lambda text: tls_files.trust(context, text))
         shown = self._store("ssl.keystore", ("key", "certificate.chain"), CONVERT_KEY) if own else None
         if shown is not None:
+            if shown[0] == "ssl.keystore.location":
+                warn_if_open(Path(self._value(shown[0])), "the private key")
             password = self._value("ssl.key.password")
             self._use(*shown, lambda text: tls_files.show(context, text, password))
         return context

@@ -3,9 +3,10 @@
 A record stays one line whatever a client put into it; only a traceback, which is ours, takes more in plain form.
 """
 
-import json
 import logging
 from datetime import UTC, datetime
+
+from reassignd.printable import as_json, printable
 
 LEVELS = {"WARNING": "WARN", "CRITICAL": "FATAL"}
 """Names that log4j has otherwise."""
@@ -16,9 +17,11 @@ class PlainFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, and below it the traceback where there is one."""
-        text = _on_one_line(record.getMessage())
+        text = printable(record.getMessage())
         line = f"[{self.formatTime(record)}] {_level(record)} {text} ({record.name})"
-        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+        if not record.exc_info:
+            return line
+        return "\n".join([line, *map(printable, self.formatException(record.exc_info).splitlines())])
 
 
 class JsonFormatter(logging.Formatter):
@@ -34,7 +37,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             fields["exception"] = self.formatException(record.exc_info)
-        return json.dumps(fields, ensure_ascii=False)
+        return as_json(fields)
 
 
 FORMATTERS: dict[str, type[logging.Formatter]] = {"plain": PlainFormatter, "json": JsonFormatter}
@@ -51,11 +54,3 @@ def configure(style: str, level: str) -> None:
 
 def _level(record: logging.LogRecord) -> str:
     return LEVELS.get(record.levelname, record.levelname)
-
-
-def _on_one_line(text: str) -> str:
-    return text if text.isprintable() else "".join(map(_visible, text))
-
-
-def _visible(character: str) -> str:
-    return character if character.isprintable() else repr(character)[1:-1]

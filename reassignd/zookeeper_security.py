@@ -7,6 +7,7 @@ from backends.zookeeper.security import Login, Security
 from reassignd import jaas, tls_files
 from reassignd.errors import ConfigError
 from reassignd.kinds import Key
+from reassignd.secret_files import warn_if_open
 from reassignd.zookeeper_keys import ZookeeperKeys as Keys
 
 SECTION = "Client"
@@ -19,6 +20,14 @@ TLS_FILES = (
     Keys.zookeeper_tls_key_file,
     Keys.zookeeper_tls_key_password_file,
 )
+
+SECRETS = {
+    Keys.zookeeper_jaas_file,
+    Keys.zookeeper_digest_file,
+    Keys.zookeeper_tls_key_file,
+    Keys.zookeeper_tls_key_password_file,
+}
+"""Whoever reads these files can log in as reassignd."""
 
 
 def security(settings: Keys) -> Security:
@@ -102,6 +111,8 @@ def _text(settings: Keys, key: Key[Path | None]) -> str | None:
     path = _path(settings, key)
     if path is None:
         return None
+    if key in SECRETS:
+        warn_if_open(path, "the password or key")
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

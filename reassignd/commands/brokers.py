@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reassignd.commands.options import FORMAT, JSON, asks_server
-from reassignd.commands.text import as_json, columns
+from reassignd.commands.text import columns, say
+from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client
@@ -25,10 +26,10 @@ def list_(client: "Client", form: str) -> None:
     """List them, with their log directories."""
     answer = client.get("/v1/brokers")
     if form == JSON:
-        click.echo(as_json(answer))
+        say(as_json(answer))
         return
     for line in columns(("broker", "state", "address", "rack", "log dirs"), map(_cells, answer["brokers"])):
-        click.echo(line)
+        say(line)
 
 
 @broker.command()
@@ -80,4 +81,4 @@ def _cells(row: dict[str, Any]) -> tuple[object, ...]:
 
 
 def _say(form: str, answer: Any, text: str) -> None:
-    click.echo(as_json(answer) if form == JSON else text)
+    say(as_json(answer) if form == JSON else text)

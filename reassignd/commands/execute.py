@@ -7,7 +7,8 @@ import click
 
 from reassignd.commands import plans
 from reassignd.commands.options import FORMAT, JSON, PLAN_FILE, TIMEOUT, WAIT, asks_server
-from reassignd.commands.text import as_json, counted, refused_lines
+from reassignd.commands.text import counted, refused_lines, say
+from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client
@@ -59,7 +60,7 @@ def submit(client: "Client", form: str, plan_file: Path, options: dict[str, Any]
     """Submit the plan with these options of the API; the exit code."""
     answer = client.post("/v1/jobs", plans.read(plan_file), **options)
     if form == JSON:
-        click.echo(as_json(answer))
+        say(as_json(answer))
     else:
         _tell(answer)
     code = 1 if answer["refused"] else 0
@@ -74,10 +75,10 @@ def submit(client: "Client", form: str, plan_file: Path, options: dict[str, Any]
 def _tell(answer: dict[str, Any]) -> None:
     job = answer["job"]
     if job is not None:
-        click.echo(f"The replicas until now; to go back: reassignd rollback {job}\n")
-        click.echo(as_json(answer["rollback"]) + "\n")
-        click.echo(f"Job {job}: {counted(answer['accepted'], 'partition')} accepted.")
+        say(f"The replicas until now; to go back: reassignd rollback {job}\n")
+        say(as_json(answer["rollback"]) + "\n")
+        say(f"Job {job}: {counted(answer['accepted'], 'partition')} accepted.")
     elif not answer["refused"]:
-        click.echo("Nothing to do: every partition has these replicas, or is on its way to them.")
+        say("Nothing to do: every partition has these replicas, or is on its way to them.")
     for line in refused_lines(answer["refused"]):
-        click.echo(line, err=True)
+        say(line, err=True)

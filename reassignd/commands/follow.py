@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
-import click
-
 from planner.units import in_bytes
 from reassignd.client import Client
-from reassignd.commands.text import copied, counted, duration
+from reassignd.commands.text import copied, counted, duration, say
 from reassignd.errors import UnreachableError
+from reassignd.printable import printable
 
 Row = dict[str, Any]
 
@@ -54,11 +53,11 @@ def follow(
         with _display() as display:
             detail = _until_ended(client, number, timeout, display, now, sleep)
     except KeyboardInterrupt:
-        click.echo(f"Job {number} goes on; `reassignd job {number}` shows it.", err=True)
+        say(f"Job {number} goes on; `reassignd job {number}` shows it.", err=True)
         return 1
     job = detail["job"]
     if job["state"] != "ended":
-        click.echo(f"Job {number} is not complete: {_text(detail, None)}", err=True)
+        say(f"Job {number} is not complete: {_text(detail, None)}", err=True)
         return 1
     return _verdict(detail)
 
@@ -125,7 +124,7 @@ def _text(detail: Row, left: float | None) -> str:
         rate = job["copied"]["rate"]
         parts.append(copied(job["copied"]) + ("" if rate is None else f" copied at {in_bytes(rate)}/s"))
     if detail["reasons"]:
-        parts.append(str(detail["reasons"][0]["reason"]))
+        parts.append(printable(str(detail["reasons"][0]["reason"])))
     if left is not None and job["state"] != "ended":
         parts.append(f"{duration(left)} left")
     return ", ".join(parts)
@@ -136,10 +135,10 @@ def _verdict(detail: Row) -> int:
     took = duration((job["ended_ms"] - job["created_ms"]) / 1000)
     good = endings.pop(DONE, 0)
     if not endings:
-        click.echo(f"Job {job['id']} is done: {counted(good, 'partition')} in {took}.", err=True)
+        say(f"Job {job['id']} is done: {counted(good, 'partition')} in {took}.", err=True)
         return 0
     others = ", ".join(f"{times:,} {ending}" for ending, times in endings.items())
-    click.echo(f"Job {job['id']} has ended, not as ordered: {good:,} done, {others}.", err=True)
+    say(f"Job {job['id']} has ended, not as ordered: {good:,} done, {others}.", err=True)
     return 1
 
 
@@ -158,7 +157,7 @@ class _Plain:
             self.note(line)
 
     def note(self, text: str) -> None:
-        click.echo(text, err=True)
+        say(text, err=True)
 
 
 @contextmanager
@@ -174,7 +173,7 @@ def _display() -> Iterator[Display]:
         TextColumn("job {task.description}"),
         BarColumn(30),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[text]}"),
+        TextColumn("{task.fields[text]}", markup=False),
     )
     with Progress(*look, console=console) as progress:
         task = progress.add_task("", total=None, text="")
@@ -186,6 +185,6 @@ def _display() -> Iterator[Display]:
                 )
 
             def note(self, text: str) -> None:
-                console.print(text, markup=False, highlight=False)
+                console.print(printable(text), markup=False, highlight=False)
 
         yield Bar()

@@ -7,7 +7,8 @@ import click
 
 from planner.limits import MEANING
 from reassignd.commands.options import FORMAT, JSON, asks_server
-from reassignd.commands.text import as_json, columns
+from reassignd.commands.text import columns, say
+from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client
@@ -42,15 +43,15 @@ def limits(client: "Client", form: str, changes: dict[str, int | None]) -> None:
     """
     answer = client.ask("PUT", "/v1/limits", changes) if changes else client.get("/v1/limits")
     if form == JSON:
-        click.echo(as_json(answer))
+        say(as_json(answer))
         return
     for line in columns(("name", "limit", "used", "what", "config"), map(_cells, answer["limits"])):
-        click.echo(line)
+        say(line)
     if answer["brokers"]:
-        click.echo("")
+        say("")
         rows = ((each["id"], each["incoming"], each["outgoing"]) for each in answer["brokers"])
         for line in columns(("broker", "moving to it", "moving from it"), rows):
-            click.echo(line)
+            say(line)
 
 
 def _cells(row: dict[str, Any]) -> tuple[object, ...]:

@@ -11,6 +11,7 @@ from planner.schedule import schedule
 from planner.snapshot import read_snapshot
 from planner.spark import running, schedule_of, submitted
 from planner.units import in_bytes, in_time, in_words
+from reassignd.commands.text import say
 from reassignd.errors import CommandError
 
 BANDWIDTH = 100 * 1024 * 1024
@@ -115,9 +116,9 @@ def plan(
         raise CommandError(f"plan needs {package}: .venv/bin/pip install -e '.[spark]'") from error
     if form == "json":
         for line in json_lines(made):
-            click.echo(line)
+            say(line)
     else:
-        click.echo(_summary(made, output))
+        say(_summary(made, output))
 
 
 def _summary(made: Plan, output: Path) -> str:

@@ -11,8 +11,9 @@ from controller.placement import place
 from reassignd.commands import plans
 from reassignd.commands.execute import Waiting, submit
 from reassignd.commands.options import FILE, FORMAT, JSON, PLAN_FILE, TIMEOUT, WAIT, asks_server
-from reassignd.commands.text import as_json, counted, part_lines
+from reassignd.commands.text import counted, part_lines, say
 from reassignd.errors import CommandError
+from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client
@@ -61,9 +62,9 @@ def generate(
     now = [row for topic in topics for row in _partitions(rows, topic)]
     proposed = _proposed(now, chosen)
     if form == JSON:
-        click.echo(as_json({"current": _plan(now), "proposed": _plan(proposed)}))
+        say(as_json({"current": _plan(now), "proposed": _plan(proposed)}))
     else:
-        click.echo(f"The replicas now:\n{as_json(_plan(now))}\n\nProposed:\n{as_json(_plan(proposed))}")
+        say(f"The replicas now:\n{as_json(_plan(now))}\n\nProposed:\n{as_json(_plan(proposed))}")
 
 
 @queue.command()
@@ -74,13 +75,13 @@ def verify(client: "Client", form: str, limit: int) -> int:
     """Show what is queued and has not started; exit 1 while there is any."""
     answer = client.get("/v1/queue", limit=limit)
     if form == JSON:
-        click.echo(as_json(answer))
+        say(as_json(answer))
     elif not answer["total"]:
-        click.echo("The queue is empty.")
+        say("The queue is empty.")
     else:
-        click.echo(f"{counted(answer['total'], 'partition')} in the queue:")
+        say(f"{counted(answer['total'], 'partition')} in the queue:")
         for line in part_lines([{**entry, "step": None} for entry in answer["entries"]]):
-            click.echo(line)
+            say(line)
     return 1 if answer["total"] else 0
 
 

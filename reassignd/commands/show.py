@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reassignd.commands.options import FORMAT, JSON, JSON_ANYWAY, asks_server
-from reassignd.commands.text import as_json, counted, job_lines, part_lines, reason_lines, when
+from reassignd.commands.text import counted, job_lines, part_lines, reason_lines, say, when
+from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client
@@ -34,16 +35,16 @@ def jobs(client: "Client", form: str, limit: int, offset: int) -> None:
     """List the jobs, the newest first."""
     answer = client.get("/v1/jobs", limit=limit, offset=offset)
     if form == JSON:
-        click.echo(as_json(answer))
+        say(as_json(answer))
         return
     if not answer["total"]:
-        click.echo("No jobs yet.")
+        say("No jobs yet.")
         return
     for line in job_lines(answer["jobs"]):
-        click.echo(line)
+        say(line)
     older = answer["total"] - offset - len(answer["jobs"])
     if older > 0:
-        click.echo(f"and {counted(older, 'older one')}: --offset {offset + limit}")
+        say(f"and {counted(older, 'older one')}: --offset {offset + limit}")
 
 
 @click.command()
@@ -56,10 +57,10 @@ def job(client: "Client", form: str, number: int, limit: int, offset: int) -> No
     """Show a job: how far it is, its partitions, and why those that do not move do not."""
     answer = client.get(f"/v1/jobs/{number}", limit=limit, offset=offset)
     if form == JSON:
-        click.echo(as_json(answer))
+        say(as_json(answer))
         return
     for line in _lines(answer):
-        click.echo(line)
+        say(line)
 
 
 def _lines(answer: dict[str, Any]) -> list[str]:

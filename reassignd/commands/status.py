@@ -8,8 +8,9 @@ import click
 
 from planner.units import in_bytes, in_time
 from reassignd.commands.options import FORMAT, JSON, asks_server
-from reassignd.commands.text import as_json, broker_lines, counted, job_lines, reason_lines, when
+from reassignd.commands.text import broker_lines, counted, job_lines, reason_lines, say, when
 from reassignd.errors import UnreachableError
+from reassignd.printable import as_json, printable
 
 if TYPE_CHECKING:
     from reassignd.client import Client
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 def status(client: "Client", form: str, watch: bool, interval: float) -> None:
     """Show the cluster, what moves, what does not and why, and the limits."""
     if not watch:
-        click.echo(_page(client, form))
+        say(_page(client, form))
         return
     try:
         _watch(client, form, interval)
@@ -40,7 +41,7 @@ def status(client: "Client", form: str, watch: bool, interval: float) -> None:
 def _watch(client: "Client", form: str, interval: float) -> None:
     if form == JSON or not sys.stdout.isatty():
         while True:
-            click.echo(_page(client, form) + ("" if form == JSON else "\n"))
+            say(_page(client, form) + ("" if form == JSON else "\n"))
             time.sleep(interval)
     from rich.live import Live
     from rich.text import Text
@@ -50,14 +51,14 @@ def _watch(client: "Client", form: str, interval: float) -> None:
             try:
                 page = _page(client, form)
             except UnreachableError as error:
-                page = str(error)
+                page = printable(str(error))
             live.update(Text(page, no_wrap=True, overflow="ellipsis"), refresh=True)
             time.sleep(interval)
 
 
 def _page(client: "Client", form: str) -> str:
     answer = client.get("/v1/status")
-    return as_json(answer) if form == JSON else "\n".join(lines(answer))
+    return as_json(answer) if form == JSON else "\n".join(map(printable, lines(answer)))
 
 
 def lines(status: dict[str, Any]) -> list[str]:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reassignd.commands.options import FORMAT, JSON, asks_server
-from reassignd.commands.text import as_json
+from reassignd.commands.text import say
+from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client
@@ -51,4 +52,4 @@ def _what(number: int | None) -> str:
 
 
 def _say(form: str, answer: Any, text: str) -> None:
-    click.echo(as_json(answer) if form == JSON else text)
+    say(as_json(answer) if form == JSON else text)

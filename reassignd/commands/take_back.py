@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reassignd.commands.options import FORMAT, JSON, TIMEOUT, WAIT, asks_server
-from reassignd.commands.text import as_json, counted, listed, refused_lines
+from reassignd.commands.text import counted, listed, refused_lines, say
+from reassignd.printable import as_json
 
 if TYPE_CHECKING:
     from reassignd.client import Client
@@ -69,15 +70,15 @@ def cancel(
         raise click.UsageError("one of --all, --topic, --job and --partition says what to cancel")
     answer = client.post("/v1/reassignments/cancel", given)
     if form == JSON:
-        click.echo(as_json(answer))
+        say(as_json(answer))
     elif answer["cancelled"] or not answer["refused"]:
         count = answer["cancelled"]
-        click.echo(f"{counted(count, 'partition')} cancelled." if count else "Nothing to cancel.")
+        say(f"{counted(count, 'partition')} cancelled." if count else "Nothing to cancel.")
         for line in _ways_back(answer) if count else ():
-            click.echo(line)
+            say(line)
     if form != JSON:
         for line in refused_lines(answer["refused"]):
-            click.echo(line, err=True)
+            say(line, err=True)
     return 1 if answer["refused"] else 0
 
 
@@ -94,14 +95,14 @@ def rollback(client: "Client", form: str, number: int, wait: bool, timeout: floa
     """
     answer = client.post(f"/v1/jobs/{number}/rollback")
     if form == JSON:
-        click.echo(as_json(answer))
+        say(as_json(answer))
     else:
         job = answer["job"]
-        click.echo(
+        say(
             f"Nothing of job {number} to take back." if job is None else f"Job {job} takes job {number} back."
         )
         for row in answer["skipped"]:
-            click.echo(f"skipped: {row['topic']}-{row['partition']}: {row['reason']}", err=True)
+            say(f"skipped: {row['topic']}-{row['partition']}: {row['reason']}", err=True)
     code = 1 if answer["skipped"] else 0
     if not wait or answer["job"] is None:
         return code

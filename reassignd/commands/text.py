@@ -1,11 +1,13 @@
 """What people read: aligned columns, times, and sentences about jobs."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import click
+
 from planner.units import in_bytes
+from reassignd.printable import printable
 
 Row = dict[str, Any]
 
@@ -16,7 +18,7 @@ BAR = 20
 
 def columns(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
     """Lines of a table; numbers stand to the right."""
-    table = [[str(cell) for cell in row] for row in rows]
+    table = [[printable(str(cell)) for cell in row] for row in rows]
     numeric = [
         bool(table) and all(row[i].replace(",", "").isdecimal() for row in table) for i in range(len(head))
     ]
@@ -69,13 +71,13 @@ def part_lines(parts: Sequence[Row]) -> Iterator[str]:
 
 def reason_lines(reasons: Sequence[Row]) -> Iterator[str]:
     """How many partitions do not move, and why."""
-    return (f"  {each['partitions']:>7,}  {each['reason']}" for each in reasons)
+    return (f"  {each['partitions']:>7,}  {printable(each['reason'])}" for each in reasons)
 
 
 def refused_lines(refused: Sequence[Row], most: int = 20) -> Iterator[str]:
     """One line for each partition that was refused."""
     for row in refused[:most]:
-        yield f"refused: {row['topic']}-{row['partition']}: {row['message']}"
+        yield f"refused: {row['topic']}-{row['partition']}: {printable(row['message'])}"
     if len(refused) > most:
         yield f"refused: {len(refused) - most:,} more"
 
@@ -112,9 +114,9 @@ def when(milliseconds: int) -> str:
     return f"{then:%H:%M:%S}" if then.date() == now.date() else f"{then:%Y-%m-%d %H:%M:%S}"
 
 
-def as_json(value: object) -> str:
-    """One line, the same for the same value."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def say(text: str, *, err: bool = False) -> None:
+    """Print the lines; what others have put into them cannot steer the terminal."""
+    click.echo("\n".join(map(printable, text.split("\n"))), err=err)
 
 
 def _job_cells(job: Row) -> tuple[object, ...]:

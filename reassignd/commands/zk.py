@@ -13,6 +13,7 @@ import click
 
 from reassignd.commands import plans
 from reassignd.commands.options import FILE
+from reassignd.commands.text import say
 from reassignd.config import Assignment, Settings, read_file, resolve
 from reassignd.errors import CommandError
 
@@ -81,7 +82,7 @@ async def submit(tree: "Tree", file: Path) -> None:
     if await tree.get(paths.CANCEL) is not None:
         raise CommandError(f"{paths.CANCEL} exists: wait until what is pending has been cancelled")
     await _create(tree, paths.REASSIGN, encode_plan(plan))
-    click.echo(f"submitted: {len(plan)} partitions, in {paths.REASSIGN}")
+    say(f"submitted: {len(plan)} partitions, in {paths.REASSIGN}")
 
 
 @zk.command()
@@ -95,7 +96,7 @@ async def queue(tree: "Tree", file: Path) -> None:
     await _check_office(tree)
     plan = await _read_plan(tree, file)
     await _create(tree, paths.QUEUE, encode_plan(plan))
-    click.echo(f"queued: {len(plan)} partitions, in {paths.QUEUE}")
+    say(f"queued: {len(plan)} partitions, in {paths.QUEUE}")
 
 
 @zk.command()
@@ -106,10 +107,10 @@ async def cancel(tree: "Tree") -> None:
 
     await _check_office(tree)
     if await tree.get(paths.REASSIGN) is None:
-        click.echo("no pending reassignments to cancel")
+        say("no pending reassignments to cancel")
         return
     await _create(tree, paths.CANCEL, b"")
-    click.echo("submitted the cancellation of all pending reassignments")
+    say("submitted the cancellation of all pending reassignments")
 
 
 @zk.command()
@@ -119,15 +120,15 @@ async def show(tree: "Tree") -> None:
     from backends.zookeeper import paths
 
     office = await _office(tree)
-    click.echo(f"controller: {'nobody' if office is None else office.broker} ({_whose(office)})")
+    say(f"controller: {'nobody' if office is None else office.broker} ({_whose(office)})")
     for name, path in (("plan", paths.REASSIGN), ("queue", paths.QUEUE)):
         for line in await _plan_lines(tree, name, path):
-            click.echo(line)
+            say(line)
     if await tree.get(paths.CANCEL) is not None:
-        click.echo("cancel: asked for")
+        say("cancel: asked for")
     for lines in (await _moving(tree), await _children(tree)):
         for line in lines:
-            click.echo(line)
+            say(line)
 
 
 async def _connected(settings: Settings, act: "Callable[[Tree], Awaitable[None]]") -> None:

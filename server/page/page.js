@@ -49,6 +49,9 @@ function duration(seconds) {
 const list = (replicas) => (replicas ? `[${replicas.join(", ")}]` : "");
 const time = (ms) => (ms ? new Date(ms).toLocaleString() : "");
 
+// What others have put into a text and nobody can see, such as marks that turn its direction around, is written out.
+const visible = (text) => String(text ?? "").replace(/[\p{C}\u2028\u2029]/gu, (each) => `\\u{${each.codePointAt(0).toString(16)}}`);
+
 // ---- tables: what comes from others is text, never markup ------------------------------------------------------
 
 const FIGURE = /^[\d.,]+( [^\d\s]+( \d+ [^\d\s]+)?)?$/;
@@ -56,7 +59,7 @@ const FIGURE = /^[\d.,]+( [^\d\s]+( \d+ [^\d\s]+)?)?$/;
 function cell(value, kind, numeric) {
   const made = document.createElement(kind);
   if (value instanceof Node) made.append(value);
-  else made.textContent = value ?? "";
+  else made.textContent = visible(value);
   if (numeric) made.className = "number";
   return made;
 }
@@ -95,14 +98,14 @@ function pill(text, kind) {
 }
 
 function trouble(text) {
-  at("trouble").textContent = text ?? "";
+  at("trouble").textContent = visible(text);
   at("trouble").hidden = !text;
 }
 
 function showStatus(status) {
   const { brokers, partitions, reassignments: moves, health } = status;
   at("version").textContent = status.version;
-  at("cluster").textContent = `cluster ${status.cluster_id}`;
+  at("cluster").textContent = visible(`cluster ${status.cluster_id}`);
   if (health.trouble) pill(health.holds ? "holding" : "not well", "bad");
   else if (status.paused) pill("paused", "warn");
   else pill(moves.moving ? "moving" : "well", "good");

@@ -23,6 +23,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def loaded(file: Path, *lines: str) -> Security:
+    file.touch(0o600)
     file.write_text("\n".join(lines))
     return load(file)
 

@@ -1,0 +1,62 @@
+"""Texts of others on a terminal and in a log."""
+
+import json
+import logging
+
+import pytest
+
+from reassignd.cli import main
+from reassignd.commands.text import columns, reason_lines, refused_lines, say
+from reassignd.logs import JsonFormatter, PlainFormatter
+from reassignd.printable import as_json, printable
+
+EVIL = "a\x1b[2Jb\x07\x9b31m\r\n\u202ec\u200b\ud800\U000e0001"
+SHOWN = "a\\x1b[2Jb\\x07\\x9b31m\\r\\n\\u202ec\\u200b\\ud800\\U000e0001"
+
+
+def test_what_is_invisible_is_written_out() -> None:
+    assert printable(EVIL) == SHOWN
+    assert printable("Grüße, 東京 😀") == "Grüße, 東京 😀"
+
+
+def test_json_stays_json_and_shows_nothing_invisible() -> None:
+    text = as_json({"id": EVIL})
+    assert text.isprintable()
+    assert json.loads(text) == {"id": EVIL}
+    assert as_json({"a": "ä"}) == '{"a":"ä"}'
+
+
+def test_no_cell_of_a_table_moves_the_others() -> None:
+    assert list(columns(("who", "n"), [(EVIL, 1), ("b", 22)])) == [
+        f"{'WHO':<{len(SHOWN)}}   N",
+        f"{SHOWN}   1",
+        f"{'b':<{len(SHOWN)}}  22",
+    ]
+
+
+def test_a_reason_or_a_refusal_stays_one_line() -> None:
+    [reason] = reason_lines([{"partitions": 1, "reason": EVIL}])
+    [refused] = refused_lines([{"topic": "t", "partition": 0, "message": EVIL}])
+    assert (reason.endswith(SHOWN), refused.endswith(SHOWN)) == (True, True)
+
+
+def test_what_is_said_keeps_its_lines_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    say("one\x1b[1m\ntwo")
+    say("three\x07", err=True)
+    assert capsys.readouterr() == ("one\\x1b[1m\ntwo\n", "three\\x07\n")
+
+
+def test_a_complaint_is_printable(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["no\x1b]0;title\x07"]) == 2
+    assert "\\x1b]0;title\\x07" in capsys.readouterr().err
+
+
+def test_log_lines_are_printable_with_their_tracebacks() -> None:
+    try:
+        raise ValueError(EVIL)
+    except ValueError as error:
+        info = (ValueError, error, error.__traceback__)
+    record = logging.LogRecord("test", logging.INFO, "", 0, "from %s", (EVIL,), info)
+    plain, line = PlainFormatter().format(record), JsonFormatter().format(record)
+    assert (plain.replace("\n", "").isprintable(), line.isprintable()) == (True, True)
+    assert json.loads(line)["message"] == f"from {EVIL}"
