@@ -1,5 +1,6 @@
 """The listeners of the controller of a ZooKeeper-mode cluster, and their ways on to the brokers' listeners of the same names."""
 
+import asyncio
 import logging
 import ssl
 from collections.abc import Mapping, Sequence
@@ -50,8 +51,7 @@ class Doors:
 
     async def close(self, grace: float) -> None:
         """Finish our own answers under way within `grace` seconds, and end all connections."""
-        for door in self._doors:
-            await door.close(grace)
+        await asyncio.gather(*(door.close(grace) for door in self._doors))
 
 
 class Door:
