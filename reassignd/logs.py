@@ -3,10 +3,11 @@
 A record stays one line whatever a client put into it; only a traceback, which is ours, takes more in plain form.
 """
 
+import json
 import logging
 from datetime import UTC, datetime
 
-from reassignd.printable import as_json, printable
+from reassignd.printable import escaped, printable
 
 LEVELS = {"WARNING": "WARN", "CRITICAL": "FATAL"}
 """Names that log4j has otherwise."""
@@ -37,7 +38,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             fields["exception"] = self.formatException(record.exc_info)
-        return as_json(fields)
+        return escaped(json.dumps(fields, ensure_ascii=False))
 
 
 FORMATTERS: dict[str, type[logging.Formatter]] = {"plain": PlainFormatter, "json": JsonFormatter}

@@ -13,7 +13,11 @@ def printable(text: str) -> str:
 
 def as_json(value: object) -> str:
     """JSON on one line, the same for the same value; what is invisible is escaped as JSON has it."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return escaped(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def escaped(text: str) -> str:
+    """The JSON text with escapes for what is invisible."""
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 

@@ -107,7 +107,7 @@ def test_a_data_directory_that_cannot_be_made_is_named(start: Start, tmp_path: P
 
 
 def test_damaged_records_are_refused_with_what_to_do(start: Start, tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
+    (tmp_path / "data").mkdir(0o700)
     (tmp_path / "data" / "records.db").write_bytes(b"no database" * 1000)
     assert "restore the directory from a backup, or move it away" in start().complaint()
 
