@@ -127,7 +127,8 @@ def decode_request(frame: RequestFrame) -> Any:
 
 def decode_within(frame: RequestFrame, bounds: Bounds) -> tuple[Any, bool]:
     """Return the request message and True; of one that exceeds the bounds, its first rows and False."""
-    if not bounds.surely_hold(len(frame.body)):
+    size = len(frame.body)
+    if size > bounds.rows or size > bounds.numbers:  # Nothing takes less than a byte.
         shape = _shape(frame.api_key, frame.api_version)
         beginning = (
             None
