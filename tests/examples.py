@@ -1,4 +1,4 @@
-"""How many examples the large models run: `REASSIGND_EXAMPLES=20000 pytest tests/controller/test_properties.py`."""
+"""How many examples the large models run: `REASSIGND_EXAMPLES=20000 pytest --timeout 0 tests/controller/test_properties.py`."""
 
 import os
 
