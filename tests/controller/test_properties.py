@@ -6,100 +6,217 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from controller.effects import DropReplica, Publish
+from controller.config_values import CLUSTER_DEFAULT
 from controller.errors import Error
 from controller.events import (
     AlterConfigs,
     AlterReassignments,
+    AlterReply,
     ConfigChange,
     ConfigOp,
+    DeleteTopics,
     ElectionType,
     ElectLeaders,
+    LogDirFailed,
+    RebalanceLeaders,
     ResourceChanges,
+    Stalled,
 )
-from controller.job_events import AlterRow, AlterTopic, Queue
-from controller.model import NO_LEADER, Partition, Replicas, ResourceType, TopicPartition
-from tests.builders import World, key, outcomes, partition
+from controller.job_events import AlterRow, AlterTopic, Pause, Prioritize, Prune, Queue, RollBackJob
+from controller.model import NO_LEADER, Partition, Replicas, ResourceType
+from tests.builders import key, outcomes, partition
+from tests.controller.watched import Watched
+from tests.examples import examples
 
-NAMES = ("foo-0", "foo-1")
+NAMES = ("foo-0", "foo-1", "foo-2", "bar-0")
 names = st.sampled_from(NAMES)
 picks = st.randoms(use_true_random=False)
+LIMITS = ("per_partition", "partitions", "leaders", "replicas", "per_broker")
 
 
 class Cluster(RuleBasedStateMachine):
-    """Random operators, random brokers; `original`, `target` and `queued` say what was accepted of each partition."""
+    """Random operators, random brokers; `original`, `target` and `queued` say what was accepted of each partition.
+
+    `found` and `ordered` say of each job where it found its partitions, and where it sent them.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = World(())
+        self.world = Watched(())
         self.original: dict[str, Replicas] = {}
         self.target: dict[str, Replicas] = {}
         self.queued: dict[str, Replicas] = {}
-        self.last: dict[TopicPartition, Partition] = {}
-        self.told: dict[TopicPartition, Partition] = {}
-        self.hopeless: set[str] = set()
-        """Partitions that were ordered about while none of their replicas lived."""
-        self.changes_seen = self.effects_seen = 0
+        self.found: dict[int, dict[str, Replicas]] = {}
+        self.ordered: dict[int, dict[str, Replicas]] = {}
+        self.brokers = 0
 
     @initialize(brokers=st.integers(4, 8), min_isr=st.integers(1, 3), picks=picks)
     def begin(self, brokers: int, min_isr: int, picks: Any) -> None:
-        self.world = World(range(1, brokers + 1)).configured("min.insync.replicas", str(min_isr))
+        self.brokers = brokers
+        self.world = Watched(range(1, brokers + 1))
         for name in NAMES:
-            replicas = tuple(picks.sample(range(1, brokers + 1), picks.randint(1, 3)))
-            self.world.having(partition(name, replicas))
-            self.original[name] = self.target[name] = replicas
-            self.last[key(name)] = self.told[key(name)] = self.world[name]
+            self.world.configured("min.insync.replicas", str(min_isr), key(name).topic)
+            self.make(name, picks)
 
-    @rule(name=names, picks=picks)
-    def order(self, name: str, picks: Any) -> None:
-        brokers = sorted(self.world.state.brokers)
-        target = tuple(picks.sample(brokers, picks.randint(1, min(4, len(brokers)))))
-        before = self.world[name].replicas
-        idle = self.world.wanted(name) is None
-        self.note_hopeless()
-        if self.world.alter({name: target})[name].ok:
+    def make(self, name: str, picks: Any) -> None:
+        replicas = tuple(picks.sample(range(1, self.brokers + 1), picks.randint(1, 3)))
+        live = self.world.state.live
+        in_sync = tuple(r for r in replicas if r in live)
+        leader = in_sync[0] if in_sync else NO_LEADER
+        self.world.having(partition(name, replicas, isr=in_sync or replicas, leader=leader))
+        self.original[name] = self.target[name] = replicas
+
+    def exists(self, name: str) -> bool:
+        """There is such a topic, and it stays."""
+        topic = self.world.state.topics.get(key(name).topic)
+        return topic is not None and not topic.deleting
+
+    # ---- operators ------------------------------------------------------------------------------------------
+
+    @rule(name=names, picks=picks, repeated=st.booleans())
+    def order(self, name: str, picks: Any, repeated: bool) -> None:
+        target, other = (tuple(picks.sample(range(1, self.brokers + 1), picks.randint(1, 4))) for _ in "12")
+        topic, number = key(name)
+        rows = [AlterRow(number, each) for each in ((other, target) if repeated else (target,))]
+        idle = not self.exists(name) or self.world.wanted(name) is None
+        before = self.world.replicas(name) if self.exists(name) else ()
+        reply = self.world.do(AlterReassignments([AlterTopic(topic, rows)])).reply
+        if not self.exists(name):
+            assert outcomes(reply)[name].error is Error.UNKNOWN_TOPIC_OR_PARTITION
+        elif outcomes(reply)[name].ok:
             self.queued.pop(name, None)
-            self.target[name] = target
             self.original[name] = before if idle else self.original[name]
+            self.target[name] = target
+            self.took(reply, name, target)
 
     @rule(name=names, picks=picks)
     def queue(self, name: str, picks: Any) -> None:
-        target = tuple(picks.sample(sorted(self.world.state.brokers), picks.randint(1, 3)))
-        before = self.world[name].replicas
-        idle = self.world.wanted(name) is None
-        self.note_hopeless()
+        if not self.exists(name):
+            return
+        target = tuple(picks.sample(range(1, self.brokers + 1), picks.randint(1, 3)))
+        before, idle = self.world.replicas(name), self.world.wanted(name) is None
         topic, number = key(name)
-        order = Queue([AlterTopic(topic, [AlterRow(number, target)])], append=True)
-        if outcomes(self.world.do(order).reply)[name].ok:
+        reply = self.world.do(Queue([AlterTopic(topic, [AlterRow(number, target)])], append=True)).reply
+        if outcomes(reply)[name].ok:
             self.original[name] = before if idle else self.original[name]
             self.target[name] = target if idle else self.original[name]
             self.queued.update({} if idle else {name: target})
+            self.took(reply, name, target)
 
-    @rule(name=names)
+    def took(self, reply: AlterReply, name: str, target: Replicas) -> None:
+        if reply.job:
+            self.found[reply.job] = {name: self.original[name]}
+            self.ordered[reply.job] = {name: target}
+
+    @rule(name=st.sampled_from([*NAMES, ""]))
     def cancel(self, name: str) -> None:
-        self.note_hopeless()
-        outcome = self.world.alter({name: None})[name]
-        if outcome.ok:
+        """One partition, or everything."""
+        topic, number = key(name) if name else ("", 0)
+        topics = [AlterTopic(topic, [AlterRow(number, None)])] if name else None
+        for each, outcome in outcomes(self.world.do(AlterReassignments(topics)).reply).items():
+            if outcome.ok:
+                self.queued.pop(each, None)
+                self.target[each] = self.original[each]
+            else:
+                assert outcome.error in {
+                    Error.NO_REASSIGNMENT_IN_PROGRESS,
+                    Error.INVALID_REPLICA_ASSIGNMENT,
+                    Error.UNKNOWN_TOPIC_OR_PARTITION,
+                }
+
+    @rule(picks=picks)
+    def roll_back(self, picks: Any) -> None:
+        """A whole job goes back: every partition that is not skipped is on its way to where the job found it."""
+        state = self.world.state
+        job = picks.choice([*state.jobs, 99])
+        ours = {str(key_) for key_, w in state.reassignments.items() if w.job == job}
+        ended = {str(key_) for key_ in state.finished.get(job, ())} - ours
+        withdrawn = {str(key_) for key_, p in state.pending.items() if p.job == job}
+        before = {name: self.world.replicas(name) for name in ours | ended if self.exists(name)}
+        idle = {name for name in before if self.world.wanted(name) is None}
+        reply = self.world.do(RollBackJob(job)).reply
+        for name in withdrawn:
             self.queued.pop(name, None)
-            self.target[name] = self.original[name]
-        else:
-            assert outcome.error in {Error.NO_REASSIGNMENT_IN_PROGRESS, Error.INVALID_REPLICA_ASSIGNMENT}
+        skipped = {str(key_) for key_, _ in reply.skipped}
+        found = self.found.get(job, {})
+        for name in before.keys() - skipped - (withdrawn - ours):
+            self.original[name] = before[name] if name in idle else self.original[name]
+            if reply.job:
+                self.found.setdefault(reply.job, {})[name] = self.ordered[job][name]
+                self.ordered.setdefault(reply.job, {})[name] = found[name]
+            self.target[name] = found[name]
+
+    @rule(job=st.integers(1, 8), priority=st.integers(-2, 2))
+    def prioritize(self, job: int, priority: int) -> None:
+        self.world.do(Prioritize(job, priority))
+
+    @rule(job=st.sampled_from([None, None, 1, 2, 3, 4]), paused=st.booleans())
+    def pause(self, job: int | None, paused: bool) -> None:
+        self.world.do(Pause(job, paused))
+
+    @rule(keep=st.integers(0, 3))
+    def prune(self, keep: int) -> None:
+        self.world.do(Prune(0, keep))
+
+    @rule(limit=st.sampled_from(LIMITS), value=st.integers(1, 3))
+    def limit(self, limit: str, value: int) -> None:
+        self.world.limited(**{limit: value})
 
     @rule()
-    def cancel_everything(self) -> None:
-        self.note_hopeless()
-        for name, outcome in outcomes(self.world.do(AlterReassignments(None)).reply).items():
-            if outcome.ok:
+    def lift_the_limits(self) -> None:
+        configs = self.world.state.configs.get((ResourceType.BROKER, CLUSTER_DEFAULT), {})
+        for name in list(configs):
+            self.world.default(name, None)
+
+    @rule(
+        topic=st.sampled_from(["foo", "bar"]),
+        change=st.sampled_from(
+            [("min.insync.replicas", str(n)) for n in (1, 2, 3)]
+            + [("unclean.leader.election.enable", each) for each in ("true", "false", "false")]
+        ),
+    )
+    def configure(self, topic: str, change: tuple[str, str]) -> None:
+        changes = [ConfigChange(change[0], ConfigOp.SET, change[1])]
+        if self.exists(f"{topic}-0"):
+            self.world.do(AlterConfigs([ResourceChanges(ResourceType.TOPIC, topic, changes)]))
+
+    @rule(topic=st.sampled_from(["foo", "bar"]), picks=picks)
+    def delete_or_make(self, topic: str, picks: Any) -> None:
+        ours = [name for name in NAMES if key(name).topic == topic]
+        if topic not in self.world.state.topics:
+            for name in ours:
+                self.make(name, picks)
+        elif picks.random() < 0.3:
+            self.world.do(DeleteTopics([topic]))
+            for name in ours:
                 self.queued.pop(name, None)
-                self.target[name] = self.original[name]
+
+    @rule(election=st.sampled_from([ElectionType.PREFERRED, ElectionType.PREFERRED, ElectionType.UNCLEAN]))
+    def elect(self, election: ElectionType) -> None:
+        self.world.do(ElectLeaders(election, None))
+
+    @rule()
+    def rebalance(self) -> None:
+        self.world.do(RebalanceLeaders(0))
+
+    # ---- brokers --------------------------------------------------------------------------------------------
 
     @rule(name=names, picks=picks)
     def report_isr(self, name: str, picks: Any) -> None:
-        now = self.world[name]
-        if now.leader != NO_LEADER:
+        now = self.world.state.partition(*key(name))
+        if now is not None and now.leader != NO_LEADER:
             able = self.world.state.live - self.world.state.shutting_down
             others = [r for r in now.replicas if r != now.leader and (r in able or r in now.isr)]
             self.world.isr(name, (now.leader, *picks.sample(others, picks.randint(0, len(others)))))
+
+    @rule(name=names)
+    def catch_up(self, name: str) -> None:
+        if self.world.state.partition(*key(name)) is not None:
+            catch_up(self.world, name)
+
+    @rule(stalled=st.sets(names, min_size=1))
+    def stall(self, stalled: set[str]) -> None:
+        self.world.do(Stalled([key(name) for name in stalled]))
 
     @rule(picks=picks)
     def stop(self, picks: Any) -> None:
@@ -107,7 +224,15 @@ class Cluster(RuleBasedStateMachine):
 
     @rule(name=names)
     def stop_the_leader(self, name: str) -> None:
-        self.world.stop(self.world[name].leader)
+        now = self.world.state.partition(*key(name))
+        if now is not None:
+            self.world.stop(now.leader)
+
+    @rule(name=names, picks=picks)
+    def fail_a_disk(self, name: str, picks: Any) -> None:
+        now = self.world.state.partition(*key(name))
+        if now is not None:
+            self.world.do(LogDirFailed(picks.choice(now.replicas), [now.key]))
 
     @rule(picks=picks)
     def shut_down(self, picks: Any) -> None:
@@ -117,25 +242,12 @@ class Cluster(RuleBasedStateMachine):
     def start(self, picks: Any) -> None:
         self.world.start(picks.choice(sorted(self.world.state.brokers)))
 
-    @rule()
-    def elect_preferred_leaders(self) -> None:
-        self.world.do(ElectLeaders(ElectionType.PREFERRED, None))
-
-    @rule(value=st.integers(1, 3))
-    def set_min_isr(self, value: int) -> None:
-        change = ConfigChange("min.insync.replicas", ConfigOp.SET, str(value))
-        self.world.do(AlterConfigs([ResourceChanges(ResourceType.TOPIC, "foo", [change])]))
-
     @rule(picks=picks)
     def restart(self, picks: Any) -> None:
         brokers = sorted(self.world.state.brokers)
         self.world = self.world.restarted(picks.sample(brokers, picks.randint(0, len(brokers))))
-        self.changes_seen = self.effects_seen = 0
 
-    def note_hopeless(self) -> None:
-        """KIP-236: with no replica alive, going back cannot make it worse."""
-        live = self.world.state.live
-        self.hopeless = {name for name in NAMES if not live & set(self.world.replicas(name))}
+    # ---- what always holds ----------------------------------------------------------------------------------
 
     @invariant()
     def partitions_are_sound(self) -> None:
@@ -155,6 +267,8 @@ class Cluster(RuleBasedStateMachine):
         for name in self.queued.keys() - set(map(str, self.world.state.pending)):
             self.target[name] = self.queued.pop(name)
         for name, target in self.target.items():
+            if not self.exists(name):
+                continue
             wanted = self.world.wanted(name)
             if wanted is None:
                 assert self.world.replicas(name) == target
@@ -162,45 +276,21 @@ class Cluster(RuleBasedStateMachine):
                 assert (wanted.original, wanted.target) == (self.original[name], target)
 
     @invariant()
-    def records_follow_one_another(self) -> None:
-        """Epochs grow; what was in sync is never all lost by us; what a step drops leaves enough in sync."""
-        floor = self.world.state.min_isr("foo")
-        for after in self.world.changes[self.changes_seen :]:
-            if isinstance(after, Partition):
-                before = self.last.get(after.key, after)
-                reordered = after._replace(replicas=before.replicas) == before
-                assert after.partition_epoch > before.partition_epoch or after is before or reordered
-                assert after.leader_epoch >= before.leader_epoch
-                assert set(after.isr) & set(before.isr) or str(after.key) in self.hopeless
-                if set(before.current) & set(before.isr) - set(after.replicas):
-                    assert len(after.isr) >= max(1, min(floor, len(after.replicas)))
-                self.last[after.key] = after
-        self.changes_seen = len(self.world.changes)
-        self.hopeless.clear()
-
-    @invariant()
-    def effects_follow_one_another(self) -> None:
-        """Epochs grow, so that brokers act; a replica is dropped only once it is off the list."""
-        for effect in self.world.effects[self.effects_seen :]:
-            if isinstance(effect, Publish):
-                told = effect.partition
-                before = self.told.get(told.key)
-                # Leaders hear nothing of a new order alone, and must know the epoch.
-                assert before is None or told.partition_epoch >= before.partition_epoch + effect.lead
-                assert before is None or told.leader_epoch >= before.leader_epoch + effect.lead
-                self.told[told.key] = told
-            elif isinstance(effect, DropReplica):
-                now = self.told[TopicPartition(effect.topic, effect.partition)]
-                assert not set(effect.brokers) & set(now.replicas)
-        self.effects_seen = len(self.world.effects)
+    def a_job_has_each_partition_once(self) -> None:
+        state = self.world.state
+        for job in state.jobs.values():
+            assert job.total == state.open.get(job.id, 0) + len(state.finished.get(job.id, ()))
+            assert bool(job.ended_ms) == (job.id not in state.open)
 
     def teardown(self) -> None:
-        """When all brokers live and all replicas catch up, everything ends at its target."""
+        """When all brokers live, all replicas catch up and nothing is paused, everything ends at its target."""
         settle(self.world)
+        assert not self.world.state.reassignments
+        assert not any(topic.deleting for topic in self.world.state.topics.values())
         for name, target in {**self.target, **self.queued}.items():
-            assert self.world.replicas(name) == target
-            assert self.world.wanted(name) is None
-            assert set(self.world[name].isr) == set(target)
+            if self.exists(name):
+                assert self.world.replicas(name) == target
+                assert set(self.world[name].isr) == set(target)
 
 
 def check(now: Partition) -> None:
@@ -218,15 +308,29 @@ def check(now: Partition) -> None:
     assert now.next
 
 
-def settle(world: World) -> None:
+def catch_up(world: Watched, name: str) -> None:
+    """Every replica that can is in sync."""
+    now, state = world[name], world.state
+    if now.leader != NO_LEADER:
+        able = state.live - state.shutting_down | set(now.isr)
+        world.isr(name, (now.leader, *(r for r in now.replicas if r != now.leader and r in able)))
+
+
+def settle(world: Watched) -> None:
     """Every broker comes back and every replica catches up, until nothing moves."""
+    world.do(Pause(None, False))
+    for job in list(world.state.jobs):
+        world.do(Pause(job, False))
     for broker in sorted(world.state.brokers):
         world.start(broker)
-    for _ in range(8):
+    for _ in range(80):
         for now in list(world.state.all_partitions()):
             assert now.leader != NO_LEADER
-            world.isr(str(now.key), now.replicas)
+            if world.state.partition(*now.key) is not None:
+                catch_up(world, str(now.key))
+        if not world.state.reassignments:
+            break
 
 
 TestCluster = Cluster.TestCase
-TestCluster.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestCluster.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)
