@@ -1,6 +1,8 @@
 """People who reassign past the gateway, delete what moves, or leave without an answer: what is theirs, and what is ours."""
 
+import json
 import socket
+from pathlib import Path
 from typing import Any
 
 from bench.raw import address, encode
@@ -102,3 +104,36 @@ def test_a_plan_whose_sender_has_vanished_is_kept(
     cluster.release()
     direct.wait_for_replicas(topic, [[3, 4]])
     cluster.wait_until_idle()
+
+
+def test_a_cancel_of_everything_takes_back_the_moves_of_others(
+    cluster: Cluster, direct: Cluster, shell: Shell
+) -> None:
+    theirs = cluster.topic([[1, 2]])
+    cluster.hold(theirs)
+    direct.move({f"{theirs}-0": [3, 4]})
+    wait_for(lambda: shell.moves()["others"], 1)
+    assert shell.ok("cancel", "--all").startswith(f"1 partition cancelled.\n{theirs}-0 goes to [1,2]\n")
+    wait_for(direct.reassignments, {})
+    cluster.release()
+    direct.wait_for_replicas(theirs, [[1, 2]])
+
+
+def test_a_queued_plan_waits_for_the_end_of_someone_elses_move(
+    cluster: Cluster, direct: Cluster, shell: Shell, tmp_path: Path
+) -> None:
+    theirs = cluster.topic([[1, 2]])
+    cluster.hold(theirs)
+    direct.move({f"{theirs}-0": [3, 4]})
+    wait_for(lambda: shell.moves()["others"], 1)
+    plan = tmp_path / "plan.json"
+    plan.write_text(
+        json.dumps({"version": 1, "partitions": [{"topic": theirs, "partition": 0, "replicas": [4, 1]}]})
+    )
+    shell.ok("execute", "--queue", "--reassignment-json-file", str(plan))
+    assert part(shell) == ("queued", "someone else moves it: this starts where that ends")
+    assert set(direct.reassignments()) == {f"{theirs}-0"}
+    cluster.release()
+    direct.wait_for_replicas(theirs, [[3, 4]])
+    direct.wait_for_replicas(theirs, [[4, 1]])
+    wait_for(lambda: part(shell), ("done", ""))
