@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import IO
 
-from backends.tables import SCHEMA, UPGRADES
+from backends.sqlite.tables import SCHEMA, UPGRADES
 
 log = logging.getLogger(__name__)
 

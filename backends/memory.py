@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Generator, Iterable, Iterator, Sequence
 
-from controller.model import Change, Deleted, Record
+from controller.model.cluster import Change, Deleted, Record
 
 
 class _Done:
@@ -14,7 +14,7 @@ class _Done:
 
 
 class MemoryStore:
-    """Implements `controller.port.Store`; `commits` is everything durable so far, one entry a commit."""
+    """Implements `controller.ports.Store`; `commits` is everything durable so far, one entry a commit."""
 
     def __init__(self, commits: Iterable[Sequence[Change]] = ()) -> None:
         self.commits: list[Sequence[Change]] = list(commits)

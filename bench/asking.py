@@ -8,6 +8,7 @@ import httpx
 
 from bench.ledger import Key, LostError, Replicas
 from bench.raw import RawConnection, encode_as
+from protocol.codec.wire import schema_of
 from protocol.frames import decode_response, parse_response
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -25,7 +26,6 @@ from protocol.messages.describe_configs_request import DescribeConfigsRequest, D
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.metadata_request import MetadataRequest
-from protocol.wire import schema_of
 
 ALL = 10_000
 LOOKS = 20

@@ -18,8 +18,8 @@ from typing import Any, Self
 from kafka import KafkaProducer
 from kazoo.client import KazooClient
 
-from backends.zookeeper import paths
-from backends.zookeeper.znodes import decode_state, decode_topic
+from backends.zookeeper.znodes import paths
+from backends.zookeeper.znodes.formats import decode_state, decode_topic
 from bench.raw import RawConnection
 from bench.waiting import wait_until
 from protocol.messages.alter_partition_reassignments_request import (

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from bench.churn_acts import ACTS, METADATA, TOPIC, Act, Sample, talk
 from bench.churn_site import Place, site
+from common.garbage_collector import SWEEP_SECONDS
 from protocol.messages.delete_topics_request import DeleteTopicsRequest
-from server.collector import SWEEP_SECONDS
 
 WORKERS = 24
 RATE = 40

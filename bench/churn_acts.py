@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from bench.churn_site import Place
 from bench.raw import CORRELATION_ID, encode
+from protocol.codec.wire import schema_of
 from protocol.frames import decode_response, parse_response
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_partition_reassignments_request import (
@@ -47,7 +48,6 @@ from protocol.messages.list_partition_reassignments_request import (
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
-from protocol.wire import schema_of
 
 TOPIC = "churned"
 PARTITIONS = 12

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from time import process_time
 from typing import Any, NamedTuple
 
+from protocol.codec.wire import codec
 from protocol.messages import alter_partition_reassignments_request as alter
 from protocol.messages import leader_and_isr_request as leader_and_isr
 from protocol.messages import list_partition_reassignments_response as listing
 from protocol.messages import metadata_response as metadata
-from protocol.wire import codec
 
 with warnings.catch_warnings():
     # kafka-python reads its schemas by a deprecated function.

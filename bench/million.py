@@ -19,7 +19,8 @@ from bench.api_speed import SLOW_EMBEDDED
 from bench.large_requests import PARTITIONS_PER_TOPIC, alter, create
 from bench.raw import RawConnection, encode
 from bench.turns import TARGET_MS, milliseconds_per_step
-from controller.limits import CONFIGS
+from common.garbage_collector import spare_the_old
+from controller.scheduling.limits import CONFIGS
 from protocol.frames import decode_response, parse_response
 from protocol.messages.incremental_alter_configs_request import (
     AlterableConfig,
@@ -27,7 +28,6 @@ from protocol.messages.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
-from server.collector import spare_the_old
 from tools.processes import Reassignd
 
 FEW, MORE = 10, 1_000

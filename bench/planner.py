@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from planner.limits import Limits
+from controller.scheduling.plan_limits import Limits
+from controller.scheduling.steps import UNLIMITED, next_step
 from planner.plan import make_plan, moves_of
 from planner.schedule import Move
 from planner.snapshot import Broker, Partition, Snapshot
 from planner.spark import MOVES, moves_frame, next_steps, running, schedule_of
-from planner.steps import UNLIMITED, next_step
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

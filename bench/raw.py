@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import uvloop
 
+from protocol.codec.wire import schema_of
 from protocol.frames import decode_response, encode_request, parse_response
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
-from protocol.wire import schema_of
 
 CORRELATION_ID = 1
 CALM_SECONDS = 2

@@ -16,8 +16,8 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 from kazoo.protocol.states import EventType, WatchedEvent
 
-from backends.zookeeper import paths
-from backends.zookeeper.znodes import Endpoint, Registration, decode_controller, encode_broker
+from backends.zookeeper.znodes import paths
+from backends.zookeeper.znodes.formats import Endpoint, Registration, decode_controller, encode_broker
 from protocol.apis import ApiKey
 from protocol.connection import Connection
 from protocol.frames import RequestFrame, decode_request

@@ -14,11 +14,17 @@ from typing import NamedTuple
 
 from kazoo.client import KazooClient
 
-from backends.zookeeper import paths
-from backends.zookeeper.znodes import Assignment, TopicZnode, encode_config, encode_state, encode_topic
+from backends.zookeeper.znodes import paths
+from backends.zookeeper.znodes.formats import (
+    Assignment,
+    TopicZnode,
+    encode_config,
+    encode_state,
+    encode_topic,
+)
 from bench.sinks import Sinks, Told
 from bench.waiting import wait_until
-from controller.model import NO_ID, Partition
+from controller.model.cluster import NO_ID, Partition
 from tools.commander import Commander
 from tools.zookeeper_cluster import ZookeeperCluster
 

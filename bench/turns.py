@@ -7,14 +7,14 @@ It is measured in processor time, so that other work on the machine does not cou
 from statistics import median
 from time import thread_time
 
-from controller.decision import Decision
-from controller.effects import Wake
-from controller.events import AlterPartition, AlterReassignments, Continue, Event, IsrChange
-from controller.job_events import AlterRow, AlterTopic
-from controller.limits import CONFIGS
 from controller.machine import decide
-from controller.model import Broker, Config, Partition, ResourceType, Topic, TopicPartition
-from controller.state import State
+from controller.messages.effects import Wake
+from controller.messages.events import AlterPartition, AlterReassignments, Continue, Event, IsrChange
+from controller.messages.job_events import AlterRow, AlterTopic
+from controller.model.cluster import Broker, Config, Partition, ResourceType, Topic, TopicPartition
+from controller.scheduling.limits import CONFIGS
+from controller.state.decision import Decision
+from controller.state.state import State
 
 PARTITIONS_PER_TOPIC = 1_000
 BROKERS = 100

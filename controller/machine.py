@@ -1,6 +1,6 @@
 """The one door: an event goes in, records, effects and a reply come out (`decide`).
 
-Whatever the event, the decision ends by starting what may start (`controller.window`), so that nobody has to
+Whatever the event, the decision ends by starting what may start (`controller.reassignment.window`), so that nobody has to
 remember to. A handler that may take long is a generator; between two of its slices others may read the state, but
 no other event is decided.
 """
@@ -8,29 +8,35 @@ no other event is decided.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from controller import events, job_events, stored_events, upstream_events
-from controller.alter import alter_reassignments
-from controller.brokers import (
+from controller.cluster.brokers import (
     broker_started,
     broker_stopped,
     controlled_shutdown,
     controller_started,
     log_dir_failed,
 )
-from controller.configs import alter_configs
-from controller.decision import Decision
-from controller.deletions import delete_doomed, delete_topics
-from controller.isr import alter_partition
-from controller.jobs import pause, prioritize, prune, reorder, roll_back_job
-from controller.leaders import elect_leaders, rebalance_leaders
-from controller.observed import measured, observed, topic_configs_seen, unreachable
-from controller.phases import Trigger, fire
-from controller.queue import queue_plan
-from controller.reconciliation import submitted
-from controller.stored import broker_changed, configs_stored, halt, partitions_stored, topic_stored
-from controller.throttle import adjust
-from controller.topics import create_partitions, create_topics
-from controller.window import fill
+from controller.cluster.deletions import delete_doomed, delete_topics
+from controller.cluster.external_changes import (
+    broker_changed,
+    configs_stored,
+    halt,
+    partitions_stored,
+    topic_stored,
+)
+from controller.cluster.isr import alter_partition
+from controller.cluster.leaders import elect_leaders, rebalance_leaders
+from controller.cluster.topics import create_partitions, create_topics
+from controller.configs.changes import alter_configs
+from controller.messages import events, job_events, upstream_events, zookeeper_events
+from controller.reassignment.alter import alter_reassignments
+from controller.reassignment.jobs import pause, prioritize, prune, reorder, roll_back_job
+from controller.reassignment.phases import Trigger, fire
+from controller.reassignment.queue import queue_plan
+from controller.reassignment.throttle import adjust
+from controller.reassignment.window import fill
+from controller.state.decision import Decision
+from controller.upstream.polled import measured, observed, topic_configs_seen, unreachable
+from controller.upstream.reconciliation import submitted
 
 Handler = Callable[[Decision, Any], Iterator[None] | None]
 
@@ -83,9 +89,9 @@ _HANDLERS: dict[type, Handler] = {
     upstream_events.Submitted: submitted,
     upstream_events.Measured: measured,
     upstream_events.TopicConfigsSeen: topic_configs_seen,
-    stored_events.PartitionsStored: partitions_stored,
-    stored_events.TopicStored: topic_stored,
-    stored_events.ConfigsStored: configs_stored,
+    zookeeper_events.PartitionsStored: partitions_stored,
+    zookeeper_events.TopicStored: topic_stored,
+    zookeeper_events.ConfigsStored: configs_stored,
     events.BrokerChanged: broker_changed,
-    stored_events.Halt: halt,
+    zookeeper_events.Halt: halt,
 }

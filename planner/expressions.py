@@ -1,12 +1,12 @@
 """Steps as Spark SQL expressions over arrays of broker ids (KIP-435): text only, run by `planner.spark`.
 
-`NEXT_STEP` says the rules of `planner.steps` once more, a row a partition. `SWAPS` and `CLOSED_FORM` give all steps of a
+`NEXT_STEP` says the rules of `controller.scheduling.steps` once more, a row a partition. `SWAPS` and `CLOSED_FORM` give all steps of a
 partition at once, for those that nothing can hold up (`CALM`).
 """
 
 from collections.abc import Mapping, Sequence
 
-from planner.steps import UNLIMITED
+from controller.scheduling.steps import UNLIMITED
 
 Stage = Mapping[str, str]
 """Columns to add, as SQL; each may use those of the stages before, not those beside it."""

@@ -8,8 +8,8 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
-from planner.errors import PlanError
-from planner.limits import Limits
+from common.plan_errors import PlanError
+from controller.scheduling.plan_limits import Limits
 from planner.plan import make_plan, repairs_first
 from planner.schedule import Move, Scheduler
 from planner.snapshot import TOPIC_PARTITION, Broker, Snapshot

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from planner.errors import PlanError
+from common.plan_errors import PlanError
 
 LEAST_VERSION = 17
 SHIM = """#!/bin/sh

@@ -9,15 +9,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from planner.entries import read_plan
-from planner.errors import PlanError
+from common.json_text import parse
+from common.plan_errors import PlanError
+from controller.model.plan import read_plan
+from controller.scheduling.plan_limits import Limits
+from controller.scheduling.steps import NO_LEADER, Replicas
 from planner.forecast import Forecast, forecast_of, wave_table
-from planner.json_text import parse
-from planner.limits import Limits
-from planner.report import report
+from planner.report.page import report
 from planner.schedule import Move, Scheduler
 from planner.snapshot import TOPIC_PARTITION, Snapshot
-from planner.steps import NO_LEADER, Replicas
 from planner.waves import Load, first_fit
 
 if TYPE_CHECKING:

@@ -7,7 +7,14 @@ brokers that are offline stay so. `planner.spark` says the same for millions of 
 from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from planner.steps import NO_LEADER, UNLIMITED, Replicas, leader_after, next_step, preferred_leader
+from controller.scheduling.steps import (
+    NO_LEADER,
+    UNLIMITED,
+    Replicas,
+    leader_after,
+    next_step,
+    preferred_leader,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa

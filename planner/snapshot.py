@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
-from planner.errors import PlanError
-from planner.steps import Replicas
+from common.plan_errors import PlanError
+from controller.scheduling.steps import Replicas
 
 Row = Mapping[str, Any]
 

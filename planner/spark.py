@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from planner.errors import PlanError
+from common.plan_errors import PlanError
+from controller.scheduling.steps import UNLIMITED
 from planner.expressions import AFTER, CALM, CLOSED_FORM, NEXT_STEP, NO_LEADER_WAITS, SWAPS, Stage
 from planner.java import LEAST_VERSION, java_for_spark, locate
 from planner.schedule import STEPS, Move, Schedule, Scheduler
-from planner.steps import UNLIMITED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

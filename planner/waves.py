@@ -2,15 +2,15 @@
 
 First fit: in the order given, each step goes to the earliest wave with room for it, after the wave of the same
 partition's step before. A set of waves is one big integer, a bit a wave, so that a look at all of them costs little.
-At run time there are no waves but a rolling window (`controller.window`), which never waits for the slowest of a wave.
+At run time there are no waves but a rolling window (`controller.reassignment.window`), which never waits for the slowest of a wave.
 """
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
-from planner.limits import Limits
-from planner.steps import UNLIMITED
+from controller.scheduling.plan_limits import Limits
+from controller.scheduling.steps import UNLIMITED
 
 
 class Load(NamedTuple):

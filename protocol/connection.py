@@ -3,6 +3,7 @@
 from collections import deque
 from typing import Any, NamedTuple
 
+from protocol.codec.wire import schema_of
 from protocol.errors import DecodeError, EncodeError
 from protocol.frames import (
     MAX_FRAME,
@@ -14,7 +15,6 @@ from protocol.frames import (
     parse_request,
     parse_response,
 )
-from protocol.wire import schema_of
 
 
 class Connection:

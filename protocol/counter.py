@@ -11,13 +11,13 @@ from struct import Struct
 from struct import error as NoMoreBytes  # noqa: N812
 from typing import Any, NamedTuple
 
-from protocol import reading, writing
+from protocol.codec import reading, writing
+from protocol.codec.run_reader import RunReader
+from protocol.codec.runs import is_flat
+from protocol.codec.source import Layout, Source, batches
+from protocol.codec.wire import Codec, codec, schema_of
 from protocol.errors import DecodeError
-from protocol.run_reader import RunReader
-from protocol.runs import is_flat
 from protocol.schema import FIXED_FORMATS, FIXED_SIZES, Field
-from protocol.source import Layout, Source, batches
-from protocol.wire import Codec, codec, schema_of
 
 ROWS, NUMBERS = 0, 1
 """Places in `left`."""

@@ -5,11 +5,11 @@ from struct import pack, unpack_from
 from typing import Any, NamedTuple
 
 from protocol.apis import Api, ApiKey, find_api
+from protocol.codec.wire import Codec, codec, schema_of
 from protocol.counter import Bounds, counter
 from protocol.errors import DecodeError, EncodeError, ErrorCode
 from protocol.messages.request_header import RequestHeader
 from protocol.messages.response_header import ResponseHeader
-from protocol.wire import Codec, codec, schema_of
 
 MAX_FRAME = 100 * 1024 * 1024
 """Kafka's socket.request.max.bytes, in bytes."""

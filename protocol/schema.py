@@ -1,4 +1,4 @@
-"""The wire description of a message, as data that `protocol.decoder` and `protocol.encoder` turn into functions.
+"""The wire description of a message, as data that `protocol.codec.decoder` and `protocol.codec.encoder` turn into functions.
 
 A generated module in `protocol.messages` holds one `Message`: its root class, its structs and their fields, in the
 terms of Kafka's message schema language. Version ranges are written as there: "3", "0-2", "5+" or "none".

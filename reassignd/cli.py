@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from reassignd import __version__
-from reassignd.config import FLAGS, KEYS, Assignment, parse_override, read_file, resolve
+from reassignd.config.config import FLAGS, KEYS, Assignment, parse_override, read_file, resolve
 from reassignd.errors import CommandError, ConfigError
 from reassignd.printable import printable
 

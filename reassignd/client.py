@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Self
 import httpx
 
 from reassignd import __version__
+from reassignd.config.setting_types import UNIX
+from reassignd.config.token import read_token
 from reassignd.errors import CommandError, UnreachableError
-from reassignd.kinds import UNIX
-from reassignd.token import read_token
 
 TIMEOUT = httpx.Timeout(600.0, connect=5.0)
 """Seconds; a plan of a million partitions takes a while to be accepted."""

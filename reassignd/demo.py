@@ -4,8 +4,8 @@ import logging
 import uuid
 from typing import NamedTuple
 
-from controller.events import CreatedTopic, CreateTopics, NewTopic
-from server.context import Submitter
+from controller.messages.events import CreatedTopic, CreateTopics, NewTopic
+from server.dispatch.context import Submitter
 
 log = logging.getLogger(__name__)
 

@@ -15,17 +15,17 @@ from contextlib import AsyncExitStack, closing
 from pathlib import Path
 from typing import Any, Self
 
-from backends.clock import Clock, ManualClock, RealClock
 from backends.memory import MemoryStore
-from controller.events import CreatedTopic, CreateTopics, Event, NewTopic
-from controller.port import Store
-from controller.state import State
-from reassignd.app import Application
-from reassignd.config import Assignment, resolve
-from reassignd.embedded_world import EmbeddedWorld
-from reassignd.identity import cluster_id, new_id
-from reassignd.records import load, open_store
-from reassignd.world import Hooks
+from common.clock import Clock, ManualClock, RealClock
+from controller.messages.events import CreatedTopic, CreateTopics, Event, NewTopic
+from controller.ports import Store
+from controller.state.state import State
+from reassignd.config.config import Assignment, resolve
+from reassignd.runtime.app import Application
+from reassignd.runtime.embedded import EmbeddedWorld
+from reassignd.runtime.identity import cluster_id, new_id
+from reassignd.runtime.records import load, open_store
+from reassignd.runtime.runtime import Hooks
 
 __all__ = ["Clock", "EmbeddedCluster", "ManualClock", "RealClock"]
 
@@ -77,7 +77,7 @@ class EmbeddedCluster:
         return self._app.state
 
     async def submit(self, event: Event) -> Any:
-        """Have the controller decide; return its reply. See `controller.events`."""
+        """Have the controller decide; return its reply. See `controller.messages.events`."""
         return await self._app.submit(event)
 
     async def create_topic(self, name: str, assignment: Sequence[Sequence[int]]) -> None:

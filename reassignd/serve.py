@@ -10,28 +10,28 @@ from contextlib import asynccontextmanager, closing
 import uvloop
 from starlette.routing import BaseRoute
 
-from backends.store import SqliteStore
-from backends.tasks import cancel, spawn
+from backends.sqlite.store import SqliteStore
+from common.garbage_collector import Sweeper, spare_the_old
+from common.tasks import cancel, spawn
 from reassignd import logs
-from reassignd.access import Door, door, warn_of_plain_text
-from reassignd.app import Application
-from reassignd.config import EMBEDDED, ZOOKEEPER, Settings
+from reassignd.config.config import EMBEDDED, ZOOKEEPER, Settings
+from reassignd.config.setting_types import Address, SocketPath
 from reassignd.demo import create_demo_topics
-from reassignd.descriptors import share
-from reassignd.identity import claim, cluster_id
-from reassignd.kinds import Address, SocketPath
-from reassignd.records import load, open_store
+from reassignd.runtime.app import Application
+from reassignd.runtime.descriptors import share
+from reassignd.runtime.http_access import Door, door, warn_of_plain_text
+from reassignd.runtime.identity import claim, cluster_id
+from reassignd.runtime.records import load, open_store
+from reassignd.runtime.runtimes import world
+from reassignd.runtime.sockets import bind, bind_path
+from reassignd.runtime.watchdog import Farewell
 from reassignd.signals import until_signalled
-from reassignd.sockets import bind, bind_path
-from reassignd.watchdog import Farewell
-from reassignd.worlds import world
 from server.api.call import Core
 from server.api.routes import Api
-from server.collector import Sweeper, spare_the_old
-from server.driver import DriverStoppedError
-from server.http import Health, HttpServer, front, operations
-from server.http_connection import Bounds
-from server.metrics import Metrics
+from server.driver.driver import DriverStoppedError
+from server.http.connection import Bounds
+from server.http.server import Health, HttpServer, front, operations
+from server.metrics.exposition import Metrics
 
 STOP_SECONDS = 4.0
 """A supervisor is promised five."""
@@ -97,7 +97,7 @@ async def _serve(settings: Settings, store: SqliteStore, entrance: Door, demo_to
 
 async def _control(settings: Settings, entrance: Door, farewell: Farewell) -> None:
     """Serve as the controller of a ZooKeeper-mode cluster, whenever we are it."""
-    from reassignd.zookeeper import STAND_BY, Controller
+    from reassignd.runtime.zookeeper import STAND_BY, Controller
 
     health = Health("ZooKeeper is asked")
     api = Api(health, entrance.access)

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from types import FrameType
 
-from reassignd.watchdog import end_process
+from reassignd.runtime.watchdog import end_process
 
 log = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from controller.model import TopicPartition
+from controller.model.cluster import TopicPartition
 from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
 from protocol.messages.alter_replica_log_dirs_response import AlterReplicaLogDirsResponse
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest

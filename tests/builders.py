@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from controller.decision import Decision
-from controller.effects import DropReplica, Effect, Publish, Wake
-from controller.errors import Outcome
-from controller.events import (
+from controller.machine import decide
+from controller.messages.effects import DropReplica, Effect, Publish, Wake
+from controller.messages.events import (
     AlterConfigs,
     AlterPartition,
     AlterReassignments,
@@ -23,10 +22,8 @@ from controller.events import (
     IsrChange,
     ResourceChanges,
 )
-from controller.job_events import AlterRow, AlterTopic
-from controller.limits import CONFIGS
-from controller.machine import decide
-from controller.model import (
+from controller.messages.job_events import AlterRow, AlterTopic
+from controller.model.cluster import (
     Broker,
     Change,
     Config,
@@ -40,8 +37,11 @@ from controller.model import (
     Topic,
     TopicPartition,
 )
-from controller.phases import Phase, phase_of
-from controller.state import State
+from controller.model.errors import Outcome
+from controller.reassignment.phases import Phase, phase_of
+from controller.scheduling.limits import CONFIGS
+from controller.state.decision import Decision
+from controller.state.state import State
 
 
 def key(name: str) -> TopicPartition:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("reassignd", "server", "backends", "controller", "planner", "protocol", "tools")
+PACKAGES = ("reassignd", "server", "backends", "planner", "controller", "protocol", "common", "tools")
 GENERATED = ROOT / "protocol" / "messages"
 
 LONGEST_FUNCTION = 40
@@ -15,19 +15,19 @@ LONGEST_FUNCTION = 40
 VERBS = ("execute", "limits", "options", "plans", "queue", "show", "snapshot", "steer", "take_back")
 
 TESTED_ELSEWHERE = {
-    "backends/zookeeper/client.py": "tests/zookeeper/test_client.py",
-    "backends/zookeeper/draft.py": "tests/backends/zookeeper/test_store.py",
-    "backends/zookeeper/paths.py": "tests/backends/zookeeper/test_store.py",
-    "backends/zookeeper/tree.py": "tests/backends/zookeeper/behaviour.py",
+    "backends/zookeeper/session/client.py": "tests/zookeeper/test_client.py",
+    "backends/zookeeper/store/transaction.py": "tests/backends/zookeeper/store/test_store.py",
+    "backends/zookeeper/znodes/paths.py": "tests/backends/zookeeper/store/test_store.py",
+    "backends/zookeeper/session/tree.py": "tests/backends/zookeeper/behaviour.py",
     "reassignd/commands/zk.py": "tests/zookeeper/test_orders.py",
-    "reassignd/zookeeper_rule.py": "tests/zookeeper/test_moves.py",
+    "reassignd/runtime/controller_term.py": "tests/zookeeper/test_moves.py",
     **{f"reassignd/commands/{verb}.py": "tests/reassignd/test_commands.py" for verb in VERBS},
-    "controller/buckets.py": "tests/controller/test_backlog.py",
+    "controller/scheduling/buckets.py": "tests/controller/scheduling/test_backlog.py",
     "planner/expressions.py": "tests/planner/test_spark.py",
-    "reassignd/embedded_world.py": "tests/reassignd/test_app.py",
-    "reassignd/gateway_world.py": "tests/upstream/test_gateway_serves.py",
-    "reassignd/worlds.py": "tests/reassignd/test_app.py",
-    "server/metric_sources.py": "tests/server/scraping.py",
+    "reassignd/runtime/embedded.py": "tests/reassignd/runtime/test_app.py",
+    "reassignd/runtime/gateway.py": "tests/upstream/test_gateway_serves.py",
+    "reassignd/runtime/runtimes.py": "tests/reassignd/runtime/test_app.py",
+    "server/metrics/sources.py": "tests/server/scraping.py",
     "server/api/schemas.py": "tests/server/api/test_openapi.py",
     "server/api/shown.py": "tests/server/api/test_jobs.py",
     "tools/certificates.py": "tests/upstream/test_connections.py",

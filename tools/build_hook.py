@@ -2,7 +2,7 @@
 
 The source tree has `server/`, `controller/` and so on beside `reassignd/`. Installed under these names, they would shadow
 packages of the same name in the projects of users. The hook copies each module to `reassignd/<folder>/` and rewrites its
-import statements: `from server.http import x` becomes `from reassignd.server.http import x`. Editable installs use the
+import statements: `from server.http.server import x` becomes `from reassignd.server.http import x`. Editable installs use the
 source tree as it is. Hatchling loads this file by its path, so it imports nothing of this repository.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT_PACKAGE = "reassignd"
-FOLDERS = ("backends", "controller", "planner", "protocol", "server")
+FOLDERS = ("backends", "common", "controller", "planner", "protocol", "server")
 
 
 class ImportRootHook(BuildHookInterface[Any]):
@@ -56,7 +56,7 @@ def _rewritten(path: Path, copy: Path) -> Path:
 def rewrite(source: str, name: str) -> str:
     """Return the source of a module with its imports of our folders below the root package.
 
-    Raises ValueError for `import server.http`: the names that it binds could not stay the same.
+    Raises ValueError for `import server.http.server`: the names that it binds could not stay the same.
     """
     lines = source.splitlines(keepends=True)
     for node in ast.walk(ast.parse(source, name)):

@@ -29,7 +29,8 @@ from reassignd.embedded import EmbeddedCluster, ManualClock
 
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = tuple(
-    f"{ROOT / folder}/" for folder in ("backends", "controller", "planner", "protocol", "reassignd", "server")
+    f"{ROOT / folder}/"
+    for folder in ("backends", "common", "controller", "planner", "protocol", "reassignd", "server")
 )
 TOPIC = "counted"
 LIMIT = "reassignment.max.concurrent.partition.movements"

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import click
 
-from controller.config_keys import BROKER_KEYS, INT_MAX, LONG_MAX, TOPIC_KEYS, ConfigKey
+from controller.configs.keys import BROKER_KEYS, INT_MAX, LONG_MAX, TOPIC_KEYS, ConfigKey
 from reassignd.cli import cli
-from reassignd.config import KEYS
+from reassignd.config.config import KEYS
 from server.api.routes import ENDPOINTS
 from server.api.table import Endpoint
-from server.metric_table import METRICS, Metric, exposed_name
+from server.metrics.table import METRICS, Metric, exposed_name
 
 DOCS = Path(__file__).parent.parent / "docs"
 

@@ -2,7 +2,7 @@
 
 Fencing and the answers by row are those of Kafka's ReplicaManager. KIP-455: adding and removing replicas come with
 LeaderAndIsr v3. A broker that starts gets a series of LeaderAndIsr and then an UpdateMetadata without partitions
-(`backends.batch.Snapshot`); replicas that the series did not name are strays and are dropped.
+(`backends.broker_commands.batch.Snapshot`); replicas that the series did not name are strays and are dropped.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,8 +13,8 @@ from backends.embedded.isr_reporter import IsrReporter
 from backends.embedded.log_dirs import LogDirs
 from backends.embedded.replica import Address, Replica
 from backends.embedded.replication import Fetch, Log, Replication, Volume
-from controller.effects import TOPIC_DELETED
-from controller.model import NO_LEADER, TopicPartition
+from controller.messages.effects import TOPIC_DELETED
+from controller.model.cluster import NO_LEADER, TopicPartition
 from protocol.errors import ErrorCode
 from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
 from protocol.messages.alter_replica_log_dirs_response import AlterReplicaLogDirsResponse

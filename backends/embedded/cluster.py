@@ -8,9 +8,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from backends.broker_link import BrokerLinks, Submit
-from backends.channel import Connect, connect
-from backends.clock import Clock, RealClock
+from backends.broker_commands.channel import Connect, connect
+from backends.broker_commands.links import BrokerLinks, Submit
 from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.isr_reporter import IsrReporter
 from backends.embedded.log_dirs import LogDirs
@@ -18,10 +17,11 @@ from backends.embedded.replication import Fetch, Replication, Traffic, Volume
 from backends.embedded.settings import PARTITION_BYTES, PRODUCE_RATE, Settings
 from backends.embedded.shutdown import controlled_shutdown
 from backends.embedded.throttles import Throttles
-from backends.stalls import LOOK_SECONDS, Received, StallWatch
-from backends.tasks import cancel, spawn
-from controller.effects import ConfigsChanged, Effect, TopicGone
-from controller.events import (
+from backends.measuring.stalls import LOOK_SECONDS, Received, StallWatch
+from common.clock import Clock, RealClock
+from common.tasks import cancel, spawn
+from controller.messages.effects import ConfigsChanged, Effect, TopicGone
+from controller.messages.events import (
     BrokerRegistration,
     BrokerStarted,
     BrokerStopped,
@@ -29,8 +29,8 @@ from controller.events import (
     LogDirFailed,
     Stalled,
 )
-from controller.model import ResourceType, TopicPartition
-from controller.state import State
+from controller.model.cluster import ResourceType, TopicPartition
+from controller.state.state import State
 
 """How often steps in flight are looked at for progress."""
 
@@ -56,7 +56,7 @@ Listen = Callable[[EmbeddedBroker], Awaitable[Listener]]
 
 
 class EmbeddedCluster:
-    """Implements `controller.port.Backend`. Brokers are numbered from 1; all run once `start` has returned.
+    """Implements `controller.ports.Backend`. Brokers are numbered from 1; all run once `start` has returned.
 
     `on_failure` is called when data has to stop moving because of an error that nobody foresaw.
     """

@@ -9,10 +9,10 @@ import logging
 from collections.abc import Callable
 from itertools import islice
 
-from backends.channel import Channel, Connect
-from backends.clock import Clock
+from backends.broker_commands.channel import Channel, Connect
 from backends.embedded.replica import Leader, Replica
-from controller.model import Replicas, TopicPartition
+from common.clock import Clock
+from controller.model.cluster import Replicas, TopicPartition
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition_request import AlterPartitionRequest, PartitionData, TopicData
 from protocol.messages.alter_partition_response import AlterPartitionResponse

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from backends.embedded.replication import Log
-from controller.model import TopicPartition
+from controller.model.cluster import TopicPartition
 
 SERVED = 64
 """Future logs that are copied in one tick."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from backends.embedded.replication import Log
-from controller.model import Replicas, TopicPartition
+from controller.model.cluster import Replicas, TopicPartition
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from itertools import islice
 from math import inf
 
 from backends.embedded.throttles import Throttles
-from controller.model import TopicPartition
+from controller.model.cluster import TopicPartition
 
 SERVED = 128
 """Replicas that one broker fetches in one tick."""

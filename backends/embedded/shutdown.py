@@ -2,9 +2,9 @@
 
 import logging
 
-from backends.channel import Connect
-from backends.clock import Clock
+from backends.broker_commands.channel import Connect
 from backends.embedded.replica import Leader
+from common.clock import Clock
 from protocol.errors import ErrorCode
 from protocol.messages.controlled_shutdown_request import ControlledShutdownRequest
 from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse

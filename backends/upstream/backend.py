@@ -8,21 +8,21 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from backends.clock import Clock, RealClock
-from backends.connections.errors import AuthenticationError, BrokerError
-from backends.sizes import Sizes
-from backends.stalls import StallWatch
-from backends.tasks import cancel, spawn
-from backends.upstream.ledger import Ledger
-from backends.upstream.looks import Looks, Pace
+from backends.client.errors import AuthenticationError, BrokerError
+from backends.measuring.sizes import Sizes
+from backends.measuring.stalls import StallWatch
+from backends.upstream.applied_throttles import Ledger
+from backends.upstream.poller import Looks, Pace
 from backends.upstream.ports import Client
 from backends.upstream.submitter import Submitter
 from backends.upstream.throttler import Throttler
 from backends.upstream.topic_configs import TopicConfigs
-from controller.effects import ConfigsChanged, Effect, Elect, Rethrottle, Submit
-from controller.events import Event
-from controller.state import State
-from controller.upstream_events import Unreachable
+from common.clock import Clock, RealClock
+from common.tasks import cancel, spawn
+from controller.messages.effects import ConfigsChanged, Effect, Elect, Rethrottle, Submit
+from controller.messages.events import Event
+from controller.messages.upstream_events import Unreachable
+from controller.state.state import State
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ async def _nobody(_: Mapping[int, tuple[str, int]]) -> None:
 
 
 class Upstream:
-    """Implements `controller.port.Backend`. `submit` gives events to the core.
+    """Implements `controller.ports.Backend`. `submit` gives events to the core.
 
     `on_brokers` is told where the brokers are before the core is, `on_failure` once of an error that nobody foresaw.
     """

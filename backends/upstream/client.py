@@ -5,17 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from backends.clock import Clock, RealClock
-from backends.connections.connection import Address, BrokerConnection
-from backends.connections.errors import BrokerError, InDoubtError, UnreachableError, UnsupportedError
-from backends.connections.handshake import Caller, open_connection
-from backends.connections.link import Link
-from backends.offloop import InPlace, OffLoop
+from backends.client.connection import Address, BrokerConnection
+from backends.client.errors import BrokerError, InDoubtError, UnreachableError, UnsupportedError
+from backends.client.handshake import Caller, open_connection
+from backends.client.link import Link
+from common.clock import Clock, RealClock
+from common.off_loop import InPlace, OffLoop
 from protocol.apis import ApiKey
+from protocol.codec.wire import schema_of
 from protocol.errors import ErrorCode
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.metadata_request import MetadataRequest
-from protocol.wire import schema_of
 
 log = logging.getLogger(__name__)
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from backends.connections.asker import Asker
-from backends.offloop import OffLoop
+from backends.client.asker import Asker
 from backends.upstream.client import UpstreamBroker
+from common.off_loop import OffLoop
 
 
 class Client(Asker, Protocol):

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from controller.effects import Elect, Submit
-from controller.errors import Error, Outcome
-from controller.names import Replicas, TopicPartition
+from controller.messages.effects import Elect, Submit
+from controller.model.errors import Error, Outcome
+from controller.model.names import Replicas, TopicPartition
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,

@@ -1,7 +1,7 @@
 """Sends the core's rows to the upstream, in the order in which they were decided, many in one request.
 
 Chunks stay far below the 10,000 records at which Kafka takes half of a request and refuses the rest. When an answer does
-not come, nothing is sent again here: the next look at the upstream decides (`controller.reconciliation`).
+not come, nothing is sent again here: the next look at the upstream decides (`controller.upstream.reconciliation`).
 """
 
 import asyncio
@@ -11,13 +11,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from backends.connections.asker import Asker
-from backends.connections.errors import BrokerError
+from backends.client.asker import Asker
+from backends.client.errors import BrokerError
 from backends.upstream.rows import alter_request, answers, elect_request, unanswered
-from controller.effects import Elect, Submit
-from controller.events import Event
-from controller.names import TopicPartition
-from controller.upstream_events import Submitted
+from controller.messages.effects import Elect, Submit
+from controller.messages.events import Event
+from controller.messages.upstream_events import Submitted
+from controller.model.names import TopicPartition
 
 log = logging.getLogger(__name__)
 

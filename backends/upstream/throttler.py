@@ -8,14 +8,20 @@ import asyncio
 import logging
 from collections.abc import Collection, Sequence
 
-from backends.clock import Clock, within
-from backends.connections.asker import Asker
-from backends.connections.errors import BrokerError
-from backends.upstream.ledger import Ledger
-from controller.events import ConfigOp
-from controller.model import ResourceType
-from controller.state import State
-from controller.throttle import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, Throttle, wanted_throttle
+from backends.client.asker import Asker
+from backends.client.errors import BrokerError
+from backends.upstream.applied_throttles import Ledger
+from common.clock import Clock, within
+from controller.messages.events import ConfigOp
+from controller.model.cluster import ResourceType
+from controller.reassignment.throttle import (
+    FOLLOWER_REPLICAS,
+    LEADER_REPLICAS,
+    RATES,
+    Throttle,
+    wanted_throttle,
+)
+from controller.state.state import State
 from protocol.errors import ErrorCode
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.incremental_alter_configs_request import (

@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import islice
 from typing import Any
 
-from backends.clock import Clock
-from backends.connections.asker import Asker
-from backends.connections.errors import BrokerError
-from controller.events import Event
-from controller.model import ResourceType
-from controller.state import State
-from controller.upstream_events import TopicConfigsSeen
+from backends.client.asker import Asker
+from backends.client.errors import BrokerError
+from common.clock import Clock
+from controller.messages.events import Event
+from controller.messages.upstream_events import TopicConfigsSeen
+from controller.model.cluster import ResourceType
+from controller.state.state import State
 from protocol.errors import ErrorCode
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
-from planner.units import in_bytes
+from planner.report.units import in_bytes
 from reassignd.client import Client
 from reassignd.commands.text import copied, counted, duration, say
 from reassignd.errors import UnreachableError

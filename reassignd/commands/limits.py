@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from planner.limits import MEANING
+from controller.scheduling.plan_limits import MEANING
 from reassignd.commands.options import FORMAT, JSON, asks_server
 from reassignd.commands.text import columns, say
 from reassignd.printable import as_json

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from planner.errors import PlanError
-from planner.limits import Limits, parse_limits
+from common.plan_errors import PlanError
+from controller.scheduling.plan_limits import Limits, parse_limits
 from planner.plan import Plan, json_lines, make_plan, moves_of, read_targets, write_plan
+from planner.report.units import in_bytes, in_time, in_words
 from planner.schedule import schedule
 from planner.snapshot import read_snapshot
 from planner.spark import running, schedule_of, submitted
-from planner.units import in_bytes, in_time, in_words
 from reassignd.commands.text import say
 from reassignd.errors import CommandError
 

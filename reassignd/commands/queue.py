@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from controller.placement import place
+from controller.cluster.placement import place
 from reassignd.commands import plans
 from reassignd.commands.execute import Waiting, submit
 from reassignd.commands.options import FILE, FORMAT, JSON, PLAN_FILE, TIMEOUT, WAIT, asks_server

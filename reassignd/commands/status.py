@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from planner.units import in_bytes, in_time
+from planner.report.units import in_bytes, in_time
 from reassignd.commands.options import FORMAT, JSON, asks_server
 from reassignd.commands.text import broker_lines, counted, job_lines, reason_lines, say, when
 from reassignd.errors import UnreachableError

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from planner.units import in_bytes
+from planner.report.units import in_bytes
 from reassignd.printable import printable
 
 Row = dict[str, Any]

@@ -14,13 +14,13 @@ import click
 from reassignd.commands import plans
 from reassignd.commands.options import FILE
 from reassignd.commands.text import say
-from reassignd.config import Assignment, Settings, read_file, resolve
+from reassignd.config.config import Assignment, Settings, read_file, resolve
 from reassignd.errors import CommandError
 
 if TYPE_CHECKING:
-    from backends.zookeeper.plans import Entry
-    from backends.zookeeper.tree import Tree
-    from controller.model import TopicPartition
+    from backends.zookeeper.admin.plans import Entry
+    from backends.zookeeper.session.tree import Tree
+    from controller.model.cluster import TopicPartition
 
 P = ParamSpec("P")
 
@@ -75,8 +75,8 @@ def asks_zookeeper(
 @PLAN
 async def submit(tree: "Tree", file: Path) -> None:
     """Leave a plan for the controller, when there is none."""
-    from backends.zookeeper import paths
-    from backends.zookeeper.plans import encode_plan
+    from backends.zookeeper.admin.plans import encode_plan
+    from backends.zookeeper.znodes import paths
 
     plan = await _read_plan(tree, file)
     if await tree.get(paths.CANCEL) is not None:
@@ -90,8 +90,8 @@ async def submit(tree: "Tree", file: Path) -> None:
 @PLAN
 async def queue(tree: "Tree", file: Path) -> None:
     """Leave a plan to run behind what runs; partitions that move are rolled back first."""
-    from backends.zookeeper import paths
-    from backends.zookeeper.plans import encode_plan
+    from backends.zookeeper.admin.plans import encode_plan
+    from backends.zookeeper.znodes import paths
 
     await _check_office(tree)
     plan = await _read_plan(tree, file)
@@ -103,7 +103,7 @@ async def queue(tree: "Tree", file: Path) -> None:
 @asks_zookeeper
 async def cancel(tree: "Tree") -> None:
     """Take back what is pending of the plan in ZooKeeper."""
-    from backends.zookeeper import paths
+    from backends.zookeeper.znodes import paths
 
     await _check_office(tree)
     if await tree.get(paths.REASSIGN) is None:
@@ -117,7 +117,7 @@ async def cancel(tree: "Tree") -> None:
 @asks_zookeeper
 async def show(tree: "Tree") -> None:
     """Who the controller is, what was left for it, and what moves."""
-    from backends.zookeeper import paths
+    from backends.zookeeper.znodes import paths
 
     office = await _office(tree)
     say(f"controller: {'nobody' if office is None else office.broker} ({_whose(office)})")
@@ -132,10 +132,10 @@ async def show(tree: "Tree") -> None:
 
 
 async def _connected(settings: Settings, act: "Callable[[Tree], Awaitable[None]]") -> None:
-    from backends.zookeeper.client import ZookeeperClient
-    from backends.zookeeper.fields import ZnodeError
-    from backends.zookeeper.tree import ZookeeperError
-    from reassignd.zookeeper_security import security
+    from backends.zookeeper.session.client import ZookeeperClient
+    from backends.zookeeper.session.tree import ZookeeperError
+    from backends.zookeeper.znodes.fields import ZnodeError
+    from reassignd.config.zookeeper_security import security
 
     hosts = settings.zookeeper_connect
     client = ZookeeperClient(hosts, SESSION_SECONDS, lambda: None, security(settings))
@@ -150,10 +150,10 @@ async def _connected(settings: Settings, act: "Callable[[Tree], Awaitable[None]]
 
 async def _read_plan(tree: "Tree", file: Path) -> "list[Entry]":
     """The file's entries, as far as a controller takes them. Raises CommandError."""
-    from backends.zookeeper import paths
-    from backends.zookeeper.fields import ZnodeError
-    from backends.zookeeper.plans import decode_file
-    from backends.zookeeper.znodes import decode_topic
+    from backends.zookeeper.admin.plans import decode_file
+    from backends.zookeeper.znodes import paths
+    from backends.zookeeper.znodes.fields import ZnodeError
+    from backends.zookeeper.znodes.formats import decode_topic
 
     try:
         plan = decode_file(plans.read(file))
@@ -171,7 +171,7 @@ async def _read_plan(tree: "Tree", file: Path) -> "list[Entry]":
 
 
 async def _create(tree: "Tree", path: str, data: bytes) -> None:
-    from backends.zookeeper.tree import ConflictError, Create, ensure
+    from backends.zookeeper.session.tree import ConflictError, Create, ensure
 
     await ensure(tree, "/admin")
     try:
@@ -183,8 +183,8 @@ async def _create(tree: "Tree", path: str, data: bytes) -> None:
 
 
 async def _office(tree: "Tree") -> Any:
-    from backends.zookeeper import paths
-    from backends.zookeeper.znodes import decode_controller
+    from backends.zookeeper.znodes import paths
+    from backends.zookeeper.znodes.formats import decode_controller
 
     znode = await tree.get(paths.CONTROLLER)
     return None if znode is None else decode_controller(znode.data)
@@ -203,8 +203,8 @@ def _whose(office: Any) -> str:
 
 
 async def _plan_lines(tree: "Tree", name: str, path: str) -> list[str]:
-    from backends.zookeeper.fields import ZnodeError
-    from backends.zookeeper.plans import decode_plan
+    from backends.zookeeper.admin.plans import decode_plan
+    from backends.zookeeper.znodes.fields import ZnodeError
 
     znode = await tree.get(path)
     if znode is None:
@@ -224,9 +224,9 @@ async def _plan_lines(tree: "Tree", name: str, path: str) -> list[str]:
 
 async def _originals(tree: "Tree") -> "dict[TopicPartition, tuple[int, ...]]":
     """What a rollback restores, by reassignd's own records."""
-    from backends.zookeeper.ledger import Ledger
-    from backends.zookeeper.ledger import folder as folder_of
-    from controller.model import Reassignment
+    from backends.zookeeper.store.record_chunks import Ledger
+    from backends.zookeeper.store.record_chunks import folder as folder_of
+    from controller.model.cluster import Reassignment
 
     ledger, folder = Ledger(), folder_of(Reassignment)
     for name in await tree.children(folder) or []:
@@ -237,8 +237,8 @@ async def _originals(tree: "Tree") -> "dict[TopicPartition, tuple[int, ...]]":
 
 
 async def _moving(tree: "Tree") -> Iterator[str]:
-    from backends.zookeeper import paths
-    from backends.zookeeper.znodes import decode_topic
+    from backends.zookeeper.znodes import paths
+    from backends.zookeeper.znodes.formats import decode_topic
 
     lines = []
     for name in sorted(await tree.children(paths.TOPICS) or []):
@@ -254,9 +254,9 @@ async def _moving(tree: "Tree") -> Iterator[str]:
 
 async def _children(tree: "Tree") -> list[str]:
     """KIP-236's earlier draft: which reassignment a child is, and whether it was changed, tell its zxids."""
-    from backends.zookeeper import paths
-    from backends.zookeeper.children import decode_child
-    from backends.zookeeper.fields import ZnodeError
+    from backends.zookeeper.admin.children import decode_child
+    from backends.zookeeper.znodes import paths
+    from backends.zookeeper.znodes.fields import ZnodeError
 
     lines = []
     for topic in sorted(await tree.children(paths.REASSIGNMENTS) or []):

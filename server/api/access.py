@@ -1,6 +1,6 @@
 """Who may use the API: a user of this machine who may, or whoever shows a token or a client certificate.
 
-That no web page reaches it by way of somebody's browser is seen to before (`server.same_site`).
+That no web page reaches it by way of somebody's browser is seen to before (`server.http.same_site`).
 """
 
 import hmac
@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable
 from starlette.requests import Request
 
 from server.api.errors import ApiError
-from server.http import distinguished_name
-from server.http_connection import KEY, HttpConnection
+from server.http.connection import KEY, HttpConnection
+from server.http.server import distinguished_name
 
 
 class Access:

@@ -6,7 +6,7 @@ Brokers that reassignd does not own are out of its hands: with another backend t
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
-from planner.json_text import shown
+from common.json_text import shown
 from server.api.call import Call, fields
 from server.api.errors import ApiError
 from server.api.table import Endpoint, Parameter

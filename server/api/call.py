@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from starlette.requests import Request
 
-from controller.events import Event
-from controller.state import State
-from planner.errors import PlanError
-from planner.json_text import parse, shown
+from common.json_text import parse, shown
+from common.plan_errors import PlanError
+from common.worker_thread import OffLoop
+from controller.messages.events import Event
+from controller.state.state import State
 from server.api.errors import ApiError
 from server.api.progress import Progress
 from server.api.spark import SparkView
 from server.api.streams import breathing
-from server.context import LARGE_ROWS, Submitter
-from server.offloop import OffLoop
+from server.dispatch.context import LARGE_ROWS, Submitter
 from server.ports import Sizes
 
 if TYPE_CHECKING:

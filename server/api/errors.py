@@ -1,6 +1,6 @@
 """What is refused: a status and one line that names what is wrong."""
 
-from controller.errors import Error, Outcome
+from controller.model.errors import Error, Outcome
 
 STATUS = {
     Error.UNKNOWN_TOPIC_OR_PARTITION: 404,

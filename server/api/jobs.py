@@ -7,14 +7,14 @@ from typing import Any
 
 from starlette.responses import Response
 
-from controller.errors import Outcome
-from controller.events import AlterReassignments, AlterReply
-from controller.job_events import AlterTopic, Pause, Prioritize, Queue, RollBackJob, RollBackReply
-from controller.job_views import endings, parts
-from controller.model import Job
-from controller.state import State
-from planner.entries import Entry, read_plan
-from planner.json_text import shown
+from common.json_text import shown
+from controller.messages.events import AlterReassignments, AlterReply
+from controller.messages.job_events import AlterTopic, Pause, Prioritize, Queue, RollBackJob, RollBackReply
+from controller.model.cluster import Job
+from controller.model.errors import Outcome
+from controller.model.plan import Entry, read_plan
+from controller.state.state import State
+from controller.views.jobs import endings, parts
 from server.api.call import Call, fields, pages
 from server.api.errors import ApiError, require
 from server.api.plans import Assignment, check_plan, originals, plan_rows, topics_of

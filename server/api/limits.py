@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from controller.config_keys import BROKER_KEYS
-from controller.config_values import CLUSTER_DEFAULT
-from controller.errors import Outcome
-from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
-from controller.job_views import broker_loads
-from controller.limits import ALIASES, CONFIGS
-from controller.model import ResourceType
-from controller.throttle import RATE
-from planner.json_text import shown
-from planner.limits import LETTERS
+from common.json_text import shown
+from controller.configs.keys import BROKER_KEYS
+from controller.configs.values import CLUSTER_DEFAULT
+from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.model.cluster import ResourceType
+from controller.model.errors import Outcome
+from controller.reassignment.throttle import RATE
+from controller.scheduling.limits import ALIASES, CONFIGS
+from controller.scheduling.plan_limits import LETTERS
+from controller.views.jobs import broker_loads
 from server.api.call import Call
 from server.api.errors import ApiError, require
 from server.api.shown import limit_rows

@@ -1,14 +1,14 @@
-"""Plans between the API and the controller; how they are read is in `planner.entries`."""
+"""Plans between the API and the controller; how they are read is in `controller.model.plan`."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from controller.alter import check_row
-from controller.job_events import AlterRow, AlterTopic
-from controller.model import Replicas, TopicPartition
-from controller.state import State
-from planner.entries import ANY, Entry
+from controller.messages.job_events import AlterRow, AlterTopic
+from controller.model.cluster import Replicas, TopicPartition
+from controller.model.plan import ANY, Entry
+from controller.reassignment.alter import check_row
+from controller.state.state import State
 from server.api.errors import ApiError
 
 

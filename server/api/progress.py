@@ -13,8 +13,16 @@ from itertools import islice
 from math import ceil
 from typing import NamedTuple
 
-from controller.model import Ending, Finished, JobKind, Partition, Reassignment, Replicas, TopicPartition
-from controller.state import State
+from controller.model.cluster import (
+    Ending,
+    Finished,
+    JobKind,
+    Partition,
+    Reassignment,
+    Replicas,
+    TopicPartition,
+)
+from controller.state.state import State
 from server.api.standstill import Standstill
 from server.api.streams import breathing
 from server.ports import Sizes

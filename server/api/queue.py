@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from controller.job_views import Part, queued
+from controller.views.jobs import Part, queued
 from server.api.call import Call, pages
 from server.api.table import LIMIT, OFFSET, Endpoint
 

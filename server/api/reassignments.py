@@ -6,14 +6,14 @@ from typing import Any
 
 from starlette.responses import Response
 
-from controller.events import AlterReassignments, AlterReply
-from controller.job_events import AlterRow, AlterTopic
-from controller.model import TopicPartition
-from controller.state import State
-from controller.throttle import throttle_rate, throttled_by_others
-from controller.views import ongoing
-from planner.entries import read_key
-from planner.json_text import shown
+from common.json_text import shown
+from controller.messages.events import AlterReassignments, AlterReply
+from controller.messages.job_events import AlterRow, AlterTopic
+from controller.model.cluster import TopicPartition
+from controller.model.plan import read_key
+from controller.reassignment.throttle import throttle_rate, throttled_by_others
+from controller.state.state import State
+from controller.views.reassignments import ongoing
 from server.api.call import Call, fields
 from server.api.errors import ApiError
 from server.api.shown import refused_rows

@@ -14,8 +14,8 @@ from server.api.call import CLIENT_ID_LENGTH, Call, Core
 from server.api.errors import ApiError
 from server.api.openapi import document
 from server.api.table import Endpoint, Parameter
-from server.driver import DriverStoppedError
-from server.http import Health
+from server.driver.driver import DriverStoppedError
+from server.http.server import Health
 
 RETRY_SECONDS = 1
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")

@@ -5,8 +5,10 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from controller.events import TopicOutcomes
-from controller.job_views import (
+from controller.messages.events import TopicOutcomes
+from controller.model.cluster import Ending, Job, TopicPartition
+from controller.state.state import State
+from controller.views.jobs import (
     Part,
     PartState,
     flying_jobs,
@@ -16,8 +18,6 @@ from controller.job_views import (
     why_not,
     why_pending,
 )
-from controller.model import Ending, Job, TopicPartition
-from controller.state import State
 from server.api.call import Call
 from server.api.progress import Pace
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from starlette.responses import Response
 
-from controller.model import Partition
-from controller.state import State
+from controller.model.cluster import Partition
+from controller.state.state import State
 from server.api.call import Call
 from server.api.streams import json_lines
 from server.api.table import Endpoint

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from controller.model import Partition, Replicas, TopicPartition
-from controller.state import State
-from controller.throttle import throttle_rate
+from controller.model.cluster import Partition, Replicas, TopicPartition
+from controller.reassignment.throttle import throttle_rate
+from controller.state.state import State
 from server.ports import Sizes
 
 STILL_SECONDS = 60.0

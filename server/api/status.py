@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from controller.errors import Outcome
-from controller.job_events import Pause
-from controller.job_views import totals
-from controller.throttle import throttle_rate
-from controller.views import counts
+from controller.messages.job_events import Pause
+from controller.model.errors import Outcome
+from controller.reassignment.throttle import throttle_rate
+from controller.views.jobs import totals
+from controller.views.reassignments import counts
 from server.api.call import Call
 from server.api.errors import require
 from server.api.shown import SAMPLE, job_row, limit_rows, pace_row, reasons, resting, tally

@@ -1,6 +1,6 @@
 """Where clients find brokers: every address in an answer becomes that of the gateway's port for the broker.
 
-DescribeCluster (60) and FindCoordinator (10) are here; `server.gateway.metadata` and `server.gateway.produce` have the
+DescribeCluster (60) and FindCoordinator (10) are here; `server.gateway.metadata` and `server.relay.produce` have the
 others. A broker without a port of ours is left out: its own address would lead clients past the gateway, from where
 they do not come back.
 """
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from protocol.errors import ErrorCode
 from protocol.messages.describe_cluster_response import DescribeClusterResponse
 from protocol.messages.find_coordinator_response import FindCoordinatorResponse
-from server.gateway.exchange import Exchange, Rule, rewritten
+from server.relay.exchange import Exchange, Rule, rewritten
 
 BROKERS = 1
 """DescribeCluster's endpoint type that is not the controllers'."""

@@ -9,8 +9,8 @@ from protocol.errors import ErrorCode
 from protocol.frames import decode_response, encode_request, encode_response, parse_response
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
-from server.gateway.exchange import Asked, Client, Exchange, Rule, whole
 from server.gateway.versions import HIDDEN, SERVED
+from server.relay.exchange import Asked, Client, Exchange, Rule, whole
 
 
 def api_versions() -> Rule:

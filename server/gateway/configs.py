@@ -8,9 +8,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, NamedTuple
 
-from controller.config_values import CLUSTER_DEFAULT
-from controller.configs import describe_configs
-from controller.model import ResourceType
+from controller.configs.changes import describe_configs
+from controller.configs.values import CLUSTER_DEFAULT
+from controller.model.cluster import ResourceType
+from protocol.codec.wire import schema_of
 from protocol.errors import DecodeError
 from protocol.frames import (
     decode_response,
@@ -26,13 +27,12 @@ from protocol.messages.describe_configs_response import (
     DescribeConfigsResponse,
     DescribeConfigsResult,
 )
-from protocol.wire import schema_of
-from server.configured import CONFIG_BOUNDS
+from server.dispatch.config_requests import CONFIG_BOUNDS
+from server.dispatch.router import LARGE_BODY
+from server.dispatch.row_errors import repeated
 from server.gateway.core import Core
-from server.gateway.exchange import PASSED, Asked, Client, Exchange, Rule, whole
 from server.handlers.describe_configs import shown
-from server.router import LARGE_BODY
-from server.verdicts import repeated
+from server.relay.exchange import PASSED, Asked, Client, Exchange, Rule, whole
 
 PREFIX = "reassignment."
 

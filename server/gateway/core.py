@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
-from controller.events import Event
-from controller.state import State
+from controller.messages.events import Event
+from controller.state.state import State
 from protocol.errors import ErrorCode
 from protocol.frames import RequestFrame
-from server.session import Answer
+from server.connections.session import Answer
 
 DENIED = "Cluster authorization failed."
 

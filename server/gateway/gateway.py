@@ -8,17 +8,17 @@ from functools import partial
 from pathlib import Path
 from ssl import SSLContext
 
-from server.crowd import Crowd
+from server.connections.limits import Limits
+from server.connections.listener import Listeners
+from server.connections.registry import Crowd
 from server.gateway.addresses import Address
 from server.gateway.core import Core
-from server.gateway.counts import Counts
-from server.gateway.places import Places, PlacesError
-from server.gateway.rules import rules_of
-from server.gateway.session import Door, Relay, Shared
-from server.gateway.upstreams import ANY, Upstreams
-from server.limits import Limits
-from server.listener import Listeners
+from server.gateway.interceptors import rules_of
+from server.gateway.port_assignments import Places, PlacesError
 from server.ports import Stats
+from server.relay.counts import Counts
+from server.relay.session import Door, Relay, Shared
+from server.relay.upstreams import ANY, Upstreams
 
 log = logging.getLogger(__name__)
 

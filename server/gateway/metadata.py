@@ -8,11 +8,11 @@ from struct import error as NoMoreBytes  # noqa: N812
 from struct import pack, unpack_from
 from typing import NamedTuple
 
-from protocol import reading, writing
+from protocol.codec import reading, writing
 from protocol.errors import DecodeError
 from server.gateway.addresses import Address, Addresses, controller_among
-from server.gateway.exchange import Asked, Client, Exchange, Rule
-from server.gateway.splitter import Verdict
+from server.relay.exchange import Asked, Client, Exchange, Rule
+from server.relay.splitter import Verdict
 
 LARGEST_HEAD = 1024 * 1024
 """Bytes before the topics: some ten thousand brokers."""

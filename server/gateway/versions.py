@@ -3,8 +3,8 @@
 from protocol.apis import ApiKey, find_api
 from protocol.messages.produce_response import SCHEMA as PRODUCE_RESPONSE
 from protocol.schema import version_range
+from server.dispatch.registry import ROUTES
 from server.handlers import load
-from server.registry import ROUTES
 
 PRODUCE = 0
 FETCH = 1

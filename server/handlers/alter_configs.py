@@ -8,14 +8,14 @@ INVALID_REQUEST, INVALID_CONFIG.
 
 from collections.abc import Sequence
 
-from controller.events import ConfigChange, ConfigOp
+from controller.messages.events import ConfigChange, ConfigOp
 from protocol.apis import ApiKey
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
-from server.configured import CONFIG_BOUNDS, Wanted, alter
-from server.context import Context
-from server.registry import handles
-from server.verdicts import Verdict
+from server.dispatch.config_requests import CONFIG_BOUNDS, Wanted, alter
+from server.dispatch.context import Context
+from server.dispatch.registry import handles
+from server.dispatch.row_errors import Verdict
 
 
 def refuse(request: AlterConfigsRequest, code: int, message: str | None) -> AlterConfigsResponse:

@@ -10,7 +10,7 @@ INELIGIBLE_REPLICA and NEW_LEADER_ELECTED (v2; before: OPERATION_NOT_ATTEMPTED, 
 
 from collections.abc import Iterator, Sequence
 
-from controller.events import AlterPartition, AlterPartitionReply, IsrChange
+from controller.messages.events import AlterPartition, AlterPartitionReply, IsrChange
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.errors import ErrorCode
@@ -18,9 +18,9 @@ from protocol.messages import alter_partition_request as asked
 from protocol.messages import alter_partition_response as answered
 from protocol.messages.alter_partition_request import AlterPartitionRequest
 from protocol.messages.alter_partition_response import AlterPartitionResponse
-from server.authorizer import Operation
-from server.context import Context
-from server.registry import handles
+from server.dispatch.authorizer import Operation
+from server.dispatch.context import Context
+from server.dispatch.registry import handles
 
 BEFORE_TOPIC_IDS: dict[int, int] = {
     ErrorCode.INELIGIBLE_REPLICA: ErrorCode.OPERATION_NOT_ATTEMPTED,

@@ -8,9 +8,9 @@ UNKNOWN_TOPIC_OR_PARTITION, INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACT
 
 from collections.abc import Sequence
 
-from controller.events import AlterReassignments, AlterReply
-from controller.job_events import AlterRow, AlterTopic
-from controller.rows import maker, plain
+from controller.messages.events import AlterReassignments, AlterReply
+from controller.messages.job_events import AlterRow, AlterTopic
+from controller.model.rows import maker, plain
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.messages.alter_partition_reassignments_request import (
@@ -22,9 +22,9 @@ from protocol.messages.alter_partition_reassignments_response import (
     ReassignablePartitionResponse,
     ReassignableTopicResponse,
 )
-from server.authorizer import Operation
-from server.context import Context
-from server.registry import handles
+from server.dispatch.authorizer import Operation
+from server.dispatch.context import Context
+from server.dispatch.registry import handles
 
 
 def refuse(

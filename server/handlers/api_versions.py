@@ -12,9 +12,9 @@ from protocol.apis import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
-from server.cache import Encoded
-from server.context import Context
-from server.registry import ROUTES, handles
+from server.dispatch.cache import Encoded
+from server.dispatch.context import Context
+from server.dispatch.registry import ROUTES, handles
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 

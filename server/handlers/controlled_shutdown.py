@@ -5,13 +5,13 @@ ACL: CLUSTER_ACTION on the cluster.
 Errors: STALE_BROKER_EPOCH, BROKER_ID_NOT_REGISTERED, CLUSTER_AUTHORIZATION_FAILED.
 """
 
-from controller.events import ControlledShutdown, ShutdownReply
+from controller.messages.events import ControlledShutdown, ShutdownReply
 from protocol.apis import ApiKey
 from protocol.messages.controlled_shutdown_request import ControlledShutdownRequest
 from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse, RemainingPartition
-from server.authorizer import Operation
-from server.context import Context
-from server.registry import handles
+from server.dispatch.authorizer import Operation
+from server.dispatch.context import Context
+from server.dispatch.registry import handles
 
 
 def refuse(

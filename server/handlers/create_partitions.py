@@ -6,17 +6,17 @@ Errors by topic: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, INVALID
 INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, POLICY_VIOLATION; REASSIGNMENT_IN_PROGRESS in ZooKeeper mode.
 """
 
-from controller.errors import Outcome
-from controller.events import CreatePartitions, NewPartitions
+from controller.messages.events import CreatePartitions, NewPartitions
+from controller.model.errors import Outcome
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.errors import ErrorCode
 from protocol.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
-from server.authorizer import Operation
-from server.context import Context
-from server.registry import handles
-from server.verdicts import DENIED, DUPLICATE, Verdict, merged, repeated
+from server.dispatch.authorizer import Operation
+from server.dispatch.context import Context
+from server.dispatch.registry import handles
+from server.dispatch.row_errors import DENIED, DUPLICATE, Verdict, merged, repeated
 
 
 def refuse(request: CreatePartitionsRequest, code: int, message: str | None) -> CreatePartitionsResponse:

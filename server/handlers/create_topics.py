@@ -6,9 +6,9 @@ Errors by topic: TOPIC_AUTHORIZATION_FAILED, TOPIC_ALREADY_EXISTS, INVALID_TOPIC
 INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG, POLICY_VIOLATION.
 """
 
-from controller.configs import describe_configs
-from controller.events import CreatedTopic, CreateTopics, NewTopic
-from controller.model import ResourceType
+from controller.configs.changes import describe_configs
+from controller.messages.events import CreatedTopic, CreateTopics, NewTopic
+from controller.model.cluster import ResourceType
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.errors import ErrorCode
@@ -18,10 +18,10 @@ from protocol.messages.create_topics_response import (
     CreatableTopicResult,
     CreateTopicsResponse,
 )
-from server.authorizer import Operation
-from server.context import Context
-from server.registry import handles
-from server.verdicts import DENIED, Verdict, repeated
+from server.dispatch.authorizer import Operation
+from server.dispatch.context import Context
+from server.dispatch.registry import handles
+from server.dispatch.row_errors import DENIED, Verdict, repeated
 
 
 def refuse(request: CreateTopicsRequest, code: int, message: str | None) -> CreateTopicsResponse:

@@ -5,16 +5,16 @@ ACL: DELETE on the topic.
 Errors by topic: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST.
 """
 
-from controller.errors import Outcome
-from controller.events import DeleteTopics
+from controller.messages.events import DeleteTopics
+from controller.model.errors import Outcome
 from protocol.apis import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from protocol.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
-from server.authorizer import Operation
-from server.context import Context
-from server.registry import handles
-from server.verdicts import DENIED, DUPLICATE, Verdict, merged, repeated
+from server.dispatch.authorizer import Operation
+from server.dispatch.context import Context
+from server.dispatch.registry import handles
+from server.dispatch.row_errors import DENIED, DUPLICATE, Verdict, merged, repeated
 
 
 def refuse(request: DeleteTopicsRequest, code: int, message: str | None) -> DeleteTopicsResponse:

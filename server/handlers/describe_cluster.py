@@ -9,9 +9,9 @@ from protocol.apis import ApiKey
 from protocol.errors import ApiError, ErrorCode
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
-from server.authorizer import CLUSTER
-from server.context import Context
-from server.registry import handles
+from server.dispatch.authorizer import CLUSTER
+from server.dispatch.context import Context
+from server.dispatch.registry import handles
 
 BROKERS = 1
 CONTROLLERS = 2

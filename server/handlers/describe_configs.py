@@ -6,8 +6,8 @@ Errors by resource: TOPIC_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED, UN
 INVALID_REQUEST.
 """
 
-from controller.configs import ConfigValue, check_resource, describe_configs
-from controller.model import ResourceType
+from controller.configs.changes import ConfigValue, check_resource, describe_configs
+from controller.model.cluster import ResourceType
 from protocol.apis import ApiKey
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.describe_configs_response import (
@@ -16,11 +16,11 @@ from protocol.messages.describe_configs_response import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
-from server.authorizer import Operation
-from server.configured import CONFIG_BOUNDS, TWICE, refusal
-from server.context import Context
-from server.registry import handles
-from server.verdicts import Verdict, repeated
+from server.dispatch.authorizer import Operation
+from server.dispatch.config_requests import CONFIG_BOUNDS, TWICE, refusal
+from server.dispatch.context import Context
+from server.dispatch.registry import handles
+from server.dispatch.row_errors import Verdict, repeated
 
 
 def refuse(request: DescribeConfigsRequest, code: int, message: str | None) -> DescribeConfigsResponse:

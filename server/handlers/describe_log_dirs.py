@@ -8,9 +8,9 @@ Errors: top level CLUSTER_AUTHORIZATION_FAILED (from v3); by log dir KAFKA_STORA
 from protocol.apis import ApiKey
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
-from server.authorizer import Operation
-from server.context import Context
-from server.registry import handles
+from server.dispatch.authorizer import Operation
+from server.dispatch.context import Context
+from server.dispatch.registry import handles
 
 
 def refuse(_request: DescribeLogDirsRequest, code: int, _message: str | None) -> DescribeLogDirsResponse:

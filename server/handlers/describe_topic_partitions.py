@@ -9,7 +9,7 @@ by partition LEADER_NOT_AVAILABLE.
 
 from collections.abc import Awaitable, Sequence
 
-from controller.model import Partition
+from controller.model.cluster import Partition
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.errors import ApiError, ErrorCode
@@ -20,10 +20,10 @@ from protocol.messages.describe_topic_partitions_response import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
-from server.authorizer import Operation
-from server.context import LARGE_ROWS, Context
-from server.described import Described, by_name, leader_error, offline
-from server.registry import handles
+from server.dispatch.authorizer import Operation
+from server.dispatch.context import LARGE_ROWS, Context
+from server.dispatch.registry import handles
+from server.dispatch.topic_metadata import Described, by_name, leader_error, offline
 
 MAX_PARTITIONS = 2000
 """Kafka: max.request.partition.size.limit."""

@@ -9,9 +9,9 @@ ELECTION_NOT_NEEDED, PREFERRED_LEADER_NOT_AVAILABLE, ELIGIBLE_LEADERS_NOT_AVAILA
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from controller.errors import Outcome
-from controller.events import ElectionType, ElectLeaders
-from controller.model import TopicPartition
+from controller.messages.events import ElectionType, ElectLeaders
+from controller.model.cluster import TopicPartition
+from controller.model.errors import Outcome
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.errors import ApiError, ErrorCode
@@ -21,9 +21,9 @@ from protocol.messages.elect_leaders_response import (
     PartitionResult,
     ReplicaElectionResult,
 )
-from server.authorizer import Operation
-from server.context import Context
-from server.registry import handles
+from server.dispatch.authorizer import Operation
+from server.dispatch.context import Context
+from server.dispatch.registry import handles
 
 
 def refuse(request: ElectLeadersRequest, code: int, message: str | None) -> ElectLeadersResponse:

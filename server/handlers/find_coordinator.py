@@ -9,8 +9,8 @@ from protocol.apis import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
-from server.context import Context
-from server.registry import handles
+from server.dispatch.context import Context
+from server.dispatch.registry import handles
 
 TEXT = "reassignd has no coordinators: it serves neither consumer groups nor transactions."
 NOBODY = -1

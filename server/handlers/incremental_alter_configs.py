@@ -8,7 +8,7 @@ INVALID_REQUEST, INVALID_CONFIG.
 
 from collections.abc import Sequence
 
-from controller.events import ConfigChange, ConfigOp
+from controller.messages.events import ConfigChange, ConfigOp
 from protocol.apis import ApiKey
 from protocol.messages.incremental_alter_configs_request import (
     AlterableConfig,
@@ -18,10 +18,10 @@ from protocol.messages.incremental_alter_configs_response import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsResponse,
 )
-from server.configured import CONFIG_BOUNDS, Wanted, alter
-from server.context import Context
-from server.registry import handles
-from server.verdicts import Verdict
+from server.dispatch.config_requests import CONFIG_BOUNDS, Wanted, alter
+from server.dispatch.context import Context
+from server.dispatch.registry import handles
+from server.dispatch.row_errors import Verdict
 
 OPERATIONS = {each.value for each in ConfigOp}
 

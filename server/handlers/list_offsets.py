@@ -15,9 +15,9 @@ from protocol.messages.list_offsets_response import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from server.authorizer import Operation
-from server.context import Context
-from server.registry import handles
+from server.dispatch.authorizer import Operation
+from server.dispatch.context import Context
+from server.dispatch.registry import handles
 
 WITH_EPOCHS = 4
 """The first version whose answer tells leader epochs."""

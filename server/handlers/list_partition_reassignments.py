@@ -8,9 +8,9 @@ Errors: CLUSTER_AUTHORIZATION_FAILED at top level; the requested rows are echoed
 from collections import defaultdict
 from collections.abc import Awaitable, Mapping
 
-from controller.rows import plain
-from controller.state import State
-from controller.views import listed
+from controller.model.rows import plain
+from controller.state.state import State
+from controller.views.reassignments import listed
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
@@ -21,10 +21,10 @@ from protocol.messages.list_partition_reassignments_response import (
     OngoingPartitionReassignment,
     OngoingTopicReassignment,
 )
-from server.authorizer import Operation
-from server.cache import Encoded
-from server.context import LARGE_ROWS, Context
-from server.registry import handles
+from server.dispatch.authorizer import Operation
+from server.dispatch.cache import Encoded
+from server.dispatch.context import LARGE_ROWS, Context
+from server.dispatch.registry import handles
 
 Asked = Mapping[str, tuple[int, ...] | None] | None
 

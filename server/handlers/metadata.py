@@ -9,7 +9,7 @@ by partition LEADER_NOT_AVAILABLE.
 
 from collections.abc import Awaitable, Set
 
-from controller.model import Partition
+from controller.model.cluster import Partition
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.errors import ApiError, ErrorCode
@@ -21,10 +21,10 @@ from protocol.messages.metadata_response import (
     MetadataResponseTopic,
 )
 from protocol.schema import ZERO_UUID
-from server.authorizer import CLUSTER
-from server.context import LARGE_ROWS, Context
-from server.described import Described, by_id, by_name, every, leader_error, offline
-from server.registry import handles
+from server.dispatch.authorizer import CLUSTER
+from server.dispatch.context import LARGE_ROWS, Context
+from server.dispatch.registry import handles
+from server.dispatch.topic_metadata import Described, by_id, by_name, every, leader_error, offline
 
 BY_ID = 12
 """The first version that finds topics by id; in 10 and 11 the field is there, and is not used."""

@@ -16,8 +16,8 @@ from protocol.messages.produce_response import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from server.context import Context
-from server.registry import handles
+from server.dispatch.context import Context
+from server.dispatch.registry import handles
 
 NO_DATA_PATH = "This cluster moves replicas but stores no records: it is reassignd's embedded cluster."
 

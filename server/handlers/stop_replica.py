@@ -8,9 +8,9 @@ Errors: STALE_CONTROLLER_EPOCH, STALE_BROKER_EPOCH, CLUSTER_AUTHORIZATION_FAILED
 from protocol.apis import ApiKey
 from protocol.messages.stop_replica_request import StopReplicaRequest
 from protocol.messages.stop_replica_response import StopReplicaResponse
-from server.authorizer import Operation
-from server.context import Context
-from server.registry import handles
+from server.dispatch.authorizer import Operation
+from server.dispatch.context import Context
+from server.dispatch.registry import handles
 
 
 def refuse(_request: StopReplicaRequest, code: int, _message: str | None) -> StopReplicaResponse:

@@ -8,9 +8,9 @@ Errors: STALE_CONTROLLER_EPOCH, STALE_BROKER_EPOCH, CLUSTER_AUTHORIZATION_FAILED
 from protocol.apis import ApiKey
 from protocol.messages.update_metadata_request import UpdateMetadataRequest
 from protocol.messages.update_metadata_response import UpdateMetadataResponse
-from server.authorizer import Operation
-from server.context import Context
-from server.registry import handles
+from server.dispatch.authorizer import Operation
+from server.dispatch.context import Context
+from server.dispatch.registry import handles
 
 
 def refuse(_request: UpdateMetadataRequest, code: int, _message: str | None) -> UpdateMetadataResponse:

@@ -5,12 +5,12 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from backends.clock import ManualClock, settle
 from backends.embedded.cluster import EmbeddedCluster
 from backends.embedded.settings import Settings
 from backends.memory import MemoryStore
-from controller.errors import Outcome
-from controller.events import (
+from common.clock import ManualClock, settle
+from controller.machine import decide
+from controller.messages.events import (
     AlterConfigs,
     AlterReassignments,
     AlterReply,
@@ -22,12 +22,12 @@ from controller.events import (
     NewTopic,
     ResourceChanges,
 )
-from controller.job_events import AlterRow, AlterTopic
-from controller.machine import decide
-from controller.model import Partition, Reassignment, Replicas, ResourceType, TopicPartition
-from controller.port import Backend
-from controller.state import State
-from server.driver import Driver
+from controller.messages.job_events import AlterRow, AlterTopic
+from controller.model.cluster import Partition, Reassignment, Replicas, ResourceType, TopicPartition
+from controller.model.errors import Outcome
+from controller.ports import Backend
+from controller.state.state import State
+from server.driver.driver import Driver
 from tests.backends.local import LocalNetwork, NoStats
 from tests.builders import key
 

@@ -4,18 +4,18 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from backends.channel import Channel
+from backends.broker_commands.channel import Channel
 from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.cluster import Listener
-from controller.state import State
+from common.worker_thread import OffLoop
+from controller.state.state import State
 from protocol.apis import find_api
-from protocol.wire import codec, schema_of
-from server.authorizer import ANONYMOUS, AllowAll
-from server.cache import BodyCache, Encoded
-from server.context import Context, Services, Submitter
+from protocol.codec.wire import codec, schema_of
+from server.dispatch.authorizer import ANONYMOUS, AllowAll
+from server.dispatch.cache import BodyCache, Encoded
+from server.dispatch.context import Context, Services, Submitter
+from server.dispatch.registry import ROUTES
 from server.handlers import load
-from server.offloop import OffLoop
-from server.registry import ROUTES
 
 load()
 

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from controller.model import NO_LEADER
+from controller.model.cluster import NO_LEADER
 from tests.backends.harness import Embedded
 from tests.backends.upstream.harness import Gatewayed
 from tests.backends.zookeeper.world import OLD, Zookeeper

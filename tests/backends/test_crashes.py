@@ -2,10 +2,10 @@
 
 import pytest
 
-from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
-from controller.job_events import RollBackJob
-from controller.model import ResourceType
-from controller.throttle import RATE
+from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.messages.job_events import RollBackJob
+from controller.model.cluster import ResourceType
+from controller.reassignment.throttle import RATE
 from tests.backends.harness import Embedded
 
 pytestmark = pytest.mark.whole

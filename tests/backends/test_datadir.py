@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from backends.datadir import FORMAT, StoreError, lock, open_database, write_whole
-from backends.tables import TABLES
-from controller.model import Submission
-from controller.submission import Stage
+from backends.sqlite.tables import TABLES
+from controller.model.cluster import Submission
+from controller.model.upstream_step import Stage
 
 
 @pytest.fixture

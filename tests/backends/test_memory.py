@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from backends.memory import MemoryStore
-from controller.model import ControllerEpoch, Deleted, Partition, Topic
+from controller.model.cluster import ControllerEpoch, Deleted, Partition, Topic
 
 FOO, BAR = Topic("foo", bytes(16)), Topic("bar", bytes(16))
 

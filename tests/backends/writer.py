@@ -8,8 +8,8 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from backends.store import SqliteStore
-from controller.model import Change, ControllerEpoch, Partition, Topic
+from backends.sqlite.store import SqliteStore
+from controller.model.cluster import Change, ControllerEpoch, Partition, Topic
 
 
 def batch(number: int) -> list[Change]:

@@ -4,9 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from controller.election import after_loss, first_eligible
-from controller.errors import Error, Outcome
-from controller.events import (
+from controller.messages.events import (
     AlterReassignments,
     AlterReply,
     CreatePartitions,
@@ -15,9 +13,11 @@ from controller.events import (
     ElectLeaders,
     NewPartitions,
 )
-from controller.job_events import AlterRow, AlterTopic
-from controller.model import NO_LEADER, Partition
-from controller.views import counts
+from controller.messages.job_events import AlterRow, AlterTopic
+from controller.model.cluster import NO_LEADER, Partition
+from controller.model.election import after_loss, first_eligible
+from controller.model.errors import Error, Outcome
+from controller.views.reassignments import counts
 from protocol.apis import ApiKey
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -30,9 +30,9 @@ from protocol.messages.list_partition_reassignments_request import (
 )
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from server import handlers
-from server.authorizer import ANONYMOUS, CLUSTER, AclTable, Operation
+from server.dispatch.authorizer import ANONYMOUS, CLUSTER, AclTable, Operation
+from server.dispatch.registry import ROUTES, Route
 from server.handlers import list_partition_reassignments
-from server.registry import ROUTES, Route
 from tests.builders import World, key, partition
 from tests.server.fakes import decoded
 

@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from controller.effects import BrokerJoined, Publish
-from controller.errors import Outcome
-from controller.model import Deleted, Reassignment, Topic
+from controller.messages.effects import BrokerJoined, Publish
+from controller.model.cluster import Deleted, Reassignment, Topic
+from controller.model.errors import Outcome
 from tests.controller.case_actions import Json, Played
 
 

@@ -1,14 +1,10 @@
-"""A Kafka as `controller.observed` sees it: KRaft's rules for 45 and 46, in memory, and a world that runs on it."""
+"""A Kafka as `controller.upstream.polled` sees it: KRaft's rules for 45 and 46, in memory, and a world that runs on it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from controller import upstream
-from controller.effects import Elect, Submit
-from controller.errors import DONE, Error, Outcome
-from controller.model import Broker, Partition, Record, Replicas, TopicPartition
-from controller.state import State
-from controller.upstream_events import (
+from controller.messages.effects import Elect, Submit
+from controller.messages.upstream_events import (
     Observed,
     SeenBroker,
     SeenMove,
@@ -16,6 +12,10 @@ from controller.upstream_events import (
     SeenTopic,
     Submitted,
 )
+from controller.model.cluster import Broker, Partition, Record, Replicas, TopicPartition
+from controller.model.errors import DONE, Error, Outcome
+from controller.state.state import State
+from controller.upstream import delegated_steps
 from tests.builders import World, key, records
 
 LOOK_MS = 250
@@ -155,7 +155,7 @@ class Gateway(World):
         self.kafka = kafka or Kraft()
         for name, replicas in partitions:
             self.kafka.create(name, replicas)
-        self.state.movement = upstream
+        self.state.movement = delegated_steps
         self._heard = 0
         if kafka is None:
             self.look()

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.errors import Error, Outcome
-from controller.events import AlterReassignments, Stalled
-from controller.job_events import AlterRow, AlterTopic, Pause, Prioritize, Queue, RollBackJob
-from controller.model import Ending, TopicPartition
-from controller.names import Replicas
-from controller.upstream_events import Unreachable
+from controller.messages.events import AlterReassignments, Stalled
+from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioritize, Queue, RollBackJob
+from controller.messages.upstream_events import Unreachable
+from controller.model.cluster import Ending, TopicPartition
+from controller.model.errors import Error, Outcome
+from controller.model.names import Replicas
 from tests.builders import key, outcomes
 from tests.controller.kraft import Gateway
 from tests.examples import examples

@@ -3,12 +3,12 @@ from typing import cast, get_args
 import pytest
 
 from controller import machine
-from controller.decision import Decision
-from controller.events import AlterReassignments, Continue, Event
-from controller.job_events import AlterRow, AlterTopic
 from controller.machine import decide
-from controller.model import Reassignment
-from controller.reassignments import line_up
+from controller.messages.events import AlterReassignments, Continue, Event
+from controller.messages.job_events import AlterRow, AlterTopic
+from controller.model.cluster import Reassignment
+from controller.reassignment.reassignments import line_up
+from controller.state.decision import Decision
 from tests.builders import World, partition
 
 

@@ -1,14 +1,14 @@
 """What is ordered, queued and cancelled where someone else moves a partition of the upstream."""
 
-from controller.errors import Error
-from controller.events import AlterReassignments, AlterReply
-from controller.job_events import AlterRow, AlterTopic, Queue, RollBackJob
-from controller.job_views import PartState, parts, queued
-from controller.model import Ending
-from controller.names import Replicas
-from controller.reconciliation import BLAME_MS
-from controller.vanished import GONE_MS
-from controller.views import ongoing
+from controller.cluster.removed_topics import GONE_MS
+from controller.messages.events import AlterReassignments, AlterReply
+from controller.messages.job_events import AlterRow, AlterTopic, Queue, RollBackJob
+from controller.model.cluster import Ending
+from controller.model.errors import Error
+from controller.model.names import Replicas
+from controller.upstream.reconciliation import BLAME_MS
+from controller.views.jobs import PartState, parts, queued
+from controller.views.reassignments import ongoing
 from tests.builders import key, outcomes
 from tests.controller.kraft import Gateway
 

@@ -6,9 +6,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from controller.config_values import CLUSTER_DEFAULT
-from controller.errors import Error
-from controller.events import (
+from controller.configs.values import CLUSTER_DEFAULT
+from controller.messages.events import (
     AlterConfigs,
     AlterReassignments,
     AlterReply,
@@ -22,8 +21,9 @@ from controller.events import (
     ResourceChanges,
     Stalled,
 )
-from controller.job_events import AlterRow, AlterTopic, Pause, Prioritize, Prune, Queue, RollBackJob
-from controller.model import NO_LEADER, Partition, Replicas, ResourceType
+from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioritize, Prune, Queue, RollBackJob
+from controller.model.cluster import NO_LEADER, Partition, Replicas, ResourceType
+from controller.model.errors import Error
 from tests.builders import key, outcomes, partition
 from tests.controller.watched import Watched
 from tests.examples import examples

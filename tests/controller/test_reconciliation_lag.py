@@ -2,12 +2,12 @@
 
 import pytest
 
-from controller.events import Stalled
-from controller.job_events import Pause
-from controller.model import Ending
-from controller.phases import Phase
-from controller.reconciliation import BLAME_MS, LAG_MS
-from controller.upstream_events import Unreachable
+from controller.messages.events import Stalled
+from controller.messages.job_events import Pause
+from controller.messages.upstream_events import Unreachable
+from controller.model.cluster import Ending
+from controller.reassignment.phases import Phase
+from controller.upstream.reconciliation import BLAME_MS, LAG_MS
 from tests.builders import key
 from tests.controller.kraft import Gateway
 

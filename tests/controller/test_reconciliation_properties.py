@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.errors import Error
-from controller.names import Replicas
+from controller.model.errors import Error
+from controller.model.names import Replicas
 from tests.builders import key
 from tests.controller.kraft import Gateway, Kraft
 from tests.examples import examples

@@ -5,8 +5,7 @@ from typing import get_args
 
 import pytest
 
-from controller.errors import Error, Outcome
-from controller.events import (
+from controller.messages.events import (
     AlterConfigs,
     AlterPartition,
     AlterReassignments,
@@ -32,7 +31,7 @@ from controller.events import (
     ResourceChanges,
     Stalled,
 )
-from controller.job_events import (
+from controller.messages.job_events import (
     AlterRow,
     AlterTopic,
     Pause,
@@ -43,10 +42,7 @@ from controller.job_events import (
     Reorder,
     RollBackJob,
 )
-from controller.job_views import parts, queued, totals
-from controller.model import Broker, Partition, ResourceType, Topic
-from controller.stored_events import ConfigsStored, Halt, PartitionsStored, TopicStored
-from controller.upstream_events import (
+from controller.messages.upstream_events import (
     Measured,
     Observed,
     SeenMove,
@@ -56,8 +52,12 @@ from controller.upstream_events import (
     TopicConfigsSeen,
     Unreachable,
 )
-from controller.upstream_state import Disk
-from controller.views import counts, ongoing
+from controller.messages.zookeeper_events import ConfigsStored, Halt, PartitionsStored, TopicStored
+from controller.model.cluster import Broker, Partition, ResourceType, Topic
+from controller.model.errors import Error, Outcome
+from controller.state.upstream import Disk
+from controller.views.jobs import parts, queued, totals
+from controller.views.reassignments import counts, ongoing
 from tests.builders import World, key, partition, records, registration
 from tests.controller.kraft import Gateway, own
 

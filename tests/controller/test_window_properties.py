@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.decision import Decision
-from controller.effects import Wake
-from controller.events import AlterPartition, AlterReassignments, Continue, Event, IsrChange
-from controller.job_events import AlterRow, AlterTopic, Pause, PlannedSteps, Reorder
-from controller.limits import Kind, Place
 from controller.machine import decide
-from controller.model import Partition, Replicas
-from controller.state import State
-from planner.limits import Limits
+from controller.messages.effects import Wake
+from controller.messages.events import AlterPartition, AlterReassignments, Continue, Event, IsrChange
+from controller.messages.job_events import AlterRow, AlterTopic, Pause, PlannedSteps, Reorder
+from controller.model.cluster import Partition, Replicas
+from controller.scheduling.limits import Kind, Place
+from controller.scheduling.plan_limits import Limits
+from controller.state.decision import Decision
+from controller.state.state import State
 from planner.schedule import Move, steps_of
 from planner.waves import Load, first_fit
 from tests.builders import World, key, partition

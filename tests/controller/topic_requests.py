@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from controller.errors import Outcome
-from controller.events import (
+from controller.messages.events import (
     CreatedTopic,
     CreatePartitions,
     CreateTopics,
@@ -11,6 +10,7 @@ from controller.events import (
     NewPartitions,
     NewTopic,
 )
+from controller.model.errors import Outcome
 from tests.builders import World
 
 ID = bytes(16)

@@ -3,9 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from controller.decision import Decision
-from controller.effects import DropReplica, Publish
-from controller.events import (
+from controller.messages.effects import DropReplica, Publish
+from controller.messages.events import (
     AlterConfigs,
     AlterReassignments,
     BrokerStarted,
@@ -19,9 +18,10 @@ from controller.events import (
     RebalanceLeaders,
     Stalled,
 )
-from controller.job_events import Queue, RollBackJob
-from controller.model import NO_LEADER, Deleted, Partition, TopicPartition
-from planner.steps import keeps_up
+from controller.messages.job_events import Queue, RollBackJob
+from controller.model.cluster import NO_LEADER, Deleted, Partition, TopicPartition
+from controller.scheduling.steps import keeps_up
+from controller.state.decision import Decision
 from tests.builders import World, records, registration
 
 UNPLANNED = (

@@ -1,7 +1,7 @@
 import pytest
 
+from controller.scheduling.plan_limits import Limits
 from planner.forecast import per_wave
-from planner.limits import Limits
 from planner.plan import Plan, make_plan, moves_of
 from planner.schedule import schedule
 from planner.snapshot import Snapshot

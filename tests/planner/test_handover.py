@@ -3,9 +3,9 @@ import json
 
 import pytest
 
+from common.plan_errors import PlanError
+from controller.scheduling.plan_limits import Limits
 from planner import handover
-from planner.errors import PlanError
-from planner.limits import Limits
 from planner.schedule import Move, schedule
 
 LIMITS = Limits(per_partition=1, partitions=2)

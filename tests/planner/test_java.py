@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.errors import PlanError
+from common.plan_errors import PlanError
 from planner.java import java_for_spark
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pyarrow.parquet import read_table
 
-from planner.errors import PlanError
-from planner.limits import Limits, parse_limits
+from common.plan_errors import PlanError
+from controller.scheduling.plan_limits import Limits, parse_limits
 from planner.plan import (
     Plan,
     json_lines,

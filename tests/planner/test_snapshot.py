@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.errors import PlanError
+from common.plan_errors import PlanError
 from planner.snapshot import Broker, Partition, Snapshot, read_snapshot, write_snapshot
 
 CLUSTER = Snapshot(

@@ -18,12 +18,12 @@ import pyspark
 import pytest
 from pyarrow.parquet import read_table
 
-from planner.errors import PlanError
+from common.plan_errors import PlanError
+from controller.scheduling.steps import UNLIMITED, next_step
 from planner.java import java_for_spark
 from planner.schedule import Move, Schedule, schedule
 from planner.snapshot import write_snapshot
 from planner.spark import MOVES, SETTINGS, moves_frame, next_steps, obstacle, running, schedule_of, session
-from planner.steps import UNLIMITED, next_step
 from tests.planner.builders import cluster, partition, random_move
 from tools.processes import free_ports
 

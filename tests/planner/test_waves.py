@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.limits import Limits
-from planner.steps import UNLIMITED
+from controller.scheduling.plan_limits import Limits
+from controller.scheduling.steps import UNLIMITED
 from planner.waves import Load, first_fit
 
 limit = st.sampled_from((1, 2, 3, 7, UNLIMITED))

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocol.codec.source import Layout
+from protocol.codec.wire import codec
 from protocol.counter import Bounds, counter
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -20,8 +22,6 @@ from protocol.messages.list_partition_reassignments_request import (
     ListPartitionReassignmentsTopics,
 )
 from protocol.schema import FIXED_FORMATS, Message
-from protocol.source import Layout
-from protocol.wire import codec
 from tests.protocol.messages import a_message, all_versions
 
 MANY = 10**9

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.apis import ApiKey
+from protocol.codec.wire import codec
 from protocol.errors import DecodeError, EncodeError
 from protocol.frames import (
     FrameSplitter,
@@ -25,7 +26,6 @@ from protocol.messages.controlled_shutdown_request import ControlledShutdownRequ
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from protocol.messages.metadata_request import MetadataRequest
-from protocol.wire import codec
 
 
 def framed(*payloads: bytes) -> bytes:

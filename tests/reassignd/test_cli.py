@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from reassignd import __version__, cli, serve
-from reassignd.config import Settings
+from reassignd.config.config import Settings
 from reassignd.errors import CommandError
 
 
@@ -130,7 +130,7 @@ def test_zookeeper_is_named_by_an_option_or_a_file(
 ) -> None:
     code, line = complaint(capsys, "zk", "show")
     assert (code, line) == (2, "reassignd: give --zookeeper, or a --config that has zookeeper.connect")
-    file = tmp_path / "reassignd.properties"
+    file = tmp_path / "reassignd.config.properties"
     file.write_text("zookeeper.jaas.file=no/such")
     code, line = complaint(capsys, "zk", "show", "--config", str(file))
     assert (code, line) == (

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from controller.errors import Error, Outcome
-from controller.events import CreatedTopic, CreateTopics, Event
+from controller.messages.events import CreatedTopic, CreateTopics, Event
+from controller.model.errors import Error, Outcome
 from reassignd.demo import create_demo_topics
 
 

@@ -8,12 +8,12 @@ import httpx
 import pytest
 
 from reassignd import cli
-from reassignd.config import WILDCARDS
+from reassignd.config.config import WILDCARDS
 from tests.reassignd.served import STOP_SECONDS, Served, Start
 
 pytestmark = pytest.mark.whole
 
-TLS = Path(__file__).parent / "tls"
+TLS = Path(__file__).parents[1] / "reassignd" / "tls"
 ANYWHERE = WILDCARDS[0]
 CA = ["--ca-file", str(TLS / "ca.pem")]
 

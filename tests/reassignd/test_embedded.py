@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from backends.channel import connect
-from backends.connections.channel import connector
-from backends.connections.handshake import Caller
-from backends.connections.security import Security
+from backends.broker_commands.channel import connect
+from backends.client.channel import connector
+from backends.client.handshake import Caller
+from backends.client.security import Security
 from backends.datadir import StoreError
-from controller.events import AlterReassignments
-from controller.job_events import AlterRow, AlterTopic
+from controller.messages.events import AlterReassignments
+from controller.messages.job_events import AlterRow, AlterTopic
 from protocol.messages.metadata_request import MetadataRequest
-from reassignd.access import trust_in_own_listener
 from reassignd.embedded import EmbeddedCluster, ManualClock
 from reassignd.errors import CommandError, ConfigError
+from reassignd.runtime.http_access import trust_in_own_listener
 
 QUICK = {"embedded.partition.bytes": "1000", "embedded.tick.ms": "1"}
 PATIENCE_SECONDS = 60
@@ -69,7 +69,7 @@ async def test_a_reassignment_runs_to_its_end() -> None:
 
 
 async def test_with_tls_files_clients_and_brokers_speak_tls() -> None:
-    certificate = str(Path(__file__).parent / "tls" / "server.pem")
+    certificate = str(Path(__file__).parents[1] / "reassignd" / "tls" / "server.pem")
     settings = {**QUICK, "listener.tls.certificate.file": certificate}
     async with EmbeddedCluster(3, settings=settings) as cluster:
         with pytest.raises(OSError, match="closed the connection"):

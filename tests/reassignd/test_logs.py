@@ -11,7 +11,7 @@ from reassignd.logs import JsonFormatter, PlainFormatter
 
 
 def record(text: str = "hello", level: int = logging.INFO, *, failed: bool = False) -> logging.LogRecord:
-    made = logging.LogRecord("server.session", level, __file__, 1, text, (), None)
+    made = logging.LogRecord("server.connections.session", level, __file__, 1, text, (), None)
     if failed:
         try:
             raise RuntimeError("broken")
@@ -55,7 +55,7 @@ def test_a_json_line_is_one_object() -> None:
     fields = json.loads(line)
     assert "\n" not in line
     assert fields.pop("time").endswith("+00:00")
-    assert fields == {"level": "INFO", "logger": "server.session", "message": "two\nlines é"}
+    assert fields == {"level": "INFO", "logger": "server.connections.session", "message": "two\nlines é"}
 
 
 def test_a_json_line_carries_the_traceback() -> None:

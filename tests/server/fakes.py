@@ -5,8 +5,10 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
-from controller.events import Event
-from controller.state import State
+from common.worker_thread import OffLoop
+from controller.messages.events import Event
+from controller.state.state import State
+from protocol.codec.wire import codec
 from protocol.connection import ClientConnection
 from protocol.frames import decode_response
 from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
@@ -25,13 +27,20 @@ from protocol.messages.stop_replica_request import StopReplicaRequest
 from protocol.messages.stop_replica_response import StopReplicaResponse
 from protocol.messages.update_metadata_request import UpdateMetadataRequest
 from protocol.messages.update_metadata_response import UpdateMetadataResponse
-from protocol.wire import codec
-from server.authorizer import ANONYMOUS, CLUSTER, AclTable, AllowAll, Authorizer, Operation, Resource, topic
-from server.cache import BodyCache
-from server.context import Context, Services
-from server.guest import Guest
-from server.offloop import OffLoop
-from server.registry import ROUTES
+from server.connections.client_connection import Guest
+from server.dispatch.authorizer import (
+    ANONYMOUS,
+    CLUSTER,
+    AclTable,
+    AllowAll,
+    Authorizer,
+    Operation,
+    Resource,
+    topic,
+)
+from server.dispatch.cache import BodyCache
+from server.dispatch.context import Context, Services
+from server.dispatch.registry import ROUTES
 
 M = TypeVar("M")
 

@@ -15,8 +15,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from server.http import Health, HttpServer, operations
-from server.http_connection import KEY, Bounds, HttpConnection
+from server.http.connection import KEY, Bounds, HttpConnection
+from server.http.server import Health, HttpServer, operations
 
 HEAD = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n"
 UPLOAD = b"POST /upload HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n\r\n"

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from backends.memory import MemoryStore
-from controller.decision import Decision
-from controller.effects import BrokerLeft, Effect
-from controller.events import BrokerStopped, Event
-from controller.model import ControllerEpoch
-from controller.state import State
-from server.driver import Driver
-from server.stats import Counters
+from controller.messages.effects import BrokerLeft, Effect
+from controller.messages.events import BrokerStopped, Event
+from controller.model.cluster import ControllerEpoch
+from controller.state.decision import Decision
+from controller.state.state import State
+from server.driver.driver import Driver
+from server.metrics.stats import Counters
 
 
 class Rig:

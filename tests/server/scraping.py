@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from controller.model import Broker, Partition, Reassignment, Topic
-from controller.state import State
-from server.latency import Latency
-from server.metric_sources import Sources, Traffic, Znodes
-from server.metrics import Metrics
-from server.stats import Counters
+from controller.model.cluster import Broker, Partition, Reassignment, Topic
+from controller.state.state import State
+from server.metrics.exposition import Metrics
+from server.metrics.latency import Latency
+from server.metrics.sources import Sources, Traffic, Znodes
+from server.metrics.stats import Counters
 
 Labels = frozenset[tuple[str, str]]
 

@@ -9,12 +9,12 @@ from itertools import chain, repeat
 from typing import Any
 
 from protocol.frames import RequestFrame
-from server.crowd import Crowd
-from server.limits import Limits
-from server.listener import Listeners
-from server.router import Caller, Router
-from server.session import Session
-from server.stats import Counters
+from server.connections.limits import Limits
+from server.connections.listener import Listeners
+from server.connections.registry import Crowd
+from server.connections.session import Session
+from server.dispatch.router import Caller, Router
+from server.metrics.stats import Counters
 from tests.builders import World, partition
 from tests.server.fakes import FakeBroker, FakeClient, services
 

@@ -12,8 +12,8 @@ from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.metadata_request import MetadataRequest
-from server import crowd
-from server.limits import Limits
+from server.connections import registry
+from server.connections.limits import Limits
 from tests.server.fakes import FakeClient
 from tests.server.sockets import PROMPT, Served, Talk, serving, until
 
@@ -22,7 +22,7 @@ GOOD = DescribeClusterRequest()
 
 @pytest.fixture(autouse=True)
 def quick_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crowd, "ROUND_SECONDS", 0.01)
+    monkeypatch.setattr(registry, "ROUND_SECONDS", 0.01)
 
 
 @pytest.fixture

@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 
 from backends.embedded.settings import Settings
+from common.worker_thread import OffLoop
 from protocol.apis import find_api
+from protocol.codec.wire import Codec, codec
 from protocol.counter import Bounds
 from protocol.errors import DecodeError, ErrorCode
 from protocol.frames import RequestFrame, decode_response, parse_response
-from protocol.wire import Codec, codec
-from server.authorizer import ANONYMOUS, AllowAll, Authorizer
-from server.cache import BodyCache
-from server.context import Services
-from server.offloop import OffLoop
-from server.registry import ROUTES
-from server.router import Caller, Router
-from server.stats import Counters
+from server.dispatch.authorizer import ANONYMOUS, AllowAll, Authorizer
+from server.dispatch.cache import BodyCache
+from server.dispatch.context import Services
+from server.dispatch.registry import ROUTES
+from server.dispatch.router import Caller, Router
+from server.metrics.stats import Counters
 from tests.backends.harness import Embedded
 from tests.server.fakes import NOBODY
 from tests.server.nasty import Nasty

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.phases import TABLE
+from controller.reassignment.phases import TABLE
 from tools.draw_states import BEGIN, END, PAGE, draw, main, redrawn
 
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from reassignd.command_config import load
+from reassignd.config.command_config import load
 from tools.kafka_settings import Places, Spec, client_properties, node_settings
 
 FOLDER = Path("cluster")

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from controller.config_keys import BROKER_KEYS
-from reassignd.config import KEYS
-from server.metric_table import METRICS, exposed_name
+from controller.configs.keys import BROKER_KEYS
+from reassignd.config.config import KEYS
+from server.metrics.table import METRICS, exposed_name
 from tools import reference
 
 

@@ -8,7 +8,7 @@ from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
 from kafka.structs import OffsetAndMetadata, TopicPartition
 
 from bench.raw import RawConnection
-from controller.model import ResourceType
+from controller.model.cluster import ResourceType
 from protocol.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest, TopicRequest
 from tests.clients.java_programs import JavaAdmin
 from tests.upstream.borrowed import message

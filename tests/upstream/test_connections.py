@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from backends.connections.errors import (
+from backends.client.errors import (
     AuthenticationError,
     BrokerError,
     InDoubtError,
     UnreachableError,
     UnsupportedError,
 )
-from backends.connections.handshake import Caller
-from backends.connections.security import Credentials, Security
+from backends.client.handshake import Caller
+from backends.client.security import Credentials, Security
 from backends.upstream.client import UpstreamClient
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
@@ -31,7 +31,7 @@ from protocol.messages.incremental_alter_configs_request import (
 )
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
-from reassignd.command_config import load
+from reassignd.config.command_config import load
 from tests.upstream.conftest import bootstrap
 from tests.upstream.topics import create, until
 from tools.kafka_cluster import KafkaCluster

@@ -11,11 +11,11 @@ from kafka import KafkaConsumer, KafkaProducer
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from bench.raw import RawConnection, address, encode
+from protocol.codec.wire import codec
+from protocol.codec.writing import varint
 from protocol.errors import ErrorCode
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.produce_response import ProduceResponse
-from protocol.wire import codec
-from protocol.writing import varint
 from tests.clients.java_programs import JavaAdmin, JavaClient
 from tests.upstream.traffic import Traffic
 from tools.java import java_command

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from bench.raw import RawConnection, address
-from controller.config_values import CLUSTER_DEFAULT
-from controller.model import ResourceType
+from controller.configs.values import CLUSTER_DEFAULT
+from controller.model.cluster import ResourceType
 from protocol.apis import ApiKey
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.schema import version_range

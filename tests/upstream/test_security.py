@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from backends.connections.handshake import Caller
+from backends.client.handshake import Caller
 from backends.upstream.client import UpstreamClient
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -17,7 +17,7 @@ from protocol.messages.alter_partition_reassignments_request import (
 from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
-from reassignd.command_config import load
+from reassignd.config.command_config import load
 from tests.clients.java_programs import JavaClient, Ran, Tools
 from tests.reassignd.shell import Shell
 from tests.upstream.conftest import bootstrap

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from backends.sizes import SELDOM_SECONDS
+from backends.measuring.sizes import SELDOM_SECONDS
 from tests.clients.java_programs import Tools
 from tests.zookeeper.site import Site, wait_for
 from tests.zookeeper.test_moves import limit

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from backends.zookeeper.client import ZookeeperClient
-from backends.zookeeper.tree import Create, ZookeeperError
+from backends.zookeeper.session.client import ZookeeperClient
+from backends.zookeeper.session.tree import Create, ZookeeperError
 from tests.backends.zookeeper.behaviour import BEHAVIOUR, Behaviour
 from tests.zookeeper.site import Site
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from kazoo.client import KazooClient
 
-from backends.zookeeper.security import SENSITIVE, Login, Security
+from backends.zookeeper.session.security import SENSITIVE, Login, Security
 from tests.zookeeper.guarded import SECRET, Guarded
 from tests.zookeeper.load import Load
 from tests.zookeeper.site import Site, wait_for
@@ -36,7 +36,7 @@ def topic(site: Site) -> str:
 
 def run(tmp_path: Path, settings: Mapping[str, str], *verb: str) -> subprocess.CompletedProcess[str]:
     """A verb with a file of these settings."""
-    file = tmp_path / "reassignd.properties"
+    file = tmp_path / "reassignd.config.properties"
     file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
     command = [sys.executable, "-m", "reassignd", *verb, "--config", str(file)]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)

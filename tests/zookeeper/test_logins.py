@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from backends.zookeeper import client as under_test
-from backends.zookeeper.client import ZookeeperClient
-from backends.zookeeper.tree import ConflictError, Create, ZookeeperError
-from reassignd.config import Assignment, resolve
-from reassignd.zookeeper_security import security
+from backends.zookeeper.session import client as under_test
+from backends.zookeeper.session.client import ZookeeperClient
+from backends.zookeeper.session.tree import ConflictError, Create, ZookeeperError
+from reassignd.config.config import Assignment, resolve
+from reassignd.config.zookeeper_security import security
 from tests.backends.zookeeper.behaviour import BEHAVIOUR, Behaviour
 from tests.zookeeper.guarded import SECRET, Guarded
 

@@ -18,10 +18,10 @@ from kafka import KafkaAdminClient
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
 from kazoo.client import KazooClient
 
-from backends.connections.channel import connector
-from backends.connections.errors import AuthenticationError
-from backends.connections.handshake import Caller, open_connection
-from backends.connections.security import Credentials, Security
+from backends.client.channel import connector
+from backends.client.errors import AuthenticationError
+from backends.client.handshake import Caller, open_connection
+from backends.client.security import Credentials, Security
 from protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,

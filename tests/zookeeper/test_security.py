@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from backends.connections.channel import connector
-from backends.connections.handshake import Caller
+from backends.client.channel import connector
+from backends.client.handshake import Caller
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.metadata_request import MetadataRequest
 from protocol.messages.metadata_response import MetadataResponse
-from reassignd.command_config import load
+from reassignd.config.command_config import load
 from tests.zookeeper.load import Load
 from tests.zookeeper.scenarios import REASSIGN, submit
 from tests.zookeeper.site import Site, wait_for

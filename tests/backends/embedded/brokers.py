@@ -2,14 +2,8 @@
 
 from typing import Any
 
-from backends.channel import Channel
-from backends.clock import ManualClock
-from backends.embedded.broker import EmbeddedBroker
-from backends.embedded.isr_reporter import IsrReporter
-from backends.embedded.log_dirs import LogDirs
-from backends.embedded.replication import Replication, Volume
-from backends.embedded.throttles import Throttles
-from backends.requests import (
+from backends.broker_commands.channel import Channel
+from backends.broker_commands.requests import (
     Header,
     LeaderAndIsrRow,
     leader_and_isr,
@@ -17,10 +11,16 @@ from backends.requests import (
     metadata_topics,
     stop_replica,
 )
-from backends.requests import update_metadata as metadata_request
-from controller.effects import DropReplica
-from controller.model import Partition, Topic, TopicPartition
-from controller.state import State
+from backends.broker_commands.requests import update_metadata as metadata_request
+from backends.embedded.broker import EmbeddedBroker
+from backends.embedded.isr_reporter import IsrReporter
+from backends.embedded.log_dirs import LogDirs
+from backends.embedded.replication import Replication, Volume
+from backends.embedded.throttles import Throttles
+from common.clock import ManualClock
+from controller.messages.effects import DropReplica
+from controller.model.cluster import Partition, Topic, TopicPartition
+from controller.state.state import State
 from protocol.messages.leader_and_isr_response import LeaderAndIsrResponse
 from tests.builders import World, key
 

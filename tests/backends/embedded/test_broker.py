@@ -1,6 +1,6 @@
 import pytest
 
-from controller.model import NO_LEADER
+from controller.model.cluster import NO_LEADER
 from protocol.messages.update_metadata_request import UpdateMetadataBroker, UpdateMetadataRequest
 from tests.backends.embedded.brokers import FAILED, FENCED, SIZE, STALE, UNKNOWN, One
 from tests.builders import key, partition

@@ -5,9 +5,9 @@ import pytest
 
 from backends.embedded.cluster import Listener
 from backends.embedded.settings import PARTITION_BYTES, PRODUCE_RATE
-from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
-from controller.model import ResourceType
-from controller.throttle import LEADER_RATE, LEADER_REPLICAS
+from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.model.cluster import ResourceType
+from controller.reassignment.throttle import LEADER_RATE, LEADER_REPLICAS
 from protocol.messages.alter_replica_log_dirs_request import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,

@@ -3,13 +3,13 @@ from typing import Any
 
 import pytest
 
-from backends.channel import Channel
-from backends.clock import ManualClock, settle
+from backends.broker_commands.channel import Channel
 from backends.embedded.isr_reporter import LIMIT, RETRY_SECONDS, IsrReporter
-from backends.tasks import cancel, spawn
+from common.clock import ManualClock, settle
+from common.tasks import cancel, spawn
+from protocol.codec.wire import codec
 from protocol.messages.alter_partition_request import AlterPartitionRequest
 from protocol.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
-from protocol.wire import codec
 from tests.backends.embedded.brokers import One
 from tests.builders import key, partition
 

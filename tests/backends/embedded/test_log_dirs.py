@@ -2,7 +2,7 @@ import pytest
 
 from backends.embedded.log_dirs import SERVED, LogDirs
 from backends.embedded.replication import Log
-from controller.model import TopicPartition
+from controller.model.cluster import TopicPartition
 from tests.builders import key
 
 FOO = key("foo-0")

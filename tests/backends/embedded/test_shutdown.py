@@ -2,10 +2,10 @@ from typing import Any
 
 import pytest
 
-from backends.channel import Channel
-from backends.clock import ManualClock
+from backends.broker_commands.channel import Channel
 from backends.embedded.shutdown import RETRY_SECONDS, TRIES, controlled_shutdown
-from backends.tasks import spawn
+from common.clock import ManualClock
+from common.tasks import spawn
 from protocol.messages.controlled_shutdown_request import ControlledShutdownRequest
 from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse, RemainingPartition
 from tests.backends.embedded.brokers import One

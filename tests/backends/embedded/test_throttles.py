@@ -3,10 +3,10 @@ from math import inf
 import pytest
 
 from backends.embedded.throttles import Throttles
-from controller.config_keys import throttled_replicas
-from controller.model import Config, Deleted, ResourceType
-from controller.state import State
-from controller.throttle import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
+from controller.configs.keys import throttled_replicas
+from controller.model.cluster import Config, Deleted, ResourceType
+from controller.reassignment.throttle import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
+from controller.state.state import State
 from tests.builders import key
 
 

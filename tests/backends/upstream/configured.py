@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from backends.connections.errors import UnreachableError
-from controller.events import ConfigOp
-from controller.model import ResourceType
+from backends.client.errors import UnreachableError
+from controller.messages.events import ConfigOp
+from controller.model.cluster import ResourceType
 from protocol.messages.describe_configs_request import DescribeConfigsRequest
 from protocol.messages.describe_configs_response import (
     DescribeConfigsResourceResult,

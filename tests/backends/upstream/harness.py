@@ -4,14 +4,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from backends.memory import MemoryStore
+from backends.upstream.applied_throttles import Ledger
 from backends.upstream.backend import Upstream
-from backends.upstream.ledger import Ledger
-from backends.upstream.own_records import OwnRecords
-from controller import upstream
-from controller.events import Event
+from backends.upstream.records import OwnRecords
 from controller.machine import decide
-from controller.state import State
-from server.driver import Driver
+from controller.messages.events import Event
+from controller.state.state import State
+from controller.upstream import delegated_steps
+from server.driver.driver import Driver
 from tests.backends.harness import Embedded, Relay, World
 from tests.backends.local import NoStats
 from tests.backends.upstream.local_client import LocalClient
@@ -33,7 +33,7 @@ class Gatewayed(World):
         self.inner, self.clock, self.settings = inner, inner.clock, inner.settings
         self.store = store or MemoryStore()
         self.ledger = ledger or Ledger(None)
-        self.state = State(movement=upstream)
+        self.state = State(movement=delegated_steps)
         own = OwnRecords(self.store)
         self.state.apply(own.load())
         relay = Relay()

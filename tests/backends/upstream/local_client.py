@@ -6,15 +6,15 @@ A cancel leaves replicas in the order in which Kafka leaves them, which is not t
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from backends.connections.errors import RequestLostError, UnreachableError
-from backends.offloop import InPlace
+from backends.client.errors import RequestLostError, UnreachableError
 from backends.upstream.client import UpstreamBroker
-from controller.names import Replicas
+from common.off_loop import InPlace
+from controller.model.names import Replicas
 from protocol.apis import find_api
+from protocol.codec.wire import schema_of
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
-from protocol.wire import schema_of
-from server.registry import ROUTES
+from server.dispatch.registry import ROUTES
 from tests.backends.harness import Embedded
 from tests.backends.local import FIRST_PORT
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from backends.clock import ManualClock, settle
-from backends.upstream.looks import Looks, Pace
+from backends.upstream.poller import Looks, Pace
 from backends.upstream.submitter import Submitter
-from controller.model import Partition, Replicas, Submission, Topic
-from controller.state import State
-from controller.submission import Stage
-from controller.upstream_events import SeenMove
+from common.clock import ManualClock, settle
+from controller.messages.upstream_events import SeenMove
+from controller.model.cluster import Partition, Replicas, Submission, Topic
+from controller.model.upstream_step import Stage
+from controller.state.state import State
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_response import (
     ListPartitionReassignmentsResponse,

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from backends.connections.errors import UnreachableError
-from backends.offloop import InPlace
+from backends.client.errors import UnreachableError
 from backends.upstream.client import UpstreamBroker
+from common.off_loop import InPlace
 
 E = TypeVar("E")
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from backends.clock import settle
-from backends.connections.errors import AuthenticationError, RequestLostError, UnreachableError
+from backends.client.errors import AuthenticationError, RequestLostError, UnreachableError
 from backends.upstream.backend import RETRY_SECONDS
-from controller.effects import Publish
-from controller.errors import Error
-from controller.phases import Phase, phase_of
-from controller.throttle import RATE
+from common.clock import settle
+from controller.messages.effects import Publish
+from controller.model.errors import Error
+from controller.reassignment.phases import Phase, phase_of
+from controller.reassignment.throttle import RATE
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from tests.backends.harness import Embedded
 from tests.backends.upstream.harness import Gatewayed

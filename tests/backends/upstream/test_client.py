@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from backends.clock import ManualClock
-from backends.connections.errors import (
+from backends.client.errors import (
     BrokerError,
     RequestLostError,
     RequestTimedOutError,
@@ -14,6 +13,7 @@ from backends.connections.errors import (
     UnsupportedError,
 )
 from backends.upstream.client import UpstreamBroker, UpstreamClient
+from common.clock import ManualClock
 from protocol.apis import ApiKey
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
@@ -23,7 +23,7 @@ from protocol.messages.describe_cluster_response import DescribeClusterResponse
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.metadata_request import MetadataRequest
 from protocol.messages.metadata_response import MetadataResponse, MetadataResponseBroker
-from tests.backends.connections.fake import HANG_UP, FakeBroker, broker, everything
+from tests.backends.client.fake import HANG_UP, FakeBroker, broker, everything
 
 LIST = ListPartitionReassignmentsRequest()
 ALTER = AlterPartitionReassignmentsRequest()

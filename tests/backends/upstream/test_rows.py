@@ -1,6 +1,6 @@
 from backends.upstream.rows import alter_request, answers, elect_request, outcome, unanswered
-from controller.effects import Elect, Submit
-from controller.errors import DONE, Error, Outcome
+from controller.messages.effects import Elect, Submit
+from controller.model.errors import DONE, Error, Outcome
 from protocol.messages.alter_partition_reassignments_response import (
     AlterPartitionReassignmentsResponse,
     ReassignablePartitionResponse,

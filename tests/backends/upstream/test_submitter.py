@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from backends.clock import settle
-from backends.connections.errors import RequestLostError
-from backends.tasks import cancel
+from backends.client.errors import RequestLostError
 from backends.upstream.client import WRITE_SECONDS
 from backends.upstream.submitter import CHUNK, Submitter
-from controller.effects import Elect, Submit
-from controller.errors import DONE, Error
-from controller.upstream_events import Submitted
+from common.clock import settle
+from common.tasks import cancel
+from controller.messages.effects import Elect, Submit
+from controller.messages.upstream_events import Submitted
+from controller.model.errors import DONE, Error
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.alter_partition_reassignments_response import (
     AlterPartitionReassignmentsResponse,

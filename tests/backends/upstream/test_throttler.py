@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from backends.clock import ManualClock, settle
-from backends.connections.errors import RequestLostError
-from backends.tasks import cancel
-from backends.upstream.ledger import Ledger
+from backends.client.errors import RequestLostError
+from backends.upstream.applied_throttles import Ledger
 from backends.upstream.throttler import CHECK_SECONDS, PATIENCE_SECONDS, RETRY_SECONDS, Throttler
-from controller.model import Broker, Deleted
-from controller.state import State
-from controller.throttle import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, Throttle
+from common.clock import ManualClock, settle
+from common.tasks import cancel
+from controller.model.cluster import Broker, Deleted
+from controller.reassignment.throttle import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, Throttle
+from controller.state.state import State
 from protocol.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from tests.backends.upstream.configured import Configured
 

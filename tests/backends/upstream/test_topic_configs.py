@@ -1,11 +1,11 @@
 import pytest
 
-from backends.clock import ManualClock
-from backends.connections.errors import UnreachableError
+from backends.client.errors import UnreachableError
 from backends.upstream.topic_configs import SELDOM_SECONDS, TOPICS, TopicConfigs
-from controller.model import Partition, Reassignment, Topic
-from controller.state import State
-from controller.upstream_events import TopicConfigsSeen
+from common.clock import ManualClock
+from controller.messages.upstream_events import TopicConfigsSeen
+from controller.model.cluster import Partition, Reassignment, Topic
+from controller.state.state import State
 from protocol.messages.describe_configs_request import DescribeConfigsRequest
 from tests.backends.upstream.configured import Configured
 from tests.backends.upstream.scripted import Events

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from backends.zookeeper.tree import ANY, Check, ConflictError, Create, Delete, Set, Tree, ensure
+from backends.zookeeper.session.tree import ANY, Check, ConflictError, Create, Delete, Set, Tree, ensure
 
 Behaviour = Callable[[Tree], Awaitable[None]]
 

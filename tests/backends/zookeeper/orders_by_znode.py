@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from backends.clock import settle
-from backends.zookeeper import paths
-from backends.zookeeper.plans import decode_plan
-from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
-from controller.model import Replicas, ResourceType
+from backends.zookeeper.admin.plans import decode_plan
+from backends.zookeeper.znodes import paths
+from common.clock import settle
+from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.model.cluster import Replicas, ResourceType
 from tests.backends.zookeeper.trees import put
 from tests.backends.zookeeper.world import Zookeeper
 

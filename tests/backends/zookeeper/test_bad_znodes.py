@@ -6,13 +6,13 @@ from functools import partial
 
 import pytest
 
-from backends.clock import settle
-from backends.zookeeper import paths
-from backends.zookeeper.admin import WRITTEN, Form
-from backends.zookeeper.fields import encode
-from backends.zookeeper.memory import MemoryTree
-from backends.zookeeper.plans import LIMIT_BYTES, Entry, encode_plan
-from backends.zookeeper.tree import Create, Delete, ensure
+from backends.zookeeper.admin.admin import WRITTEN, Form
+from backends.zookeeper.admin.plans import LIMIT_BYTES, Entry, encode_plan
+from backends.zookeeper.session.memory import MemoryTree
+from backends.zookeeper.session.tree import Create, Delete, ensure
+from backends.zookeeper.znodes import paths
+from backends.zookeeper.znodes.fields import encode
+from common.clock import settle
 from tests.backends.zookeeper.trees import put, read
 from tests.backends.zookeeper.world import OLD, Zookeeper
 

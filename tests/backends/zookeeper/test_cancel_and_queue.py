@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from backends.clock import settle
-from backends.zookeeper import paths
-from backends.zookeeper.tree import Create
-from controller.job_events import AlterRow, AlterTopic, Queue
-from controller.model import ResourceType
-from controller.throttle import FOLLOWER_REPLICAS, LEADER_REPLICAS
+from backends.zookeeper.session.tree import Create
+from backends.zookeeper.znodes import paths
+from common.clock import settle
+from controller.messages.job_events import AlterRow, AlterTopic, Queue
+from controller.model.cluster import ResourceType
+from controller.reassignment.throttle import FOLLOWER_REPLICAS, LEADER_REPLICAS
 from tests.backends.zookeeper.orders_by_znode import document, end, held, one_at_a_time, write
 from tests.backends.zookeeper.trees import put
 from tests.backends.zookeeper.world import Zookeeper

@@ -3,14 +3,14 @@
 import json
 from typing import Any
 
-from backends.zookeeper import paths
-from backends.zookeeper.election import Candidate, stand
-from backends.zookeeper.ledger import folders
-from backends.zookeeper.loading import load
-from backends.zookeeper.memory import MemoryTree
-from backends.zookeeper.store import REDO, Term, ZkStore
-from backends.zookeeper.tree import Create, Set, ensure
-from backends.zookeeper.znodes import Endpoint, Registration
+from backends.zookeeper.session.memory import MemoryTree
+from backends.zookeeper.session.tree import Create, Set, ensure
+from backends.zookeeper.store.loading import load
+from backends.zookeeper.store.record_chunks import folders
+from backends.zookeeper.store.store import REDO, Term, ZkStore
+from backends.zookeeper.term.election import Candidate, stand
+from backends.zookeeper.znodes import paths
+from backends.zookeeper.znodes.formats import Endpoint, Registration
 
 CANDIDATE = Candidate(1000, Registration((Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 9000),)))
 

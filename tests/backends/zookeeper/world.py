@@ -6,32 +6,44 @@ The brokers report ISRs by AlterPartition, or store them by themselves as Kafka'
 import asyncio
 from typing import Any
 
-from backends.clock import settle
 from backends.embedded.cluster import EmbeddedCluster
 from backends.embedded.settings import Settings
-from backends.zookeeper import paths
-from backends.zookeeper.admin import Form
-from backends.zookeeper.cluster import Office, ZookeeperCluster
-from backends.zookeeper.election import Candidate, stand
-from backends.zookeeper.fields import encode
-from backends.zookeeper.ledger import folders
-from backends.zookeeper.loading import load
-from backends.zookeeper.memory import MemoryTree
-from backends.zookeeper.multis import fits_topic
-from backends.zookeeper.refusals import Refusals
-from backends.zookeeper.releases import protocol
-from backends.zookeeper.store import REDO, ZkStore
-from backends.zookeeper.tree import ConflictError, Create, Delete, Set, ensure
-from backends.zookeeper.znodes import Endpoint, Registration, decode_state, encode_broker, encode_state
-from controller.effects import ConfigsChanged, TopicGone
-from controller.events import BrokerRegistration, BrokerStarted, BrokerStopped, ControllerStarted, Event
+from backends.zookeeper.admin.admin import Form
+from backends.zookeeper.session.memory import MemoryTree
+from backends.zookeeper.session.tree import ConflictError, Create, Delete, Set, ensure
+from backends.zookeeper.store.loading import load
+from backends.zookeeper.store.multis import fits_topic
+from backends.zookeeper.store.record_chunks import folders
+from backends.zookeeper.store.store import REDO, ZkStore
+from backends.zookeeper.term.cluster import Office, ZookeeperCluster
+from backends.zookeeper.term.election import Candidate, stand
+from backends.zookeeper.term.releases import protocol
+from backends.zookeeper.znodes import paths
+from backends.zookeeper.znodes.fields import encode
+from backends.zookeeper.znodes.formats import (
+    Endpoint,
+    Registration,
+    decode_state,
+    encode_broker,
+    encode_state,
+)
+from backends.zookeeper.znodes.refusals import Refusals
+from common.clock import settle
 from controller.machine import decide
-from controller.model import Partition
-from controller.state import State
+from controller.messages.effects import ConfigsChanged, TopicGone
+from controller.messages.events import (
+    BrokerRegistration,
+    BrokerStarted,
+    BrokerStopped,
+    ControllerStarted,
+    Event,
+)
+from controller.model.cluster import Partition
+from controller.state.state import State
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition_request import AlterPartitionRequest
 from protocol.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
-from server.driver import Driver
+from server.driver.driver import Driver
 from tests.backends.harness import SETTINGS, Embedded, Relay
 from tests.backends.local import LocalNetwork, NoStats
 

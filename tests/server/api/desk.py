@@ -6,14 +6,14 @@ from typing import Any
 import httpx
 from starlette.applications import Starlette
 
-from controller.events import Event
-from controller.model import TopicPartition
+from common.worker_thread import OffLoop
+from controller.messages.events import Event
+from controller.model.cluster import TopicPartition
 from server.api.access import Access
 from server.api.call import Core
 from server.api.progress import Progress
 from server.api.routes import Api
-from server.http import Health, operations
-from server.offloop import OffLoop
+from server.http.server import Health, operations
 from tests.builders import World, partition
 
 URL = "http://127.0.0.1:9080"

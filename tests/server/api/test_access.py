@@ -5,7 +5,7 @@ from starlette.requests import Request
 
 from server.api.access import Access
 from server.api.errors import ApiError
-from server.http_connection import KEY
+from server.http.connection import KEY
 from tests.server.api.desk import Desk
 
 OUTSIDE = "http://10.0.0.1:9080"

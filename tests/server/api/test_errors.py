@@ -1,6 +1,6 @@
 import pytest
 
-from controller.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Error, Outcome
 from server.api.errors import ApiError, require
 
 

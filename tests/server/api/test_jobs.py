@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from controller.job_events import Pause
+from controller.messages.job_events import Pause
 from tests.builders import World, partition
 from tests.server.api.desk import MOVE, Desk, plan, three
 

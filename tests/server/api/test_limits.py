@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from planner.steps import UNLIMITED
+from controller.scheduling.steps import UNLIMITED
 from tests.server.api.desk import MOVE, Desk
 
 

@@ -1,6 +1,6 @@
 """Plans as the controller takes them."""
 
-from planner.entries import read_plan
+from controller.model.plan import read_plan
 from server.api.plans import originals, plan_rows, topics_of
 from tests.server.api.desk import MOVE, three
 

@@ -1,6 +1,6 @@
 """Progress by bytes; every partition of these has 100 bytes and its number."""
 
-from controller.job_events import AlterRow, AlterTopic, Queue, RollBackJob
+from controller.messages.job_events import AlterRow, AlterTopic, Queue, RollBackJob
 from server.api.progress import LOOK_SECONDS, SECONDS_PER_ROW, WINDOW_SECONDS, Pace
 from tests.builders import World, partition
 from tests.server.api.desk import MOVE, Desk, three

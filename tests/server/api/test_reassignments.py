@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from controller.model import Config, ResourceType
-from controller.next_step import charge_others
+from controller.model.cluster import Config, ResourceType
+from controller.reassignment.next_step import charge_others
 from tests.server.api.desk import MOVE, Desk, plan, three
 
 CANCEL = "/v1/reassignments/cancel"

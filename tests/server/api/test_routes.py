@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.driver import DriverStoppedError
+from server.driver.driver import DriverStoppedError
 from tests.server.api.desk import MOVE, Desk
 
 

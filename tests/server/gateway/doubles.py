@@ -4,8 +4,9 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from controller.events import AlterConfigs
-from controller.state import State
+from controller.messages.events import AlterConfigs
+from controller.state.state import State
+from protocol.codec.wire import schema_of
 from protocol.errors import DecodeError
 from protocol.frames import (
     RequestFrame,
@@ -15,13 +16,12 @@ from protocol.frames import (
     parse_request,
     parse_response,
 )
-from protocol.wire import schema_of
-from server.authorizer import ANONYMOUS
+from server.dispatch.authorizer import ANONYMOUS
+from server.dispatch.router import Caller
 from server.gateway.addresses import Address
 from server.gateway.core import Core
-from server.gateway.exchange import Asked, Client, Exchange, Rule
-from server.gateway.splitter import Verdict
-from server.router import Caller
+from server.relay.exchange import Asked, Client, Exchange, Rule
+from server.relay.splitter import Verdict
 from tests.builders import World
 from tests.server.fakes import FakeBroker
 

@@ -6,12 +6,12 @@ from struct import pack
 from typing import Any, cast
 
 from protocol.errors import DecodeError
-from server.gateway.counts import Counts
-from server.gateway.exchange import Asked, Client, Exchange, Rule, whole
-from server.gateway.session import Door, Relay, Shared
-from server.gateway.upstream import Upstream
-from server.gateway.upstreams import UnreachableError, Upstreams
-from server.limits import Limits
+from server.connections.limits import Limits
+from server.relay.counts import Counts
+from server.relay.exchange import Asked, Client, Exchange, Rule, whole
+from server.relay.session import Door, Relay, Shared
+from server.relay.upstream import Upstream
+from server.relay.upstreams import UnreachableError, Upstreams
 from tests.server.fakes import FakeHost, FakeTransport
 from tests.server.rig import settle
 

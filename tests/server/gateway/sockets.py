@@ -14,10 +14,10 @@ from protocol.frames import RequestFrame, encode_response
 from protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 from protocol.messages.list_groups_response import ListedGroup, ListGroupsResponse
 from protocol.messages.metadata_response import MetadataResponse, MetadataResponseBroker
+from server.connections.limits import Limits
 from server.gateway.addresses import Address
 from server.gateway.gateway import Gateway, Setup
-from server.limits import Limits
-from server.stats import Counters
+from server.metrics.stats import Counters
 from tests.server.gateway.doubles import FakeCore
 from tests.server.rig import settle
 from tests.server.sockets import Talk

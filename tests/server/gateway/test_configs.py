@@ -2,9 +2,9 @@
 
 import pytest
 
-from controller.config_keys import BROKER_KEYS
-from controller.configs import ConfigSource
-from controller.model import Config, ResourceType
+from controller.configs.changes import ConfigSource
+from controller.configs.keys import BROKER_KEYS
+from controller.model.cluster import Config, ResourceType
 from protocol.errors import DecodeError, ErrorCode
 from protocol.frames import decode_request
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
@@ -14,7 +14,7 @@ from protocol.messages.describe_configs_response import (
     DescribeConfigsResult,
 )
 from server.gateway.configs import LARGEST, describe
-from server.gateway.exchange import PASSED
+from server.relay.exchange import PASSED
 from tests.server.gateway.doubles import FakeCore, Talk, asked, asked_as, client
 
 MODE = "reassignment.cancel.mode"

@@ -15,10 +15,10 @@ import pytest
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.list_groups_request import ListGroupsRequest
 from protocol.messages.metadata_request import MetadataRequest
+from server.connections.limits import Limits
 from server.gateway.addresses import Address
 from server.gateway.gateway import Gateway
-from server.gateway.upstreams import ANY
-from server.limits import Limits
+from server.relay.upstreams import ANY
 from tests.server.gateway.sockets import FakeKafka, connect, gateway
 from tests.server.sockets import until
 from tools.processes import free_ports

@@ -15,7 +15,7 @@ from protocol.messages.metadata_response import (
 )
 from server.gateway.addresses import Address
 from server.gateway.metadata import LARGEST_HEAD, metadata
-from server.gateway.splitter import Verdict
+from server.relay.splitter import Verdict
 from tests.server.gateway.doubles import FakePorts, Talk
 
 VERSIONS = range(14)

@@ -1,7 +1,7 @@
 """Which versions may pass."""
 
+from server.dispatch.registry import ROUTES
 from server.gateway.versions import FETCH, HIDDEN, PRODUCE, SERVED
-from server.registry import ROUTES
 
 
 def test_what_we_answer_is_served_in_the_versions_of_our_handlers() -> None:

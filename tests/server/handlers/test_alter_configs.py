@@ -1,8 +1,8 @@
 """AlterConfigs (33)."""
 
-from controller.errors import DONE
-from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
-from controller.model import ResourceType
+from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.model.cluster import ResourceType
+from controller.model.errors import DONE
 from protocol.messages.alter_configs_request import AlterableConfig, AlterConfigsRequest, AlterConfigsResource
 from server.handlers.alter_configs import handle, refuse
 from tests.server.fakes import FakeDriver, answer, context, encodable

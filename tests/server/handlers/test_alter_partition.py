@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from controller.errors import DONE, Error, Outcome
-from controller.events import AlterPartition, AlterPartitionReply, IsrChange
+from controller.messages.events import AlterPartition, AlterPartitionReply, IsrChange
+from controller.model.errors import DONE, Error, Outcome
+from protocol.codec.wire import codec
 from protocol.messages.alter_partition_request import (
     AlterPartitionRequest,
     BrokerState,
@@ -13,7 +14,6 @@ from protocol.messages.alter_partition_request import (
     TopicData,
 )
 from protocol.messages.alter_partition_response import AlterPartitionResponse
-from protocol.wire import codec
 from server.handlers.alter_partition import handle, refuse
 from tests.builders import World, partition
 from tests.server.fakes import FakeDriver, answer, context

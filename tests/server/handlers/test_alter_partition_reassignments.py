@@ -1,8 +1,8 @@
 """AlterPartitionReassignments (45)."""
 
-from controller.errors import DONE, Error, Outcome
-from controller.events import AlterReassignments, AlterReply, TopicOutcomes
-from controller.job_events import AlterRow, AlterTopic
+from controller.messages.events import AlterReassignments, AlterReply, TopicOutcomes
+from controller.messages.job_events import AlterRow, AlterTopic
+from controller.model.errors import DONE, Error, Outcome
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,

@@ -2,10 +2,10 @@
 
 import pytest
 
+from protocol.codec.wire import codec
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersionsResponse
-from protocol.wire import codec
-from server.cache import Encoded
+from server.dispatch.cache import Encoded
 from server.handlers.api_versions import handle, refuse, unsupported
 from tests.server.fakes import answer, context
 

@@ -1,8 +1,8 @@
 """ControlledShutdown (7)."""
 
-from controller.errors import DONE, Error, Outcome
-from controller.events import ControlledShutdown, ShutdownReply
-from controller.model import TopicPartition
+from controller.messages.events import ControlledShutdown, ShutdownReply
+from controller.model.cluster import TopicPartition
+from controller.model.errors import DONE, Error, Outcome
 from protocol.messages.controlled_shutdown_request import ControlledShutdownRequest
 from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse
 from server.handlers.controlled_shutdown import handle, refuse

@@ -1,7 +1,7 @@
 """CreatePartitions (37)."""
 
-from controller.errors import DONE, Error, Outcome
-from controller.events import CreatePartitions, NewPartitions
+from controller.messages.events import CreatePartitions, NewPartitions
+from controller.model.errors import DONE, Error, Outcome
 from protocol.messages.create_partitions_request import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,

@@ -1,16 +1,16 @@
 """CreateTopics (19)."""
 
-from controller.errors import DONE, Error, Outcome
-from controller.events import CreatedTopic, CreateTopics, NewTopic
-from controller.model import Topic
-from controller.state import State
+from controller.messages.events import CreatedTopic, CreateTopics, NewTopic
+from controller.model.cluster import Topic
+from controller.model.errors import DONE, Error, Outcome
+from controller.state.state import State
 from protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
-from server.authorizer import CLUSTER, Operation
+from server.dispatch.authorizer import CLUSTER, Operation
 from server.handlers.create_topics import handle, refuse
 from tests.server.fakes import NEW_ID, NOBODY, FakeDriver, allowing, answer, context, encodable
 

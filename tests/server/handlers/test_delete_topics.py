@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from controller.errors import DONE, Error, Outcome
-from controller.events import DeleteTopics
+from controller.messages.events import DeleteTopics
+from controller.model.errors import DONE, Error, Outcome
 from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
-from server.authorizer import Operation
+from server.dispatch.authorizer import Operation
 from server.handlers.delete_topics import handle, refuse
 from tests.builders import World, partition
 from tests.server.fakes import NOBODY, FakeDriver, allowing, answer, context, decoded

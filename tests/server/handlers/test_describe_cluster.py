@@ -5,7 +5,7 @@ import pytest
 from protocol.errors import ApiError
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.describe_cluster_response import DescribeClusterResponse
-from server.authorizer import CLUSTER, Operation
+from server.dispatch.authorizer import CLUSTER, Operation
 from server.handlers.describe_cluster import handle, refuse
 from tests.builders import World
 from tests.server.fakes import allowing, answer, context, encodable

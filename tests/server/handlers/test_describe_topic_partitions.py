@@ -9,8 +9,8 @@ from protocol.messages.describe_topic_partitions_request import (
     TopicRequest,
 )
 from protocol.messages.describe_topic_partitions_response import DescribeTopicPartitionsResponse
-from server.authorizer import Operation
-from server.context import LARGE_ROWS
+from server.dispatch.authorizer import Operation
+from server.dispatch.context import LARGE_ROWS
 from server.handlers.describe_topic_partitions import handle, refuse
 from tests.builders import World, partition
 from tests.server.fakes import NOBODY, allowing, answer, context, encodable

@@ -2,9 +2,9 @@
 
 import pytest
 
-from controller.errors import DONE, Error, Outcome
-from controller.events import ElectionType, ElectLeaders
-from controller.model import TopicPartition
+from controller.messages.events import ElectionType, ElectLeaders
+from controller.model.cluster import TopicPartition
+from controller.model.errors import DONE, Error, Outcome
 from protocol.errors import ApiError
 from protocol.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from server.handlers.elect_leaders import handle, refuse

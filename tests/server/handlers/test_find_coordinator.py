@@ -2,9 +2,9 @@
 
 import pytest
 
+from protocol.codec.wire import codec
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from protocol.messages.find_coordinator_response import FindCoordinatorResponse
-from protocol.wire import codec
 from server.handlers.find_coordinator import TEXT, handle
 from tests.server.fakes import answer, context
 

@@ -1,8 +1,8 @@
 """IncrementalAlterConfigs (44)."""
 
-from controller.errors import DONE
-from controller.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
-from controller.model import ResourceType
+from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.model.cluster import ResourceType
+from controller.model.errors import DONE
 from protocol.messages.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,

@@ -8,7 +8,7 @@ from protocol.messages.list_offsets_response import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from server.authorizer import Operation
+from server.dispatch.authorizer import Operation
 from server.handlers.list_offsets import handle, refuse
 from tests.server.fakes import FakeBroker, allowing, answer, context, decoded
 

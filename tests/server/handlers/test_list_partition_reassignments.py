@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from controller.model import Reassignment
+from controller.model.cluster import Reassignment
+from protocol.codec.wire import codec
 from protocol.messages.list_partition_reassignments_request import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
 )
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
-from protocol.wire import codec
-from server.cache import Encoded
-from server.context import LARGE_ROWS, Context
+from server.dispatch.cache import Encoded
+from server.dispatch.context import LARGE_ROWS, Context
 from server.handlers.list_partition_reassignments import handle, refuse
 from tests.builders import World, key, partition
 from tests.protocol.oracle import peer_class

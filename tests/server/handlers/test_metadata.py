@@ -2,12 +2,12 @@
 
 import pytest
 
-from controller.model import Topic
+from controller.model.cluster import Topic
+from protocol.codec.wire import codec
 from protocol.errors import ApiError
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.messages.metadata_response import MetadataResponse
-from protocol.wire import codec
-from server.authorizer import Operation
+from server.dispatch.authorizer import Operation
 from server.handlers.metadata import handle, refuse
 from tests.builders import World, partition
 from tests.server.fakes import NOBODY, allowing, answer, context

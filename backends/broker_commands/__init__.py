@@ -1,0 +1,1 @@
+"""Requests of a controller to its brokers: LeaderAndIsr, UpdateMetadata, StopReplica."""

@@ -1,0 +1,230 @@
+"""The controller's side of the brokers that it commands: one connection and one queue a broker (Kafka: ControllerChannelManager).
+
+One request is in flight, and it is retried until the broker leaves; epochs make a repetition harmless. What the
+requests hold, and in which order, is in `backends.broker_commands.batch`.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any
+
+from backends.broker_commands.batch import Batch, Snapshot, all_partitions
+from backends.broker_commands.channel import Channel, Connect, connect
+from backends.broker_commands.requests import Header, Versions, live_brokers
+from common.clock import Clock, RealClock
+from common.tasks import cancel, spawn
+from controller.messages.effects import BrokerJoined, BrokerLeft, DropReplica, Effect, Publish
+from controller.messages.events import Event, LogDirFailed
+from controller.model.cluster import Broker, Partition, TopicPartition
+from controller.state.state import State
+from protocol.errors import ErrorCode
+from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
+from protocol.messages.leader_and_isr_response import LeaderAndIsrResponse
+from protocol.messages.stop_replica_response import StopReplicaResponse
+from protocol.messages.update_metadata_request import UpdateMetadataBroker, UpdateMetadataRequest
+
+log = logging.getLogger(__name__)
+
+Submit = Callable[[Event], Awaitable[Any]]
+"""Gives the controller an event; the reply comes when the decision is durable."""
+
+RETRY_SECONDS = 0.1
+
+
+class BrokerLinks:
+    """Implements `controller.ports.Backend` for clusters whose controller we are.
+
+    `controller_id` tells which broker to name as controller; `state` is read, never changed. Nothing is sent to a
+    broker before `BrokerJoined` or after `BrokerLeft`; that one cannot be reached is not judged here. `partitions` are
+    what a broker that joins is told, `brokers` those that it may name to clients.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        submit: Submit,
+        controller_id: Callable[[], int],
+        *,
+        connect: Connect = connect,
+        clock: Clock | None = None,
+        versions: Versions | None = None,
+        partitions: Callable[[State], Iterator[Partition]] = all_partitions,
+        brokers: Callable[[State], Sequence[UpdateMetadataBroker]] = live_brokers,
+    ) -> None:
+        self.state = state
+        self.submit = submit
+        self.controller_id = controller_id
+        self.connect = connect
+        self.clock = clock or RealClock()
+        self.versions = versions or Versions()
+        self.partitions, self.brokers = partitions, brokers
+        self.on_dropped: Callable[[int, Sequence[DropReplica]], None] = lambda _broker, _drops: None
+        """Called with the drops that a broker has confirmed; to be replaced by who wants to know."""
+        self._open = Batch()
+        self._links: dict[int, _Link] = {}
+
+    def perform(self, effects: Sequence[Effect]) -> None:
+        """Queue the requests that the effects call for; see `Backend.perform`."""
+        for effect in effects:
+            match effect:
+                case Publish():
+                    self._batch_for(effect.partition.key).publish(effect)
+                case DropReplica():
+                    self._batch_for(TopicPartition(effect.topic, effect.partition)).drop(effect)
+                case BrokerJoined():
+                    self._joined(effect.broker)
+                case BrokerLeft():
+                    self._left(effect.broker)
+        for link in self._links.values():
+            link.wake.set()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing waits, and nothing is in flight."""
+        return not self._open and all(link.idle for link in self._links.values())
+
+    async def close(self) -> None:
+        """Drop all connections and what waits for them."""
+        tasks = [link.task for link in self._links.values()]
+        self._links.clear()
+        await cancel(*tasks)
+
+    def seal(self) -> None:
+        """Hand the open batch to every link: each takes its part of it."""
+        if not self._open:
+            return
+        for link in self._links.values():
+            link.queue.append(self._open)
+        self._open = Batch()
+
+    def _batch_for(self, key: TopicPartition) -> Batch:
+        if not self._open.accepts(key):
+            self.seal()
+        return self._open
+
+    def _joined(self, broker: int) -> None:
+        self._left(broker)
+        link = _Link(self, self.state.brokers[broker])
+        link.queue.append(Snapshot(self.partitions))
+        self._links[broker] = link
+
+    def _left(self, broker: int) -> None:
+        self.seal()
+        link = self._links.pop(broker, None)
+        if link is not None:
+            link.task.cancel()
+        self._open.brokers_changed = True
+
+
+class _Link:
+    """Sends one broker what is in its queue."""
+
+    def __init__(self, links: BrokerLinks, broker: Broker) -> None:
+        self.queue: deque[Batch | Snapshot] = deque()
+        self.wake = asyncio.Event()
+        self.idle = False
+        self._links, self._broker = links, broker
+        self._channel: Channel | None = None
+        self.task = spawn(self._run(), f"link-to-broker-{broker.id}")
+
+    async def _run(self) -> None:
+        try:
+            while True:
+                batch = await self._next()
+                for request in batch.requests(self._header(), self._links.state):
+                    await self._handle(batch, request, await self._send(request))
+        finally:
+            self._close()
+
+    async def _next(self) -> Batch | Snapshot:
+        while True:
+            if not self.queue:
+                self._links.seal()
+            if self.queue:
+                return self.queue.popleft()
+            self.idle = True
+            self.wake.clear()
+            await self.wake.wait()
+            self.idle = False
+
+    def _header(self) -> Header:
+        links = self._links
+        return Header(
+            self._broker.id,
+            self._broker.epoch,
+            links.controller_id(),
+            links.versions,
+            links.brokers(links.state),
+        )
+
+    async def _send(self, request: tuple[Any, ...]) -> Any:
+        version = self._version(request)
+        while True:
+            try:
+                if self._channel is None:
+                    self._channel = await self._links.connect(self._broker.host, self._broker.port)
+                return await self._channel.request(request, version)
+            except OSError as error:
+                log.debug("broker %d does not answer, will try again: %s", self._broker.id, error)
+                self._close()
+                await self._links.clock.sleep(RETRY_SECONDS)
+
+    def _version(self, request: tuple[Any, ...]) -> int:
+        versions = self._links.versions
+        if isinstance(request, LeaderAndIsrRequest):
+            return versions.leader_and_isr
+        if isinstance(request, UpdateMetadataRequest):
+            return versions.update_metadata
+        return versions.stop_replica
+
+    def _close(self) -> None:
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+
+    async def _handle(self, batch: Batch | Snapshot, request: tuple[Any, ...], response: Any) -> None:
+        name = type(request).__name__
+        if response.error_code != ErrorCode.NONE:
+            log.warning("broker %d refused a %s: error %d", self._broker.id, name, response.error_code)
+        elif isinstance(response, LeaderAndIsrResponse):
+            await self._handle_leader_and_isr(response)
+        elif isinstance(response, StopReplicaResponse) and isinstance(batch, Batch):
+            self._handle_stop_replica(batch, response)
+
+    def _handle_stop_replica(self, batch: Batch, response: StopReplicaResponse) -> None:
+        gone = []
+        for row in response.partition_errors:
+            key = TopicPartition(row.topic_name, row.partition_index)
+            if row.error_code != ErrorCode.NONE:
+                log.warning(
+                    "broker %d refused to delete its replica of %s: error %d",
+                    self._broker.id,
+                    key,
+                    row.error_code,
+                )
+            elif (drop := batch.drop_of(key)) is not None:
+                gone.append(drop)
+        self._links.on_dropped(self._broker.id, gone)
+
+    async def _handle_leader_and_isr(self, response: LeaderAndIsrResponse) -> None:
+        failed = []
+        for key, error in self._rows(response):
+            if error == ErrorCode.KAFKA_STORAGE_ERROR:
+                failed.append(key)
+            elif error == ErrorCode.STALE_CONTROLLER_EPOCH:
+                log.debug("broker %d knew %s already", self._broker.id, key)
+            elif error != ErrorCode.NONE:
+                log.warning("broker %d refused %s: error %d", self._broker.id, key, error)
+        if failed:
+            await self._links.submit(LogDirFailed(self._broker.id, failed))
+
+    def _rows(self, response: LeaderAndIsrResponse) -> Iterator[tuple[TopicPartition, int]]:
+        """The errors by partition; from version 5 on topics are named by id."""
+        for row in response.partition_errors:
+            yield TopicPartition(row.topic_name, row.partition_index), row.error_code
+        for topic in response.topics:
+            name = self._links.state.topic_names.get(topic.topic_id, "a topic that is gone")
+            for row in topic.partition_errors:
+                yield TopicPartition(name, row.partition_index), row.error_code

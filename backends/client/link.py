@@ -1,0 +1,91 @@
+"""One broker's connection: opened when it is first needed, kept, and opened anew after a loss or before it expires."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from backends.client.connection import BrokerConnection
+from backends.client.errors import InDoubtError, NotSentError, UnreachableError
+from common.clock import Clock
+
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 5.0
+"""Seconds between two tries to connect: from the first to the longest, each twice the one before."""
+
+SPENT = 0.8
+"""The part of an authentication's lifetime after which a new connection takes over (KIP-368)."""
+
+
+CLOSED = "reassignd closed the connection"
+
+
+class Link:
+    """Asks one broker, over one connection at a time."""
+
+    def __init__(self, connect: Callable[[], Awaitable[BrokerConnection]], clock: Clock) -> None:
+        self.healthy = True
+        """Whether the last that was asked of it was answered."""
+        self._connect = connect
+        self._clock = clock
+        self._connections: list[BrokerConnection] = []
+        """The one in use comes last; others wait for their last answers."""
+        self._renew_at = float("inf")
+        self._opening = asyncio.Lock()
+        self._failure: NotSentError | None = None
+        self._pause = 0.0
+        self._retry_at = 0.0
+        self._closed = False
+
+    async def ask(self, request: tuple[Any, ...], timeout_seconds: float, version: int | None = None) -> Any:
+        """See `BrokerConnection.ask`. In the pause after a failed try to connect, that failure is raised again."""
+        try:
+            connection = await self._usable()
+            answer = await connection.ask(request, timeout_seconds, version)
+        except (UnreachableError, InDoubtError):
+            self.healthy = False
+            raise
+        self.healthy = True
+        return answer
+
+    def retire(self) -> None:
+        """Let the requests under way end; the next one opens a new connection."""
+        for connection in self._connections:
+            connection.retire()
+
+    @property
+    def ended(self) -> bool:
+        """No connection is left, and none is being opened."""
+        return not self._opening.locked() and all(each.ended.is_set() for each in self._connections)
+
+    async def close(self) -> None:
+        """Close at once."""
+        self._closed = True
+        for connection in self._connections:
+            connection.abort(CLOSED)
+            await connection.ended.wait()
+
+    async def _usable(self) -> BrokerConnection:
+        async with self._opening:
+            if self._connections and self._connections[-1].usable and self._clock.now() < self._renew_at:
+                return self._connections[-1]
+            if self._failure is not None and self._clock.now() < self._retry_at:
+                raise type(self._failure)(str(self._failure)) from self._failure
+            return await self._open()
+
+    async def _open(self) -> BrokerConnection:
+        try:
+            opened = await self._connect()
+        except NotSentError as error:
+            self._pause = min(max(FIRST_PAUSE, 2 * self._pause), LONGEST_PAUSE)
+            self._retry_at = self._clock.now() + self._pause
+            self._failure = error
+            raise
+        if self._closed:
+            opened.abort(CLOSED)
+            raise UnreachableError(CLOSED)
+        self.retire()
+        self._connections = [each for each in self._connections if not each.ended.is_set()] + [opened]
+        self._failure, self._pause = None, 0.0
+        lifetime = opened.lifetime_seconds
+        self._renew_at = self._clock.now() + SPENT * lifetime if lifetime else float("inf")
+        return opened

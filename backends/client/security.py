@@ -1,0 +1,52 @@
+"""How our own connections are protected, and who we are on them."""
+
+import ssl
+from collections.abc import Generator
+from dataclasses import dataclass, field
+
+from backends.client.errors import AuthenticationError
+from backends.client.scram import MECHANISMS, scram
+
+PLAIN = "PLAIN"
+SASL_MECHANISMS = (PLAIN, *MECHANISMS)
+"""Those that we can use."""
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """A name, a password, and the SASL mechanism (one of SASL_MECHANISMS) to show them by."""
+
+    mechanism: str
+    username: str
+    password: str = field(repr=False)
+
+    def exchange(self) -> Generator[bytes, bytes, None]:
+        """Yields each message of ours and takes the server's answer to it. Raises AuthenticationError."""
+        if self.mechanism == PLAIN:
+            return _plain(self.username, self.password)
+        return scram(MECHANISMS[self.mechanism], self.username, self.password)
+
+
+@dataclass(frozen=True)
+class Security:
+    """TLS if there is a context, SASL if there are credentials."""
+
+    tls: ssl.SSLContext | None = None
+    sasl: Credentials | None = None
+
+    @property
+    def protocol(self) -> str:
+        """Kafka: SecurityProtocol, by name."""
+        if self.sasl is not None:
+            return "SASL_SSL" if self.tls is not None else "SASL_PLAINTEXT"
+        return "SSL" if self.tls is not None else "PLAINTEXT"
+
+
+PLAINTEXT = Security()
+
+
+def _plain(username: str, password: str) -> Generator[bytes, bytes, None]:
+    """RFC 4616."""
+    answer = yield f"\0{username}\0{password}".encode()
+    if answer:
+        raise AuthenticationError("the server's answer to PLAIN makes no sense")

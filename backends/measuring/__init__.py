@@ -1,0 +1,1 @@
+"""Sizes of replicas and steps without progress, from the brokers' DescribeLogDirs."""

@@ -1,0 +1,161 @@
+"""Records in SQLite: one typed table a kind, one thread that writes, one flush for all that wait.
+
+`sqlite3 records.db 'select * from reassignments'` shows what is durable: replica lists are text such as `1,2,3`.
+How records become rows is in `backends.sqlite.tables`, the guards around the directory in `backends.datadir`.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import sqlite3
+import threading
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from backends.datadir import StoreError, damaged, lock, open_database
+from backends.sqlite.sql_table import Table
+from backends.sqlite.tables import TABLES
+from controller.model.cluster import Change, Deleted, Record
+
+_CHUNK = 2_000
+"""Changes turned into rows at a time, so that the event loop never waits long for the interpreter."""
+
+
+class _Waiting(NamedTuple):
+    changes: Sequence[Change]
+    done: asyncio.Future[None]
+
+
+class SqliteStore:
+    """Implements `controller.ports.Store` in a directory that it locks and, if need be, creates.
+
+    `commit` belongs to one event loop; a failed one fails all that follow, because memory is ahead of the disk then.
+    Errors: `StoreError` when the directory is in use, damaged, written by a newer version or cannot be written.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._lock = lock(directory)
+        try:
+            self._database = open_database(directory)
+        except BaseException:
+            self._lock.close()
+            raise
+        self._waiting: deque[_Waiting] = deque()
+        self._wake = threading.Condition()
+        self._closing = False
+        self._failure: Exception | None = None
+        self._writer = threading.Thread(target=self._write, name="record-store")
+        self._writer.start()
+
+    def load(self) -> Iterator[Record]:
+        """All records, read as the iteration goes; see `Store.load` for their order."""
+        reader = open_database(self._directory)
+        try:
+            for table in TABLES.values():
+                yield from table.load(reader)
+        except (sqlite3.DatabaseError, ValueError, TypeError, LookupError) as error:
+            raise damaged(self._directory, error) from error
+        finally:
+            reader.close()
+
+    def commit(self, changes: Sequence[Change]) -> asyncio.Future[None]:
+        """Queue the changes, which must not be altered any more; the future is done when they are durable."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        with self._wake:
+            if self._closing:
+                raise StoreError(f"the store in {self._directory} is closed")
+            self._waiting.append(_Waiting(changes, done))
+            self._wake.notify()
+        return done
+
+    def close(self) -> None:
+        """Write what waits, then let go of the directory. Blocks for as long as that takes."""
+        with self._wake:
+            self._closing = True
+            self._wake.notify()
+        self._writer.join()
+        self._database.close()
+        self._lock.close()
+
+    def _write(self) -> None:
+        while group := self._next_group():
+            if self._failure is None:
+                self._failure = self._transaction(group)
+            _report(group, self._failure)
+
+    def _next_group(self) -> list[_Waiting]:
+        """All that waits, at least one; empty when the store closes."""
+        with self._wake:
+            self._wake.wait_for(lambda: self._waiting or self._closing)
+            group = list(self._waiting)
+            self._waiting.clear()
+        return group
+
+    def _transaction(self, group: list[_Waiting]) -> Exception | None:
+        changes = itertools.chain.from_iterable(waiting.changes for waiting in group)
+        try:
+            with self._database:
+                self._database.execute("BEGIN IMMEDIATE")
+                while chunk := list(itertools.islice(changes, _CHUNK)):
+                    _apply(self._database, chunk)
+        except sqlite3.Error as error:
+            return StoreError(
+                f"records cannot be written to {self._directory} ({error}); "
+                "free disk space or mend the disk, then start again: nothing that was acknowledged is lost"
+            )
+        except (OverflowError, TypeError, ValueError) as error:
+            # A record that SQLite cannot hold: if the writer ended here, all would wait for ever.
+            return error
+        return None
+
+
+def _apply(database: sqlite3.Connection, changes: Sequence[Change]) -> None:
+    """Tables are independent of each other, so the order of changes matters within each one only."""
+    by_table: defaultdict[Table, list[Change]] = defaultdict(list)
+    shrinking: set[Table] = set()
+    for change in changes:
+        if isinstance(change, Deleted):
+            table = TABLES[change.kind]
+            shrinking.add(table)
+        else:
+            table = TABLES[type(change)]
+        by_table[table].append(change)
+    for table, rows in by_table.items():
+        if table in shrinking:
+            _apply_mixed(table, database, rows)
+        else:
+            table.upsert(database, rows)
+
+
+def _apply_mixed(table: Table, database: sqlite3.Connection, changes: Sequence[Change]) -> None:
+    """All deletes, then all upserts, which come to the same: of a key that is put and deleted in turns, the last counts."""
+    deleted: dict[object, None] = {}
+    put: dict[object, Record] = {}
+    for change in changes:
+        if isinstance(change, Deleted):
+            put.pop(change.key, None)
+            deleted[change.key] = None
+        else:
+            put[change.key] = change
+    table.delete(database, list(deleted))
+    table.upsert(database, list(put.values()))
+
+
+def _report(group: list[_Waiting], failure: Exception | None) -> None:
+    """Tell the loop; all futures are of the same one."""
+
+    def resolve() -> None:
+        for waiting in group:
+            if waiting.done.cancelled():
+                continue
+            if failure is None:
+                waiting.done.set_result(None)
+            else:
+                waiting.done.set_exception(failure)
+
+    # When the loop is closed already nobody waits any more; the changes are durable all the same.
+    with contextlib.suppress(RuntimeError):
+        group[0].done.get_loop().call_soon_threadsafe(resolve)

@@ -1,0 +1,230 @@
+"""Looks at the upstream and tells the core: all moves often, topics when the moves do not say enough, all of it now and then.
+
+The moves come from one answer of the controller, topics from one broker's Metadata, asked for after it: what is gone from the
+first is looked up in the second, never the other way round.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from backends.client.errors import BrokerError
+from backends.upstream.ports import Client
+from backends.upstream.submitter import Submitter
+from backends.upstream.topic_metadata import seen_topics
+from common.clock import Clock, within
+from controller.messages.events import Event
+from controller.messages.upstream_events import (
+    Observed,
+    SeenBroker,
+    SeenMove,
+    SeenTopic,
+    Unreachable,
+)
+from controller.model.names import TopicPartition
+from controller.model.upstream_step import Stage, Submission
+from controller.state.state import State
+from controller.upstream.polled import our_topics
+from protocol.errors import ErrorCode
+from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from protocol.messages.metadata_response import MetadataResponse
+
+log = logging.getLogger(__name__)
+
+SETTLING = {Stage.SUBMITTING, Stage.UNDOING, Stage.TAKEN_BACK, Stage.ARRIVED}
+
+HEARSAY = 10
+"""How often a broker is asked again about a topic that it does not know; the controller, which does, answers no Metadata."""
+HEARSAY_SECONDS = 0.1
+
+
+class Pace(NamedTuple):
+    """Seconds between two looks: while steps are in flight, while none is, and between two whole ones."""
+
+    busy: float = 0.05
+    """A place in the window that was left is filled soon; with 50 moves a look takes some milliseconds."""
+    idle: float = 1.0
+    whole: float = 10.0
+    each_move: float = 0.0005
+    """The more moves there are, the more each look costs the controller: 1,000 are looked at twice a second, 12,000 every six seconds."""
+    whole_share: float = 50.0
+    """After a whole look none follows for so many times as long: 100,000 partitions take about half a second."""
+
+
+class Looks:
+    """`submit` gives events to the core; `on_brokers` is told where brokers are before it is."""
+
+    def __init__(
+        self,
+        client: Client,
+        state: State,
+        submitter: Submitter,
+        submit: Callable[[Event], Awaitable[Any]],
+        on_brokers: Callable[[Mapping[int, tuple[str, int]]], Awaitable[None]],
+        clock: Clock,
+        pace: Pace | None = None,
+    ) -> None:
+        self._client, self._state, self._submitter, self._submit = client, state, submitter, submit
+        self._on_brokers, self._clock, self._pace = on_brokers, clock, pace or Pace()
+        self._whole_every = self._pace.whole
+        self._moves: dict[TopicPartition, SeenMove] = {}
+        self._brokers_at = self._whole_at = float("-inf")
+        self._looking = asyncio.Lock()
+        """One look at a time, so that what is seen later is told later."""
+        self._wake = asyncio.Event()
+
+    def hurry(self) -> None:
+        """Something was decided: the next look comes soon."""
+        self._wake.set()
+
+    async def look(self) -> None:
+        """One look, told to the core. Raises BrokerError when the upstream cannot be looked at."""
+        async with self._looking:
+            await self._look()
+
+    async def look_at(self, topics: Sequence[str]) -> None:
+        """A look at all partitions of these topics. Raises BrokerError."""
+        if not topics:
+            return
+        async with self._looking:
+            with self._submitter.watch() as outstanding:
+                moves = await self._ask_moves()
+                seen = await self._ask_by_name(topics)
+                await self._submit(
+                    Observed(None, seen, moves, False, frozenset(outstanding), conclusive=False)
+                )
+
+    async def _look(self) -> None:
+        now = self._clock.now()
+        whole = now - self._whole_at >= self._whole_every
+        brokers = None
+        if whole or now - self._brokers_at >= self._pace.idle:
+            await self._client.refresh()
+            await self._on_brokers({b.id: (b.host, b.port) for b in self._client.brokers.values()})
+            brokers = [
+                SeenBroker(b.id, b.host, b.port, b.rack, not b.fenced) for b in self._client.brokers.values()
+            ]
+        with self._submitter.watch() as outstanding:
+            moves = await self._ask_moves()
+            unclear = set() if whole else self._unclear(moves)
+            topics = await self._ask_all_topics() if whole else await self._ask_topics(unclear)
+            if whole or brokers is not None or unclear or moves != self._moves or self._settling():
+                await self._submit(Observed(brokers, topics, moves, whole, frozenset(outstanding)))
+        self._moves = moves
+        self._brokers_at = now if brokers is not None else self._brokers_at
+        if whole:
+            self._whole_at = now
+            took = self._clock.now() - now
+            self._whole_every = max(self._pace.whole, took * self._pace.whole_share)
+
+    async def run(self) -> None:
+        """Look for ever; what goes wrong is told to the core, and the next look is a whole one."""
+        while True:
+            began, longest = self._clock.now(), self._pace.whole
+            try:
+                await self.look()
+            except BrokerError as error:
+                self._whole_at = float("-inf")
+                longest = self._pace.idle
+                await self._submit(Unreachable(str(error)))
+            await self._pause(self._clock.now() - began, longest)
+
+    async def _pause(self, took: float, longest: float) -> None:
+        """A moment, so that what was just decided has reached the upstream; as long as the look was, up to `longest`.
+
+        So no more time is spent looking than not, unless looks take longer than that. The time-outs of a look that failed
+        are no reason to wait: what comes back is to be seen soon.
+        """
+        pace = self._pace
+        least = max(pace.busy, min(max(took, len(self._moves) * pace.each_move), longest))
+        self._wake.clear()
+        await self._clock.sleep(least)
+        if not self._busy and not self._wake.is_set():
+            await within(self._clock, max(0.0, pace.idle - least), self._wake)
+
+    @property
+    def _busy(self) -> bool:
+        return bool(self._moves) or bool(self._state.in_flight) or self._settling()
+
+    def _settling(self) -> bool:
+        return any(s.stage in SETTLING for s in self._in_flight())
+
+    def _in_flight(self) -> list[Submission]:
+        return [self._state.submissions[key] for key in self._state.under_way]
+
+    def _unclear(self, moves: dict[TopicPartition, SeenMove]) -> set[TopicPartition]:
+        """The partitions of which the moves alone do not say enough."""
+        state = self._state
+        ours = {s.key for s in self._in_flight() if s.key not in moves or s.stage is Stage.ARRIVED}
+        # Only what was not there last time: a topic that we may not see would be asked for for ever.
+        news = {key for key in moves.keys() - self._moves.keys() if key not in state.under_way}
+        ended = state.foreign - moves.keys()
+        return ours | news | ended | state.doubts.keys()
+
+    async def _ask_moves(self) -> dict[TopicPartition, SeenMove]:
+        response = await self._client.ask(ListPartitionReassignmentsRequest(topics=None))
+        if response.error_code != ErrorCode.NONE:
+            raise BrokerError(f"the upstream does not list its reassignments: {_named(response.error_code)}")
+        return {
+            TopicPartition(topic.name, row.partition_index): SeenMove(
+                tuple(row.replicas), tuple(row.adding_replicas), tuple(row.removing_replicas)
+            )
+            for topic in response.topics
+            for row in topic.partitions
+        }
+
+    async def _ask_all_topics(self) -> list[SeenTopic]:
+        """All topics; one that we have something to do with and that is not among them is asked for by name."""
+        seen = await self._ask_topics(None)
+        missing = sorted(our_topics(self._state) - {topic.name for topic in seen})
+        if missing:
+            response = await self._ask_named(missing)
+            for topic in response.topics:
+                if topic.error_code not in {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}:
+                    raise BrokerError(
+                        f"the upstream does not show us topic {topic.name}: {_named(topic.error_code)}"
+                    )
+            seen += seen_topics(response, None)
+        return seen
+
+    async def _ask_by_name(self, names: Sequence[str]) -> list[SeenTopic]:
+        """Topics that an order names. One was perhaps made a moment ago, and the broker that we ask has not heard of it yet."""
+        response = await self._ask_named(names)
+        seen = seen_topics(response, None)
+        for _ in range(HEARSAY):
+            unknown = sorted(topic.name or "" for topic in response.topics if topic.error_code)
+            if not unknown:
+                break
+            await self._clock.sleep(HEARSAY_SECONDS)
+            response = await self._ask_named(unknown)
+            seen += seen_topics(response, None)
+        return seen
+
+    async def _ask_named(self, names: Iterable[str]) -> MetadataResponse:
+        named = [MetadataRequestTopic(name=name) for name in names]
+        response: MetadataResponse = await self._client.ask(
+            MetadataRequest(named, allow_auto_topic_creation=False)
+        )
+        return response
+
+    async def _ask_topics(self, keys: set[TopicPartition] | None) -> list[SeenTopic]:
+        if keys is not None and not keys:
+            return []
+        if keys is None:
+            response = await self._client.ask(MetadataRequest(None, allow_auto_topic_creation=False))
+        else:
+            response = await self._ask_named(sorted({key.topic for key in keys}))
+        if any(topic.error_code for topic in response.topics):
+            self._whole_at = float("-inf")
+        if keys is None:
+            return await self._client.off_loop.run(seen_topics, response, None)
+        return seen_topics(response, keys)
+
+
+def _named(code: int) -> str:
+    try:
+        return ErrorCode(code).name
+    except ValueError:
+        return f"error {code}"

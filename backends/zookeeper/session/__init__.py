@@ -1,0 +1,1 @@
+"""The ZooKeeper session: client, login and the tree of znodes as a port."""

@@ -1,0 +1,1 @@
+"""Records as znodes: loading, caching and writing in multis."""

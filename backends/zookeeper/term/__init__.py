@@ -1,0 +1,1 @@
+"""One term as controller: election, brokers, watches."""

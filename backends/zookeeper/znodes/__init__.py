@@ -1,0 +1,1 @@
+"""Formats and paths of Kafka's znodes."""

@@ -1,0 +1,1 @@
+"""What several layers need and no layer owns: clock, tasks, work off the event loop."""

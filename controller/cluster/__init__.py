@@ -1,0 +1,1 @@
+"""Brokers, topics, ISRs and leaders of a cluster that reassignd controls."""

@@ -1,0 +1,156 @@
+"""Brokers come, go and ask to leave; leadership follows (Kafka: KafkaController.onBrokerStartup, onBrokerFailure)."""
+
+from collections.abc import Iterable, Iterator
+
+from controller.cluster.deletions import retry_deletions
+from controller.cluster.removed_topics import forget_lost
+from controller.messages.effects import BrokerJoined, BrokerLeft, Publish
+from controller.messages.events import (
+    BrokerRegistration,
+    BrokerStarted,
+    BrokerStopped,
+    ControlledShutdown,
+    ControllerStarted,
+    LogDirFailed,
+    ShutdownReply,
+)
+from controller.model.cluster import NO_LEADER, Broker, ControllerEpoch, Partition
+from controller.model.election import after_loss, keep_or_elect, with_leader
+from controller.model.errors import DONE, Error, Outcome
+from controller.reassignment.next_step import charge
+from controller.reassignment.phases import Trigger, fire, fire_at
+from controller.reassignment.reassignments import line_up
+from controller.state.decision import Decision
+
+PARTITIONS_PER_SLICE = 500
+
+
+def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
+    """Fence earlier controllers, register the brokers, and take up what the records say is under way.
+
+    The brokers join first: what ends here is told only to those that have joined.
+    """
+    state = d.state
+    d.put(ControllerEpoch(state.controller_epoch + 1))
+    d.reply = {broker.id: _register(d, broker) for broker in event.brokers}
+    for broker in event.brokers:
+        d.emit(BrokerJoined(broker.id))
+    for _ in forget_lost(d):
+        yield
+    for _ in recover(d, state.all_partitions()):
+        yield
+    for seen, wanted in enumerate(list(state.reassignments.values())):
+        partition = state.partition(*wanted.key)
+        if partition is None:
+            continue
+        if state.in_step(partition):
+            charge(state, partition, wanted)
+            fire(d, partition, Trigger.PROGRESS)
+        else:
+            line_up(d, partition)
+        if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
+            yield
+    retry_deletions(state)
+
+
+def broker_started(d: Decision, event: BrokerStarted) -> Iterator[None]:
+    """Tell the broker what it holds, elect leaders where it makes that possible, and retry what waits."""
+    state = d.state
+    if event.broker.id in state.live:
+        yield from broker_stopped(d, BrokerStopped(event.broker.id))
+    d.reply = _register(d, event.broker)
+    d.emit(BrokerJoined(event.broker.id))
+    for _ in recover(d, state.all_partitions() if state.offline else ()):
+        yield
+    for seen, key in enumerate(list(state.waiting)):
+        fire_at(d, key, Trigger.PROGRESS)
+        if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
+            yield
+    retry_deletions(state)
+
+
+def broker_stopped(d: Decision, event: BrokerStopped) -> Iterator[None]:
+    """Take the broker off leadership and ISRs; reassignments that need it stay, and wait."""
+    state = d.state
+    if event.broker not in state.live:
+        return
+    state.live.discard(event.broker)
+    state.shutting_down.discard(event.broker)
+    state.metadata_revision += 1
+    d.emit(BrokerLeft(event.broker))
+    for _ in recover(d, state.all_partitions()):
+        yield
+
+
+def controlled_shutdown(d: Decision, event: ControlledShutdown) -> Iterator[None]:
+    """Move leadership off a broker that wants to stop; what only it can lead remains (Kafka: ControlledShutdown)."""
+    state = d.state
+    broker = state.brokers.get(event.broker)
+    if broker is None or event.broker not in state.live:
+        d.reply = ShutdownReply(Outcome(Error.BROKER_NOT_AVAILABLE), ())
+        return
+    if event.broker_epoch not in {-1, broker.epoch}:
+        d.reply = ShutdownReply(Outcome(Error.STALE_BROKER_EPOCH), ())
+        return
+    state.shutting_down.add(event.broker)
+    remaining = []
+    for seen, partition in enumerate(state.all_partitions()):
+        if event.broker in partition.isr and not _leave(d, partition, event.broker):
+            remaining.append(partition.key)
+        if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
+            yield
+    d.reply = ShutdownReply(DONE, remaining)
+
+
+def log_dir_failed(d: Decision, event: LogDirFailed) -> None:
+    """The broker lives, but these replicas of it do not."""
+    live = d.state.live - {event.broker}
+    for key in event.partitions:
+        partition = d.state.partition(*key)
+        if partition is not None and event.broker in partition.isr:
+            unclean = d.state.unclean_allowed(key.topic)
+            update(d, partition, after_loss(partition, live, unclean=unclean))
+
+
+def update(d: Decision, before: Partition, after: Partition) -> None:
+    """Record a changed leader or ISR, tell the brokers, and let the reassignment see it."""
+    if after is before:
+        return
+    wanted = d.state.reassignments.get(after.key)
+    d.put(after)
+    d.emit(Publish(after, target=() if wanted is None else wanted.target))
+    fire(d, after, Trigger.PROGRESS)
+
+
+def _register(d: Decision, broker: BrokerRegistration) -> int:
+    state = d.state
+    epoch = broker.epoch
+    if epoch is None:
+        epoch = 1 + max((known.epoch for known in state.brokers.values()), default=0)
+    d.put(Broker(broker.id, broker.host, broker.port, broker.rack, epoch))
+    state.live.add(broker.id)
+    state.shutting_down.discard(broker.id)
+    return epoch
+
+
+def recover(d: Decision, partitions: Iterable[Partition]) -> Iterator[None]:
+    """Elect and shrink ISRs by who is alive."""
+    state = d.state
+    unclean = {topic: state.unclean_allowed(topic) for topic in state.topics}
+    for seen, partition in enumerate(partitions):
+        if partition.leader == NO_LEADER or any(r not in state.live for r in partition.isr):
+            update(d, partition, after_loss(partition, state.live, unclean=unclean[partition.topic]))
+        if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
+            yield
+
+
+def _leave(d: Decision, partition: Partition, broker: int) -> bool:
+    """Take the broker out of the ISR and the lead; False when nobody else can lead."""
+    state = d.state
+    staying = state.live - state.shutting_down
+    isr = tuple(r for r in partition.isr if r in staying)
+    leader = keep_or_elect(partition, partition.replicas, isr, staying)
+    if leader == NO_LEADER:
+        return partition.leader != broker
+    update(d, partition, with_leader(partition, leader, isr))
+    return True

@@ -1,0 +1,89 @@
+"""Topics are deleted (KIP-4), and not before their time, as by Kafka's ZooKeeper controller (TopicDeletionManager).
+
+A topic with moving partitions is deleted when they have stopped; and where a broker that is down would keep its replicas, when all
+its brokers are there.
+"""
+
+from collections.abc import Iterator
+
+from controller.messages.effects import TOPIC_DELETED, DropReplica, TopicGone
+from controller.messages.events import DeleteTopics
+from controller.model.cluster import Config, Ending, Partition, ResourceType, Topic
+from controller.model.errors import DONE, Error, Outcome
+from controller.reassignment.reassignments import end
+from controller.state.decision import Decision
+from controller.state.state import State
+
+PARTITIONS_PER_SLICE = 500
+
+
+def delete_topics(d: Decision, event: DeleteTopics) -> Iterator[None]:
+    """Delete each topic, or mark it when that has to wait; reply with one outcome a topic."""
+    answers = []
+    for name in event.names:
+        topic = d.state.topics.get(name)
+        if topic is None:
+            answers.append((name, Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION)))
+            continue
+        answers.append((name, DONE))
+        if is_held_back(d.state, name):
+            d.put(topic._replace(deleting=True))
+            for _ in _end_what_waits(d, name):
+                yield
+        else:
+            for _ in _delete(d, name):
+                yield
+    d.reply = answers
+
+
+def is_held_back(state: State, name: str) -> bool:
+    """The topic may not be deleted yet: a broker that stops may not hear of it any more."""
+    if name in state.moving:
+        return True
+    staying = state.live - state.shutting_down
+    return not state.drops_when_back and any(
+        not staying.issuperset(partition.replicas) for partition in state.partitions[name]
+    )
+
+
+def retry_deletions(state: State) -> None:
+    """What held a deletion back may be gone: a broker is there, or everything has begun anew."""
+    state.doomed.extend(topic.name for topic in state.topics.values() if topic.deleting)
+
+
+def _end_what_waits(d: Decision, name: str) -> Iterator[None]:
+    """A step in flight holds the deletion back; what has not begun does not."""
+    for seen, partition in enumerate(d.state.partitions[name]):
+        wanted = d.state.reassignments.get(partition.key)
+        if wanted is not None and not partition.moving:
+            end(d, wanted, Ending.TOPIC_DELETED)
+        if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
+            yield
+
+
+def delete_doomed(d: Decision) -> Iterator[None]:
+    """Delete the topics whose deletion was held back and is not any more."""
+    doomed = d.state.doomed
+    while doomed:
+        name = doomed.popleft()
+        topic = d.state.topics.get(name)
+        # What was to go when the last partition stopped may move again: a roll-back took one back.
+        if topic is not None and topic.deleting and not is_held_back(d.state, name):
+            for _ in _delete(d, name):
+                yield
+        yield
+
+
+def _delete(d: Decision, name: str) -> Iterator[None]:
+    state = d.state
+    partitions = state.partitions[name]
+    while partitions:
+        partition = partitions[-1]
+        d.delete(Partition, partition.key)
+        d.emit(DropReplica(name, partition.partition, partition.replicas, TOPIC_DELETED))
+        if len(partitions) % PARTITIONS_PER_SLICE == 0:
+            yield
+    for key in list(state.configs.get((ResourceType.TOPIC, name), ())):
+        d.delete(Config, (ResourceType.TOPIC, name, key))
+    d.delete(Topic, name)
+    d.emit(TopicGone(name))

@@ -1,0 +1,100 @@
+"""What others have stored already: brokers, other tools, earlier controllers of a ZooKeeper-mode cluster.
+
+It enters the state as it is, and is no change of ours to be stored again; what follows from it is.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from controller.configs.changes import DECIDES_STEPS, retry
+from controller.configs.keys import BROKER_KEYS, TOPIC_KEYS
+from controller.messages.effects import BrokerJoined, ConfigsChanged, Publish
+from controller.messages.events import BrokerChanged
+from controller.messages.zookeeper_events import ConfigsStored, Halt, PartitionsStored, TopicStored
+from controller.model.cluster import Broker, Config, Deleted, ResourceType, Topic
+from controller.model.election import after_loss
+from controller.model.errors import DONE
+from controller.reassignment.phases import Trigger, fire
+from controller.scheduling.limits import ALIASES
+from controller.state.decision import Decision
+
+ROWS_PER_SLICE = 500
+
+
+def partitions_stored(d: Decision, event: PartitionsStored) -> Iterator[None]:
+    """Take ISRs that are news; what was decided meanwhile is on its way, and will be observed in its turn."""
+    state = d.state
+    for number, seen in enumerate(event.partitions, 1):
+        known = state.partition(seen.topic, seen.partition)
+        if known is None or known.leader_epoch != seen.leader_epoch:
+            continue
+        if seen.partition_epoch > known.partition_epoch:
+            changed = known._replace(isr=seen.isr, leader=seen.leader, partition_epoch=seen.partition_epoch)
+            state.put(changed)
+            fire(d, changed, Trigger.PROGRESS)
+            if state.partitions[seen.topic][seen.partition] is changed:
+                wanted = state.reassignments.get(changed.key)
+                d.emit(Publish(changed, target=() if wanted is None else wanted.target, lead=False))
+        if number % ROWS_PER_SLICE == 0:
+            yield
+
+
+def topic_stored(d: Decision, event: TopicStored) -> Iterator[None]:
+    """Give the new partitions leaders: the first live replica, with all live ones in sync."""
+    state = d.state
+    if event.topic not in state.topics:
+        state.put(Topic(event.topic, event.id))
+    elif state.topics[event.topic].deleting:
+        return
+    for number, bare in enumerate(event.partitions, 1):
+        if bare.partition != len(state.partitions[event.topic]):
+            continue
+        state.put(bare)
+        partition = after_loss(bare, state.live, unclean=False)
+        if partition is not bare:
+            d.put(partition)
+            d.emit(Publish(partition, new=partition.replicas))
+        if number % ROWS_PER_SLICE == 0:
+            yield
+
+
+def configs_stored(d: Decision, event: ConfigsStored) -> Iterator[None]:
+    """Take the values; those that make no sense are taken for not set."""
+    state, resource, name = d.state, event.resource, event.name
+    before = dict(state.configs.get((resource, name), {}))
+    after = understood(resource, event.values)
+    if after == before:
+        return
+    for key in before.keys() - after.keys():
+        state.delete(Deleted(Config, (resource, name, key)))
+    for key, value in after.items():
+        if before.get(key) != value:
+            state.put(Config(resource, name, key, value))
+    d.emit(ConfigsChanged(resource, name))
+    changed = {key for key, _ in before.items() ^ after.items()}
+    if DECIDES_STEPS & changed:
+        for _ in retry(d):
+            yield
+
+
+def understood(resource: ResourceType, values: Mapping[str, str]) -> dict[str, str]:
+    """The values under their own names, without those that are out of range: they were not checked by us."""
+    keys = TOPIC_KEYS if resource is ResourceType.TOPIC else BROKER_KEYS
+    named = {ALIASES.get(name, name): value for name, value in values.items()}
+    return {
+        name: value for name, value in named.items() if name not in keys or keys[name].check(value) is None
+    }
+
+
+def broker_changed(d: Decision, event: BrokerChanged) -> None:
+    """Reach the broker, and have it reached, where it is now."""
+    known = d.state.brokers.get(event.broker.id)
+    if known is not None and event.broker.id in d.state.live:
+        number, host, port, rack, epoch = event.broker
+        d.put(Broker(number, host, port, rack, known.epoch if epoch is None else epoch))
+        d.emit(BrokerJoined(number))
+
+
+def halt(d: Decision, event: Halt) -> None:
+    """Nothing starts, or what waits may."""
+    d.state.backlog.halted = event.halted
+    d.reply = DONE

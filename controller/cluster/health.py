@@ -1,0 +1,45 @@
+"""The health guard: nothing new starts while the cluster has worse to do (`reassignment.health.guard`)."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from controller.configs.keys import BROKER_KEYS
+from controller.configs.values import CLUSTER_DEFAULT
+from controller.model.cluster import NO_LEADER, ResourceType, TopicPartition
+from controller.state.decision import Decision
+from controller.state.state import State
+from controller.views.reassignments import effective_min_isr
+
+GUARD = "reassignment.health.guard"
+_STEPS = {"hold": 0, "slow": 1, "off": None}
+NAMED = 3
+"""Partitions named in the reason: those that have been in trouble for longest."""
+
+
+def judge(d: Decision) -> None:
+    """Let steps start, or not, by what is known of the cluster's health."""
+    state = d.state
+    unreachable = state.unreachable
+    mode = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, GUARD) or BROKER_KEYS[GUARD].default
+    troubles = [unreachable] if unreachable else list(_troubles(state))
+    state.trouble = "; ".join(troubles)
+    # Without the upstream nothing can start, whatever the mode.
+    state.backlog.hold((0 if unreachable else _STEPS[mode]) if troubles else None)
+
+
+def _troubles(state: State) -> Iterator[str]:
+    missing = sorted((state.brokers.keys() - state.live) | state.absent)
+    if missing:
+        yield "missing: " + ", ".join(f"broker {broker}" for broker in missing)
+    if state.weak:
+        named = ", ".join(_weakness(state, key) for key in sorted(islice(state.weak, NAMED)))
+        more = f" and {len(state.weak) - NAMED} more" if len(state.weak) > NAMED else ""
+        yield f"under min ISR: {named}{more}"
+
+
+def _weakness(state: State, key: TopicPartition) -> str:
+    """What is wrong with it."""
+    partition = state.partitions[key.topic][key.partition]
+    if partition.leader == NO_LEADER:
+        return f"{key} (no leader)"
+    return f"{key} ({len(partition.isr)} in sync, min.insync.replicas {effective_min_isr(state, partition)})"

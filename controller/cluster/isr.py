@@ -1,0 +1,69 @@
+"""AlterPartition (56): a leader reports its ISR (Kafka: ReplicationControlManager.alterPartition)."""
+
+from collections.abc import Iterator
+
+from controller.messages.effects import Publish
+from controller.messages.events import AlterPartition, AlterPartitionReply, IsrChange
+from controller.model.cluster import Partition
+from controller.model.errors import DONE, Error, Outcome
+from controller.reassignment.phases import Phase, Trigger, fire, phase_of
+from controller.state.decision import Decision
+from controller.state.state import State
+
+CHANGES_PER_SLICE = 200
+
+
+def alter_partition(d: Decision, event: AlterPartition) -> Iterator[None]:
+    """Take each ISR whose epochs are right; a reassignment that it completes goes on in the same decision."""
+    broker = d.state.brokers.get(event.broker)
+    if broker is None or event.broker not in d.state.live:
+        d.reply = AlterPartitionReply(Outcome(Error.STALE_BROKER_EPOCH), ())
+        return
+    if event.broker_epoch not in {-1, broker.epoch}:
+        d.reply = AlterPartitionReply(Outcome(Error.STALE_BROKER_EPOCH), ())
+        return
+    rows = []
+    for seen, change in enumerate(event.changes, 1):
+        rows.append(_alter(d, event.broker, change))
+        if seen % CHANGES_PER_SLICE == 0:
+            yield
+    d.reply = AlterPartitionReply(DONE, rows)
+
+
+def _alter(d: Decision, broker: int, change: IsrChange) -> Outcome:
+    state = d.state
+    partition = state.partition(change.topic, change.partition)
+    error = _check(state, partition, broker, change)
+    if partition is None or error is not Error.NONE:
+        return Outcome(error)
+    changed = partition._replace(isr=change.isr, partition_epoch=partition.partition_epoch + 1)
+    d.put(changed)
+    key = changed.key
+    if phase_of(state, key) is not Phase.IDLE:
+        fire(d, changed, Trigger.PROGRESS)
+    after = state.partitions[key.topic][key.partition]
+    if after is changed:
+        wanted = state.reassignments.get(key)
+        d.emit(Publish(changed, target=() if wanted is None else wanted.target, lead=False))
+    return DONE if after.leader == broker else Outcome(Error.NEW_LEADER_ELECTED)
+
+
+def _check(state: State, partition: Partition | None, broker: int, change: IsrChange) -> Error:
+    if partition is None:
+        return Error.UNKNOWN_TOPIC_OR_PARTITION
+    if change.leader_epoch < partition.leader_epoch:
+        return Error.FENCED_LEADER_EPOCH
+    if change.leader_epoch > partition.leader_epoch or change.partition_epoch > partition.partition_epoch:
+        return Error.NOT_CONTROLLER
+    if partition.leader != broker:
+        return Error.INVALID_REQUEST
+    if change.partition_epoch != partition.partition_epoch:
+        return Error.INVALID_UPDATE_VERSION
+    if broker not in change.isr or len(set(change.isr)) != len(change.isr):
+        return Error.INVALID_REQUEST
+    if any(r not in partition.replicas for r in change.isr):
+        return Error.INVALID_REQUEST
+    added = [r for r in change.isr if r not in partition.isr]
+    if any(r not in state.live or r in state.shutting_down for r in added):
+        return Error.INELIGIBLE_REPLICA
+    return Error.NONE

@@ -1,0 +1,79 @@
+"""How many partitions one request may make or add, and how many one topic may have."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from controller.configs.values import CLUSTER_DEFAULT
+from controller.messages.events import NewPartitions, NewTopic
+from controller.model.cluster import ResourceType
+from controller.model.errors import DONE, Error, Outcome
+from controller.state.state import State
+
+MAX_PARTITIONS = 10_000
+"""That one request may add, in all of its topics (Kafka: ReplicationControlManager)."""
+MAX_REPLICAS = 100_000
+"""The same in replicas."""
+
+
+class Size(NamedTuple):
+    """What a request asks for."""
+
+    partitions: int
+    replicas: int
+
+
+def excess(sizes: Sequence[Size]) -> Outcome | None:
+    """Why nothing of a request is done that asks for so many partitions and replicas, if so."""
+    partitions, replicas = sum(size.partitions for size in sizes), sum(size.replicas for size in sizes)
+    if partitions <= MAX_PARTITIONS and replicas <= MAX_REPLICAS:
+        return None
+    return Outcome(
+        Error.POLICY_VIOLATION,
+        f"The request asks for {partitions} new partitions with {replicas} replicas; "
+        f"one request may add {MAX_PARTITIONS} partitions with {MAX_REPLICAS} replicas. Use several requests.",
+    )
+
+
+def size_of(state: State, topic: NewTopic) -> Size:
+    """Of a new topic."""
+    if topic.assignments:
+        return Size(len(topic.assignments), sum(map(len, topic.assignments.values())))
+    count, factor = wanted_of(state, topic)
+    # A factor beyond the brokers is refused by itself, and is to spoil no other topic.
+    return Size(max(0, count), max(0, count) * max(0, min(factor, len(state.live))))
+
+
+def growth_size(state: State, wanted: NewPartitions) -> Size:
+    """Of what is added; nothing where the topic does not exist, since that is refused by itself."""
+    old = state.partitions.get(wanted.topic, ())
+    added = max(0, wanted.total - len(old)) if old else 0
+    if wanted.assignments is not None:
+        return Size(added, sum(map(len, wanted.assignments)))
+    return Size(added, added * len(old[0].current) if old else 0)
+
+
+def wanted_of(state: State, topic: NewTopic) -> tuple[int, int]:
+    """How many partitions of how many replicas, with the cluster's defaults where the request leaves that open."""
+    count, factor = topic.partitions, topic.replication_factor
+    return (
+        count if count != -1 else _default(state, "num.partitions"),
+        factor if factor != -1 else _default(state, "default.replication.factor"),
+    )
+
+
+def check_room(state: State, topic: str, partitions: int, replicas: int) -> Outcome:
+    """A topic must fit where the backend keeps it."""
+    old = state.partitions.get(topic, ())
+    partitions += len(old)
+    replicas += sum(len(each.replicas) for each in old)
+    if state.fits_topic(partitions, replicas):
+        return DONE
+    return Outcome(
+        Error.POLICY_VIOLATION,
+        f"{partitions} partitions with {replicas} replicas are too much for one topic: "
+        "ZooKeeper has no room for it in one znode.",
+    )
+
+
+def _default(state: State, key: str) -> int:
+    return int(state.config(ResourceType.BROKER, CLUSTER_DEFAULT, key) or 1)

@@ -1,0 +1,246 @@
+"""Topics are created and grown (KIP-4; Kafka: ReplicationControlManager). How they are deleted: `deletions`."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from controller.cluster.placement import place
+from controller.cluster.topic_sizes import check_room, excess, growth_size, size_of, wanted_of
+from controller.configs.changes import check_topic_configs
+from controller.messages.effects import Publish
+from controller.messages.events import (
+    CreatedTopic,
+    CreatePartitions,
+    CreateTopics,
+    NewPartitions,
+    NewTopic,
+)
+from controller.model.cluster import Config, Partition, Replicas, ResourceType, Topic
+from controller.model.election import first_eligible
+from controller.model.errors import DONE, Error, Outcome
+from controller.model.names import shown
+from controller.reassignment.validation import check_replicas
+from controller.state.decision import Decision
+from controller.state.state import State
+
+PARTITIONS_PER_SLICE = 500
+TOPICS_PER_SLICE = 50
+MAX_NAME = 249
+"""Characters."""
+
+
+class _Layout(NamedTuple):
+    """New partitions: how many, of how many replicas, and where these go. Placed one by one, as they are made."""
+
+    partitions: int = -1
+    factor: int = -1
+    replicas: Iterable[Replicas] = ()
+
+
+NO_LAYOUT = _Layout()
+
+
+_LEGAL = re.compile(rf"[a-zA-Z0-9._-]{{1,{MAX_NAME}}}")
+
+
+def create_topics(d: Decision, event: CreateTopics) -> Iterator[None]:
+    """Create each topic on its own, or none of a request for too many partitions; reply with one row a topic."""
+    created: list[CreatedTopic] = []
+    d.reply = created
+    refused = excess([size_of(d.state, topic) for topic in event.topics])
+    if refused is not None:
+        created += [CreatedTopic(topic.name, refused) for topic in event.topics]
+        return
+    names = Counter(topic.name for topic in event.topics)
+    first = _partition_count(d.state)
+    for seen, topic in enumerate(event.topics, 1):
+        layout = NO_LAYOUT
+        outcome = _check_topic(d.state, topic)
+        if names[topic.name] > 1:
+            outcome = Outcome(Error.INVALID_REQUEST, "Duplicate topic name.")
+        if outcome.ok:
+            outcome, layout = _layout(d.state, topic, first)
+        if outcome.ok and not event.validate_only:
+            d.put(Topic(topic.name, topic.id))
+            for key, value in topic.configs.items():
+                if value is not None:
+                    d.put(Config(ResourceType.TOPIC, topic.name, key, value))
+            for _ in _add_partitions(d, topic.name, 0, layout.replicas):
+                yield
+            first += layout.partitions
+        created.append(CreatedTopic(topic.name, outcome, layout.partitions, layout.factor))
+        if seen % TOPICS_PER_SLICE == 0:
+            yield
+
+
+def create_partitions(d: Decision, event: CreatePartitions) -> Iterator[None]:
+    """Grow each topic on its own, or none in a request for too many partitions; reply with one outcome a topic."""
+    answers: list[tuple[str, Outcome]] = []
+    d.reply = answers
+    refused = excess([growth_size(d.state, topic) for topic in event.topics])
+    if refused is not None:
+        answers += [(topic.topic, refused) for topic in event.topics]
+        return
+    first = _partition_count(d.state)
+    for seen, topic in enumerate(event.topics, 1):
+        outcome, layout = _growth(d.state, topic, first)
+        if outcome.ok and not event.validate_only:
+            there = len(d.state.partitions[topic.topic])
+            for _ in _add_partitions(d, topic.topic, there, layout.replicas):
+                yield
+            first += layout.partitions
+        answers.append((topic.topic, outcome))
+        if seen % TOPICS_PER_SLICE == 0:
+            yield
+
+
+def _add_partitions(d: Decision, topic: str, first: int, layout: Iterable[Replicas]) -> Iterator[None]:
+    live = d.state.live
+    for number, replicas in enumerate(layout, first):
+        isr = tuple(r for r in replicas if r in live) or replicas
+        partition = Partition(topic, number, replicas, isr, first_eligible(replicas, isr, live))
+        d.put(partition)
+        d.emit(Publish(partition, new=replicas))
+        if number % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
+            yield
+
+
+def is_legal(name: str) -> bool:
+    """Whether a topic may have this name (Kafka: Topic.validate)."""
+    return _LEGAL.fullmatch(name) is not None and name not in {".", ".."}
+
+
+def _check_topic(state: State, topic: NewTopic) -> Outcome:
+    name = topic.name
+    if not is_legal(name):
+        return Outcome(
+            Error.INVALID_TOPIC,
+            f"The topic name {shown(name)!r} is not valid: use 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', "
+            "and neither '.' nor '..'.",
+        )
+    if name in state.topics:
+        return Outcome(Error.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+    if state.refused_topic(name):
+        return Outcome(
+            Error.TOPIC_ALREADY_EXISTS,
+            f"There is a topic '{name}' that was refused: the controller's log says why. Mend or remove it.",
+        )
+    return check_topic_configs(topic.configs)
+
+
+def _layout(state: State, topic: NewTopic, first: int) -> tuple[Outcome, _Layout]:
+    if topic.assignments:
+        return _manual_layout(state, topic)
+    count, factor = wanted_of(state, topic)
+    if count <= 0:
+        return _refuse(
+            Error.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
+        )
+    return _placed(state, topic.name, count, factor, first)
+
+
+def _placed(state: State, topic: str, count: int, factor: int, first: int) -> tuple[Outcome, _Layout]:
+    outcome = _check_factor(state, factor)
+    if outcome.ok:
+        outcome = check_room(state, topic, count, count * factor)
+    if not outcome.ok:
+        return outcome, NO_LAYOUT
+    return DONE, _Layout(count, factor, islice(place(_racks(state), factor, first), count))
+
+
+def _by_hand(state: State, topic: str, layout: Sequence[Replicas], factor: int) -> tuple[Outcome, _Layout]:
+    outcome = _check_layout(state, layout, factor)
+    if outcome.ok:
+        outcome = check_room(state, topic, len(layout), len(layout) * factor)
+    return outcome, _Layout(len(layout), factor, layout) if outcome.ok else NO_LAYOUT
+
+
+def _manual_layout(state: State, topic: NewTopic) -> tuple[Outcome, _Layout]:
+    if topic.partitions != -1 or topic.replication_factor != -1:
+        return _refuse(
+            Error.INVALID_REQUEST,
+            "Give either the numbers of partitions and replicas, or the assignments, and not both.",
+        )
+    if sorted(topic.assignments) != list(range(len(topic.assignments))):
+        return _refuse(
+            Error.INVALID_REPLICA_ASSIGNMENT, "The assigned partitions must be numbered from 0 without gaps."
+        )
+    layout = [topic.assignments[number] for number in range(len(topic.assignments))]
+    return _by_hand(state, topic.name, layout, len(layout[0]))
+
+
+def _growth(state: State, wanted: NewPartitions, first: int) -> tuple[Outcome, _Layout]:
+    known = state.topics.get(wanted.topic)
+    # A topic of which only the name is known yet has no partition to take the number of replicas from.
+    if known is None or known.deleting or not state.partitions[wanted.topic]:
+        return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION), NO_LAYOUT
+    if wanted.topic in state.moving and not state.grows_while_moving:
+        return _refuse(
+            Error.REASSIGNMENT_IN_PROGRESS,
+            f"A partition reassignment is in progress for the topic '{wanted.topic}'.",
+        )
+    old = state.partitions[wanted.topic]
+    added = wanted.total - len(old)
+    if added <= 0:
+        return _refuse(
+            Error.INVALID_PARTITIONS,
+            f"The topic {wanted.topic} currently has {len(old)} partition(s); {wanted.total} would not be an increase.",
+        )
+    factor = len(old[0].current)
+    if wanted.assignments is None:
+        return _placed(state, wanted.topic, added, factor, first)
+    if len(wanted.assignments) != added:
+        return _refuse(
+            Error.INVALID_REPLICA_ASSIGNMENT,
+            f"{added} partition(s) are added, but {len(wanted.assignments)} assignment(s) were given.",
+        )
+    return _by_hand(state, wanted.topic, wanted.assignments, factor)
+
+
+def _check_layout(state: State, layout: Sequence[Replicas], factor: int) -> Outcome:
+    for replicas in layout:
+        outcome = check_replicas(state, replicas)
+        if not outcome.ok:
+            return outcome
+        if len(replicas) != factor:
+            return Outcome(
+                Error.INVALID_REPLICA_ASSIGNMENT,
+                f"All partitions of a topic have as many replicas: {len(replicas)} instead of {factor}.",
+            )
+        if not any(r in state.live for r in replicas):
+            return Outcome(
+                Error.INVALID_REPLICA_ASSIGNMENT,
+                f"None of the brokers {list(replicas)} is alive; name a live one.",
+            )
+    return DONE
+
+
+def _check_factor(state: State, factor: int) -> Outcome:
+    if factor <= 0:
+        return Outcome(
+            Error.INVALID_REPLICATION_FACTOR,
+            "Replication factor must be larger than 0, or -1 to use the default value.",
+        )
+    usable = len(_racks(state))
+    if factor > usable:
+        return Outcome(
+            Error.INVALID_REPLICATION_FACTOR,
+            f"Unable to replicate the partition {factor} time(s): The target replication factor of {factor} cannot be "
+            f"reached because only {usable} broker(s) are registered.",
+        )
+    return DONE
+
+
+def _racks(state: State) -> dict[int, str | None]:
+    """The brokers that new replicas may go to, and their racks."""
+    return {b: state.brokers[b].rack for b in state.live - state.shutting_down}
+
+
+def _partition_count(state: State) -> int:
+    return sum(len(partitions) for partitions in state.partitions.values())
+
+
+def _refuse(error: Error, message: str) -> tuple[Outcome, _Layout]:
+    return Outcome(error, message), NO_LAYOUT

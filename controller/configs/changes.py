@@ -1,0 +1,248 @@
+"""Dynamic configs: what is set, what counts, and how it is changed (KIP-226, KIP-339)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from enum import IntEnum
+from functools import lru_cache
+from typing import NamedTuple
+
+from controller.cluster.brokers import recover
+from controller.cluster.health import GUARD, judge
+from controller.configs.keys import BROKER_KEYS, TOPIC_KEYS, ConfigKey, ConfigType
+from controller.configs.values import CLUSTER_DEFAULT
+from controller.messages.effects import ConfigsChanged
+from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.model.cluster import Config, ResourceType
+from controller.model.errors import DONE, Error, Outcome
+from controller.model.names import shown
+from controller.reassignment.phases import Trigger, fire_at
+from controller.scheduling.limits import ALIASES
+from controller.state.decision import Decision
+from controller.state.state import State
+
+KEYS: dict[ResourceType, dict[str, ConfigKey]] = {
+    ResourceType.TOPIC: TOPIC_KEYS,
+    ResourceType.BROKER: BROKER_KEYS,
+}
+DECIDES_STEPS = {"min.insync.replicas", "unclean.leader.election.enable"}
+ROWS_PER_SLICE = 2_000
+RESOURCES_PER_SLICE = 20
+LONGEST_ID = 10
+"""Digits of a broker's id."""
+MAX_KEY = 100
+"""Characters of a config's name, beyond which it is like no other."""
+
+
+class ConfigSource(IntEnum):
+    """Where a value comes from, numbered as on the wire (Kafka: DescribeConfigsResponse.ConfigSource)."""
+
+    DYNAMIC_TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    DEFAULT = 5
+
+
+class ConfigValue(NamedTuple):
+    """A key as a resource has it; `synonyms` are all values that could count, the one that does first."""
+
+    key: ConfigKey
+    value: str
+    source: ConfigSource
+    synonyms: Sequence[tuple[str, str, ConfigSource]]
+
+
+def describe_configs(
+    state: State, resource: ResourceType, name: str, *, unset: bool = False
+) -> list[ConfigValue]:
+    """All known keys of the resource. The cluster-wide default ("") has only what is set on it, as in Kafka, or all if `unset`."""
+    default = resource is ResourceType.BROKER and name == CLUSTER_DEFAULT
+    return [
+        _describe(state, resource, name, key)
+        for key in KEYS[resource].values()
+        if unset or not default or state.config(resource, name, key.name) is not None
+    ]
+
+
+def check_resource(state: State, resource: ResourceType, name: str) -> Outcome:
+    """Whether there is such a topic or broker; "" is the brokers' default."""
+    if resource is ResourceType.TOPIC:
+        if name in state.topics:
+            return DONE
+        return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{shown(name)}' does not exist.")
+    if name == CLUSTER_DEFAULT:
+        return DONE
+    # Python itself refuses to make a number of very many digits.
+    if not name.isascii() or not name.isdecimal() or len(name) > LONGEST_ID:
+        return Outcome(
+            Error.INVALID_REQUEST,
+            f"Broker {shown(name)!r} is not a broker id; leave it empty for the default.",
+        )
+    if int(name) not in state.brokers and int(name) != state.controller_id:
+        return Outcome(Error.INVALID_REQUEST, f"No broker {name} is registered.")
+    return DONE
+
+
+def check_changes(state: State, wanted: ResourceChanges) -> Outcome:
+    """Whether `AlterConfigs` would make these changes."""
+    return _plan(state, wanted)[0]
+
+
+def alter_configs(d: Decision, event: AlterConfigs) -> Iterator[None]:
+    """Change each resource on its own, wholly or not at all; reply with one outcome a resource."""
+    outcomes = []
+    for seen, resource in enumerate(event.resources, 1):
+        outcome, values = _plan(d.state, resource)
+        outcomes.append(outcome)
+        if outcome.ok and not event.validate_only:
+            _write(d, resource, values)
+            if d.state.guarded and GUARD in values:
+                judge(d)
+            if DECIDES_STEPS & values.keys():
+                for _ in retry(d):
+                    yield
+        if seen % RESOURCES_PER_SLICE == 0:
+            yield
+    d.reply = outcomes
+
+
+def check_topic_configs(configs: Mapping[str, str | None]) -> Outcome:
+    """Whether a new topic may have these."""
+    for name, value in configs.items():
+        if value is None:
+            return Outcome(Error.INVALID_CONFIG, f"Null value not supported for topic configs: {shown(name)}")
+        outcome = _check_value(ResourceType.TOPIC, name, value)
+        if not outcome.ok:
+            return outcome
+    return DONE
+
+
+def _describe(state: State, resource: ResourceType, name: str, key: ConfigKey) -> ConfigValue:
+    own = ConfigSource.DYNAMIC_TOPIC if resource is ResourceType.TOPIC else ConfigSource.DYNAMIC_BROKER
+    levels = [
+        (resource, name, own),
+        (ResourceType.BROKER, CLUSTER_DEFAULT, ConfigSource.DYNAMIC_DEFAULT_BROKER),
+    ]
+    if name == CLUSTER_DEFAULT or (resource is ResourceType.BROKER and key.cluster_wide):
+        levels = levels[1:]
+    found = [(state.config(kind, level, key.name), source) for kind, level, source in levels]
+    synonyms = [(key.name, value, source) for value, source in found if value is not None]
+    synonyms.append((key.name, state.config_defaults.get(key.name, key.default), ConfigSource.DEFAULT))
+    return ConfigValue(key, synonyms[0][1], synonyms[0][2], synonyms)
+
+
+def _plan(state: State, wanted: ResourceChanges) -> tuple[Outcome, dict[str, str | None]]:
+    """The values to write, None to delete; or why not."""
+    outcome = check_resource(state, wanted.resource, wanted.name)
+    if not outcome.ok:
+        return outcome, {}
+    values: dict[str, str | None] = {}
+    if wanted.replace:
+        values = dict.fromkeys(state.configs.get((wanted.resource, wanted.name), ()))
+    seen = set()
+    for change in map(_canonical, wanted.changes):
+        if change.config in seen:
+            return Outcome(
+                Error.INVALID_REQUEST, f"The config {shown(change.config)} is named more than once."
+            ), {}
+        seen.add(change.config)
+        outcome, value = _new_value(state, wanted, change)
+        if not outcome.ok:
+            return outcome, {}
+        values[change.config] = value
+    return DONE, values
+
+
+def _canonical(change: ConfigChange) -> ConfigChange:
+    """KIP-435's drafts have other names for the limits."""
+    return change._replace(config=ALIASES.get(change.config, change.config))
+
+
+def _new_value(state: State, wanted: ResourceChanges, change: ConfigChange) -> tuple[Outcome, str | None]:
+    name = change.config
+    if change.op is ConfigOp.DELETE:
+        known = name in KEYS[wanted.resource]
+        return (DONE if known else _unknown(wanted.resource, name)), None
+    if change.value is None:
+        return Outcome(
+            Error.INVALID_REQUEST, f"Null value not supported for config {shown(name)}; delete it instead."
+        ), None
+    value = change.value
+    if change.op is not ConfigOp.SET:
+        key = KEYS[wanted.resource].get(name)
+        if key is None:
+            return _unknown(wanted.resource, name), None
+        if key.type is not ConfigType.LIST:
+            return Outcome(
+                Error.INVALID_CONFIG, f"Can't {change.op.name} to key {name} because it is not a list."
+            ), None
+        before = state.config(wanted.resource, wanted.name, name)
+        value = _combine(key.default if before is None else before, change.op, value)
+    outcome = _check_level(wanted, name)
+    return (outcome if not outcome.ok else _check_value(wanted.resource, name, value)), value
+
+
+def _check_level(wanted: ResourceChanges, name: str) -> Outcome:
+    key = KEYS[wanted.resource].get(name)
+    one_broker = wanted.resource is ResourceType.BROKER and wanted.name != CLUSTER_DEFAULT
+    if not one_broker or key is None or not key.cluster_wide:
+        return DONE
+    topics = ", or set it on topics" if name in TOPIC_KEYS else ""
+    text = f"{name} is cluster-wide and cannot be set on broker {wanted.name}: use --entity-default{topics}."
+    return Outcome(Error.INVALID_CONFIG, text)
+
+
+def _combine(before: str, op: ConfigOp, value: str) -> str:
+    items, changed = _items(before), _items(value)
+    if op is ConfigOp.SUBTRACT:
+        return ",".join(item for item in items if item not in changed)
+    return ",".join(items + [item for item in changed if item not in items])
+
+
+def _items(value: str) -> list[str]:
+    return [item.strip() for item in value.split(",") if item.strip()]
+
+
+def _check_value(resource: ResourceType, name: str, value: str) -> Outcome:
+    key = KEYS[resource].get(name)
+    if key is None:
+        return _unknown(resource, name)
+    valid = key.check(value)
+    if valid is None:
+        return DONE
+    return Outcome(
+        Error.INVALID_CONFIG, f"Invalid value {shown(value)} for configuration {name}: it must be {valid}."
+    )
+
+
+def _unknown(resource: ResourceType, name: str) -> Outcome:
+    hint = _hint(resource, name) if len(name) <= MAX_KEY else ""
+    return Outcome(Error.INVALID_CONFIG, f"Unknown {resource.name.lower()} config name: {shown(name)}.{hint}")
+
+
+@lru_cache(maxsize=1_000)
+def _hint(resource: ResourceType, name: str) -> str:
+    """The nearest key that is known. The search takes a millisecond."""
+    near = get_close_matches(name, KEYS[resource], 1)
+    return f" Did you mean {near[0]}?" if near else ""
+
+
+def _write(d: Decision, wanted: ResourceChanges, values: Mapping[str, str | None]) -> None:
+    state = d.state
+    for name, value in values.items():
+        if value is not None:
+            d.put(Config(wanted.resource, wanted.name, name, value))
+        elif state.config(wanted.resource, wanted.name, name) is not None:
+            d.delete(Config, (wanted.resource, wanted.name, name))
+    d.emit(ConfigsChanged(wanted.resource, wanted.name))
+
+
+def retry(d: Decision) -> Iterator[None]:
+    """What min ISR or a clean election held up may go on now."""
+    state = d.state
+    for _ in recover(d, state.all_partitions() if state.offline else ()):
+        yield
+    for seen, key in enumerate(list(state.reassignments)):
+        if key in state.reassignments:
+            fire_at(d, key, Trigger.PROGRESS)
+        if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
+            yield

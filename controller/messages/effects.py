@@ -1,0 +1,99 @@
+"""What a decision asks of the world. Carried out in order, and only when the decision's records are durable.
+
+An effect holds immutable records, so what brokers are told is what was decided, whatever is decided meanwhile.
+"""
+
+from typing import NamedTuple
+
+from controller.model.cluster import Partition, Replicas, ResourceType
+
+TOPIC_DELETED = -2
+"""Leader epoch of a `DropReplica` that no epoch fences, and the leader that UpdateMetadata names then."""
+
+
+class Publish(NamedTuple):
+    """LeaderAndIsr to the live replicas of the partition, UpdateMetadata to every live broker.
+
+    `new` are the replicas that may not have a log yet (LeaderAndIsr isNew). `target` is the final target while
+    a reassignment goes on, else empty (KIP-352; a tagged field of UpdateMetadata v6+).
+    `lead` False sends UpdateMetadata only: nothing changed for the replicas themselves.
+    """
+
+    partition: Partition
+    new: Replicas = ()
+    target: Replicas = ()
+    lead: bool = True
+
+
+class DropReplica(NamedTuple):
+    """StopReplica with delete to these brokers; `leader_epoch` is TOPIC_DELETED when the topic is."""
+
+    topic: str
+    partition: int
+    brokers: Replicas
+    leader_epoch: int
+
+
+class TopicGone(NamedTuple):
+    """The topic was deleted; its replicas were dropped by effects before this one."""
+
+    topic: str
+
+
+class BrokerJoined(NamedTuple):
+    """Tell the broker everything: UpdateMetadata of all partitions, then LeaderAndIsr for its replicas.
+
+    The others get the new list of brokers. The broker drops replicas that it is not told of.
+    """
+
+    broker: int
+
+
+class BrokerLeft(NamedTuple):
+    """Nothing more is sent to the broker; the others get the new list of brokers."""
+
+    broker: int
+
+
+class ConfigsChanged(NamedTuple):
+    """Configured values of the resource changed; read them from `State`."""
+
+    resource: ResourceType
+    name: str
+
+
+class Submit(NamedTuple):
+    """One row for an upstream's AlterPartitionReassignments (45); None takes back what it does. Answer: `Submitted`."""
+
+    topic: str
+    partition: int
+    replicas: Replicas | None
+
+
+class Elect(NamedTuple):
+    """Have an upstream elect the partition's preferred leader (43); what comes of it is seen by observation."""
+
+    topic: str
+    partition: int
+
+
+class Rethrottle(NamedTuple):
+    """The throttle of an upstream should be another one; see `controller.reassignment.throttle.wanted_throttle`."""
+
+
+class Wake(NamedTuple):
+    """Give the controller a `Continue` event after what waits now."""
+
+
+Effect = (
+    Publish
+    | DropReplica
+    | TopicGone
+    | BrokerJoined
+    | BrokerLeft
+    | ConfigsChanged
+    | Submit
+    | Elect
+    | Rethrottle
+    | Wake
+)

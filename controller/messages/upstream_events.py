@@ -1,0 +1,90 @@
+"""What an upstream Kafka shows and answers. They belong to `controller.messages.events.Event`."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from controller.model.errors import Outcome
+from controller.model.names import Replicas, TopicPartition
+from controller.state.upstream import Disk
+
+
+class SeenBroker(NamedTuple):
+    """A registered broker; one that is not alive is fenced, or has stopped (KIP-1073)."""
+
+    id: int
+    host: str
+    port: int
+    rack: str | None
+    alive: bool = True
+
+
+class SeenPartition(NamedTuple):
+    """A partition in Metadata."""
+
+    replicas: Replicas
+    isr: Replicas
+    leader: int
+    leader_epoch: int
+
+
+class SeenTopic(NamedTuple):
+    """A topic in Metadata: by index those partitions that were looked at, all of them when the look is whole."""
+
+    name: str
+    id: bytes
+    partitions: Mapping[int, SeenPartition]
+
+
+class SeenMove(NamedTuple):
+    """A row of the upstream's ListPartitionReassignments."""
+
+    replicas: Replicas
+    adding: Replicas
+    removing: Replicas
+
+    @property
+    def target(self) -> Replicas:
+        """Where it leads."""
+        return tuple(r for r in self.replicas if r not in self.removing)
+
+
+class Observed(NamedTuple):
+    """One look at the upstream: first all moves, then topics. Reply: none.
+
+    `whole`: these are all topics with all partitions, else those about which the moves alone do not say enough.
+    `brokers` is None when they were not looked at. `outstanding` are the partitions of which a row was on its way at
+    any time during the look: nothing is concluded about their steps. Nor is it from a look that is not `conclusive`,
+    one of those that come as often as clients ask: what does not fit must not fit for a while.
+    """
+
+    brokers: Sequence[SeenBroker] | None
+    topics: Sequence[SeenTopic]
+    moves: Mapping[TopicPartition, SeenMove]
+    whole: bool = False
+    outstanding: Collection[TopicPartition] = ()
+    conclusive: bool = True
+
+
+class Unreachable(NamedTuple):
+    """The upstream cannot be looked at, and why; nothing new starts."""
+
+    why: str
+
+
+class Submitted(NamedTuple):
+    """The upstream's answers to rows of `controller.messages.effects.Submit`, each once; REQUEST_TIMED_OUT for one that got none."""
+
+    rows: Sequence[tuple[TopicPartition, Replicas | None, Outcome]]
+
+
+class Measured(NamedTuple):
+    """Sizes and disks, from DescribeLogDirs; what is not named keeps its last values."""
+
+    sizes: Mapping[TopicPartition, int]
+    disks: Mapping[int, Sequence[Disk]]
+
+
+class TopicConfigsSeen(NamedTuple):
+    """Configs of topics that steps go by, as the upstream has them; by topic, None for a default."""
+
+    topics: Mapping[str, Mapping[str, str | None]]

@@ -1,0 +1,125 @@
+"""AlterPartitionReassignments (KIP-455, KIP-860), in slices, with the outcomes of Kafka's KRaft controller."""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import chain, islice
+
+from controller.messages.events import AlterReassignments, AlterReply, TopicOutcomes
+from controller.messages.job_events import AlterRow, AlterTopic
+from controller.model.cluster import JobKind, Partition, Replicas
+from controller.model.errors import DONE, Error, Outcome
+from controller.model.names import shown
+from controller.reassignment.first_orders import FirstOrders
+from controller.reassignment.jobs import open_job, seal_job
+from controller.reassignment.phases import Trigger, fire
+from controller.reassignment.reassignments import Order
+from controller.reassignment.repeated_rows import Outcomes, RepeatedRows
+from controller.reassignment.validation import check_target
+from controller.state.decision import Decision
+from controller.state.state import State
+
+ROWS_PER_SLICE = 500
+"""Between two slices, a few milliseconds apart, others are served."""
+
+
+def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None]:
+    """Take every row on its own; reply with one outcome a row, in the order of the request."""
+    topics = _everything(d) if event.topics is None else event.topics
+    if event.timeout_ms <= 0:
+        d.reply = refuse_all(topics, Outcome(Error.REQUEST_TIMED_OUT))
+        return
+    repeated = yield from RepeatedRows().find(topics)
+    job = open_job(d, JobKind.PLAN, event)
+    answers = []
+    room = ROWS_PER_SLICE
+    for topic, requested in topics:
+        outcomes: list[tuple[int, Outcome]] = []
+        answers.append(TopicOutcomes(topic, outcomes))
+        if requested is None and topic not in d.state.topics:
+            outcomes.append((-1, _no_topic(topic)))
+        rows = iter(_moving_rows(d, topic) if requested is None else requested)
+        while taken := list(islice(rows, room)):
+            _alter(d, topic, [row for row in taken if row is not None], outcomes, repeated, job, event)
+            room = room - len(taken) or ROWS_PER_SLICE
+            if room == ROWS_PER_SLICE:
+                yield
+    yield from repeated.carry_out(
+        lambda key, row: _fire(d, d.state.partitions[key.topic][key.partition], row.replicas, job)
+    )
+    outcome = Outcome(message=None if topics or event.topics is None else "")
+    d.reply = AlterReply(outcome, answers, seal_job(d, job))
+
+
+def refuse_all(topics: Sequence[AlterTopic], outcome: Outcome) -> AlterReply:
+    """The outcome at the top and on every requested row, as Kafka's clients want it."""
+    rows = [TopicOutcomes(t, [(row.partition, outcome) for row in rows or ()]) for t, rows in topics]
+    return AlterReply(outcome, rows)
+
+
+def check_row(
+    state: State, topic: str, row: AlterRow, allow_factor_change: bool
+) -> tuple[Outcome, Partition | None]:
+    """Whether the row may be ordered, and its partition if so. A topic to be deleted takes no new targets."""
+    known = state.topics.get(topic)
+    if known is None or (known.deleting and row.replicas is not None):
+        return _no_topic(topic), None
+    partition = state.partition(topic, row.partition)
+    if partition is None:
+        missing = f"Unable to find partition {topic}:{row.partition}."
+        return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, missing), None
+    if row.replicas is not None:
+        outcome = check_target(state, partition, row.replicas, allow_factor_change)
+        if outcome is not DONE:
+            return outcome, None
+    return DONE, partition
+
+
+def _alter(
+    d: Decision,
+    topic: str,
+    rows: Sequence[AlterRow],
+    outcomes: Outcomes,
+    repeated: RepeatedRows,
+    job: int,
+    event: AlterReassignments,
+) -> None:
+    first = FirstOrders(d, topic, job)
+    for row in rows:
+        number, target = row
+        outcome, partition = check_row(d.state, topic, row, event.allow_replication_factor_change)
+        later = partition is not None and repeated.put_off(topic, row, outcomes, len(outcomes))
+        if partition is not None and not later and (target is None or not first.take(partition, target)):
+            first.accept()
+            outcome = _fire(d, partition, target, job)
+        outcomes.append((number, outcome))
+    first.accept()
+    d.rows += len(rows)
+
+
+def _fire(d: Decision, partition: Partition, target: Replicas | None, job: int) -> Outcome:
+    if target is None:
+        return fire(d, partition, Trigger.CANCEL)
+    return fire(d, partition, Trigger.ORDER, Order(target, job))
+
+
+@lru_cache(maxsize=16)
+def _no_topic(topic: str) -> Outcome:
+    """One object for all rows of the topic, which may be a million."""
+    return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {shown(topic)}.")
+
+
+def _everything(d: Decision) -> list[AlterTopic]:
+    """A cancel of each topic of which something is listed, the moves of others included."""
+    state = d.state
+    others = {key.topic for key in chain(state.foreign, state.pending)}
+    return [AlterTopic(topic, None) for topic in sorted(state.moving.keys() | others)]
+
+
+def _moving_rows(d: Decision, topic: str) -> Iterator[AlterRow | None]:
+    """A cancel of each reassignment of the topic that is listed, looked for as its turn comes; None for what does not move."""
+    state = d.state
+    if topic in state.moving or state.foreign or state.pending:
+        for partition in state.partitions.get(topic, ()):
+            key = partition.key
+            listed = key in state.reassignments or key in state.foreign or key in state.pending
+            yield AlterRow(partition.partition, None) if listed else None

@@ -1,0 +1,227 @@
+"""Jobs: everything that was accepted in one request, as a whole (KIP-236).
+
+A job can be paused, given another priority, and rolled back, with the partitions that it has finished; a roll-back is
+a job too. What has ended is kept until it is pruned.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from controller.messages.events import AlterReassignments
+from controller.messages.job_events import (
+    Pause,
+    Prioritize,
+    Prune,
+    Queue,
+    Reorder,
+    RollBackJob,
+    RollBackReply,
+)
+from controller.model.cluster import (
+    Deleted,
+    Ending,
+    Finished,
+    Job,
+    JobKind,
+    Paused,
+    Reassignment,
+    Replicas,
+    TopicPartition,
+)
+from controller.model.errors import DONE, Error, Outcome
+from controller.reassignment.phases import Trigger, fire
+from controller.reassignment.reassignments import Order, line_up, withdraw
+from controller.scheduling.buckets import Planned
+from controller.state.decision import Decision
+from controller.state.state import State
+
+ROWS_PER_SLICE = 500
+_GONE = "the topic was deleted"
+
+
+Request = AlterReassignments | Queue | RollBackJob
+
+
+def open_job(d: Decision, kind: JobKind, request: Request) -> int:
+    """A new job, empty as yet; its id. It is no record before it is sealed: a request may order nothing."""
+    job = Job(d.state.last_job + 1, kind, d.now_ms, request.principal, request.client_id)
+    if isinstance(request, RollBackJob):
+        job = job._replace(undoes=request.job)
+    else:
+        job = job._replace(priority=request.priority, throttle=request.throttle)
+    d.state.put(job)
+    return job.id
+
+
+def seal_job(d: Decision, number: int) -> int:
+    """The job has taken on all it will; the id, or 0 when that is nothing and the job is forgotten."""
+    state = d.state
+    total = state.open.get(number, 0) + len(state.finished.get(number, ()))
+    if not total:
+        state.delete(Deleted(Job, number))
+        return 0
+    ended = 0 if number in state.open else d.now_ms
+    d.put(state.jobs[number]._replace(total=total, ended_ms=ended))
+    return number
+
+
+def roll_back_job(d: Decision, event: RollBackJob) -> Iterator[None]:
+    """Every partition of the job back to where the job found it, the last one finished first.
+
+    Partitions that a later job took are skipped, and named.
+    """
+    state = d.state
+    job = state.jobs.get(event.job)
+    if job is None:
+        d.reply = RollBackReply(_unknown(event.job))
+        return
+    skipped: list[tuple[TopicPartition, str]] = []
+    ended = dict(state.finished.get(job.id, {}))
+    for seen, pending in enumerate(list(state.pending.values())):
+        if pending.job == job.id:
+            withdraw(d, pending.key)
+            if pending.key in state.pending:
+                skipped.append((pending.key, _GONE))
+        if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
+            yield
+    number = open_job(d, JobKind.ROLLBACK, event)
+    going: list[Reassignment | Finished] = list(state.reassignments.values())
+    for seen, row in enumerate(chain(reversed(going), reversed(ended.values()))):
+        if row.job == job.id:
+            key = TopicPartition(row.topic, row.partition)
+            refusal = _take_back(d, job, key, row if isinstance(row, Finished) else None, number)
+            if refusal:
+                skipped.append((key, refusal))
+        if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
+            yield
+    d.reply = RollBackReply(DONE, seal_job(d, number), skipped)
+
+
+def pause(d: Decision, event: Pause) -> None:
+    """Stop starting steps, or go on."""
+    state = d.state
+    d.reply = DONE
+    if event.job is None:
+        d.put(Paused(event.paused))
+        return
+    job = state.jobs.get(event.job)
+    if job is None or job.ended_ms:
+        d.reply = _unknown(event.job) if job is None else _ended(job)
+        return
+    d.put(job._replace(paused=event.paused))
+    if not event.paused:
+        for key in [key for key in state.waiting if _is_blocked(state, key, job.id)]:
+            d.put(state.reassignments[key]._replace(blocked=""))
+            fire_again(d, key)
+        for key in state.held.pop(job.id, ()):
+            if key in state.reassignments:
+                fire_again(d, key)
+
+
+def prioritize(d: Decision, event: Prioritize) -> Iterator[None]:
+    """Give the job's waiting steps their new place."""
+    state = d.state
+    job = state.jobs.get(event.job)
+    if job is None or job.ended_ms:
+        d.reply = _unknown(event.job) if job is None else _ended(job)
+        return
+    d.put(job._replace(priority=event.priority))
+    for seen, wanted in enumerate(state.reassignments.values()):
+        if wanted.job == job.id:
+            fire_again(d, wanted.key)
+        if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
+            yield
+    d.reply = DONE
+
+
+def reorder(d: Decision, event: Reorder) -> None:
+    """Give the steps that the job's partitions have before them their waves."""
+    state, taken = d.state, 0
+    for key, replicas, waves in event.partitions:
+        wanted, partition = state.reassignments.get(key), state.partition(*key)
+        ours = wanted is not None and wanted.job == event.job
+        if ours and partition is not None and partition.next == replicas:
+            state.backlog.planned[key] = tuple(waves)
+            state.backlog.plan(key, Planned(event.job, waves[0]))
+            taken += 1
+    d.rows = len(event.partitions)
+    d.reply = taken
+
+
+def prune(d: Decision, event: Prune) -> Iterator[None]:
+    """Forget old jobs and their finished partitions; not one that a roll-back, still known, took back."""
+    state = d.state
+    undone = {job.undoes for job in state.jobs.values()}
+    ended = [j for j in state.jobs.values() if j.ended_ms and j.id != state.last_job and j.id not in undone]
+    ended.sort(key=lambda job: (job.ended_ms, job.id))
+    surplus = max(len(ended) - event.keep, _beyond(state, ended, event.partitions))
+    for place, job in enumerate(ended):
+        if place >= surplus and job.ended_ms >= event.ended_before_ms:
+            continue
+        for row in list(state.finished.get(job.id, {}).values()):
+            d.delete(Finished, row.key)
+            d.rows += 1
+            if d.rows % ROWS_PER_SLICE == 0:
+                yield
+        d.delete(Job, job.id)
+        d.rows += 1
+
+
+def _beyond(state: State, ended: Sequence[Job], partitions: int) -> int:
+    """How many of these jobs, the oldest first, must go so that so many finished partitions are left in all."""
+    excess = sum(map(len, state.finished.values())) - partitions
+    for place, job in enumerate(ended):
+        if excess <= 0:
+            return place
+        excess -= len(state.finished.get(job.id, ()))
+    return len(ended)
+
+
+def fire_again(d: Decision, key: TopicPartition) -> None:
+    """Line the partition up once more, if no step of it is in flight; its older place in the backlog is void."""
+    partition = d.state.partition(*key)
+    if partition is not None and not d.state.in_step(partition):
+        line_up(d, partition)
+
+
+def _take_back(d: Decision, job: Job, key: TopicPartition, row: Finished | None, number: int) -> str:
+    """Order the partition back on behalf of the roll-back; why not, if it cannot be."""
+    state = d.state
+    partition = state.partition(*key)
+    gone = partition is None or (row is not None and row.ending is Ending.TOPIC_DELETED)
+    if partition is None or gone or state.topics[key.topic].deleting:
+        return _GONE
+    wanted, pending = state.reassignments.get(key), state.pending.get(key)
+    if row is None and pending is not None:
+        return f"job {pending.job} took it over"
+    if row is None:
+        back = wanted.original if wanted is not None else partition.replicas
+    elif row.ending is Ending.TAKEN:
+        return f"job {row.taken_by} took it over"
+    elif wanted is not None:
+        return f"job {wanted.job} took it over"
+    elif partition.replicas != row.target:
+        return f"its replicas are {list(partition.replicas)}, not the {list(row.target)} that the job left"
+    else:
+        back = row.original
+    outcome = fire(d, partition, Trigger.ORDER, Order(_found(d, job, key, back), number))
+    return outcome.message or "" if not outcome.ok else ""
+
+
+def _found(d: Decision, job: Job, key: TopicPartition, original: Replicas) -> Replicas:
+    """Where the job found the partition; a roll-back found it on its way to the target of the job that it undoes."""
+    undone = d.state.finished.get(job.undoes, {}).get(key)
+    return original if undone is None else undone.target
+
+
+def _is_blocked(state: State, key: TopicPartition, job: int) -> bool:
+    wanted = state.reassignments[key]
+    return wanted.job == job and bool(wanted.blocked)
+
+
+def _unknown(job: int) -> Outcome:
+    return Outcome(Error.RESOURCE_NOT_FOUND, f"There is no job {job}; `reassignd jobs` lists them.")
+
+
+def _ended(job: Job) -> Outcome:
+    return Outcome(Error.INVALID_REQUEST, f"Job {job.id} has ended.")

@@ -1,0 +1,163 @@
+"""The phases of a partition's reassignment, and the one table of what may happen in each.
+
+A phase is derived from the records, never stored, so the two cannot disagree (KIP-455 derives "being reassigned"
+from the adding and removing replicas in the same way):
+
+* IDLE: nothing is wanted of the partition.
+* QUEUED: something is wanted, no step is in flight, its turn will come.
+* WAITING: as QUEUED, but the next step cannot start; `State.waiting` says why.
+* MOVING: a step is in flight.
+* FOREIGN: nothing is wanted of it, but an upstream Kafka moves it on behalf of someone else, or did so until just now, and a
+  queued target waits for the end of that.
+
+`TABLE` maps a phase and a trigger to the action and to the phases that it may lead to. A pair that is not in the
+table is refused: for CANCEL that is NO_REASSIGNMENT_IN_PROGRESS. The picture in docs/ is drawn from the table.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import NamedTuple
+
+from controller.model.cluster import Partition, Reassignment, TopicPartition
+from controller.model.errors import Error, Outcome
+from controller.reassignment import reassignments
+from controller.reassignment.reassignments import Order
+from controller.state.decision import Decision
+from controller.state.state import State
+
+
+class Phase(StrEnum):
+    """Where a partition's reassignment stands."""
+
+    __hash__ = str.__hash__  # Enum's own is Python code, and the table is asked for every row
+
+    IDLE = "idle"
+    QUEUED = "queued"
+    WAITING = "waiting"
+    MOVING = "moving"
+    FOREIGN = "foreign"
+
+
+class Trigger(StrEnum):
+    """What can happen to it."""
+
+    __hash__ = str.__hash__
+
+    ORDER = "a target is ordered"
+    CANCEL = "the order is taken back"
+    PLAN = "its next step is planned"
+    TURN = "its turn comes"
+    PROGRESS = "ISR, leader or brokers change"
+    STALL = "no progress for too long"
+
+
+Action = Callable[[Decision, Partition, Reassignment | None, Order], Outcome]
+
+
+class Transition(NamedTuple):
+    """`name` labels the arrow in the picture; `to` are the phases after the action, refusals included."""
+
+    name: str
+    action: Action
+    to: frozenset[Phase]
+
+
+def _wanted(action: Callable[[Decision, Partition, Reassignment], Outcome]) -> Action:
+    """Adapt an action that needs the reassignment and no order."""
+
+    def run(d: Decision, partition: Partition, wanted: Reassignment | None, _: Order) -> Outcome:
+        return action(d, partition, _present(wanted))
+
+    return run
+
+
+def _ordered(action: Callable[[Decision, Partition, Reassignment, Order], Outcome]) -> Action:
+    """Adapt an action that needs the reassignment and an order."""
+
+    def run(d: Decision, partition: Partition, wanted: Reassignment | None, order: Order) -> Outcome:
+        return action(d, partition, _present(wanted), order)
+
+    return run
+
+
+def _present(wanted: Reassignment | None) -> Reassignment:
+    if wanted is None:
+        raise AssertionError("every phase but IDLE has a reassignment")
+    return wanted
+
+
+def _row(name: str, action: Action, *to: Phase) -> Transition:
+    return Transition(name, action, frozenset(to))
+
+
+def _accept(d: Decision, partition: Partition, _: Reassignment | None, order: Order) -> Outcome:
+    return reassignments.accept(d, partition, order)
+
+
+_NO_ORDER = Order((), 0)
+
+
+def _taken_over(d: Decision, partition: Partition, _: Reassignment | None, order: Order) -> Outcome:
+    return reassignments.adopt(d, partition, order)
+
+
+def _undone(d: Decision, partition: Partition, _: Reassignment | None, __: Order) -> Outcome:
+    return reassignments.undo_foreign(d, partition)
+
+
+IDLE, QUEUED, WAITING, MOVING, FOREIGN = Phase
+
+TABLE: dict[tuple[Phase, Trigger], Transition] = {
+    (IDLE, Trigger.ORDER): _row("accept", _accept, QUEUED, IDLE),
+    (FOREIGN, Trigger.ORDER): _row("adopt", _taken_over, MOVING, QUEUED, IDLE),
+    (FOREIGN, Trigger.CANCEL): _row("undo", _undone, FOREIGN),
+    (QUEUED, Trigger.ORDER): _row("retarget", _ordered(reassignments.retarget), QUEUED, IDLE),
+    (WAITING, Trigger.ORDER): _row("retarget", _ordered(reassignments.retarget), QUEUED, WAITING, IDLE),
+    (MOVING, Trigger.ORDER): _row("redirect", _ordered(reassignments.redirect), MOVING, QUEUED, IDLE),
+    (QUEUED, Trigger.CANCEL): _row("roll back", _ordered(reassignments.roll_back), IDLE, QUEUED),
+    (WAITING, Trigger.CANCEL): _row("roll back", _ordered(reassignments.roll_back), IDLE, QUEUED, WAITING),
+    (MOVING, Trigger.CANCEL): _row("undo", _ordered(reassignments.roll_back), IDLE, QUEUED, MOVING),
+    (QUEUED, Trigger.PLAN): _row("plan", _wanted(reassignments.plan), MOVING, WAITING, QUEUED, IDLE),
+    (QUEUED, Trigger.TURN): _row("start", _wanted(reassignments.start), MOVING, WAITING, QUEUED, IDLE),
+    (MOVING, Trigger.PROGRESS): _row("advance", _wanted(reassignments.advance), MOVING, QUEUED, IDLE),
+    (MOVING, Trigger.STALL): _row("end the step", _wanted(reassignments.stall), QUEUED, MOVING),
+    (WAITING, Trigger.PROGRESS): _row("requeue", _wanted(reassignments.requeue), QUEUED),
+}
+
+
+def phase_of(state: State, key: TopicPartition) -> Phase:
+    """The phase of an existing partition."""
+    if key not in state.reassignments:
+        others = key in state.foreign or key in state.pending
+        return Phase.FOREIGN if others else Phase.IDLE
+    if state.in_step(state.partitions[key.topic][key.partition]):
+        return Phase.MOVING
+    return Phase.WAITING if key in state.waiting else Phase.QUEUED
+
+
+def fire(d: Decision, partition: Partition, trigger: Trigger, order: Order = _NO_ORDER) -> Outcome:
+    """Let the trigger act on the partition; the only door to the actions."""
+    key = partition.key
+    transition = TABLE.get((phase_of(d.state, key), trigger))
+    if transition is None:
+        return _REFUSED[trigger]
+    return transition.action(d, partition, d.state.reassignments.get(key), order)
+
+
+def fire_at(d: Decision, key: TopicPartition, trigger: Trigger) -> None:
+    """The same for a partition that may be gone: nothing happens then. Records can be older than the world."""
+    partition = d.state.partition(*key)
+    if partition is not None:
+        fire(d, partition, trigger)
+
+
+_NOTHING = Outcome()
+_REFUSED = {
+    Trigger.ORDER: Outcome(Error.UNKNOWN_SERVER_ERROR),
+    Trigger.CANCEL: Outcome(Error.NO_REASSIGNMENT_IN_PROGRESS),
+    Trigger.PLAN: _NOTHING,
+    Trigger.TURN: _NOTHING,
+    Trigger.PROGRESS: _NOTHING,
+    Trigger.STALL: _NOTHING,
+}
+"""What an absent pair means: an error to a client, nothing to what comes from inside."""

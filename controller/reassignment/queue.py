@@ -1,0 +1,79 @@
+"""The queue: plans that run behind what runs (KIP-236, planned changes: reassign_partitions_queue)."""
+
+from collections.abc import Iterator
+
+from controller.messages.events import AlterReply, TopicOutcomes
+from controller.messages.job_events import Queue
+from controller.model.cluster import JobKind, Partition, Pending, Replicas, TopicPartition
+from controller.model.errors import DONE, Error, Outcome
+from controller.reassignment.alter import ROWS_PER_SLICE, check_row, refuse_all
+from controller.reassignment.jobs import open_job, seal_job
+from controller.reassignment.phases import Phase, Trigger, fire, phase_of
+from controller.reassignment.reassignments import Order, follow, withdraw
+from controller.reassignment.repeated_rows import RepeatedRows
+from controller.state.decision import Decision
+from controller.state.state import State
+
+
+def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
+    """Take every row on its own, as an alter does; what moves is rolled back before its new target is started."""
+    if not event.append and any(key not in d.state.foreign for key in waiting_entries(d.state)):
+        busy = Outcome(
+            Error.REASSIGNMENT_IN_PROGRESS,
+            "A queued plan still has partitions that have not started. Wait for them, or append to it.",
+        )
+        d.reply = refuse_all(event.topics, busy)
+        return
+    repeated = yield from RepeatedRows().find(event.topics)
+    job = open_job(d, JobKind.QUEUE, event)
+    answers = []
+    for topic, rows in event.topics:
+        outcomes: list[tuple[int, Outcome]] = []
+        answers.append(TopicOutcomes(topic, outcomes))
+        for row in rows or ():
+            outcome, partition = check_row(d.state, topic, row, True)
+            later = partition is not None and repeated.put_off(topic, row, outcomes, len(outcomes))
+            if partition is not None and not later:
+                outcome = _enqueue(d, partition, row.replicas, job)
+            outcomes.append((row.partition, outcome))
+            d.rows += 1
+            if d.rows % ROWS_PER_SLICE == 0:
+                yield
+    yield from repeated.carry_out(
+        lambda key, row: _enqueue(d, d.state.partitions[key.topic][key.partition], row.replicas, job)
+    )
+    d.reply = AlterReply(DONE, answers, seal_job(d, job))
+
+
+def waiting_entries(state: State) -> Iterator[TopicPartition]:
+    """Queued partitions that have not started."""
+    yield from state.pending
+    queues = {job.id for job in state.jobs.values() if job.kind is JobKind.QUEUE and not job.ended_ms}
+    if queues:
+        for key, wanted in state.reassignments.items():
+            partition = state.partition(*key)
+            untouched = partition is not None and partition.replicas == wanted.original
+            if untouched and wanted.job in queues and not wanted.rolling_back:
+                yield key
+
+
+def _enqueue(d: Decision, partition: Partition, target: Replicas | None, job: int) -> Outcome:
+    """Order it, or have it follow what the partition does now. A move of someone else is not touched: it ends first."""
+    if target is None:
+        return DONE
+    key, order = partition.key, Order(target, job)
+    phase = phase_of(d.state, key)
+    if phase is Phase.IDLE:
+        return fire(d, partition, Trigger.ORDER, order)
+    if phase is Phase.FOREIGN:
+        withdraw(d, key, job)
+        d.put(Pending(*key, target, job))
+        return DONE
+    outcome = fire(d, partition, Trigger.CANCEL, order)
+    if outcome.ok:
+        pending = Pending(*key, target, job)
+        if phase_of(d.state, key) is Phase.IDLE:
+            follow(d, pending)
+        else:
+            d.put(pending)
+    return outcome

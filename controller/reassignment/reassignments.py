@@ -1,0 +1,330 @@
+"""What is wanted of a partition, and the step that comes next (KIP-455, KIP-236; steps: KIP-435).
+
+Each function down to `requeue` is an action of the table in `controller.reassignment.phases`, which says when it applies. They are
+given the partition and its reassignment, and answer with an outcome; a refusal changes nothing.
+"""
+
+from typing import NamedTuple
+
+from controller.model.cluster import (
+    NO_LEADER,
+    Ending,
+    Finished,
+    Partition,
+    Pending,
+    Reassignment,
+    Replicas,
+    TopicPartition,
+)
+from controller.model.errors import DONE, Error, Outcome
+from controller.reassignment import turning
+from controller.reassignment.next_step import (
+    Plan,
+    charge,
+    following_step,
+    has_room,
+    plan_step,
+    preferred_leader,
+    release,
+)
+from controller.scheduling.buckets import Planned
+from controller.state.decision import Decision
+from controller.state.state import State
+
+
+class Order(NamedTuple):
+    """A target and the job that orders it."""
+
+    target: Replicas
+    job: int
+
+
+def accept(d: Decision, partition: Partition, order: Order) -> Outcome:
+    """A first order: remember the original and wait for a turn. Nothing to do is nothing remembered."""
+    # A step that a stop left in flight ends first; where it began is the original.
+    if order.target != partition.replicas or d.state.in_step(partition):
+        d.put(Reassignment(partition.topic, partition.partition, partition.current, order.target, order.job))
+        line_up(d, partition)
+    return DONE
+
+
+def adopt(d: Decision, partition: Partition, order: Order) -> Outcome:
+    """A first order for a partition that someone else moves: where that began is the original, and it is turned."""
+    original = partition.current
+    wanted = Reassignment(partition.topic, partition.partition, original, order.target, order.job)
+    withdraw(d, partition.key, order.job)
+    d.put(wanted)
+    _begin(d, partition, order.target if order.target == partition.next else original, wanted)
+    return DONE
+
+
+def undo_foreign(d: Decision, partition: Partition) -> Outcome:
+    """Take back what someone else began, as Kafka's own cancel does, and what is queued behind it."""
+    withdraw(d, partition.key)
+    back = partition.current
+    d.state.movement.begin(d, partition, back, back, NO_LEADER)
+    return DONE
+
+
+def retarget(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
+    """A new order between two steps replaces the target; the original stays the first one."""
+    if order.target != wanted.target or wanted.blocked or wanted.key in d.state.pending:
+        _take_over(d, wanted, order)
+        settle(d, partition)
+    return DONE
+
+
+def redirect(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
+    """A new order while a step is in flight turns that step; what only the old order added is dropped."""
+    if order.target == wanted.target and not wanted.blocked:
+        if wanted.key in d.state.pending:
+            _take_over(d, wanted, order)
+        return DONE
+    current = wanted.current_of(partition)
+    following = following_step(d.state, partition, current, order.target)
+    if following is None or not has_room(d.state, partition, following, order.target):
+        following = current
+    if not turning.keeps_up(d.state, partition, following) and not turning.is_refused(
+        d.state, partition, following
+    ):
+        following = turning.kept(partition, current, order.target)
+    return _turn(d, partition, wanted, order, following)
+
+
+def roll_back(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
+    """Go back to the original, in its order (KIP-236); the step in flight is undone at once.
+
+    Kafka's own cancel keeps the order that the target gave to common replicas; ours does not. What is queued behind
+    it, which only a partition that goes back already can have, gives way to the job of the order, if there is one.
+    """
+    withdraw(d, partition.key, order.job)
+    if d.state.cancel_stops:
+        return _stop(d, partition, wanted)
+    if wanted.rolling_back and not wanted.blocked:
+        return DONE
+    back = Order(wanted.original, wanted.job)
+    if not d.state.in_step(partition):
+        return retarget(d, partition, wanted, back)
+    undone = wanted.current_of(partition)
+    return _turn(d, partition, wanted, back, undone)
+
+
+def stall(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
+    """The step makes no progress: keep what has arrived, drop the rest, and line it up again. Not one of others.
+
+    Where the step cannot be ended like that, it goes on; what has arrived takes no place any more.
+    """
+    state = d.state
+    if wanted.key in state.foreign:
+        return DONE
+    kept = turning.kept(partition, wanted.current_of(partition), wanted.target)
+    if state.movement.can_turn(state, partition, kept):
+        _begin(d, partition, kept, wanted)
+    else:
+        state.backlog.arrived(partition.key, partition.isr)
+    return DONE
+
+
+def start(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
+    """The partition's turn has come: begin its next step, wait on for room, or say what it waits for."""
+    state, key = d.state, partition.key
+    plan = plan_step(state, partition, wanted)
+    if plan.waits_for:
+        state.waiting[key] = plan.waits_for
+    elif state.backlog.usage.exhausted(plan.cost) is not None:
+        _await_turn(state, wanted, plan)
+    else:
+        _begin(d, partition, plan.following, wanted)
+    return DONE
+
+
+def plan(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
+    """Begin the next step at once where nothing is limited; else put it where it waits for its turn."""
+    state = d.state
+    if state.backlog.usage.unlimited:
+        return start(d, partition, wanted)
+    step = plan_step(state, partition, wanted)
+    if step.waits_for:
+        state.waiting[partition.key] = step.waits_for
+    else:
+        _await_turn(state, wanted, step)
+    return DONE
+
+
+def advance(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
+    """The ISR, the leader or a broker changed: the step in flight may be complete."""
+    preferred = preferred_leader(d.state, partition, wanted)
+    if d.state.movement.advance(d, partition, wanted.target, preferred):
+        _ended(d, partition)
+    return DONE
+
+
+def requeue(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
+    """What the step waited for may have come."""
+    if wanted.blocked:
+        return DONE
+    d.state.waiting.pop(partition.key, None)
+    line_up(d, partition)
+    return DONE
+
+
+def settle(d: Decision, partition: Partition) -> None:
+    """No step is in flight: the reassignment is done, or waits for its next turn."""
+    state, key = d.state, partition.key
+    release(state, key)
+    wanted = state.reassignments[key]
+    if partition.replicas == wanted.target:
+        end(d, wanted, Ending.ROLLED_BACK if wanted.rolling_back else Ending.DONE)
+    elif state.topics[key.topic].deleting:
+        end(d, wanted, Ending.TOPIC_DELETED)
+    else:
+        line_up(d, partition)
+
+
+def end(d: Decision, wanted: Reassignment, ending: Ending) -> None:
+    """Nothing more is wanted of the partition; what was queued for it takes its turn."""
+    state, key = d.state, wanted.key
+    d.delete(Reassignment, key)
+    state.movement.ended(d, key)
+    _finish(d, wanted, ending, 0)
+    start_queued(d, key)
+    topic = state.topics.get(key.topic)
+    if topic is not None and topic.deleting and key.topic not in state.moving:
+        state.doomed.append(key.topic)
+
+
+def start_queued(d: Decision, key: TopicPartition) -> None:
+    """What was queued for the partition takes its turn: nothing moves it any more."""
+    pending = d.state.pending.get(key)
+    if pending is not None:
+        d.delete(Pending, key)
+        follow(d, pending)
+
+
+def follow(d: Decision, pending: Pending) -> None:
+    """What was queued takes its turn; where it has nothing to do it is done, since it had the partition go back."""
+    partition = d.state.partitions[pending.topic][pending.partition]
+    ours = Reassignment(*pending.key, partition.replicas, pending.target, pending.job)
+    if d.state.topics[pending.topic].deleting:
+        _finish(d, ours, Ending.TOPIC_DELETED, 0)
+    elif ours.original == ours.target:
+        _finish(d, ours, Ending.DONE, 0)
+    else:
+        accept(d, partition, Order(pending.target, pending.job))
+
+
+def withdraw(d: Decision, key: TopicPartition, taken_by: int = 0) -> None:
+    """What was queued for the partition is taken back, or over by a newer job; where it goes back to stays as it is."""
+    pending = d.state.pending.get(key)
+    partition = d.state.partition(*key)
+    if pending is None or partition is None:
+        return
+    d.delete(Pending, key)
+    if pending.job != taken_by:
+        wanted = d.state.reassignments.get(key)
+        original = partition.current if wanted is None else wanted.original
+        ending, target = (Ending.TAKEN, pending.target) if taken_by else (Ending.ROLLED_BACK, original)
+        _finish(d, Reassignment(*key, original, target, pending.job), ending, taken_by)
+
+
+def forget_queued(d: Decision, key: TopicPartition) -> None:
+    """What was queued for the partition ends with its topic."""
+    pending = d.state.pending.get(key)
+    if pending is not None:
+        wanted, partition = d.state.reassignments.get(key), d.state.partition(*key)
+        now = pending.target if partition is None else partition.current
+        original = now if wanted is None else wanted.original
+        d.delete(Pending, key)
+        _finish(d, Reassignment(*key, original, pending.target, pending.job), Ending.TOPIC_DELETED, 0)
+
+
+def close_job(d: Decision, job: int) -> None:
+    """Note the job's end if its last partition is finished; of one that is being taken on, `seal_job` notes it."""
+    state = d.state
+    known = state.jobs.get(job)
+    if known is not None and known.total and not known.ended_ms and job not in state.open:
+        d.put(known._replace(ended_ms=d.now_ms, paused=False))
+        state.held.pop(job, None)
+        state.backlog.forget(job)
+
+
+def line_up(d: Decision, partition: Partition) -> None:
+    """Have the partition's next step planned; `controller.reassignment.window` does it, a bounded number in one decision."""
+    d.state.backlog.arrive(partition.key)
+
+
+def _await_turn(state: State, wanted: Reassignment, plan: Plan) -> None:
+    waves = state.backlog.planned.get(wanted.key)
+    planned = Planned(wanted.job, waves[0]) if waves else None
+    state.backlog.add(wanted.key, plan.rank, plan.cost, planned)
+
+
+def _begin(d: Decision, partition: Partition, following: Replicas, wanted: Reassignment) -> None:
+    waves = d.state.backlog.planned.pop(wanted.key, ())
+    if len(waves) > 1:
+        d.state.backlog.planned[wanted.key] = waves[1:]
+    d.state.discard_foreign(wanted.key)
+    preferred = preferred_leader(d.state, partition, wanted)
+    if d.state.movement.begin(d, partition, following, wanted.target, preferred):
+        _ended(d, partition)
+    else:
+        charge(d.state, d.state.partitions[partition.topic][partition.partition], wanted)
+
+
+def _ended(d: Decision, before: Partition) -> None:
+    """The step is over; a leader movement that ended it takes its place for the rest of the decision."""
+    after = d.state.partitions[before.topic][before.partition]
+    settle(d, after)
+    if after.leader != before.leader:
+        d.state.backlog.pass_leader()
+
+
+def _turn(
+    d: Decision, partition: Partition, wanted: Reassignment, order: Order, following: Replicas
+) -> Outcome:
+    """Turn the step in flight to `following`, unless that would lose the partition's data.
+
+    With no replica alive a rollback cannot make it worse (KIP-236): it is done while every original is still in the
+    list, and otherwise follows the step in flight.
+    """
+    back = order.target == wanted.original
+    state = d.state
+    unclean = turning.is_refused(state, partition, following)
+    if unclean and (not back or any(r in state.live for r in partition.replicas)):
+        return Outcome(
+            Error.INVALID_REPLICA_ASSIGNMENT,
+            f"Unable to revert partition assignment for {partition.topic}:{partition.partition} "
+            "because it would require an unclean leader election.",
+        )
+    taken = _take_over(d, wanted, order)
+    if not unclean or set(wanted.original) <= set(partition.replicas):
+        _begin(d, partition, following, taken)
+    return DONE
+
+
+def _stop(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
+    """KIP-455's cancel: keep what has arrived, drop what has not, and be done."""
+    arrived = tuple(r for r in partition.replicas if r not in partition.adding or r in partition.isr)
+    if d.state.in_step(partition):
+        d.state.movement.begin(d, partition, arrived, arrived, NO_LEADER)
+    if not d.state.in_step(d.state.partitions[partition.topic][partition.partition]):
+        release(d.state, partition.key)
+    end(d, wanted._replace(target=arrived), Ending.STOPPED)
+    return DONE
+
+
+def _take_over(d: Decision, wanted: Reassignment, order: Order) -> Reassignment:
+    """The order replaces what was wanted; an older job's part in the partition ends here, and so does a queued one's."""
+    taken = wanted._replace(target=order.target, job=order.job, blocked="")
+    d.put(taken)
+    if order.job != wanted.job:
+        _finish(d, wanted, Ending.TAKEN, order.job)
+        withdraw(d, wanted.key, order.job)
+    return taken
+
+
+def _finish(d: Decision, wanted: Reassignment, ending: Ending, taken_by: int) -> None:
+    topic, partition, original, target, job, _ = wanted
+    if job:
+        d.put(Finished(job, topic, partition, original, target, ending, taken_by))
+        close_job(d, job)

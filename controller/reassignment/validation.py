@@ -1,0 +1,48 @@
+"""Whether a replica list may be a partition's (Kafka: ReplicationControlManager.validateManualPartitionAssignment)."""
+
+from controller.model.cluster import Partition, Replicas
+from controller.model.errors import DONE, Error, Outcome
+from controller.state.state import State
+
+_PREFIX = "The manual partition assignment includes "
+
+
+def check_replicas(state: State, replicas: Replicas) -> Outcome:
+    """Not empty, every broker registered and named once. The smallest bad id is named. Dead brokers are fine."""
+    members = set(replicas)
+    if members and len(members) == len(replicas) and members <= state.brokers.keys():
+        return DONE
+    if not replicas:
+        return _invalid("an empty replica list.")
+    previous = None
+    for broker in sorted(replicas):
+        if broker == state.controller_id:
+            return _invalid(f"broker {broker}, which is reassignd, the controller: it holds no replicas.")
+        if broker not in state.brokers:
+            return _invalid(f"broker {broker}, but no such broker is registered.")
+        if broker == previous:
+            return _invalid(f"the broker {broker} more than once.")
+        previous = broker
+    return DONE
+
+
+def check_target(state: State, partition: Partition, target: Replicas, allow_factor_change: bool) -> Outcome:
+    """As `check_replicas`; and the replication factor stays if it must (KIP-860).
+
+    A partition that is being reassigned is compared with its original.
+    """
+    outcome = check_replicas(state, target)
+    if outcome is not DONE or allow_factor_change:
+        return outcome
+    wanted = state.reassignments.get(partition.key)
+    factor = len(partition.replicas if wanted is None else wanted.original)
+    if len(target) == factor:
+        return DONE
+    return Outcome(
+        Error.INVALID_REPLICATION_FACTOR,
+        f"The replication factor is changed from {factor} to {len(target)}",
+    )
+
+
+def _invalid(what: str) -> Outcome:
+    return Outcome(Error.INVALID_REPLICA_ASSIGNMENT, _PREFIX + what)

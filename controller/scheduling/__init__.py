@@ -1,0 +1,1 @@
+"""Limits, the backlog and the step rule (KIP-435): which step may start next."""

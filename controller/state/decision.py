@@ -1,0 +1,47 @@
+"""What one event leads to: records, effects and a reply, gathered while the handlers run."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from controller.messages.effects import Effect
+from controller.model.cluster import Change, Deleted, Reassignment, Record, TopicPartition
+from controller.state.state import State
+
+
+class Decision:
+    """Collects changes and applies each to the state at once, so that later rows see earlier ones."""
+
+    __slots__ = ("changes", "effects", "now_ms", "reply", "rows", "state")
+
+    def __init__(self, state: State, now_ms: int = 0) -> None:
+        self.state = state
+        self.now_ms = now_ms
+        self.rows = 0
+        """Requested partitions that were decided; work that can wait does after many of them."""
+        self.changes: list[Change] = []
+        self.effects: list[Effect] = []
+        self.reply: Any = None
+
+    def put(self, record: Record) -> None:
+        """Insert or replace the record."""
+        self.state.put(record)
+        self.changes.append(record)
+
+    def put_first(self, topic: str, job: int, records: Mapping[TopicPartition, Reassignment]) -> None:
+        """Insert many first reassignments; see `State.put_first`."""
+        self.state.put_first(topic, job, records)
+        self.changes += records.values()
+
+    def delete(self, kind: type[Record], key: object) -> None:
+        """Remove the record, which exists."""
+        deleted = Deleted(kind, key)
+        self.state.delete(deleted)
+        self.changes.append(deleted)
+
+    def emit(self, effect: Effect) -> None:
+        """Ask this of the world once the records are durable."""
+        self.effects.append(effect)
+
+    def emit_first(self, effect: Effect) -> None:
+        """The same, before all that was asked for: long lists of effects are carried out slice by slice."""
+        self.effects.insert(0, effect)

@@ -1,0 +1,304 @@
+"""The controller's memory: all records, and what is derived from them.
+
+One owner (the driver) mutates it, through `put` and `delete` only; readers between two decisions see a
+consistent whole. Loading the store is `put` of every record, so memory after a restart is what it was before.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from controller.configs.values import CLUSTER_DEFAULT
+from controller.model.cluster import (
+    NO_ID,
+    NO_LEADER,
+    Broker,
+    Change,
+    Config,
+    ControllerEpoch,
+    Deleted,
+    Ending,
+    Finished,
+    Job,
+    Lease,
+    Partition,
+    Paused,
+    Pending,
+    Reassignment,
+    Record,
+    ResourceType,
+    Submission,
+    Topic,
+    TopicPartition,
+)
+from controller.ports import Movement
+from controller.reassignment import direct_steps
+from controller.scheduling.backlog import Backlog
+from controller.scheduling.in_flight import Flight
+from controller.scheduling.limits import BYTES_CONFIG, UNLIMITED_BYTES, limits_of
+from controller.state.counters import count_down, count_up, toggle
+from controller.state.upstream import UpstreamState
+
+Handler = Callable[[Any], None]
+
+
+@dataclass(eq=False, slots=True)
+class State(UpstreamState):
+    """Records by key, and counters over them."""
+
+    movement: Movement = direct_steps
+    controller_epoch: int = 0
+    brokers: dict[int, Broker] = field(default_factory=dict)
+    live: set[int] = field(default_factory=set)
+    """Brokers that answer; those in controlled shutdown included."""
+    shutting_down: set[int] = field(default_factory=set)
+    topics: dict[str, Topic] = field(default_factory=dict)
+    topic_names: dict[bytes, str] = field(default_factory=dict)
+    partitions: dict[str, list[Partition]] = field(default_factory=dict)
+    """By topic, at the partition's index, 0..n-1 without gaps."""
+    reassignments: dict[TopicPartition, Reassignment] = field(default_factory=dict)
+    """In order of acceptance, as `jobs`."""
+    jobs: dict[int, Job] = field(default_factory=dict)
+    last_job: int = 0
+    """Job ids are not used again while the newest job is kept, which it is."""
+    open: dict[int, int] = field(default_factory=dict)
+    """How many partitions a job still has under way, pending ones included; absent when none."""
+    finished: dict[int, dict[TopicPartition, Finished]] = field(default_factory=dict)
+    """By job, in order of ending."""
+    endings: dict[int, Counter[Ending]] = field(default_factory=dict)
+    """How many partitions of a job ended how; absent when none has."""
+    pending: dict[TopicPartition, Pending] = field(default_factory=dict)
+    paused: bool = False
+    leases: dict[tuple[ResourceType, str, str], Lease] = field(default_factory=dict)
+    throttle: int | None = None
+    """The rate that the leases were made for."""
+    in_flight: Flight = field(default_factory=Flight)
+    adding: int = 0
+    """Replicas that steps in flight are adding (KIP-352's ReassignedCount)."""
+    moving: dict[str, int] = field(default_factory=dict)
+    """How many partitions of a topic have a reassignment; absent when none."""
+    offline: set[TopicPartition] = field(default_factory=set)
+    under_replicated: set[TopicPartition] = field(default_factory=set)
+    backlog: Backlog = field(default_factory=Backlog)
+    """Whose turn comes next; entries may be stale, the phase tells."""
+    held: dict[int, list[TopicPartition]] = field(default_factory=dict)
+    """By paused job, those whose turn came meanwhile."""
+    waiting: dict[TopicPartition, str] = field(default_factory=dict)
+    """Reassignments whose next step cannot start now, and why, in words for people."""
+    doomed: deque[str] = field(default_factory=deque)
+    """Topics whose deletion was held back and can go on."""
+    woken: bool = False
+    """A `Continue` event is on its way."""
+    metadata_revision: int = 0
+    """Grows when what Metadata shows may have changed; a key for caches."""
+    _put: dict[type, Handler] = field(init=False, repr=False)
+    _delete: dict[type, Handler] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._put, self._delete = self._by_kind()
+
+    def _by_kind(self) -> tuple[dict[type, Handler], dict[type, Handler]]:
+        put: dict[type, Handler] = {
+            ControllerEpoch: self._put_epoch,
+            Broker: self._put_broker,
+            Topic: self._put_topic,
+            Partition: self._put_partition,
+            Reassignment: self._put_reassignment,
+            Config: self._put_config,
+            Job: self._put_job,
+            Finished: self._put_finished,
+            Pending: self._put_pending,
+            Paused: self._put_paused,
+            Lease: self._put_lease,
+            Submission: self._put_submission,
+        }
+        delete: dict[type, Handler] = {
+            Broker: self._delete_broker,
+            Topic: self._delete_topic,
+            Partition: self._delete_partition,
+            Reassignment: self._delete_reassignment,
+            Config: self._delete_config,
+            Job: self._delete_job,
+            Finished: self._delete_finished,
+            Pending: self._delete_pending,
+            Lease: self._delete_lease,
+            Submission: self._delete_submission,
+        }
+        return put, delete
+
+    def apply(self, changes: Iterable[Change]) -> None:
+        """Take in records that are durable already, as at start."""
+        for change in changes:
+            if isinstance(change, Deleted):
+                self.delete(change)
+            else:
+                self.put(change)
+
+    def put(self, record: Record) -> None:
+        """Insert or replace the record under its key."""
+        self._put[type(record)](record)
+
+    def put_first(self, topic: str, job: int, records: Mapping[TopicPartition, Reassignment]) -> None:
+        """As `put` of each, for partitions of a topic that have no reassignment yet, ordered by one job."""
+        self.reassignments.update(records)
+        for key in self.weak and records:
+            self.weak.pop(key, None)
+        count_up(self.moving, topic, len(records))
+        count_up(self.open, job, len(records))
+        self.reassigning_revision += 1
+
+    def delete(self, deleted: Deleted) -> None:
+        """Remove the record; it must exist."""
+        self._delete[deleted.kind](deleted.key)
+
+    def partition(self, topic: str, index: int) -> Partition | None:
+        """The partition, or None when the topic or the index is unknown."""
+        partitions = self.partitions.get(topic, ())
+        return partitions[index] if 0 <= index < len(partitions) else None
+
+    def all_partitions(self) -> Iterator[Partition]:
+        """Every partition, topic by topic."""
+        for partitions in self.partitions.values():
+            yield from partitions
+
+    def _put_epoch(self, record: ControllerEpoch) -> None:
+        self.controller_epoch = record.epoch
+
+    def _put_broker(self, record: Broker) -> None:
+        self.brokers[record.id] = record
+        self.metadata_revision += 1
+
+    def _put_topic(self, record: Topic) -> None:
+        self.topics[record.name] = record
+        if record.id != NO_ID:
+            self.topic_names[record.id] = record.name
+        self.partitions.setdefault(record.name, [])
+        self.metadata_revision += 1
+
+    def _put_partition(self, record: Partition) -> None:
+        partitions = self.partitions[record.topic]
+        before = self.partition(record.topic, record.partition)
+        self.adding += len(record.adding) - (len(before.adding) if before is not None else 0)
+        self.in_flight.note(record)
+        if before is not None and before.leader != record.leader:
+            self.backlog.relead(record.key, record.leader)
+        if record.partition == len(partitions):
+            partitions.append(record)
+        else:
+            partitions[record.partition] = record
+        self.metadata_revision += 1
+        if record.topic in self.moving or record.moving or (before is not None and before.moving):
+            self.reassigning_revision += 1
+        toggle(self.offline, record, record.leader == NO_LEADER)
+        toggle(self.under_replicated, record, record.isr != record.replicas and record.under_replicated)
+        if self.guarded:
+            self._weigh(record, record.key in self.reassignments)
+
+    def _put_reassignment(self, record: Reassignment) -> None:
+        key = record.key
+        before = self.reassignments.get(key)
+        if before is None:
+            count_up(self.moving, record.topic)
+            self.weak.pop(key, None)
+        else:
+            count_down(self.open, before.job)
+        count_up(self.open, record.job)
+        self.reassignments[key] = record
+        self.waiting.pop(key, None)
+        if record.blocked:
+            self.waiting[key] = record.blocked
+        self.backlog.planned.pop(key, None)
+        self.reassigning_revision += 1
+
+    def _put_config(self, record: Config) -> None:
+        self._set_config(record)
+        self._heed_limits(record.resource, record.name)
+
+    def _put_job(self, record: Job) -> None:
+        self.jobs[record.id] = record
+        self.last_job = max(self.last_job, record.id)
+
+    def _put_finished(self, record: Finished) -> None:
+        job, key = record.key
+        rows, counted = self.finished.setdefault(job, {}), self.endings.setdefault(job, Counter())
+        if key in rows:
+            count_down(counted, rows[key].ending)
+        rows[key] = record
+        count_up(counted, record.ending)
+
+    def _put_pending(self, record: Pending) -> None:
+        before = self.pending.get(record.key)
+        if before is not None:
+            count_down(self.open, before.job)
+        count_up(self.open, record.job)
+        self.pending[record.key] = record
+        self.reassigning_revision += 1
+
+    def _put_lease(self, record: Lease) -> None:
+        self.leases[record.key] = record
+
+    def _put_paused(self, record: Paused) -> None:
+        self.paused = record.paused
+
+    def _delete_broker(self, key: int) -> None:
+        del self.brokers[key]
+        self.metadata_revision += 1
+
+    def _delete_topic(self, key: str) -> None:
+        topic = self.topics.pop(key)
+        self.topic_names.pop(topic.id, None)
+        self.partitions.pop(key, None)
+        self.metadata_revision += 1
+
+    def _delete_partition(self, key: TopicPartition) -> None:
+        """Partitions go with their topic, the highest index first."""
+        gone = self.partitions[key.topic].pop()
+        self.adding -= len(gone.adding)
+        self.in_flight.note(gone._replace(adding=(), removing=()))
+        self.offline.discard(key)
+        self.under_replicated.discard(key)
+        self.discard_foreign(key)
+        self.weak.pop(key, None)
+        self.sizes.pop(key, None)
+        self.metadata_revision += 1
+
+    def _delete_reassignment(self, key: TopicPartition) -> None:
+        count_down(self.open, self.reassignments.pop(key).job)
+        self.waiting.pop(key, None)
+        self.backlog.planned.pop(key, None)
+        count_down(self.moving, key.topic)
+        self.reassigning_revision += 1
+        if self.guarded and (partition := self.partition(*key)) is not None:
+            self._weigh(partition, False)
+
+    def _delete_job(self, key: int) -> None:
+        del self.jobs[key]
+        if key == self.last_job:
+            self.last_job = max(self.jobs, default=0)
+
+    def _delete_finished(self, key: tuple[int, TopicPartition]) -> None:
+        job, partition = key
+        count_down(self.endings[job], self.finished[job].pop(partition).ending)
+        if not self.finished[job]:
+            del self.finished[job], self.endings[job]
+
+    def _delete_lease(self, key: tuple[ResourceType, str, str]) -> None:
+        del self.leases[key]
+
+    def _delete_pending(self, key: TopicPartition) -> None:
+        count_down(self.open, self.pending.pop(key).job)
+        self.reassigning_revision += 1
+
+    def _delete_config(self, key: tuple[ResourceType, str, str]) -> None:
+        resource, name, config = key
+        self._unset_config(resource, name, config)
+        self._heed_limits(resource, name)
+
+    def _heed_limits(self, resource: ResourceType, name: str) -> None:
+        if resource is ResourceType.BROKER and name == CLUSTER_DEFAULT:
+            configs = self.configs.get((resource, name), {})
+            self.backlog.change_limits(limits_of(configs), int(configs.get(BYTES_CONFIG, UNLIMITED_BYTES)))
+        elif self.guarded and resource is ResourceType.TOPIC:
+            for partition in self.partitions.get(name, ()):
+                self._weigh(partition, partition.key in self.reassignments)

@@ -1,0 +1,1 @@
+"""Steps that an upstream Kafka carries out: requested, polled, reconciled."""

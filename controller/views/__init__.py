@@ -1,0 +1,1 @@
+"""Read-only views of the state for people and clients."""

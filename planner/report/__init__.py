@@ -1,0 +1,1 @@
+"""The forecast as one page of HTML."""

@@ -1,0 +1,1 @@
+"""The compiled codec: functions that read and write one message in one version."""

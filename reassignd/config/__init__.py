@@ -1,0 +1,1 @@
+"""Settings: keys, types, files, and what they configure."""

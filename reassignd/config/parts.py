@@ -1,0 +1,41 @@
+"""Settings as the parts want them: each has a dataclass of its own, in seconds and without dotted names."""
+
+from backends.embedded.settings import PARTITION_BYTES, PRODUCE_RATE
+from backends.embedded.settings import Settings as EmbeddedSettings
+from reassignd.config.config import Settings
+from server.connections.limits import Limits
+
+
+def embedded_settings(settings: Settings) -> EmbeddedSettings:
+    """Of the embedded cluster."""
+    return EmbeddedSettings(
+        brokers=settings.embedded_brokers,
+        racks=settings.embedded_racks,
+        log_dirs=settings.embedded_log_dirs,
+        partition_bytes=settings.embedded_partition_bytes,
+        produce_bytes_per_second=settings.embedded_produce_bytes_per_second,
+        network_bytes_per_second=settings.embedded_network_bytes_per_second,
+        disk_bytes_per_second=settings.embedded_disk_bytes_per_second,
+        replica_lag_time_seconds=settings.replica_lag_time_max_ms / 1000,
+        tick_seconds=settings.embedded_tick_ms / 1000,
+    )
+
+
+def embedded_defaults(settings: Settings) -> dict[str, str]:
+    """What topics have of the configs that are settings of the embedded cluster too, where they have none of their own."""
+    return {
+        PARTITION_BYTES: str(settings.embedded_partition_bytes),
+        PRODUCE_RATE: str(int(settings.embedded_produce_bytes_per_second)),
+    }
+
+
+def limits(settings: Settings) -> Limits:
+    """Of connections."""
+    return Limits(
+        max_connections=settings.max_connections,
+        idle=settings.connections_max_idle_ms / 1000,
+        handshake=settings.tls_handshake_timeout_ms / 1000,
+        frame=settings.frame_timeout_ms / 1000,
+        max_frame=settings.socket_request_max_bytes,
+        held_bytes=settings.connections_max_held_bytes,
+    )

@@ -1,0 +1,1 @@
+"""The composition root: one runtime for each backend, and what they share."""

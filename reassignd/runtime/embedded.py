@@ -1,0 +1,94 @@
+"""The embedded cluster and the ports of its brokers."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from backends.broker_commands.channel import Connect
+from backends.client.channel import connector
+from backends.client.handshake import Caller
+from backends.client.security import PLAINTEXT, Security
+from backends.embedded.broker import EmbeddedBroker
+from backends.embedded.cluster import EmbeddedCluster
+from common.clock import Clock
+from controller.messages.events import Event
+from controller.state.state import State
+from reassignd import __version__
+from reassignd.config.config import Settings
+from reassignd.config.parts import embedded_defaults, embedded_settings, limits
+from reassignd.config.setting_types import Address
+from reassignd.runtime.http_access import listener_tls, trust_in_own_listener
+from reassignd.runtime.ports import Port, Ports
+from reassignd.runtime.runtime import GRACE_SECONDS, Hooks
+from server.connections.listener import Listeners
+from server.connections.registry import Crowd
+from server.connections.session import Answer, Session
+from server.dispatch.router import Router
+from server.metrics.sources import Traffic
+from server.ports import Stats
+from server.relay.counts import Counts
+
+
+class EmbeddedWorld:
+    """Implements `reassignd.runtime.runtime.World`."""
+
+    kind = "brokers"
+    _ports: Ports
+
+    def __init__(self, settings: Settings, state: State, hooks: Hooks, clock: Clock | None = None) -> None:
+        self._settings = settings
+        self.relayed = Counts()
+        state.config_defaults = embedded_defaults(settings)
+        self._tls = listener_tls(settings)
+        self.cluster = EmbeddedCluster(
+            embedded_settings(settings),
+            state,
+            hooks.submit,
+            self._listen,
+            clock=clock,
+            connect=self._connect(),
+            on_failure=partial(hooks.failed, "the embedded cluster"),
+        )
+        self.backend = self.sizes = self.brokers = self.cluster
+
+    @property
+    def addresses(self) -> list[Address]:
+        """In order of broker id, while all brokers run."""
+        return self._ports.addresses
+
+    def bandwidth(self) -> int:
+        """Of the simulated network."""
+        return self._settings.embedded_network_bytes_per_second
+
+    def traffic(self) -> Mapping[int, Traffic]:
+        """As the brokers counted it."""
+        return {
+            broker: Traffic(bytes_.reassignment_in, bytes_.reassignment_out)
+            for broker, bytes_ in self.cluster.traffic.items()
+        }
+
+    def serve(self, router: Router, answer: Answer, stats: Stats) -> None:
+        """Every broker's port is served alike."""
+        bounds = limits(self._settings)
+        listeners = Listeners(partial(Session, answer, bounds), Crowd(bounds, stats), self._tls)
+        self._ports = Ports(listeners, self._settings.listener, self._settings.advertised_host)
+
+    async def prepare(self, event: Event) -> None:
+        """The state is the truth here."""
+
+    async def start(self, waits: Callable[[str], None]) -> None:
+        """Nothing is waited for."""
+        await self.cluster.start()
+
+    async def stop(self) -> None:
+        """Reverse of the start."""
+        await self._ports.close_all(GRACE_SECONDS)
+        await self.cluster.stop()
+
+    def _connect(self) -> Connect:
+        """How the brokers reach the controller, which is behind the ports that clients use."""
+        certificate = self._settings.listener_tls_certificate_file
+        security = PLAINTEXT if certificate is None else Security(tls=trust_in_own_listener(certificate))
+        return connector(Caller(software_version=__version__, security=security))
+
+    async def _listen(self, broker: EmbeddedBroker) -> Port:
+        return await self._ports.open(broker)

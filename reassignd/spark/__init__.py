@@ -1,0 +1,1 @@
+"""Spark for a running server, in a process of its own."""

@@ -1,0 +1,1 @@
+"""Listeners and client connections of the Kafka protocol."""

@@ -1,0 +1,198 @@
+"""One client's connection: bytes in, answers out, in order, one request at a time as in Kafka.
+
+All requests of one read are answered in one write as long as their handlers answer at once. A request that must wait
+holds up those behind it; when too many wait, or the client does not read its answers, it is not read from any more,
+so that memory stays bounded in both directions.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import cast
+
+from protocol.connection import Connection
+from protocol.errors import DecodeError
+from protocol.frames import RequestFrame
+from server.connections.client_connection import Guest, Host
+from server.connections.limits import Limits
+from server.dispatch.authorizer import ANONYMOUS
+from server.dispatch.router import Caller
+from server.driver.driver import DriverStoppedError
+from server.ports import BrokerPort
+
+log = logging.getLogger(__name__)
+
+Answer = Callable[[RequestFrame, Caller], bytes | Awaitable[bytes]]
+
+
+class Session(Guest):
+    """Serves one connection with `answer` (see `server.dispatch.router.Router.answer`)."""
+
+    _transport: asyncio.Transport
+    _caller: Caller
+
+    def __init__(self, answer: Answer, limits: Limits, broker: BrokerPort, host: Host) -> None:
+        super().__init__(host)
+        self._broker = broker
+        self._answer = answer
+        self._limits = limits
+        self._loop = loop = asyncio.get_running_loop()
+        self._connection = Connection(limits.max_frame)
+        self._waiting: deque[RequestFrame] = deque()
+        self._pending: asyncio.Future[bytes] | None = None
+        """Nothing else is begun while it is set."""
+        self._pending_bytes = 0
+        """Of the request that it answers."""
+        self._reading = True
+        self._writable = True
+        self.heard = loop.time()
+        self._frame_began: float | None = None
+        """When the first byte of the incomplete frame came in; None without one."""
+
+    @property
+    def pending(self) -> asyncio.Future[bytes] | None:
+        return self._pending
+
+    @property
+    def held(self) -> int:
+        waiting = sum(len(frame.body) for frame in self._waiting)
+        unread = self._transport.get_write_buffer_size()
+        return self._connection.held + self._pending_bytes + waiting + unread
+
+    @property
+    def peer(self) -> str:
+        return self._caller.peer
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        host, port, *_ = transport.get_extra_info("peername") or ("unknown", 0)
+        self._caller = Caller(self._broker, ANONYMOUS, f"{host}:{port}")
+
+    def data_received(self, data: bytes) -> None:
+        self.heard = self._loop.time()
+        frames = self._connection.receive_data(data)
+        if frames or self._frame_began is None:
+            self._frame_began = self.heard if self._connection.incomplete else None
+        self._waiting.extend(frames)
+        self._serve()
+        if self._noted or self._frame_began is not None or self._waiting:
+            self._note()
+
+    def pause_writing(self) -> None:
+        self._writable = False
+        self._note()
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        self._note()
+        self._serve()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._closed = True
+        self._waiting.clear()
+        if self._pending is not None:
+            # Not before its first step: what it would have awaited then would never be awaited.
+            self._loop.call_soon(self._pending.cancel)
+        self._host.ended(self)
+
+    def overdue(self, now: float) -> str | None:
+        if self._closed:
+            late = now - self.heard > self._limits.leave
+            return f"its client did not read what was due in {self._limits.leave:g} s" if late else None
+        if self._pending is not None:
+            return None
+        if self._reading and self._frame_began is not None and now - self._frame_began > self._limits.frame:
+            return f"a request was not complete after {self._limits.frame:g} s"
+        if now - self.heard > self._limits.idle:
+            return f"idle for {self._limits.idle:g} s"
+        return None
+
+    def close(self, reason: str | None = None) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self.heard = self._loop.time()
+        self._waiting.clear()
+        if reason is not None:
+            log.warning("closed the connection of %s: %s", self.peer, reason)
+        self._transport.close()
+
+    def abort(self, reason: str) -> None:
+        self.close(reason)
+        self._transport.abort()
+
+    def _serve(self) -> None:
+        """Answer what waits, as far as it can be answered now."""
+        answers: list[bytes] = []
+        size = 0
+        refused: str | None = None
+        while self._waiting and self._pending is None and self._writable:
+            if len(answers) >= self._limits.burst or size >= self._limits.burst_bytes:
+                self._loop.call_soon(self._serve)
+                break
+            frame = self._waiting.popleft()
+            try:
+                answer = self._answer(frame, self._caller)
+            except DecodeError as error:
+                refused = str(error)
+                break
+            if isinstance(answer, bytes):
+                answers.append(self._connection.send_encoded(frame, answer))
+                size += len(answer)
+            else:
+                self._wait_for(frame, answer)
+        if answers and not self._closed:
+            self._transport.write(answers[0] if len(answers) == 1 else b"".join(answers))
+        self._settle(refused)
+
+    def _settle(self, refused: str | None) -> None:
+        """Close if nothing more can come, else read on or stop reading."""
+        error = self._connection.error
+        if refused is None and error is not None and not self._waiting and self._pending is None:
+            refused = str(error)
+        if refused is not None:
+            self.close(refused)
+        elif not self._transport.is_closing():
+            self._throttle()
+
+    def _throttle(self) -> None:
+        waiting = self._waiting
+        if self._reading:
+            if waiting and self._too_many():
+                self._reading = False
+                self._transport.pause_reading()
+        elif not waiting:
+            self._reading = True
+            self._transport.resume_reading()
+
+    def _too_many(self) -> bool:
+        limits = self._limits
+        return (
+            len(self._waiting) > limits.pipelined
+            or sum(len(frame.body) for frame in self._waiting) > limits.pipelined_bytes
+        )
+
+    def _wait_for(self, frame: RequestFrame, answer: Awaitable[bytes]) -> None:
+        self._pending = asyncio.ensure_future(answer)
+        self._pending_bytes = len(frame.body)
+        self._pending.add_done_callback(lambda done: self._answered(frame, done))
+
+    def _answered(self, frame: RequestFrame, done: asyncio.Future[bytes]) -> None:
+        self._pending, self._pending_bytes = None, 0
+        if done.cancelled():
+            return
+        error = done.exception()
+        if error is None:
+            self.heard = self._loop.time()
+            if not self._closed:
+                self._transport.write(self._connection.send_encoded(frame, done.result()))
+                self._note()
+            self._serve()
+        elif isinstance(error, DriverStoppedError):
+            self.close()
+        elif isinstance(error, DecodeError):
+            self.close(str(error))
+        else:
+            log.error("the answer to %s could not be made", self.peer, exc_info=error)
+            self.close()

@@ -1,0 +1,1 @@
+"""From a request to its handler: registry, router, authorizer, context, and what handlers share."""

@@ -1,0 +1,62 @@
+"""What the three config APIs (32, 33, 44) ask before the controller is asked."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from controller.messages.events import AlterConfigs, ConfigChange, ResourceChanges
+from controller.model.cluster import ResourceType
+from controller.model.errors import Outcome
+from protocol.counter import Bounds
+from protocol.errors import ErrorCode
+from server.dispatch.authorizer import Operation
+from server.dispatch.context import Context
+from server.dispatch.row_errors import DENIED, Verdict, merged, repeated
+
+CONFIG_BOUNDS = Bounds(rows=20_000, numbers=20_000)
+"""Of a request of one of the three: resources and their configs."""
+
+TWICE: Verdict = (ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+CLUSTER_DENIED: Verdict = (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None)
+
+
+class Wanted(NamedTuple):
+    """The changes to one resource, as far as the request can be understood: `changes` None when it cannot."""
+
+    resource_type: int
+    resource_name: str
+    changes: Sequence[ConfigChange] | None
+
+
+def refusal(resource_type: int, name: str, operation: Operation, context: Context) -> Verdict | None:
+    """Why the resource is not described or altered: its kind has no configs here, or it is not allowed."""
+    if resource_type == ResourceType.TOPIC:
+        return None if context.allows_topic(operation, name) else DENIED
+    if resource_type == ResourceType.BROKER:
+        return None if context.allows(operation) else CLUSTER_DENIED
+    return ErrorCode.INVALID_REQUEST, f"Resources of type {resource_type} have no configs here."
+
+
+async def alter(
+    wanted: Sequence[Wanted], validate_only: bool, context: Context, *, replace: bool
+) -> list[Verdict]:
+    """Hand what is allowed to the controller; return one verdict a resource."""
+    twice = repeated((each.resource_type, each.resource_name) for each in wanted)
+    refusals = [_refusal(each, twice, context) for each in wanted]
+    accepted = [
+        ResourceChanges(ResourceType(each.resource_type), each.resource_name, each.changes or (), replace)
+        for each, refused in zip(wanted, refusals, strict=True)
+        if refused is None
+    ]
+    outcomes: list[Outcome] = await context.submit(AlterConfigs(accepted, validate_only))
+    return merged(refusals, outcomes)
+
+
+def _refusal(wanted: Wanted, twice: set[Any], context: Context) -> Verdict | None:
+    refused = refusal(wanted.resource_type, wanted.resource_name, Operation.ALTER_CONFIGS, context)
+    if refused is not None:
+        return refused
+    if (wanted.resource_type, wanted.resource_name) in twice:
+        return TWICE
+    if wanted.changes is None:
+        return ErrorCode.INVALID_REQUEST, "The request has an unknown config operation."
+    return None

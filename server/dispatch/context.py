@@ -1,0 +1,111 @@
+"""What a handler is given beside the request."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
+
+from common.worker_thread import OffLoop
+from controller.messages.events import Event
+from controller.model.cluster import Broker
+from controller.state.state import State
+from server.dispatch.authorizer import CLUSTER, Authorizer, Operation, Resource, authorized_operations, topic
+from server.dispatch.cache import BodyCache, Encoded
+from server.ports import BrokerPort
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+LARGE_ROWS = 5_000
+"""Rows that take a few milliseconds to translate; more of them are translated off the loop, which costs a detour."""
+
+ROWS_PER_BREATH = 50
+
+NOT_ASKED = -2147483648
+"""Authorized operations of a response whose request did not ask for them."""
+
+
+class Submitter(Protocol):
+    """The driver, as handlers see it."""
+
+    def submit(self, event: Event) -> Awaitable[Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What all connections share. `new_id` makes sixteen random bytes for a topic."""
+
+    cluster_id: str
+    state: State
+    driver: Submitter
+    authorizer: Authorizer
+    off_loop: OffLoop
+    bodies: BodyCache
+    new_id: Callable[[], bytes]
+
+
+class Context(NamedTuple):
+    """Who asks, where and how; `broker` is the one whose listener was asked."""
+
+    services: Services
+    broker: BrokerPort
+    principal: str
+    peer: str
+    client_id: str | None
+    api_version: int
+    asked: Authorizer | None = None
+    """What somebody else said of this principal, where that was asked for this request; it counts instead of the services'."""
+
+    @property
+    def authorizer(self) -> Authorizer:
+        """Who decides what the principal may."""
+        return self.services.authorizer if self.asked is None else self.asked
+
+    @property
+    def state(self) -> State:
+        return self.services.state
+
+    @property
+    def controller_id(self) -> int:
+        """The broker that Metadata names as controller: all of them carry requests to the one there is."""
+        return min(self.state.live, default=-1)
+
+    def cached(
+        self, name: str, revision: int, rows: int, build: Callable[[], Any]
+    ) -> Encoded | Awaitable[Encoded]:
+        """The encoded body of `build()`, kept until `revision` changes."""
+        large = rows > LARGE_ROWS
+        return self.services.bodies.get(name, revision, self.api_version, build, large=large)
+
+    async def breathe(self, done: int) -> None:
+        """Let others be served after some rows; `done` counts them."""
+        if done % ROWS_PER_BREATH == 0:
+            await asyncio.sleep(0)
+
+    def brokers(self) -> list[Broker]:
+        """All registered brokers, in order of id."""
+        return [broker for _, broker in sorted(self.state.brokers.items())]
+
+    async def submit(self, event: Event) -> Any:
+        """Have the controller decide; return its reply once that is durable."""
+        return await self.services.driver.submit(event)
+
+    async def compute(self, rows: int, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function, off the event loop when it has many rows to translate."""
+        if rows <= LARGE_ROWS:
+            return function(*args, **kwargs)
+        return await self.services.off_loop.run(function, *args, **kwargs)
+
+    def allows(self, operation: Operation, resource: Resource = CLUSTER) -> bool:
+        """Whether the principal may do this."""
+        return self.authorizer.allows(self.principal, operation, resource)
+
+    def allows_topic(self, operation: Operation, name: str) -> bool:
+        """Whether the principal may do this to the topic."""
+        return self.authorizer.allows(self.principal, operation, topic(name))
+
+    def operations_on(self, resource: Resource, asked: bool) -> int:
+        """The bit field of operations allowed on the resource (KIP-430), when it is asked for."""
+        if not asked:
+            return NOT_ASKED
+        return authorized_operations(self.authorizer, self.principal, resource)

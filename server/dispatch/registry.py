@@ -1,0 +1,84 @@
+"""Which function answers which API key.
+
+Each file of `server.handlers` registers itself here, and ApiVersions is built from what is registered: what is
+advertised is what is there.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, TypeVar
+
+from protocol.apis import ApiKey
+from protocol.codec.wire import schema_of
+from protocol.counter import Bounds
+from protocol.errors import ErrorCode
+from protocol.schema import default_of
+from server.dispatch.authorizer import Operation
+from server.dispatch.cache import Encoded
+from server.dispatch.context import Context
+
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+
+Handler = Callable[[Request, Context], Response | Encoded | Awaitable[Response | Encoded]]
+Refusal = Callable[[Request, int, str | None], Response]
+
+
+USUAL = Bounds(rows=10_000, numbers=100_000)
+"""Of an API whose handler names no other bounds."""
+
+
+class Route(NamedTuple):
+    """How one API key is answered.
+
+    `operation` is what the principal must be allowed on the cluster before the handler is asked, if anything.
+    `refuse` makes a response that says an error code and message in the message's own shape.
+    """
+
+    api_key: ApiKey
+    request: type[Any]
+    versions: range
+    operation: Operation | None
+    bounds: Bounds
+    """What may be in a request; one with more is refused with `excess` before it is decoded."""
+    excess: ErrorCode
+    handle: Callable[[Any, Context], Any]
+    refuse: Callable[[Any, int, str | None], Any]
+
+    def refusal(self, request: Any, version: int, code: int, message: str | None) -> Any:
+        """What `refuse` makes, as far as the version can carry it: ElectLeaders 0 has no error at the top."""
+        response = self.refuse(request, code, message)
+        schema = schema_of(type(response))
+        absent = [field for field in schema.structs[schema.root] if not field.in_version(version)]
+        return response._replace(**{field.name: default_of(schema.root, field) for field in absent})
+
+
+ROUTES: dict[int, Route] = {}
+"""By API key."""
+
+
+def handles(
+    api_key: ApiKey,
+    request: type[Request],
+    *,
+    versions: tuple[int, int],
+    refuse: Refusal[Request, Response],
+    operation: Operation | None = None,
+    bounds: Bounds = USUAL,
+    excess: ErrorCode = ErrorCode.INVALID_REQUEST,
+) -> Callable[[Handler[Request, Response]], Handler[Request, Response]]:
+    """Register the decorated function for `api_key`, first to last of `versions`.
+
+    It may return the response, its body encoded already (`Encoded`), or an awaitable of either. A plain answer is sent at
+    once: small requests should not become tasks.
+    """
+
+    def register(handler: Handler[Request, Response]) -> Handler[Request, Response]:
+        if api_key in ROUTES:
+            raise ValueError(f"{api_key.name} is registered twice")
+        first, last = versions
+        ROUTES[api_key] = Route(
+            api_key, request, range(first, last + 1), operation, bounds, excess, handler, refuse
+        )
+        return handler
+
+    return register

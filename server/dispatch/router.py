@@ -1,0 +1,205 @@
+"""From a request frame to the bytes of its answer: version, decoding, authorization, handler, encoding.
+
+Small requests whose handler answers at once take no task and no await. What is large is decoded and encoded off the
+loop.
+"""
+
+import logging
+from collections.abc import Awaitable, Mapping
+from typing import Any, NamedTuple
+
+from protocol.apis import ApiKey
+from protocol.counter import Bounds
+from protocol.errors import ApiError, DecodeError, EncodeError, ErrorCode
+from protocol.frames import RequestFrame, decode_within, encode_response, frame_response
+from server.dispatch.authorizer import Authorizer
+from server.dispatch.cache import Encoded
+from server.dispatch.context import LARGE_ROWS, Context, Services
+from server.dispatch.registry import ROUTES, Route
+from server.driver.driver import DriverStoppedError
+from server.handlers import api_versions, load
+from server.ports import BrokerPort, Stats
+
+log = logging.getLogger(__name__)
+
+LARGE_BODY = 128 * 1024
+"""Bytes that take two milliseconds to decode; the detour of more of them costs less than what it spares others."""
+
+
+ECHOED = Bounds(rows=150_000, numbers=450_000)
+"""What a refusal repeats of a request. Of a larger one it has the first rows only, and costs no more than they do."""
+
+
+AT_ONCE = Bounds(rows=LARGE_ROWS, numbers=4 * LARGE_ROWS)
+"""The same of a refusal that is made on the loop."""
+
+
+class Caller(NamedTuple):
+    """What is the same for all requests of a connection."""
+
+    broker: BrokerPort
+    principal: str
+    peer: str
+    asked: Authorizer | None = None
+    """What it may, where somebody else was asked; see `server.dispatch.context.Context.asked`."""
+
+
+class Router:
+    """Answers requests by the handlers that are registered."""
+
+    def __init__(self, services: Services, stats: Stats, routes: Mapping[int, Route] = ROUTES) -> None:
+        load()
+        self._services = services
+        self._stats = stats
+        self._routes = routes
+
+    def answer(self, frame: RequestFrame, caller: Caller) -> bytes | Awaitable[bytes]:
+        """Return the frame that answers `frame`, at once or later.
+
+        Raises DecodeError, now or when awaited, if there can be no answer and the connection is to be closed.
+        """
+        route = self._routes.get(frame.api_key)
+        if route is None or frame.api_version not in route.versions:
+            return self._unsupported(frame)
+        context = Context(
+            self._services,
+            caller.broker,
+            caller.principal,
+            caller.peer,
+            frame.client_id,
+            frame.api_version,
+            caller.asked,
+        )
+        denied = route.operation is not None and not context.allows(route.operation)
+        bounds = _least(route.bounds, ECHOED) if denied else route.bounds
+        if len(frame.body) > LARGE_BODY:
+            return self._answer_large(route, frame, context, bounds, denied=denied)
+        request, whole = decode_within(frame, bounds)
+        response = self._respond(route, request, context, denied=denied, whole=whole)
+        if not isinstance(response, tuple):
+            return self._answer_later(route, frame, request, response)
+        self._count(frame, response)
+        if type(response) is Encoded:
+            return frame_response(frame, response.body)
+        if is_large(response):
+            return self._services.off_loop.run(_encode, route, frame, request, response)
+        return _encode(route, frame, request, response)
+
+    def refuse(self, frame: RequestFrame, code: int, message: str | None) -> bytes | Awaitable[bytes]:
+        """Return the frame that refuses `frame`, whose key and version are served; DecodeError as with `answer`."""
+        self._stats.request(frame.api_key, code)
+        if len(frame.body) > LARGE_BODY:
+            return self._services.off_loop.run(_refused, self._routes[frame.api_key], frame, code, message)
+        return _refused(self._routes[frame.api_key], frame, code, message)
+
+    def _count(self, frame: RequestFrame, response: Any) -> None:
+        self._stats.request(frame.api_key, getattr(response, "error_code", ErrorCode.NONE))
+
+    def _unsupported(self, frame: RequestFrame) -> bytes:
+        if frame.api_key == ApiKey.API_VERSIONS:
+            self._stats.request(frame.api_key, ErrorCode.UNSUPPORTED_VERSION)
+            return encode_response(frame, api_versions.unsupported(), version=0)
+        raise DecodeError(f"API key {frame.api_key} version {frame.api_version} is not served")
+
+    async def _answer_large(
+        self, route: Route, frame: RequestFrame, context: Context, bounds: Bounds, *, denied: bool
+    ) -> bytes:
+        request, whole = await self._services.off_loop.run(decode_within, frame, bounds)
+        response = self._respond(route, request, context, denied=denied, whole=whole)
+        return await self._answer_later(route, frame, request, response)
+
+    async def _answer_later(self, route: Route, frame: RequestFrame, request: Any, response: Any) -> bytes:
+        if not isinstance(response, tuple):
+            response = await self._awaited(route, frame.api_version, request, response)
+        self._count(frame, response)
+        if is_large(response):
+            return await self._services.off_loop.run(_encode, route, frame, request, response)
+        return _encode(route, frame, request, response)
+
+    def _respond(self, route: Route, request: Any, context: Context, *, denied: bool, whole: bool) -> Any:
+        try:
+            if denied:
+                text = "Cluster authorization failed."
+                return self._refusal(
+                    route, context.api_version, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, text
+                )
+            if not whole:
+                return self._refusal(
+                    route, context.api_version, request, route.excess, too_large(route.bounds)
+                )
+            return route.handle(request, context)
+        except ApiError as refusal:
+            return self._refusal(route, context.api_version, request, refusal.code, refusal.message)
+        except DecodeError:
+            raise
+        except Exception:
+            log.exception("the handler of %s failed", route.api_key.name)
+            return _failed(route, context.api_version, request)
+
+    def _refusal(self, route: Route, version: int, request: Any, code: int, message: str | None) -> Any:
+        """The response that refuses the request, or an awaitable of it: where one has many rows, so has the other."""
+        if is_large(request):
+            return self._services.off_loop.run(route.refusal, request, version, code, message)
+        return route.refusal(request, version, code, message)
+
+    async def _awaited(self, route: Route, version: int, request: Any, response: Awaitable[Any]) -> Any:
+        try:
+            return await response
+        except (DriverStoppedError, DecodeError):
+            raise
+        except ApiError as refusal:
+            refused = self._refusal(route, version, request, refusal.code, refusal.message)
+            return refused if isinstance(refused, tuple) else await refused
+        except Exception:
+            log.exception("the handler of %s failed", route.api_key.name)
+            return _failed(route, version, request)
+
+
+def too_large(bounds: Bounds) -> str:
+    """The text that refuses a request which exceeds the bounds."""
+    return f"The request has more than {bounds.rows} rows or {bounds.numbers} numbers; use several requests."
+
+
+def _least(one: Bounds, other: Bounds) -> Bounds:
+    return Bounds(min(one.rows, other.rows), min(one.numbers, other.numbers))
+
+
+def is_large(response: tuple[Any, ...]) -> bool:
+    """Whether encoding takes long: counts the rows of its arrays, and of the arrays in those."""
+    rows = 0
+    for field in response:
+        if field and isinstance(field, list | tuple):
+            rows += len(field)
+            if rows > LARGE_ROWS:
+                return True
+            if isinstance(field[0], tuple):
+                arrays = [at for at, inner in enumerate(field[0]) if isinstance(inner, list | tuple)]
+                rows += sum(len(row[at] or ()) for at in arrays for row in field)
+    return rows > LARGE_ROWS
+
+
+def refused(frame: RequestFrame, code: int, message: str | None) -> bytes:
+    """Return the frame that refuses `frame` on the loop, at once: of a large one it repeats the first rows only."""
+    route = ROUTES[frame.api_key]
+    request, _ = decode_within(frame, _least(route.bounds, AT_ONCE))
+    return _encode(route, frame, request, route.refusal(request, frame.api_version, code, message))
+
+
+def _refused(route: Route, frame: RequestFrame, code: int, message: str | None) -> bytes:
+    request, _ = decode_within(frame, _least(route.bounds, ECHOED))
+    return _encode(route, frame, request, route.refusal(request, frame.api_version, code, message))
+
+
+def _failed(route: Route, version: int, request: Any) -> Any:
+    """What went wrong is ours to know, and in the log."""
+    return route.refusal(request, version, ErrorCode.UNKNOWN_SERVER_ERROR, None)
+
+
+def _encode(route: Route, frame: RequestFrame, request: Any, response: Any) -> bytes:
+    if type(response) is Encoded:
+        return frame_response(frame, response.body)
+    try:
+        return encode_response(frame, response)
+    except EncodeError:
+        log.exception("the answer of %s cannot be encoded", route.api_key.name)
+        return encode_response(frame, _failed(route, frame.api_version, request))

@@ -1,0 +1,1 @@
+"""The driver, the one owner of the controller's state, its event queue and its journal."""

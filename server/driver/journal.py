@@ -1,0 +1,253 @@
+"""What the controller did, in log lines for people: one a request or event that matters, none a partition.
+
+A `Journal` looks at each decision once it is durable. Rows are counted, never formatted, and
+counted in a way that 100,000 of them do not hold up others.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from operator import attrgetter
+from typing import Any
+
+from controller.messages import events, job_events
+from controller.messages.events import Event
+from controller.messages.upstream_events import Observed, Submitted, Unreachable
+from controller.model.cluster import Change, Config, Deleted, Ending, Job, JobKind, ResourceType
+from controller.model.errors import Outcome
+from controller.state.decision import Decision
+from controller.state.state import State
+from controller.views.jobs import PartState, totals
+from server.driver.upstream_journal import UpstreamJournal
+
+log = logging.getLogger(__name__)
+
+PROGRESS_SECONDS = 10.0
+
+NAMED = 5
+"""Names in one line; the rest is counted."""
+
+SAMPLE = 1_000
+"""Waiting partitions whose reasons are counted for one line."""
+
+_ending, _target = attrgetter("ending"), attrgetter("replicas")
+
+_ORDERS = {JobKind.PLAN: "accepted", JobKind.ROLLBACK: "accepted", JobKind.QUEUE: "queued"}
+
+
+class Journal:
+    """Writes about decisions over `state`, which began as the records that were loaded."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._last_job = state.last_job
+        self._upstream = UpstreamJournal(state)
+
+    def note(self, event: Event, decision: Decision) -> None:
+        """The decision on the event is durable."""
+        writer = _WRITERS.get(type(event))
+        if writer is not None:
+            writer(self._state, event, decision)
+        elif isinstance(event, Observed | Unreachable):
+            self._upstream.observed(decision)
+        elif isinstance(event, Submitted):
+            self._upstream.submitted(event)
+        jobs = {each.id: each for each in decision.changes if type(each) is Job}
+        for job in jobs.values():
+            if job.id > self._last_job:
+                self._last_job = job.id
+                _accepted(job)
+        for job in jobs.values():
+            if job.ended_ms:
+                self._ended(job)
+
+    def _ended(self, job: Job) -> None:
+        endings = list(map(_ending, self._state.finished.get(job.id, {}).values()))
+        counted = ((endings.count(each), PartState[each.name].value) for each in Ending)
+        parts = ", ".join(f"{number} {how}" for number, how in counted if number)
+        log.info("job %d ended after %s: %s", job.id, _seconds(job), parts)
+
+
+def _accepted(job: Job) -> None:
+    client = f" {job.client_id}" if job.client_id else ""
+    undone = f", takes back job {job.undoes}" if job.undoes else ""
+    size, verb = _count(job.total, "partition"), _ORDERS[job.kind]
+    log.info("job %d %s: %s, from %s%s%s", job.id, verb, size, job.principal, client, undone)
+
+
+async def report_for_ever(state: State, period_seconds: float = PROGRESS_SECONDS) -> None:
+    """Write how far the reassignments are, now and then, when that has changed."""
+    last = ""
+    while True:
+        await asyncio.sleep(period_seconds)
+        line = progress(state)
+        if line and line != last:
+            log.info("%s", line)
+        last = line
+
+
+def progress(state: State) -> str:
+    """How far the jobs that go on are; nothing when there are none."""
+    left = sum(state.open.values())
+    if not left:
+        return ""
+    total = sum(job.total for number in state.open if (job := state.jobs.get(number)) is not None)
+    now = totals(state)
+    parts = [f"{left} of {_count(max(left, total), 'partition')} left", f"{now.moving} moving"]
+    if now.queued:
+        parts.append(f"{now.queued} queued")
+    if state.paused:
+        parts.append("paused")
+    if now.waiting:
+        parts.append(f"{now.waiting} waiting: {_reasons(state)}")
+    return ", ".join(parts)
+
+
+def _reasons(state: State) -> str:
+    reasons = Counter(islice(state.waiting.values(), SAMPLE))
+    return _some([f"{text} ({number})" for text, number in reasons.most_common()])
+
+
+def _controller_started(state: State, _: events.ControllerStarted, __: Decision) -> None:
+    now = totals(state)
+    if now.ongoing:
+        log.info(
+            "taking up %s, %s in flight; %d waiting",
+            _count(now.ongoing, "reassignment"),
+            _count(now.moving, "step"),
+            now.waiting,
+        )
+    lost = sorted(state.brokers.keys() - state.live)
+    if lost:
+        offline = _count(len(state.offline), "partition")
+        log.warning("the records know %s not started: %s offline", _were(lost), offline)
+
+
+def _broker_started(state: State, event: events.BrokerStarted, _: Decision) -> None:
+    broker = event.broker
+    rack = f", rack {broker.rack}" if broker.rack else ""
+    offline = _count(len(state.offline), "partition")
+    log.info("broker %d registered: %s:%d%s; %s offline", broker.id, broker.host, broker.port, rack, offline)
+
+
+def _broker_stopped(state: State, event: events.BrokerStopped, d: Decision) -> None:
+    if d.effects:
+        log.warning("broker %d lost: %s offline", event.broker, _count(len(state.offline), "partition"))
+
+
+def _log_dir_failed(_: State, event: events.LogDirFailed, __: Decision) -> None:
+    failed = _count(len(event.partitions), "replica")
+    log.warning("broker %d: a log directory failed with %s", event.broker, failed)
+
+
+def _stalled(_: State, event: events.Stalled, __: Decision) -> None:
+    steps = _count(len(event.partitions), "step")
+    log.warning("%s made no progress for too long: %s", steps, _some([*map(str, event.partitions)]))
+
+
+def _altered(_: State, event: events.AlterReassignments, d: Decision) -> None:
+    cancelled = 0
+    requested = [None] * len(d.reply.topics) if event.topics is None else [each.rows for each in event.topics]
+    for rows, answer in zip(requested, d.reply.topics, strict=True):
+        if rows is None:
+            cancelled += sum(not outcome.error for _, outcome in answer.rows)
+        elif None in map(_target, rows):
+            pairs = zip(rows, answer.rows, strict=True)
+            cancelled += sum(row.replicas is None and not outcome.error for row, (_, outcome) in pairs)
+    if cancelled:
+        client = f" {event.client_id}" if event.client_id else ""
+        log.info("%s cancelled, from %s%s", _count(cancelled, "partition"), event.principal, client)
+
+
+def _paused(_: State, event: job_events.Pause, d: Decision) -> None:
+    if d.reply.ok:
+        what = "everything" if event.job is None else f"job {event.job}"
+        log.info("%s %s", what, "paused" if event.paused else "resumed")
+
+
+def _prioritized(_: State, event: job_events.Prioritize, d: Decision) -> None:
+    if d.reply.ok:
+        log.info("job %d has priority %d", event.job, event.priority)
+
+
+def _configs_altered(_: State, __: events.AlterConfigs, d: Decision) -> None:
+    changed = [text for text in map(_config, d.changes) if text]
+    if changed:
+        log.info("configs changed: %s", _some(changed))
+
+
+def _config(change: Change) -> str:
+    if isinstance(change, Config):
+        return f"{_resource(change.resource, change.name)} {change.config}={change.value}"
+    if isinstance(change, Deleted) and change.kind is Config:
+        key: Any = change.key
+        resource, name, config = key
+        return f"{_resource(resource, name)} {config} unset"
+    return ""
+
+
+def _resource(resource: ResourceType, name: str) -> str:
+    return f"{resource.name.lower()} {name}" if name else "cluster-wide"
+
+
+def _topics_created(_: State, event: events.CreateTopics, d: Decision) -> None:
+    if not event.validate_only:
+        created = [each for each in d.reply if each.outcome.ok]
+        if created:
+            size = _count(sum(each.partitions for each in created), "partition")
+            what = _count(len(created), "topic")
+            log.info("%s created: %s; %s", what, _some([each.name for each in created]), size)
+
+
+def _topics_deleted(state: State, _: events.DeleteTopics, d: Decision) -> None:
+    kept = [row for row in d.reply if row[0] in state.topics]
+    _named("deleted", [row for row in d.reply if row not in kept])
+    _named("to be deleted when nothing of it moves and the brokers with its replicas are there", kept)
+
+
+def _partitions_created(_: State, event: events.CreatePartitions, d: Decision) -> None:
+    if not event.validate_only:
+        _named("given more partitions", d.reply)
+
+
+def _named(what: str, outcomes: Sequence[tuple[str, Outcome]]) -> None:
+    names = [name for name, outcome in outcomes if outcome.ok]
+    if names:
+        log.info("%s %s: %s", _count(len(names), "topic"), what, _some(names))
+
+
+_WRITERS: dict[type, Callable[[State, Any, Decision], None]] = {
+    events.ControllerStarted: _controller_started,
+    events.BrokerStarted: _broker_started,
+    events.BrokerStopped: _broker_stopped,
+    events.LogDirFailed: _log_dir_failed,
+    events.Stalled: _stalled,
+    events.AlterReassignments: _altered,
+    job_events.Pause: _paused,
+    job_events.Prioritize: _prioritized,
+    events.AlterConfigs: _configs_altered,
+    events.CreateTopics: _topics_created,
+    events.DeleteTopics: _topics_deleted,
+    events.CreatePartitions: _partitions_created,
+}
+
+
+def _seconds(job: Job) -> str:
+    took = max(0, job.ended_ms - job.created_ms)
+    return f"{took} ms" if took < 1000 else f"{took // 1000} s"
+
+
+def _some(texts: Sequence[str]) -> str:
+    more = len(texts) - NAMED
+    return ", ".join(texts[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _were(brokers: Iterable[int]) -> str:
+    names = ", ".join(map(str, brokers))
+    return f"brokers {names} that were" if "," in names else f"broker {names} that was"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

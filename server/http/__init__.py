@@ -1,0 +1,1 @@
+"""HTTP: the listener, its connections, and who may use it."""

@@ -1,0 +1,1 @@
+"""Metrics: the table, the sources of the numbers, and their exposition."""

@@ -1,0 +1,287 @@
+"""The table of metrics: name, kind, labels, how to read the number, and what it means.
+
+Where Kafka has the metric, the name is that of its MBean in the form that the JMX exporter's usual rules give it:
+`kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions` becomes
+`kafka_server_replicamanager_underreplicatedpartitions`. docs/metrics.md is generated from the table.
+
+KIP-352: under-replicated partitions without the adding replicas, and ReassignedCount.
+"""
+
+import platform
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from controller.model.names import TopicPartition
+from controller.state.state import State
+from controller.views.jobs import totals
+from protocol.apis import ApiKey
+from protocol.errors import ErrorCode
+from server.metrics.sources import Reading
+
+
+class Summary(NamedTuple):
+    """How often, and how long altogether."""
+
+    times: int
+    total: float
+
+
+Samples = Iterable[tuple[tuple[str, ...], float | Summary]]
+"""Label values, in the order of the metric's labels, and the number."""
+
+
+class Metric(NamedTuple):
+    """One row of the table. `kind` is Prometheus's; a summary's numbers are `Summary`, all others plain."""
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    read: Callable[[Reading], Samples]
+    doc: str
+
+
+def _blocked(state: State, key: TopicPartition) -> bool:
+    wanted = state.reassignments.get(key)
+    return wanted is not None and bool(wanted.blocked)
+
+
+def _gauge(name: str, read: Callable[[Reading], float], doc: str) -> Metric:
+    return Metric(name, "gauge", (), lambda reading: [((), read(reading))], doc)
+
+
+def _counter(name: str, read: Callable[[Reading], float], doc: str) -> Metric:
+    return Metric(name, "counter", (), lambda reading: [((), read(reading))], doc)
+
+
+def _requests(reading: Reading) -> Samples:
+    return [((_api_name(key),), count) for key, count in reading.stats.requests.items()]
+
+
+def _relayed_bytes(reading: Reading) -> Samples:
+    relayed = reading.sources.relayed
+    both = (("in", relayed.bytes_in), ("out", relayed.bytes_out))
+    return [((_api_name(key), way), size) for way, sizes in both for key, size in sizes.items()]
+
+
+def _errors(reading: Reading) -> Samples:
+    return [((_api_name(key), _error_name(code)), n) for (key, code), n in reading.stats.errors.items()]
+
+
+def _times(reading: Reading) -> Samples:
+    latency = reading.sources.latency
+    return [((_api_name(k),), Summary(n, latency.seconds[k] * 1000)) for k, n in latency.answers.items()]
+
+
+def _decisions(reading: Reading) -> Samples:
+    stats = reading.stats
+    return [((event,), Summary(n, stats.decision_seconds[event])) for event, n in stats.decisions.items()]
+
+
+def _commits(reading: Reading) -> Samples:
+    return [((), Summary(reading.stats.commits, reading.stats.commit_seconds))]
+
+
+def _build(reading: Reading) -> Samples:
+    return [((reading.sources.version, platform.python_version()), 1)]
+
+
+METRICS = (
+    _gauge(
+        "kafka_controller_kafkacontroller_activecontrollercount",
+        lambda r: r.sources.active(),
+        "1 while this process is the controller and serves, else 0.",
+    ),
+    _gauge(
+        "kafka_controller_kafkacontroller_activebrokercount",
+        lambda r: len(r.state.live),
+        "Brokers that answer.",
+    ),
+    _gauge(
+        "kafka_controller_kafkacontroller_fencedbrokercount",
+        lambda r: len(r.state.brokers) - len(r.state.live),
+        "Registered brokers that do not answer.",
+    ),
+    _gauge("kafka_controller_kafkacontroller_globaltopiccount", lambda r: len(r.state.topics), "Topics."),
+    _gauge(
+        "kafka_controller_kafkacontroller_globalpartitioncount", lambda r: r.counts.partitions, "Partitions."
+    ),
+    _gauge(
+        "kafka_controller_kafkacontroller_offlinepartitionscount",
+        lambda r: r.counts.offline,
+        "Partitions without a leader.",
+    ),
+    _gauge(
+        "kafka_controller_controllereventmanager_eventqueuesize",
+        lambda r: r.stats.queue_length,
+        "Events that wait for the controller.",
+    ),
+    _gauge(
+        "kafka_server_replicamanager_underreplicatedpartitions",
+        lambda r: r.counts.under_replicated,
+        "Partitions of which a replica that is not just being added is out of the ISR (KIP-352).",
+    ),
+    _gauge(
+        "kafka_server_replicamanager_underminisrpartitioncount",
+        lambda r: r.counts.under_min_isr,
+        "Partitions with fewer in-sync replicas than min.insync.replicas.",
+    ),
+    _gauge(
+        "kafka_server_replicamanager_atminisrpartitioncount",
+        lambda r: r.counts.at_min_isr,
+        "Under-replicated partitions with exactly min.insync.replicas in-sync replicas.",
+    ),
+    _gauge(
+        "kafka_server_replicamanager_reassigningpartitions",
+        lambda r: r.counts.reassigning,
+        "Partitions with an ongoing reassignment, moving or waiting for their turn.",
+    ),
+    _gauge(
+        "kafka_server_replicamanager_reassignedcount",
+        lambda r: r.counts.reassigned_replicas,
+        "Replicas that are being added now (KIP-352's ReassignedCount).",
+    ),
+    Metric(
+        "kafka_server_brokertopicmetrics_reassignmentbytesin",
+        "counter",
+        ("broker",),
+        lambda r: [((str(broker),), each.bytes_in) for broker, each in r.traffic.items()],
+        "Bytes that the broker received for reassignments (ReassignmentBytesInPerSec).",
+    ),
+    Metric(
+        "kafka_server_brokertopicmetrics_reassignmentbytesout",
+        "counter",
+        ("broker",),
+        lambda r: [((str(broker),), each.bytes_out) for broker, each in r.traffic.items()],
+        "Bytes that the broker sent for reassignments (ReassignmentBytesOutPerSec).",
+    ),
+    Metric(
+        "kafka_network_requestmetrics_requests",
+        "counter",
+        ("request",),
+        _requests,
+        "Requests answered, by API.",
+    ),
+    Metric(
+        "kafka_network_requestmetrics_errors",
+        "counter",
+        ("request", "error"),
+        _errors,
+        "Responses whose own error code is not NONE, by API and error.",
+    ),
+    Metric(
+        "kafka_network_requestmetrics_totaltimems",
+        "summary",
+        ("request",),
+        _times,
+        "Milliseconds from a request to its answer, by API.",
+    ),
+    Metric(
+        "reassignd_relayed_requests",
+        "counter",
+        ("request",),
+        lambda r: [((_api_name(key),), n) for key, n in r.sources.relayed.requests.items()],
+        "Requests of clients that passed the gateway, or the listener of a ZooKeeper-mode controller, by API.",
+    ),
+    Metric(
+        "reassignd_relayed_bytes",
+        "counter",
+        ("request", "direction"),
+        _relayed_bytes,
+        "Bytes that passed there: requests in, answers out.",
+    ),
+    _gauge(
+        "kafka_server_socket_server_metrics_connection_count",
+        lambda r: r.stats.connections,
+        "Open client connections on all listeners.",
+    ),
+    _gauge(
+        "reassignd_moving_partitions", lambda r: totals(r.state).moving, "Partitions with a step in flight."
+    ),
+    _gauge(
+        "reassignd_queued_partitions",
+        lambda r: totals(r.state).queued,
+        "Partitions whose turn has not come: a limit, an earlier job or a pause holds them.",
+    ),
+    _gauge(
+        "reassignd_waiting_partitions",
+        lambda r: totals(r.state).waiting,
+        "Partitions whose next step waits for a broker or a leader, whatever the limits.",
+    ),
+    _gauge(
+        "reassignd_blocked_partitions",
+        lambda r: sum(1 for key in r.state.waiting if _blocked(r.state, key)),
+        "Partitions that someone else moved or cancelled upstream: they wait for people to decide.",
+    ),
+    _gauge(
+        "reassignd_foreign_reassignments",
+        lambda r: len(r.state.foreign),
+        "Partitions that the upstream moves on behalf of someone else.",
+    ),
+    _gauge(
+        "reassignd_health_guard_holds",
+        lambda r: int(r.state.backlog.usage.held is not None),
+        "1 while the health guard lets nothing new start, or one step at a time.",
+    ),
+    Metric(
+        "reassignd_decision_seconds",
+        "summary",
+        ("event",),
+        _decisions,
+        "Time the controller took for its decisions, by event.",
+    ),
+    Metric(
+        "reassignd_store_commit_seconds",
+        "summary",
+        (),
+        _commits,
+        "Time from a decision until its records were durable.",
+    ),
+    _counter("reassignd_store_changes", lambda r: r.stats.committed_changes, "Records written or deleted."),
+    Metric(
+        "reassignd_zookeeper_refused_documents",
+        "counter",
+        ("znode",),
+        lambda r: [((kind,), n) for kind, n in r.sources.znodes.documents.items()],
+        "Znodes whose content made no sense, or came at the wrong time, by kind; the log names each.",
+    ),
+    Metric(
+        "reassignd_zookeeper_refused_rows",
+        "counter",
+        ("znode",),
+        lambda r: [((kind,), n) for kind, n in r.sources.znodes.rows.items()],
+        "Rows of plans by znode that were refused, by kind of znode.",
+    ),
+    Metric(
+        "reassignd_zookeeper_terms",
+        "counter",
+        ("event",),
+        lambda r: [((event,), n) for event, n in r.sources.znodes.terms.items()],
+        "Times that this process was elected controller (`won`), and that it was not any more without being stopped (`lost`).",
+    ),
+    _gauge(
+        "reassignd_event_loop_lag_seconds",
+        lambda r: r.stats.loop_lag_seconds,
+        "How late the event loop ran its last timer.",
+    ),
+    Metric("reassignd_build", "info", ("version", "python"), _build, "What runs; always 1."),
+)
+
+
+def exposed_name(metric: Metric) -> str:
+    """The name as a scrape shows it."""
+    return metric.name + {"counter": "_total", "info": "_info"}.get(metric.kind, "")
+
+
+def _api_name(key: int) -> str:
+    """As Kafka writes it: `AlterPartitionReassignments`; a number when there is no such API here."""
+    try:
+        return ApiKey(key).name.title().replace("_", "")
+    except ValueError:
+        return str(key)
+
+
+def _error_name(code: int) -> str:
+    try:
+        return ErrorCode(code).name
+    except ValueError:
+        return str(code)

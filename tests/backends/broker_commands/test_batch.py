@@ -1,0 +1,136 @@
+from collections.abc import Iterator
+from typing import Any
+
+from backends.broker_commands.batch import LIMIT, Batch, Snapshot
+from backends.broker_commands.requests import Header
+from controller.messages.effects import TOPIC_DELETED, DropReplica, Publish
+from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
+from protocol.messages.stop_replica_request import StopReplicaRequest
+from protocol.messages.update_metadata_request import UpdateMetadataRequest
+from tests.builders import World, key, partition
+
+FOO = partition("foo-0", [1, 2, 3], leader_epoch=5)
+
+
+def sent(batch: Batch | Snapshot, broker: int, world: World | None = None) -> list[Any]:
+    """The requests of the batch to the broker."""
+    return list(batch.requests(Header(broker, 7, 1), (world or World().having(FOO)).state))
+
+
+def rows(request: Any) -> Iterator[Any]:
+    for topic in request.topic_states:
+        yield from topic.partition_states
+
+
+def test_replicas_are_led_then_all_are_told_then_replicas_are_stopped() -> None:
+    batch = Batch()
+    batch.drop(DropReplica("bar", 0, (1, 4), 3))
+    batch.publish(Publish(FOO))
+    kinds = {broker: [type(request) for request in sent(batch, broker)] for broker in (1, 2, 4, 5)}
+    assert kinds == {
+        1: [LeaderAndIsrRequest, UpdateMetadataRequest, StopReplicaRequest],
+        2: [LeaderAndIsrRequest, UpdateMetadataRequest],
+        4: [UpdateMetadataRequest, StopReplicaRequest],
+        5: [UpdateMetadataRequest],
+    }
+
+
+def test_a_later_state_replaces_an_earlier_one_but_a_new_replica_stays_new() -> None:
+    batch = Batch()
+    batch.publish(Publish(FOO, new=(3, 4)))
+    batch.publish(Publish(FOO._replace(leader_epoch=6), new=(2,), lead=False))
+    [lead, _] = sent(batch, 3)
+    [row] = rows(lead)
+    assert (row.leader_epoch, row.is_new) == (6, True)
+    assert [next(rows(sent(batch, broker)[0])).is_new for broker in (1, 2)] == [False, True]
+
+
+def test_a_state_that_is_nothing_to_replicas_is_told_by_metadata_only() -> None:
+    batch = Batch()
+    batch.publish(Publish(FOO, target=(4,), lead=False))
+    [told] = sent(batch, 1)
+    [row] = rows(told)
+    assert (row.replicas, row.target_replicas) == ((1, 2, 3), (4,))
+
+
+def test_a_partition_with_a_drop_waiting_belongs_to_the_next_batch() -> None:
+    batch = Batch()
+    batch.drop(DropReplica("foo", 0, (1,), 5))
+    assert not batch.accepts(key("foo-0"))
+    assert batch.accepts(key("foo-1"))
+
+
+def test_a_full_batch_accepts_nothing_more() -> None:
+    batch = Batch()
+    for index in range(LIMIT):
+        assert batch.accepts(key(f"foo-{index}"))
+        batch.publish(Publish(partition(f"foo-{index}", [1])))
+    assert not batch.accepts(key("foo-1"))
+
+
+def test_of_a_deleted_topic_only_its_end_is_told() -> None:
+    batch = Batch()
+    batch.publish(Publish(FOO))
+    batch.drop(DropReplica("foo", 0, (1, 2, 3), TOPIC_DELETED))
+    told, stopped = sent(batch, 1, World())
+    assert [(row.leader, row.replicas) for row in rows(told)] == [(TOPIC_DELETED, ())]
+    assert [(row.leader_epoch, row.delete_partition) for row in rows(stopped)] == [(TOPIC_DELETED, True)]
+
+
+def test_a_replica_that_was_ordered_back_while_its_drop_waited_is_kept() -> None:
+    batch = Batch()
+    batch.drop(DropReplica("foo", 0, (3, 4), 5))
+    assert sent(batch, 3) == []
+    assert [type(request) for request in sent(batch, 4)] == [StopReplicaRequest]
+
+
+def test_a_drop_goes_before_a_topic_made_anew() -> None:
+    """Its leader epochs begin again: the log to be deleted is the earlier topic's."""
+    batch = Batch()
+    batch.drop(DropReplica("foo", 0, (3,), 6))
+    assert [type(request) for request in sent(batch, 3)] == [StopReplicaRequest]
+
+
+def test_a_replica_ordered_back_between_the_requests_of_its_batch_is_kept() -> None:
+    world = World().having(partition("foo-0", [1, 2], leader_epoch=5))
+    batch = Batch()
+    batch.publish(Publish(partition("foo-1", [3])))
+    batch.drop(DropReplica("foo", 0, (3,), 5))
+    requests = batch.requests(Header(3, 7, 1), world.state)
+    assert [type(next(requests)) for _ in range(2)] == [LeaderAndIsrRequest, UpdateMetadataRequest]
+    world.state.put(FOO._replace(leader_epoch=6))
+    assert list(requests) == []
+
+
+def test_a_change_of_brokers_alone_is_told_to_all() -> None:
+    [told] = sent(Batch(brokers_changed=True), 1)
+    assert [broker.id for broker in told.live_brokers] == [1, 2, 3, 4, 5, 6]
+    assert not told.topic_states
+
+
+def test_an_empty_batch_is_false_and_sends_nothing() -> None:
+    assert not Batch()
+    assert sent(Batch(), 1) == []
+
+
+def test_a_snapshot_tells_all_leads_its_own_and_says_when_it_is_complete() -> None:
+    moving = partition("foo-1", [4, 2], isr=(2,), leader=2, adding=(4,), removing=(2,))
+    world = World().having(FOO, moving)
+    told, lead, end, last = sent(Snapshot(), 4, world)
+    assert [(row.partition_index, row.target_replicas) for row in rows(told)] == [(0, ()), (1, (4,))]
+    assert [(row.partition_index, row.is_new) for row in rows(lead)] == [(1, True)]
+    assert (type(end), list(rows(end))) == (LeaderAndIsrRequest, [])
+    assert (type(last), list(rows(last))) == (UpdateMetadataRequest, [])
+
+
+def test_a_snapshot_comes_in_requests_of_bounded_size() -> None:
+    world = World().having(*[partition(f"foo-{index}", [1]) for index in range(LIMIT + 1)])
+    assert [len(list(rows(request))) for request in sent(Snapshot(), 1, world)] == [LIMIT, 1, LIMIT, 1, 0, 0]
+
+
+def test_a_topic_that_goes_while_a_snapshot_is_sent_does_no_harm() -> None:
+    world = World().having(*[partition(f"foo-{index}", [1]) for index in range(LIMIT + 1)])
+    requests = Snapshot().requests(Header(1, 7, 1), world.state)
+    next(requests)
+    world.state.partitions["foo"].clear()
+    assert [len(list(rows(request))) for request in requests] == [0, 0]

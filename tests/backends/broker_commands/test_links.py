@@ -1,0 +1,206 @@
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from backends.broker_commands.channel import Channel
+from backends.broker_commands.links import RETRY_SECONDS, BrokerLinks
+from common.clock import ManualClock, settle
+from controller.messages.effects import (
+    BrokerJoined,
+    BrokerLeft,
+    ConfigsChanged,
+    DropReplica,
+    Publish,
+    TopicGone,
+)
+from controller.messages.events import Event, LogDirFailed
+from controller.model.cluster import ResourceType
+from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
+from protocol.messages.leader_and_isr_response import LeaderAndIsrPartitionError, LeaderAndIsrResponse
+from protocol.messages.stop_replica_request import StopReplicaRequest
+from protocol.messages.stop_replica_response import StopReplicaPartitionError, StopReplicaResponse
+from protocol.messages.update_metadata_request import UpdateMetadataRequest
+from protocol.messages.update_metadata_response import UpdateMetadataResponse
+from tests.builders import World, key, partition
+
+FOO = partition("foo-0", [1, 2])
+ANSWERS: dict[type, Any] = {
+    LeaderAndIsrRequest: LeaderAndIsrResponse(),
+    UpdateMetadataRequest: UpdateMetadataResponse(),
+    StopReplicaRequest: StopReplicaResponse(),
+}
+
+
+class Brokers:
+    """The other ends of the links, and the links."""
+
+    def __init__(self) -> None:
+        self.world = World(brokers=[1, 2, 3]).having(FOO)
+        self.clock = ManualClock()
+        self.events: list[Event] = []
+        self.requests: list[tuple[int, Any]] = []
+        self.answers = dict(ANSWERS)
+        self.connects = 0
+        self.down = False
+        self.busy: asyncio.Event | None = None
+        self.links = BrokerLinks(
+            self.world.state, self.submit, lambda: 1, connect=self.connect, clock=self.clock
+        )
+
+    async def submit(self, event: Event) -> None:
+        self.events.append(event)
+
+    async def connect(self, _host: str, port: int) -> Channel:
+        self.connects += 1
+        if self.down:
+            raise ConnectionRefusedError
+        return FakeChannel(self, port - 9000)
+
+    async def perform(self, *effects: Any) -> list[tuple[int, Any]]:
+        """Have the effects performed; the requests that this led to, without those to joining brokers."""
+        self.links.perform(effects)
+        await settle()
+        requests, self.requests = self.requests, []
+        return requests
+
+
+class FakeChannel:
+    def __init__(self, brokers: Brokers, broker: int) -> None:
+        self._brokers, self._broker = brokers, broker
+
+    async def request(self, message: tuple[Any, ...], _version: int) -> Any:
+        if self._brokers.down:
+            raise ConnectionResetError
+        if self._brokers.busy is not None:
+            await self._brokers.busy.wait()
+        self._brokers.requests.append((self._broker, message))
+        return self._brokers.answers[type(message)]
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+@pytest.fixture
+async def brokers() -> AsyncIterator[Brokers]:
+    brokers = Brokers()
+    await brokers.perform(BrokerJoined(1), BrokerJoined(2))
+    yield brokers
+    await brokers.links.close()
+
+
+def kinds(requests: list[tuple[int, Any]], broker: int) -> list[type]:
+    return [type(request) for number, request in requests if number == broker]
+
+
+async def test_a_broker_that_joins_is_told_everything_and_the_others_of_it(brokers: Brokers) -> None:
+    requests = await brokers.perform(BrokerJoined(3))
+    assert kinds(requests, 1) == [UpdateMetadataRequest]
+    assert kinds(requests, 3)[:2] == [UpdateMetadataRequest, LeaderAndIsrRequest]
+
+
+async def test_requests_carry_the_epoch_of_the_broker_they_go_to(brokers: Brokers) -> None:
+    requests = await brokers.perform(Publish(FOO))
+    assert {(number, request.broker_epoch) for number, request in requests} == {(1, 1), (2, 2)}
+
+
+async def test_effects_that_wait_for_a_busy_broker_share_one_request(brokers: Brokers) -> None:
+    brokers.busy = asyncio.Event()
+    await brokers.perform(Publish(FOO))
+    for epoch in range(1, 5):
+        await brokers.perform(Publish(FOO._replace(leader_epoch=epoch)))
+    assert not brokers.links.idle
+    brokers.busy.set()
+    requests = await brokers.perform()
+    assert kinds(requests, 1) == [LeaderAndIsrRequest, UpdateMetadataRequest] * 2
+    assert requests[-1][1].topic_states[0].partition_states[0].leader_epoch == 4
+    assert brokers.links.idle
+
+
+async def test_a_replica_dropped_and_wanted_again_is_stopped_before_it_is_led(brokers: Brokers) -> None:
+    drop = DropReplica("foo", 0, (1, 2), -2)
+    requests = await brokers.perform(Publish(FOO), drop, Publish(FOO))
+    told = [UpdateMetadataRequest, StopReplicaRequest]
+    assert kinds(requests, 1) == [*told, LeaderAndIsrRequest, UpdateMetadataRequest]
+
+
+async def test_a_request_that_fails_is_sent_again_after_a_pause(brokers: Brokers) -> None:
+    brokers.down = True
+    await brokers.perform(Publish(FOO))
+    await brokers.clock.advance(RETRY_SECONDS * 3)
+    assert brokers.requests == []
+    brokers.down = False
+    await brokers.clock.advance(RETRY_SECONDS)
+    assert kinds(brokers.requests, 1) == [LeaderAndIsrRequest, UpdateMetadataRequest]
+
+
+async def test_nothing_more_is_sent_to_a_broker_that_left(brokers: Brokers) -> None:
+    brokers.down = True
+    await brokers.perform(Publish(FOO), BrokerLeft(1))
+    brokers.down = False
+    await brokers.clock.advance(1)
+    assert kinds(brokers.requests, 1) == []
+    assert kinds(brokers.requests, 2) == [LeaderAndIsrRequest, UpdateMetadataRequest, UpdateMetadataRequest]
+
+
+async def test_a_broker_that_joins_again_gets_a_new_connection(brokers: Brokers) -> None:
+    before = brokers.connects
+    requests = await brokers.perform(BrokerJoined(1))
+    assert brokers.connects == before + 1
+    assert len(kinds(requests, 1)) == 5
+
+
+async def test_effects_that_concern_no_broker_send_nothing(brokers: Brokers) -> None:
+    assert await brokers.perform(ConfigsChanged(ResourceType.TOPIC, "foo"), TopicGone("foo")) == []
+
+
+async def test_a_failed_disk_comes_back_as_an_event(brokers: Brokers) -> None:
+    rows = [LeaderAndIsrPartitionError("foo", 0, 56), LeaderAndIsrPartitionError("foo", 1, 0)]
+    brokers.answers[LeaderAndIsrRequest] = LeaderAndIsrResponse(partition_errors=rows)
+    await brokers.perform(Publish(partition("foo-0", [2])))
+    assert brokers.events == [LogDirFailed(2, [key("foo-0")])]
+
+
+@pytest.mark.parametrize(
+    ("answer", "level", "text"),
+    [
+        (
+            LeaderAndIsrResponse(partition_errors=[LeaderAndIsrPartitionError("foo", 0, 11)]),
+            logging.DEBUG,
+            "broker 2 knew foo-0 already",
+        ),
+        (
+            LeaderAndIsrResponse(partition_errors=[LeaderAndIsrPartitionError("foo", 0, 3)]),
+            logging.WARNING,
+            "broker 2 refused foo-0: error 3",
+        ),
+        (
+            LeaderAndIsrResponse(error_code=77),
+            logging.WARNING,
+            "broker 2 refused a LeaderAndIsrRequest: error 77",
+        ),
+    ],
+)
+async def test_refusals_are_logged_and_not_repeated(
+    brokers: Brokers, caplog: pytest.LogCaptureFixture, answer: Any, level: int, text: str
+) -> None:
+    caplog.set_level(logging.DEBUG, "backends")
+    brokers.answers[LeaderAndIsrRequest] = answer
+    await brokers.perform(Publish(partition("foo-0", [2])))
+    assert [(record.levelno, record.getMessage()) for record in caplog.records] == [(level, text)]
+    assert brokers.links.idle
+
+
+async def test_what_a_broker_has_deleted_is_told_and_what_it_refused_is_logged(
+    brokers: Brokers, caplog: pytest.LogCaptureFixture
+) -> None:
+    confirmed: list[tuple[int, list[DropReplica]]] = []
+    brokers.links.on_dropped = lambda broker, drops: confirmed.append((broker, list(drops)))
+    rows = [StopReplicaPartitionError("foo", 0, 0), StopReplicaPartitionError("foo", 1, 56)]
+    brokers.answers[StopReplicaRequest] = StopReplicaResponse(partition_errors=rows)
+    drops = [DropReplica("foo", number, (2,), 7) for number in range(2)]
+    await brokers.perform(*drops)
+    assert confirmed == [(2, drops[:1])]
+    assert "broker 2 refused to delete its replica of foo-1: error 56" in caplog.text

@@ -1,0 +1,287 @@
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from struct import pack
+from typing import Any, ParamSpec, TypeVar
+
+import pytest
+
+from backends.client.connection import LARGE_ANSWER, MAX_IN_FLIGHT, BrokerConnection, shown
+from backends.client.errors import (
+    RequestLostError,
+    RequestTimedOutError,
+    UnreachableError,
+    UnsupportedError,
+)
+from backends.client.handshake import Caller, open_connection
+from common.clock import settle
+from protocol.errors import EncodeError
+from protocol.frames import decode_response
+from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
+from protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
+from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.messages.list_partition_reassignments_response import (
+    ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
+)
+from tests.backends.client.fake import HANG_UP, FakeBroker, broker
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+LIST = ListPartitionReassignmentsRequest()
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeBroker]:
+    async with broker() as running:
+        yield running
+
+
+@pytest.fixture
+async def connection(fake: FakeBroker) -> AsyncIterator[BrokerConnection]:
+    opened = await open_connection(fake.address, Caller("tester"), 5)
+    yield opened
+    opened.abort("the test is over")
+    await opened.ended.wait()
+
+
+def listed(timeout_ms: int) -> ListPartitionReassignmentsRequest:
+    return ListPartitionReassignmentsRequest(timeout_ms)
+
+
+def echo(request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmentsResponse:
+    return ListPartitionReassignmentsResponse(throttle_time_ms=request.timeout_ms)
+
+
+def holding(fake: FakeBroker) -> Callable[[], Any]:
+    """The broker does not answer lists from now on."""
+    fake.answers[ListPartitionReassignmentsRequest] = lambda _: None
+    return lambda: len(fake.asked)
+
+
+async def until(look: Callable[[], Any], expected: Any) -> None:
+    async with asyncio.timeout(30):
+        while look() != expected:
+            await asyncio.sleep(0.001)
+
+
+async def test_requests_go_out_together_and_each_gets_its_own_answer(
+    fake: FakeBroker, connection: BrokerConnection
+) -> None:
+    fake.answers[ListPartitionReassignmentsRequest] = echo
+    answers = await asyncio.gather(*(connection.ask(listed(number), 5) for number in range(100)))
+    assert [each.throttle_time_ms for each in answers] == list(range(100))
+
+
+async def test_no_more_than_so_many_are_in_flight(fake: FakeBroker, connection: BrokerConnection) -> None:
+    asked = holding(fake)
+    tasks = [asyncio.create_task(connection.ask(LIST, 5)) for _ in range(MAX_IN_FLIGHT + 3)]
+    await until(asked, MAX_IN_FLIGHT)
+    await settle()
+    assert asked() == MAX_IN_FLIGHT
+    connection.abort("enough")
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(each) for each in outcomes[MAX_IN_FLIGHT - 1 :]] == [RequestLostError] + [
+        UnreachableError
+    ] * 3
+
+
+async def test_one_that_found_no_place_in_time_was_not_sent(
+    fake: FakeBroker, connection: BrokerConnection
+) -> None:
+    asked = holding(fake)
+    tasks = [asyncio.create_task(connection.ask(LIST, 5)) for _ in range(MAX_IN_FLIGHT)]
+    await until(asked, MAX_IN_FLIGHT)
+    with pytest.raises(UnreachableError, match="busy"):
+        await connection.ask(LIST, 0.01)
+    connection.abort("enough")
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_the_highest_version_that_both_know_is_spoken(
+    fake: FakeBroker, connection: BrokerConnection
+) -> None:
+    fake.answers[AlterPartitionReassignmentsRequest] = lambda _: AlterPartitionReassignmentsResponse()
+    connection.versions[45] = range(9)
+    await connection.ask(AlterPartitionReassignmentsRequest(), 5)
+    connection.versions[45] = range(1)
+    await connection.ask(AlterPartitionReassignmentsRequest(), 5)
+    assert fake.versions[-2:] == [1, 0]
+
+
+async def test_a_version_can_be_chosen(fake: FakeBroker, connection: BrokerConnection) -> None:
+    fake.answers[AlterPartitionReassignmentsRequest] = lambda _: AlterPartitionReassignmentsResponse()
+    await connection.ask(AlterPartitionReassignmentsRequest(), 5, version=0)
+    assert fake.versions[-1] == 0
+
+
+async def test_an_api_that_is_not_served_is_named(connection: BrokerConnection) -> None:
+    del connection.versions[46]
+    with pytest.raises(UnsupportedError, match=r"does not serve ListPartitionReassignments$"):
+        await connection.ask(LIST, 5)
+
+
+@pytest.mark.parametrize(("wanted", "needed"), [(None, "one of 0 to 0"), (3, "version 3")])
+async def test_versions_that_do_not_meet_are_named(
+    connection: BrokerConnection, wanted: int | None, needed: str
+) -> None:
+    connection.versions[46] = range(5, 7)
+    with pytest.raises(UnsupportedError, match=f"in versions 5 to 6; {needed} is needed"):
+        await connection.ask(LIST, 5, version=wanted)
+
+
+async def test_what_cannot_be_encoded_takes_no_place(connection: BrokerConnection) -> None:
+    unencodable: Any = ListPartitionReassignmentsRequest(timeout_ms=2**40)
+    for _ in range(MAX_IN_FLIGHT + 1):
+        with pytest.raises(EncodeError):
+            await connection.ask(unencodable, 5)
+    await connection.ask(LIST, 5)
+
+
+async def test_no_answer_in_time_leaves_it_in_doubt_and_closes_the_connection(
+    fake: FakeBroker, connection: BrokerConnection
+) -> None:
+    holding(fake)
+    with pytest.raises(
+        RequestTimedOutError, match=r"did not answer ListPartitionReassignments within 0\.01 s"
+    ):
+        await connection.ask(LIST, 0.01)
+    assert not connection.usable
+    with pytest.raises(UnreachableError):
+        await connection.ask(LIST, 5)
+
+
+async def test_a_time_out_leaves_the_others_the_time_that_they_gave(
+    fake: FakeBroker, connection: BrokerConnection
+) -> None:
+    written: asyncio.Future[tuple[Any, ...]] = asyncio.get_running_loop().create_future()
+    fake.answers[AlterPartitionReassignmentsRequest] = lambda _: written
+    writing = asyncio.create_task(connection.ask(AlterPartitionReassignmentsRequest(), 30))
+    await until(holding(fake), 1)
+    with pytest.raises(RequestTimedOutError):
+        await connection.ask(LIST, 0.01)
+    with pytest.raises(UnreachableError, match="did not answer ListPartitionReassignments"):
+        await connection.ask(LIST, 5)
+    written.set_result(AlterPartitionReassignmentsResponse())
+    assert await writing == AlterPartitionReassignmentsResponse()
+    await connection.ended.wait()
+
+
+@pytest.mark.parametrize("cancelled", [True, False], ids=["cancelled", "timed out"])
+async def test_when_the_last_asker_gives_up_too_the_connection_closes(
+    fake: FakeBroker, connection: BrokerConnection, cancelled: bool
+) -> None:
+    asked = holding(fake)
+    last = asyncio.create_task(connection.ask(LIST, 30 if cancelled else 0.2))
+    await until(asked, 1)
+    with pytest.raises(RequestTimedOutError):
+        await connection.ask(LIST, 0.01)
+    if cancelled:
+        last.cancel()
+    await asyncio.wait([last])
+    assert last.cancelled() == cancelled
+    await connection.ended.wait()
+
+
+async def test_an_asker_that_gave_up_does_not_disturb_the_others(
+    fake: FakeBroker, connection: BrokerConnection
+) -> None:
+    fake.answers[ListPartitionReassignmentsRequest] = echo
+    tasks = [asyncio.create_task(connection.ask(listed(number), 5)) for number in range(3)]
+    await asyncio.sleep(0)
+    tasks[1].cancel()
+    assert [(await each).throttle_time_ms for each in (tasks[0], tasks[2])] == [0, 2]
+    assert tasks[1].cancelled()
+
+
+TOO_LONG = pack(">i", 2**31 - 1)
+NEGATIVE = pack(">i", -1)
+STRANGE_ID = pack(">iix", 5, 77)
+CUT_SHORT = pack(">iix", 5, 2)
+"""The header of the answer to our second request, and nothing after it."""
+
+
+@pytest.mark.parametrize("answer", [HANG_UP, TOO_LONG, NEGATIVE, STRANGE_ID, CUT_SHORT, b"\xff" * 100])
+async def test_an_answer_that_is_none_leaves_it_in_doubt(
+    fake: FakeBroker, connection: BrokerConnection, answer: bytes
+) -> None:
+    fake.answers[ListPartitionReassignmentsRequest] = lambda _: answer
+    with pytest.raises(RequestLostError, match=r"127\.0\.0\.1:\d+"):
+        await connection.ask(LIST, 5)
+    assert not connection.usable
+
+
+async def test_an_answer_nobody_asked_for_closes_the_connection(
+    fake: FakeBroker, connection: BrokerConnection
+) -> None:
+    fake.answers[ListPartitionReassignmentsRequest] = lambda _: pack(">iixiihii", 20, 2, 0, 0, 0, 0, 0) * 2
+    with pytest.raises(RequestLostError):
+        await connection.ask(LIST, 5)
+    await connection.ended.wait()
+
+
+async def test_one_that_retires_answers_what_was_asked_and_closes(
+    fake: FakeBroker, connection: BrokerConnection
+) -> None:
+    fake.answers[ListPartitionReassignmentsRequest] = echo
+    task = asyncio.create_task(connection.ask(listed(7), 5))
+    await asyncio.sleep(0)
+    connection.retire()
+    assert not connection.usable
+    assert (await task).throttle_time_ms == 7
+    await connection.ended.wait()
+
+
+def test_an_address_is_shown_as_people_write_it() -> None:
+    assert shown(("kafka", 9092)) == "kafka:9092"
+    assert shown(("::1", 9092)) == "[::1]:9092"
+
+
+async def test_a_large_answer_is_decoded_off_the_loop(fake: FakeBroker, connection: BrokerConnection) -> None:
+    off_loop = Remembering()
+    connection.off_loop = off_loop
+    moves = [OngoingPartitionReassignment(n, (1, 2, 3), (), ()) for n in range(LARGE_ANSWER // 16)]
+    answer = ListPartitionReassignmentsResponse(topics=[OngoingTopicReassignment("foo", moves)])
+    fake.answers[ListPartitionReassignmentsRequest] = lambda _: answer
+    received = await connection.ask(LIST, 5)
+    assert len(received.topics[0].partitions) == len(moves)
+    fake.answers[ListPartitionReassignmentsRequest] = echo
+    await connection.ask(LIST, 5)
+    assert off_loop.done == [decode_response]
+
+
+async def test_the_time_ends_when_the_answer_is_there_not_when_it_is_decoded(
+    fake: FakeBroker, connection: BrokerConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backends.client.connection.LARGE_ANSWER", 0)
+    connection.off_loop = slow = Held()
+    asking = asyncio.create_task(connection.ask(LIST, 1))
+    await slow.begun.wait()
+    await asyncio.sleep(1.1)
+    slow.free.set()
+    assert await asking == ListPartitionReassignmentsResponse()
+    assert connection.usable
+
+
+class Held:
+    """An OffLoop that waits until it is set free."""
+
+    def __init__(self) -> None:
+        self.begun, self.free = asyncio.Event(), asyncio.Event()
+
+    async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        self.begun.set()
+        await self.free.wait()
+        return function(*args, **kwargs)
+
+
+class Remembering:
+    """An OffLoop that knows what it did."""
+
+    def __init__(self) -> None:
+        self.done: list[object] = []
+
+    async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        self.done.append(function)
+        return function(*args, **kwargs)

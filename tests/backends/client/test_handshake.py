@@ -1,0 +1,218 @@
+import asyncio
+import socket
+import ssl
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from backends.client.connection import Address
+from backends.client.errors import AuthenticationError, UnreachableError, UnsupportedError
+from backends.client.handshake import Caller, open_connection
+from backends.client.security import Credentials, Security
+from protocol.apis import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages.api_versions_request import ApiVersionsRequest
+from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
+from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
+from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
+from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
+from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
+from tests.backends.client.fake import HANG_UP, FakeBroker, broker
+
+TLS = Path(__file__).parents[2] / "reassignd" / "tls"
+NOBODY = Caller()
+ALICE = Caller(security=Security(sasl=Credentials("PLAIN", "alice", "alice-secret")))
+SCRAM = Caller(security=Security(sasl=Credentials("SCRAM-SHA-256", "alice", "alice-secret")))
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakeBroker]:
+    async with broker() as running:
+        running.answers[SaslHandshakeRequest] = lambda _: SaslHandshakeResponse()
+        running.answers[SaslAuthenticateRequest] = lambda _: SaslAuthenticateResponse(
+            session_lifetime_ms=90_000
+        )
+        yield running
+
+
+def context(server_side: bool = False, certificate: str | None = None, ca: str = "ca") -> ssl.SSLContext:
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server_side else ssl.PROTOCOL_TLS_CLIENT)
+    made.load_verify_locations(TLS / f"{ca}.pem")
+    if certificate is not None:
+        made.load_cert_chain(TLS / f"{certificate}.pem")
+    return made
+
+
+def by_tls(**options: Any) -> Caller:
+    return Caller(security=Security(tls=context(**options)))
+
+
+async def refusal(address: Address, caller: Caller, kind: type[Exception], seconds: float = 5) -> str:
+    with pytest.raises(kind) as refused:
+        await open_connection(address, caller, seconds)
+    return str(refused.value)
+
+
+async def opened(fake: FakeBroker, caller: Caller = NOBODY) -> Any:
+    """A connection that was closed again."""
+    connection = await open_connection(fake.address, caller, 5)
+    connection.abort("the test is over")
+    await connection.ended.wait()
+    return connection
+
+
+async def test_it_learns_what_the_broker_serves(fake: FakeBroker) -> None:
+    fake.answers[ApiVersionsRequest] = lambda _: ApiVersionsResponse(api_keys=[ApiVersion(46, 0, 7)])
+    assert (await opened(fake)).versions == {46: range(8)}
+
+
+async def test_it_says_who_it_is(fake: FakeBroker) -> None:
+    await opened(fake, Caller(software_version="1.2"))
+    assert fake.requests == [ApiVersionsRequest("reassignd", "1.2")]
+    assert fake.versions == [4]
+
+
+async def test_an_older_broker_is_asked_in_a_version_that_it_knows(fake: FakeBroker) -> None:
+    too_new = ApiVersionsResponse(ErrorCode.UNSUPPORTED_VERSION, [ApiVersion(ApiKey.API_VERSIONS, 0, 2)])
+    answers = iter([too_new, ApiVersionsResponse(api_keys=[ApiVersion(3, 0, 5)])])
+    fake.answers[ApiVersionsRequest] = lambda _: next(answers)
+    connection = await opened(fake)
+    assert fake.versions == [4, 2]
+    assert connection.versions == {3: range(6)}
+
+
+async def test_a_broker_that_does_not_say_what_it_serves_is_too_old(fake: FakeBroker) -> None:
+    fake.answers[ApiVersionsRequest] = lambda _: ApiVersionsResponse(ErrorCode.UNSUPPORTED_VERSION)
+    assert "error 35" in await refusal(fake.address, NOBODY, UnsupportedError)
+
+
+async def test_nobody_there() -> None:
+    assert await refusal(("127.0.0.1", 1), NOBODY, UnreachableError)
+
+
+async def test_no_such_host() -> None:
+    text = await refusal(("no-such-host.invalid", 9092), NOBODY, UnreachableError)
+    assert text.startswith("cannot connect to no-such-host.invalid:9092: ")
+
+
+async def test_somebody_who_only_listens(fake: FakeBroker) -> None:
+    fake.answers[ApiVersionsRequest] = lambda _: None
+    assert "within 0.05 s" in await refusal(fake.address, NOBODY, UnreachableError, 0.05)
+
+
+@pytest.mark.parametrize(
+    "answer", [HANG_UP, b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x15\x03\x03\x00\x02\x02\x50"]
+)
+async def test_somebody_who_is_no_broker(fake: FakeBroker, answer: bytes) -> None:
+    fake.answers[ApiVersionsRequest] = lambda _: answer
+    assert "if it is a TLS port" in await refusal(fake.address, NOBODY, UnreachableError)
+
+
+async def test_a_port_that_wants_sasl_shows_by_hanging_up(fake: FakeBroker) -> None:
+    fake.answers[ListPartitionReassignmentsRequest] = lambda _: HANG_UP
+    connection = await open_connection(fake.address, NOBODY, 5)
+    with pytest.raises(Exception, match="perhaps that port wants SASL"):
+        await connection.ask(ListPartitionReassignmentsRequest(), 5)
+
+
+async def test_plain(fake: FakeBroker) -> None:
+    connection = await opened(fake, ALICE)
+    assert fake.asked == [
+        SaslHandshakeRequest("PLAIN"),
+        SaslAuthenticateRequest(b"\0alice\0alice-secret"),
+    ]
+    assert connection.lifetime_seconds == 90
+
+
+async def test_a_mechanism_that_is_not_offered_is_told_with_those_that_are(fake: FakeBroker) -> None:
+    fake.answers[SaslHandshakeRequest] = lambda _: SaslHandshakeResponse(33, ["PLAIN", "GSSAPI"])
+    text = await refusal(fake.address, SCRAM, AuthenticationError)
+    assert text.endswith("takes PLAIN, GSSAPI, not SCRAM-SHA-256: set sasl.mechanism")
+
+
+async def test_a_port_without_sasl(fake: FakeBroker) -> None:
+    fake.answers[SaslHandshakeRequest] = lambda _: SaslHandshakeResponse(ErrorCode.ILLEGAL_SASL_STATE)
+    assert "asks for no SASL" in await refusal(fake.address, SCRAM, AuthenticationError)
+
+
+async def test_a_wrong_password_is_one_line_without_the_password(fake: FakeBroker) -> None:
+    fake.answers[SaslAuthenticateRequest] = lambda _: SaslAuthenticateResponse(58, "invalid credentials")
+    text = await refusal(fake.address, ALICE, AuthenticationError)
+    assert text.endswith("refused alice by PLAIN: invalid credentials")
+    assert "alice-secret" not in text
+
+
+async def test_a_server_that_does_not_know_the_password_is_not_talked_to(fake: FakeBroker) -> None:
+    def answer(request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
+        first, _, nonce = request.auth_bytes.partition(b"r=")
+        if first == b"n,,n=alice,":
+            return SaslAuthenticateResponse(auth_bytes=b"r=" + nonce + b"more,s=AAAA,i=4096")
+        return SaslAuthenticateResponse(auth_bytes=b"v=" + b64encode(bytes(32)))
+
+    fake.answers[SaslAuthenticateRequest] = answer
+    assert "does not know the password" in await refusal(fake.address, SCRAM, AuthenticationError)
+
+
+@pytest.mark.parametrize("request_", [SaslHandshakeRequest, SaslAuthenticateRequest])
+async def test_a_connection_lost_on_the_way_in_can_be_tried_again(fake: FakeBroker, request_: type) -> None:
+    fake.answers[request_] = lambda _: HANG_UP
+    await refusal(fake.address, ALICE, UnreachableError)
+
+
+async def test_tls() -> None:
+    async with broker(ssl=context(server_side=True, certificate="server")) as fake:
+        await opened(fake, by_tls())
+
+
+async def test_a_certificate_that_is_not_trusted_is_refused() -> None:
+    async with broker(ssl=context(server_side=True, certificate="eve")) as fake:
+        text = await refusal(fake.address, by_tls(), AuthenticationError)
+        assert "certificate of 127.0.0.1" in text
+
+
+async def test_a_broker_without_tls_is_told_apart(fake: FakeBroker) -> None:
+    assert "a port without TLS" in await refusal(fake.address, by_tls(), UnreachableError)
+
+
+def asks_for_a_certificate() -> ssl.SSLContext:
+    made = context(server_side=True, certificate="server")
+    made.verify_mode = ssl.CERT_REQUIRED
+    return made
+
+
+async def test_a_client_certificate_is_shown() -> None:
+    async with broker(ssl=asks_for_a_certificate()) as fake:
+        await opened(fake, by_tls(certificate="ann"))
+
+
+@pytest.mark.parametrize("certificate", [None, "eve"])
+async def test_a_client_certificate_that_is_refused_is_no_matter_of_trying_again(
+    certificate: str | None,
+) -> None:
+    told = Event()
+
+    def serve() -> None:
+        # asyncio's own server drops the alert that says why; and whoever closes too early takes it back.
+        accepted = listening.accept()[0]
+        with asks_for_a_certificate().wrap_socket(accepted, True, do_handshake_on_connect=False) as secured:
+            with pytest.raises(ssl.SSLError):
+                secured.do_handshake()
+            told.wait()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        serving = asyncio.create_task(asyncio.to_thread(serve))
+        text = await refusal(listening.getsockname(), by_tls(certificate=certificate), AuthenticationError)
+        told.set()
+        await serving
+    assert "refused our certificate" in text
+
+
+async def test_one_who_hangs_up_on_tls_may_want_a_certificate() -> None:
+    async with broker(ssl=context(server_side=True, certificate="server")) as fake:
+        fake.answers[ApiVersionsRequest] = lambda _: HANG_UP
+        assert "ssl.keystore" in await refusal(fake.address, by_tls(), UnreachableError)

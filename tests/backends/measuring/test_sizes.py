@@ -1,0 +1,243 @@
+import asyncio
+from typing import Any
+
+import pytest
+
+from backends.client.errors import UnreachableError
+from backends.measuring import sizes as module
+from backends.measuring.sizes import OFTEN_SECONDS, SELDOM_SECONDS, Sizes
+from backends.measuring.stalls import Received
+from common.clock import ManualClock, settle
+from common.tasks import cancel, spawn
+from controller.messages.upstream_events import Measured
+from controller.model.cluster import Partition, Reassignment, Replicas, Topic
+from controller.state.state import State
+from controller.state.upstream import Disk
+from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from protocol.messages.describe_log_dirs_response import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+from tests.backends.upstream.scripted import Events, Scripted
+from tests.builders import key
+
+
+class Rig:
+    """`held` are the bytes of replicas by broker and name; all brokers have one log directory."""
+
+    def __init__(self) -> None:
+        self.client, self.events, self.clock, self.state = Scripted(), Events(), ManualClock(), State()
+        self.client.answers[DescribeLogDirsRequest] = self._describe
+        self.state.live.update((1, 2, 3))
+        self.held: dict[tuple[int, str], int] = {}
+        self.dead: set[int] = set()
+        self.refusal: DescribeLogDirsResponse | None = None
+        """What broker 3 answers instead."""
+        self.sizes = Sizes(self.client, self.state, self.events.submit, self.clock)
+
+    def having(self, name: str, *, adding: Replicas = (), wanted: bool = True) -> None:
+        topic, number = key(name)
+        if topic not in self.state.topics:
+            self.state.put(Topic(topic, topic.encode().ljust(16)))
+        self.state.put(Partition(topic, number, (1, *adding), (1,), 1, adding=adding))
+        if wanted:
+            self.state.put(Reassignment(topic, number, (1,), (3,), 1))
+
+    def _describe(self, request: DescribeLogDirsRequest, broker: int | None) -> Any:
+        if broker in self.dead:
+            return UnreachableError("dead")
+        if broker == 3 and self.refusal is not None:
+            return self.refusal
+        asked = None
+        if request.topics is not None:
+            asked = {(topic.topic, n) for topic in request.topics for n in topic.partitions}
+        topics = [
+            DescribeLogDirsTopic(
+                key(name).topic, [DescribeLogDirsPartition(key(name).partition, size, 0, False)]
+            )
+            for (where, name), size in self.held.items()
+            if where == broker and (asked is None or tuple(key(name)) in asked)
+        ]
+        failed = DescribeLogDirsResult(56, "/broken")
+        return DescribeLogDirsResponse(results=[DescribeLogDirsResult(0, "/a", topics, 100, 40), failed])
+
+    def asked(self) -> list[dict[str, tuple[int, ...]] | None]:
+        """What broker 1 was asked for."""
+        return [
+            None if request.topics is None else {t.topic: tuple(t.partitions) for t in request.topics}
+            for request, broker in self.client.asked
+            if broker == 1
+        ]
+
+
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
+async def test_sizes_are_the_leaders_and_disks_count_their_replicas(rig: Rig) -> None:
+    rig.having("foo-0", adding=(3,))
+    rig.held.update({(1, "foo-0"): 50, (3, "foo-0"): 20})
+    await rig.sizes.measure()
+    disks = {1: [Disk("/a", 100, 40, 1)], 2: [Disk("/a", 100, 40, 0)], 3: [Disk("/a", 100, 40, 1)]}
+    assert rig.events == [Measured({key("foo-0"): 50}, disks)]
+    assert rig.sizes.arrived(key("foo-0"), 3) == 20
+    assert rig.sizes.received(key("foo-0")) == Received(20, 0)
+    rig.state.sizes.update(rig.events[0].sizes)
+    assert rig.sizes.size(key("foo-0")) == 50
+    assert rig.sizes.size(key("foo-1")) is None
+
+
+async def test_what_is_in_flight_is_asked_for_often_and_all_seldom(rig: Rig) -> None:
+    rig.having("foo-0", adding=(3,))
+    rig.having("foo-1")
+    await rig.sizes.measure()
+    await rig.sizes.measure()
+    await rig.clock.advance(SELDOM_SECONDS)
+    await rig.sizes.measure()
+    assert rig.asked() == [None, {"foo": (0,)}, None]
+    assert rig.events[1].disks == {}
+
+
+async def test_a_new_job_is_measured_at_once(rig: Rig) -> None:
+    await rig.sizes.measure()
+    rig.state.last_job = 1
+    await rig.sizes.measure()
+    assert rig.asked() == [None, None]
+
+
+async def test_nothing_is_asked_while_nothing_moves(rig: Rig) -> None:
+    rig.having("foo-0", wanted=False)
+    await rig.sizes.measure()
+    await rig.sizes.measure()
+    assert rig.asked() == [None]
+
+
+async def test_a_broker_that_does_not_answer_is_left_out(rig: Rig) -> None:
+    rig.dead.add(2)
+    await rig.sizes.measure()
+    assert set(rig.events[0].disks) == {1, 3}
+
+
+async def test_what_a_broker_that_tells_does_not_name_has_not_begun_to_arrive(rig: Rig) -> None:
+    rig.having("foo-0", adding=(3,))
+    assert rig.sizes.received(key("foo-0")) is None
+    await rig.clock.advance(1)
+    await rig.sizes.measure()
+    assert rig.sizes.received(key("foo-0")) == Received(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "why"),
+    [
+        (DescribeLogDirsResponse(), "it names no usable directory"),
+        (DescribeLogDirsResponse(results=[DescribeLogDirsResult(56, "/a")]), "it names no usable directory"),
+        (DescribeLogDirsResponse(error_code=31), "CLUSTER_AUTHORIZATION_FAILED"),
+    ],
+)
+async def test_what_a_broker_may_not_tell_is_not_known_and_said_once(
+    rig: Rig, refusal: DescribeLogDirsResponse, why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig.having("foo-0", adding=(3,))
+    rig.refusal = refusal
+    await rig.sizes.measure()
+    await rig.sizes.measure()
+    assert rig.sizes.received(key("foo-0")) is None
+    assert caplog.text.count(f"broker 3 does not tell its sizes: {why}") == 1
+
+
+async def test_a_live_broker_that_is_silent_leaves_what_is_known_as_old_as_it_is(rig: Rig) -> None:
+    rig.having("foo-0", adding=(2, 3))
+    rig.held[3, "foo-0"] = 20
+    await rig.sizes.measure()
+    rig.dead.add(3)
+    await rig.clock.advance(5)
+    await rig.sizes.measure()
+    assert rig.sizes.received(key("foo-0")) == Received(20, 0)
+    rig.state.live.discard(3)
+    assert rig.sizes.received(key("foo-0")) == Received(20, 5)
+
+
+async def test_brokers_are_asked_side_by_side(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int | None] = []
+
+    async def never(_: Any, broker: int | None) -> None:
+        asked.append(broker)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(rig.client, "ask", never)
+    measuring = spawn(rig.sizes.measure(), "measuring")
+    await settle()
+    await cancel(measuring)
+    assert asked == [1, 2, 3]
+
+
+async def test_what_has_arrived_is_forgotten_when_the_step_is_over(rig: Rig) -> None:
+    rig.having("foo-0", adding=(3,))
+    rig.held[3, "foo-0"] = 20
+    await rig.sizes.measure()
+    rig.having("foo-0")
+    rig.having("foo-1", adding=(3,))
+    await rig.sizes.measure()
+    assert rig.sizes.arrived(key("foo-0"), 3) is None
+
+
+async def test_a_large_cluster_is_asked_for_topics_with_reassignments_in_turn(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST", 4)
+    for topic in ("a", "b", "c"):
+        rig.having(f"{topic}-0")
+        rig.having(f"{topic}-1")
+    rig.having("quiet-0", wanted=False)
+    for _ in range(3):
+        await rig.sizes.measure()
+        await rig.clock.advance(SELDOM_SECONDS)
+    both = (0, 1)
+    assert rig.asked() == [{"a": both, "b": both}, {"a": both, "c": both}, {"b": both, "c": both}]
+    assert {disk.replicas for disks in rig.events[0].disks.values() for disk in disks} == {0}
+
+
+async def test_it_measures_for_ever(rig: Rig) -> None:
+    rig.having("foo-0", adding=(3,))
+    running = spawn(rig.sizes.run(), "sizes")
+    await rig.clock.advance(2 * OFTEN_SECONDS)
+    await cancel(running)
+    assert len(rig.asked()) == 3
+
+
+async def test_before_an_order_unknown_sizes_are_asked_of_the_leaders(rig: Rig) -> None:
+    for name in ("foo-0", "foo-1", "bar-0"):
+        rig.having(name)
+    rig.held.update({(1, "foo-0"): 50, (1, "foo-1"): 60})
+    rig.state.sizes[key("foo-0")] = 50
+    await rig.sizes.learn(["foo", "never"])
+    assert rig.asked() == [{"foo": (1,)}]
+    assert rig.events == [Measured({key("foo-1"): 60}, {})]
+
+
+async def test_an_order_for_what_is_known_asks_nobody(rig: Rig) -> None:
+    rig.having("foo-0")
+    rig.state.sizes[key("foo-0")] = 0
+    await rig.sizes.learn(["foo"])
+    assert (rig.asked(), rig.events) == ([], [])
+
+
+async def test_an_order_does_not_wait_for_ever_for_sizes(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never(*_: Any) -> None:
+        await asyncio.Event().wait()
+
+    rig.having("foo-0")
+    monkeypatch.setattr(module, "LEARN_SECONDS", 0.01)
+    monkeypatch.setattr(rig.client, "ask", never)
+    await rig.sizes.learn(["foo"])
+    assert rig.events == []
+
+
+async def test_a_leader_that_does_not_tell_holds_up_no_order(rig: Rig) -> None:
+    rig.having("foo-0")
+    rig.dead.add(1)
+    await rig.sizes.learn(["foo"])
+    assert rig.events == []

@@ -1,0 +1,94 @@
+from typing import Any
+
+from backends.measuring.stalls import (
+    DEFAULT_TIMEOUT_MS,
+    LOOK_SECONDS,
+    LOOKS,
+    STEP_TIMEOUT,
+    Received,
+    StallWatch,
+)
+from common.clock import ManualClock
+from common.tasks import cancel, spawn
+from controller.messages.events import Event, Stalled
+from controller.model.cluster import Config, ResourceType, TopicPartition
+from tests.builders import World, key, partition
+
+TIMEOUT = DEFAULT_TIMEOUT_MS / 1000
+
+
+class Watched:
+    """One partition that moves from 1 to 2, and what broker 2 is known to have of it, measured at each look."""
+
+    def __init__(self) -> None:
+        self.world = World().having(partition("foo-0", (1,)))
+        self.world.alter({"foo-0": (2,)})
+        self.told: Received | None = None
+        self.watch = StallWatch(self.world.state, lambda _: self.told)
+        self.look(0)
+
+    def look(self, at: float, size: float = 0) -> list[TopicPartition]:
+        self.told = Received(size, at)
+        return self.watch.look()
+
+
+def test_a_step_that_receives_nothing_for_too_long_is_found() -> None:
+    watched = Watched()
+    assert watched.look(TIMEOUT - 1) == []
+    assert watched.look(TIMEOUT) == [key("foo-0")]
+
+
+def test_a_step_that_receives_a_little_is_not() -> None:
+    watched = Watched()
+    assert watched.look(TIMEOUT - 1, size=1) == []
+    assert watched.look(TIMEOUT, size=1) == []
+
+
+def test_a_step_of_which_nothing_new_is_known_is_not() -> None:
+    watched = Watched()
+    assert [watched.look(TIMEOUT - 1), watched.watch.look()] == [[], []]
+    watched.told = None
+    assert watched.watch.look() == []
+    assert [watched.look(TIMEOUT + 1), watched.look(2 * TIMEOUT)] == [[], []]
+    assert watched.look(2 * TIMEOUT + 1) == [key("foo-0")]
+
+
+def test_the_timeout_is_a_cluster_wide_config() -> None:
+    watched = Watched()
+    watched.world.put(Config(ResourceType.BROKER, "", STEP_TIMEOUT, "5000"))
+    assert watched.look(5) == [key("foo-0")]
+
+
+def test_a_step_that_has_ended_is_forgotten() -> None:
+    watched = Watched()
+    watched.world.settle()
+    assert watched.look(TIMEOUT) == []
+
+
+def test_one_look_is_bounded_and_all_steps_have_their_turn() -> None:
+    world = World().having(*(partition(f"foo-{n}", (1,)) for n in range(LOOKS + 1)))
+    world.alter({f"foo-{n}": (2,) for n in range(LOOKS + 1)})
+    asked: list[TopicPartition] = []
+
+    def received(name: TopicPartition) -> None:
+        asked.append(name)
+
+    watch = StallWatch(world.state, received)
+    watch.look()
+    assert len(asked) == LOOKS
+    watch.look()
+    assert len(set(asked)) == LOOKS + 1
+
+
+async def test_what_stalls_is_told_to_the_core() -> None:
+    clock, told = ManualClock(), list[Event]()
+
+    async def submit(event: Event) -> Any:
+        told.append(event)
+
+    watched = Watched()
+    watched.told = Received(0, TIMEOUT)
+    task = spawn(watched.watch.run(clock, submit), "stalls")
+    await clock.advance(LOOK_SECONDS)
+    await cancel(task)
+    assert told == [Stalled([key("foo-0")])]

@@ -1,0 +1,59 @@
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from backends.sqlite.sql_table import Table
+from controller.model.cluster import Lease, ResourceType
+
+TABLE = Table(
+    "leases", "config name ours", 2, "config", lambda r: (r.config, r.name, r.ours), lambda row: lease(*row)
+)
+
+
+def lease(config: str, name: str, ours: str) -> Lease:
+    return Lease(ResourceType.TOPIC, name, config, ours, None)
+
+
+def numbered(count: int) -> list[Lease]:
+    return [lease(f"{number:03}", "foo", "x") for number in range(count)]
+
+
+@pytest.fixture
+def database() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:")) as opened:
+        opened.execute("CREATE TABLE leases (config TEXT, name TEXT, ours TEXT, PRIMARY KEY (config, name))")
+        yield opened
+
+
+@pytest.mark.parametrize("count", [0, 1, 99, 100, 101, 250])
+def test_any_number_of_rows_is_kept_and_removed(database: sqlite3.Connection, count: int) -> None:
+    TABLE.upsert(database, numbered(count))
+    assert list(TABLE.load(database)) == numbered(count)
+    TABLE.delete(database, [(each.config, each.name) for each in numbered(count)])
+    assert list(TABLE.load(database)) == []
+
+
+def test_a_row_whose_key_is_there_takes_the_new_values(database: sqlite3.Connection) -> None:
+    TABLE.upsert(database, [lease("a", "foo", "old"), lease("b", "foo", "old")])
+    TABLE.upsert(database, [lease("a", "foo", "new")])
+    assert list(TABLE.load(database)) == [lease("a", "foo", "new"), lease("b", "foo", "old")]
+
+
+def test_of_two_rows_with_one_key_the_later_one_counts(database: sqlite3.Connection) -> None:
+    TABLE.upsert(database, [lease("a", "foo", str(number)) for number in range(100)])
+    assert list(TABLE.load(database)) == [lease("a", "foo", "99")]
+
+
+def test_a_delete_removes_no_other_row(database: sqlite3.Connection) -> None:
+    TABLE.upsert(database, [lease("a", "foo", "x"), lease("a", "bar", "x")])
+    TABLE.delete(database, [("a", "foo")])
+    assert list(TABLE.load(database)) == [lease("a", "bar", "x")]
+
+
+def test_many_rows_take_few_statements(database: sqlite3.Connection) -> None:
+    statements: list[str] = []
+    database.set_trace_callback(statements.append)
+    TABLE.upsert(database, numbered(200))
+    assert len([each for each in statements if each.startswith("INSERT")]) == 2

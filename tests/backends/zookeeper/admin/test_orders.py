@@ -1,0 +1,122 @@
+"""Documents and the core's state, translated into each other."""
+
+import pytest
+
+from backends.zookeeper.admin import orders
+from backends.zookeeper.admin.plans import Entry
+from controller.messages.events import AlterReply, ConfigOp, TopicOutcomes
+from controller.messages.job_events import AlterRow, AlterTopic
+from controller.model.cluster import (
+    Config,
+    Job,
+    JobKind,
+    Lease,
+    Pending,
+    Reassignment,
+    ResourceType,
+    Topic,
+    TopicPartition,
+)
+from controller.model.errors import Error, Outcome
+from controller.reassignment.throttle import FOLLOWER_REPLICAS, LEADER_REPLICAS
+from controller.state.state import State
+from tests.builders import partition
+
+FOO_0, FOO_1 = TopicPartition("foo", 0), TopicPartition("foo", 1)
+
+
+def having(*records: object, principal: str = orders.PRINCIPAL, kind: JobKind = JobKind.PLAN) -> State:
+    """foo-0 on 1, 2 and foo-1 on 2, 1; jobs 1 (the principal's) and 2 (a client's)."""
+    state = State()
+    jobs = [Job(1, kind, 0, principal, None), Job(2, JobKind.PLAN, 0, "User:ANONYMOUS", None)]
+    state.apply([Topic("foo", b"x" * 16), partition("foo-0", [1, 2]), partition("foo-1", [2, 1]), *jobs])
+    state.apply(records)  # type: ignore[arg-type]
+    return state
+
+
+def test_rows_of_a_topic_come_together() -> None:
+    event = orders.order([Entry("a", 0, (1,)), Entry("b", 0, (2,)), Entry("a", 1, (3,))], "/path")
+    assert event.topics == [
+        AlterTopic("a", [AlterRow(0, (1,)), AlterRow(1, (3,))]),
+        AlterTopic("b", [AlterRow(0, (2,))]),
+    ]
+    assert (event.principal, event.client_id) == ("ZooKeeper", "/path")
+
+
+def test_only_what_came_through_zookeeper_is_pending() -> None:
+    state = having(
+        Reassignment("foo", 0, (1, 2), (3, 2), 1),
+        Reassignment("foo", 1, (2, 1), (3, 1), 2),
+    )
+    assert orders.pending(state, {}) == [Entry("foo", 0, (3, 2), (1, 2))]
+
+
+def test_what_someone_else_ordered_is_pending_where_the_document_names_it_too() -> None:
+    state = having(Reassignment("foo", 1, (2, 1), (3, 1), 2))
+    assert orders.pending(state, {FOO_1: (3, 1)}) == [Entry("foo", 1, (3, 1), (2, 1))]
+    assert orders.pending(state, {FOO_1: (4, 1)}) == []
+
+
+def test_what_is_rolled_back_is_not_pending() -> None:
+    assert orders.pending(having(Reassignment("foo", 0, (1, 2), (1, 2), 1)), {}) == []
+
+
+def test_a_queued_entry_is_queued_until_it_begins() -> None:
+    waits = having(Reassignment("foo", 0, (1, 2), (3, 2), 1), kind=JobKind.QUEUE)
+    assert (orders.pending(waits, {}), orders.queued(waits)) == ([], [Entry("foo", 0, (3, 2))])
+    begun = having(
+        partition("foo-0", [3, 2, 1], adding=[3], removing=[1]),
+        Reassignment("foo", 0, (1, 2), (3, 2), 1),
+        kind=JobKind.QUEUE,
+    )
+    assert (orders.pending(begun, {}), orders.queued(begun)) == ([Entry("foo", 0, (3, 2), (1, 2))], [])
+
+
+def test_a_conflict_is_queued_while_the_other_is_rolled_back() -> None:
+    state = having(
+        Reassignment("foo", 0, (1, 2), (1, 2), 2), Pending("foo", 0, (3, 2), 1), kind=JobKind.QUEUE
+    )
+    assert (orders.pending(state, {}), orders.queued(state)) == ([], [Entry("foo", 0, (3, 2))])
+
+
+def test_a_cancel_takes_back_what_is_pending_and_what_was_begun_by_another_controller() -> None:
+    state = having(Reassignment("foo", 0, (1, 2), (3, 2), 1), Reassignment("foo", 1, (2, 1), (3, 1)))
+    cancel = orders.cancel(
+        state, orders.pending(state, {}), [Entry("foo", 1, (3, 1)), Entry("customers", 0, (1,))]
+    )
+    assert cancel.event.topics == [AlterTopic("foo", [AlterRow(0, None), AlterRow(1, None)])]
+    assert (cancel.keys, cancel.skipped) == ([FOO_0, FOO_1], [])
+
+
+def test_what_was_not_begun_goes_back_to_its_original_order_or_is_passed_over() -> None:
+    found = [Entry("foo", 0, (3, 2), (2, 1)), Entry("foo", 1, (3, 1))]
+    cancel = orders.cancel(having(), [], found)
+    assert cancel.event.topics == [AlterTopic("foo", [AlterRow(0, (2, 1))])]
+    assert cancel.skipped == [Entry("foo", 1, (3, 1))]
+    assert orders.cancel(having(), [], [Entry("foo", 0, (3, 2), (1, 2))]).keys == []
+
+
+def test_refusals_are_named() -> None:
+    bad = Outcome(Error.INVALID_REPLICA_ASSIGNMENT, "no")
+    reply = AlterReply(Outcome(), [TopicOutcomes("foo", [(0, Outcome()), (1, bad)])])
+    assert list(orders.refusals(reply)) == [(FOO_1, bad)]
+
+
+@pytest.mark.parametrize(("value", "left"), [("0:1,0:2,1:2", "1:2"), ("0:1", None), (" 0:1, 10:1", " 10:1")])
+def test_throttled_replicas_of_the_partition_go(value: str, left: str | None) -> None:
+    state = having(Config(ResourceType.TOPIC, "foo", LEADER_REPLICAS, value))
+    event = orders.unthrottle(state, [FOO_0])
+    assert event is not None
+    (resource,) = event.resources
+    (change,) = resource.changes
+    assert (change.op, change.value) == (ConfigOp.DELETE if left is None else ConfigOp.SET, left)
+
+
+def test_other_lists_stay() -> None:
+    lease = Lease(ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS, "0:3", None)
+    state = having(
+        Config(ResourceType.TOPIC, "foo", LEADER_REPLICAS, "*"),
+        Config(ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS, "0:3"),
+        lease,
+    )
+    assert orders.unthrottle(state, [FOO_0]) is None

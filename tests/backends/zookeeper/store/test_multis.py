@@ -1,0 +1,98 @@
+"""What goes into one multi, by the bytes that it rewrites."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.zookeeper.store.multis import (
+    MULTI_BYTES,
+    MULTI_CHANGES,
+    Room,
+    batched,
+    fits,
+    fits_topic,
+    pieces_of,
+)
+from backends.zookeeper.store.record_chunks import Image
+from backends.zookeeper.store.transaction import Draft
+from backends.zookeeper.store.znode_cache import Mirror, StoredConfig, StoredTopic
+from controller.model.cluster import NO_ID, Change, Config, Deleted, Partition, ResourceType, Topic
+
+ID = b"\5" * 16
+
+
+def mirror(topics: int, partitions: int, replicas: tuple[int, ...] = (1001, 1002, 1003)) -> Mirror:
+    made = Mirror()
+    for name in (f"t{number}" for number in range(topics)):
+        rows = [Partition(name, n, replicas, replicas, replicas[0], 0, 0) for n in range(partitions)]
+        made.topics[name] = StoredTopic(0, NO_ID, rows, partitions)
+    return made
+
+
+def bytes_of(batch: list[Change], known: Mirror) -> int:
+    draft = Draft(known, 1, with_topic_ids=True)
+    draft.apply(batch)
+    return sum(len(each.path) + 50 + len(getattr(each, "data", None) or b"") for each in draft.operations())
+
+
+@given(st.integers(1, 5), st.integers(1, 200), st.integers(1, 6), st.booleans())
+def test_the_estimate_is_no_less_than_what_is_written(
+    topics: int, partitions: int, replicas: int, step: bool
+) -> None:
+    known = mirror(topics, partitions, tuple(range(1001, 1001 + replicas)))
+    changes: list[Change] = [Topic(name, ID) for name in known.topics]
+    if step:
+        rows = [each.partitions[-1] for each in known.topics.values()]
+        changes = [
+            p._replace(replicas=(*p.replicas, 9), adding=(9,), leader_epoch=1, partition_epoch=1)
+            for p in rows
+        ]
+    room = Room(known)
+    taken = [change for change in changes if room.take(change)]
+    assert bytes_of(taken, known) <= room.bytes
+
+
+def test_topics_that_are_rewritten_are_counted_whole() -> None:
+    known = mirror(60, 1_000)
+    batches = list(batched([Topic(name, ID) for name in known.topics], known))
+    assert sum(map(len, batches)) == 60
+    assert len(batches) > 1
+
+
+def test_states_alone_are_written_many_at_a_time() -> None:
+    known = mirror(MULTI_CHANGES, 500)
+    rows = [each.partitions[0] for each in known.topics.values()]
+    changes = [each._replace(leader=1002, leader_epoch=1, partition_epoch=1) for each in rows]
+    assert list(batched(changes, known)) == [changes]
+    assert len(list(batched([*changes, *changes], known))) == 2
+
+
+def test_an_entity_with_long_values_is_counted_whole() -> None:
+    known = Mirror()
+    for name in "ab":
+        known.configs[f"topics/{name}"] = StoredConfig(1, {"long": "x" * (MULTI_BYTES // 2)})
+    changes: list[Change] = [
+        Config(ResourceType.TOPIC, "a", "retention.ms", "1"),
+        Deleted(Config, (ResourceType.TOPIC, "a", "retention.ms")),
+        Config(ResourceType.TOPIC, "b", "retention.ms", "1"),
+    ]
+    assert list(batched(changes, known)) == [changes[:2], changes[2:]]
+
+
+def test_a_topic_made_anew_is_not_in_one_multi_with_its_deletion() -> None:
+    changes: list[Change] = [Deleted(Topic, "foo"), Topic("bar", NO_ID), Topic("foo", NO_ID)]
+    assert list(batched(changes, Mirror())) == [changes[:2], changes[2:]]
+
+
+def test_records_of_ours_share_the_room_with_the_changes() -> None:
+    known = mirror(10, 1_000)
+    changes: list[Change] = [Topic(name, ID) for name in known.topics]
+    image = Image({"/a": b"x" * 300_000, "/b": b"x" * 150_000, "/c": b"x" * 150_000})
+    assert fits(changes, Image(), known)
+    assert not fits(changes, image, known)
+    assert [list(each) for each in pieces_of(image)] == [["/a", "/b"], ["/c"]]
+
+
+def test_a_topic_fits_that_zookeeper_takes_in_one_write() -> None:
+    assert fits_topic(10_000, 30_000)
+    assert not fits_topic(10_000, 50_000)
+    assert not fits_topic(30_000, 30_000)

@@ -1,0 +1,111 @@
+"""Whatever changes, what is written and read again is what was meant, in order of arrival."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.zookeeper.session.memory import MemoryTree
+from backends.zookeeper.session.tree import Create, Delete, ensure
+from backends.zookeeper.store import record_chunks as ledgers
+from backends.zookeeper.store.record_chunks import CHUNK, Ledger, decode_image, encode_image
+from backends.zookeeper.znodes.fields import ZnodeError
+from controller.model.cluster import Change, Deleted, Paused, Reassignment, Topic, TopicPartition
+
+Step = tuple[bool, int, int]
+"""Put or delete, which partition, and its target."""
+
+STEPS = st.lists(st.tuples(st.booleans(), st.integers(0, 12), st.integers(1, 3)), max_size=60)
+
+
+def wanted(partition: int, target: int = 1) -> Reassignment:
+    return Reassignment("foo", partition, (9,), (target,))
+
+
+def changes(steps: list[Step]) -> list[Change]:
+    return [
+        wanted(number, target) if put else Deleted(Reassignment, TopicPartition("foo", number))
+        for put, number, target in steps
+    ]
+
+
+async def write(tree: MemoryTree, ledger: Ledger) -> None:
+    image = ledger.changed()
+    await tree.multi(ledger.operations(image))
+    ledger.written(image)
+
+
+async def read(tree: MemoryTree) -> Ledger:
+    again = Ledger()
+    for folder in ledgers.folders():
+        for name in await tree.children(folder) or []:
+            znode = await tree.get(f"{folder}/{name}")
+            assert znode is not None
+            again.read(f"{folder}/{name}", znode.data)
+    return again
+
+
+@given(st.lists(STEPS, max_size=6))
+async def test_what_is_read_is_what_was_put(rounds: list[list[Step]]) -> None:
+    tree, ledger, expected = MemoryTree(), Ledger(), dict[TopicPartition, Reassignment]()
+    await ensure(tree, *ledgers.folders())
+    whole, ledgers.CHUNK = ledgers.CHUNK, 3
+    try:
+        for steps in rounds:
+            for change in changes(steps):
+                ledger.apply(change)
+                if isinstance(change, Reassignment):
+                    expected[change.key] = change
+                elif isinstance(change, Deleted) and isinstance(change.key, TopicPartition):
+                    expected.pop(change.key, None)
+            await write(tree, ledger)
+        assert list((await read(tree)).records()) == list(ledger.records()) == list(expected.values())
+    finally:
+        ledgers.CHUNK = whole
+
+
+def test_a_change_writes_no_more_than_its_chunk() -> None:
+    ledger = Ledger()
+    for number in range(2 * CHUNK + 1):
+        ledger.apply(wanted(number))
+    ledger.written(image := ledger.changed())
+    assert len(image) == 3
+    ledger.apply(wanted(CHUNK + 5, 7))
+    assert list(ledger.changed()) == ["/reassignd/reassignments/0000000001"]
+
+
+def test_an_empty_chunk_is_removed_and_one_never_written_is_not() -> None:
+    ledger = Ledger()
+    ledger.apply(wanted(0))
+    ledger.apply(Deleted(Reassignment, wanted(0).key))
+    assert ledger.operations(ledger.changed()) == []
+    ledger.apply(Paused(True))
+    image = ledger.changed()
+    assert [type(each) for each in ledger.operations(image)] == [Create]
+    ledger.written(image)
+    ledger.apply(Deleted(Paused, ()))
+    assert [type(each) for each in ledger.operations(ledger.changed())] == [Delete]
+
+
+def test_a_deletion_of_what_is_not_there_is_nothing() -> None:
+    ledger = Ledger()
+    ledger.apply(Deleted(Reassignment, wanted(0).key))
+    assert ledger.changed() == {}
+
+
+def test_records_of_kafka_are_not_ours() -> None:
+    assert Ledger.keeps(wanted(0))
+    assert Ledger.keeps(Deleted(Reassignment, wanted(0).key))
+    assert not Ledger.keeps(Topic("foo", bytes(16)))
+
+
+@pytest.mark.parametrize("path", ["/reassignd/jobs/x", "/reassignd/nothing/0", "/reassignd/jobs/0"])
+def test_a_chunk_that_makes_no_sense_is_refused(path: str) -> None:
+    with pytest.raises(ZnodeError):
+        Ledger().read(path, b'{"records":{}}')
+
+
+def test_chunks_can_be_laid_down_in_one_document() -> None:
+    image = ledgers.Image({"/a": b"{}", "/b": None})
+    assert decode_image(encode_image(image)) == image
+    with pytest.raises(ZnodeError):
+        decode_image(b'{"/a":1}')

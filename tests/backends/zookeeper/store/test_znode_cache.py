@@ -1,0 +1,119 @@
+"""What is stored when brokers have changed an ISR behind a decision: never more than both sides agree on."""
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from backends.zookeeper.store.znode_cache import NO_STATE, Mirror, StaleError, StoredTopic, bare, merge
+from backends.zookeeper.znodes.formats import Assignment, StateZnode, TopicZnode
+from controller.model.cluster import NO_ID, NO_LEADER, Partition
+from tests.builders import key, partition
+
+STORED = partition("foo-0", (1, 2, 3))._replace(leader_epoch=4, partition_epoch=7)
+SUBSETS = st.lists(st.sampled_from([1, 2, 3, 4]), min_size=1, unique=True).map(tuple)
+
+
+def decided(**values: object) -> Partition:
+    """On top of version 6, which the leader has replaced meanwhile."""
+    return STORED._replace(leader_epoch=5, partition_epoch=7)._replace(**values)  # type: ignore[arg-type]
+
+
+def test_what_was_decided_on_what_is_stored_is_stored_as_it_is() -> None:
+    change = decided(isr=(1, 2, 4), partition_epoch=8)
+    assert merge(change, STORED) is change
+
+
+def test_a_new_leader_gets_the_isr_that_both_agree_on() -> None:
+    merged = merge(decided(isr=(2, 3), leader=2), STORED._replace(isr=(1, 2)))
+    assert (merged.isr, merged.leader, merged.partition_epoch) == ((2,), 2, 8)
+
+
+def test_a_leader_that_was_expelled_meanwhile_is_not_stored() -> None:
+    with pytest.raises(StaleError, match="foo-0: 2 is not in the ISR"):
+        merge(decided(isr=(2, 3), leader=2), STORED._replace(isr=(1, 3)))
+
+
+def test_instead_of_a_leader_that_was_expelled_the_present_one_goes_on_in_the_new_epoch() -> None:
+    merged = merge(decided(isr=(1, 2, 3), leader=2), STORED._replace(isr=(1, 3)))
+    assert merged == STORED._replace(isr=(1, 3), leader=1, leader_epoch=5, partition_epoch=8)
+
+
+def test_the_present_leader_does_not_go_on_when_it_was_to_go_from_the_list() -> None:
+    with pytest.raises(StaleError, match="2 is not in the ISR"):
+        merge(decided(replicas=(2, 3), isr=(1, 2, 3), leader=2), STORED._replace(isr=(1, 3)))
+
+
+def test_replicas_are_not_dropped_on_an_isr_that_has_shrunk() -> None:
+    with pytest.raises(StaleError, match="the ISR is"):
+        merge(decided(replicas=(2, 3), isr=(2, 3), leader=2), STORED._replace(isr=(1, 2)))
+
+
+def test_without_a_leader_the_last_ones_in_sync_are_kept() -> None:
+    merged = merge(decided(leader=NO_LEADER, isr=(3,)), STORED._replace(isr=(1, 2)))
+    assert merged.isr == (1, 2)
+
+
+def test_an_assignment_alone_takes_the_state_as_it_is_stored() -> None:
+    merged = merge(STORED._replace(replicas=(3, 2, 1), isr=(1,), partition_epoch=6), STORED)
+    assert merged == STORED._replace(replicas=(3, 2, 1))
+
+
+@given(SUBSETS, SUBSETS, st.data())
+def test_nobody_is_in_sync_whom_one_side_has_expelled(
+    ours: tuple[int, ...], theirs: tuple[int, ...], data: st.DataObject
+) -> None:
+    change = decided(replicas=(1, 2, 3, 4), isr=ours, leader=data.draw(st.sampled_from(ours)))
+    try:
+        merged = merge(change, STORED._replace(isr=theirs))
+    except StaleError:
+        assume(False)
+    assert set(merged.isr) == set(ours) & set(theirs)
+    assert merged.leader in merged.isr
+
+
+def mirror() -> Mirror:
+    made = Mirror()
+    made.topics["foo"] = StoredTopic(3, NO_ID, [STORED])
+    return made
+
+
+def test_only_a_newer_state_is_news() -> None:
+    known = mirror()
+    assert known.observe_state(key("foo-0"), StateZnode(1, 4, (1,), 1), 7) is None
+    seen = known.observe_state(key("foo-0"), StateZnode(1, 4, (1,), 1), 8)
+    assert seen == known.partition(key("foo-0")) == STORED._replace(isr=(1,), partition_epoch=8)
+
+
+def test_a_state_of_what_is_not_known_is_none() -> None:
+    assert mirror().observe_state(key("bar-0"), StateZnode(1, 4, (1,), 1), 8) is None
+    assert mirror().partition(key("foo-1")) is None
+
+
+def test_partitions_that_others_add_are_found_and_the_rest_is_ours_to_say() -> None:
+    known = mirror()
+    seen = TopicZnode(NO_ID, {0: Assignment((9,)), 1: Assignment((2, 3))})
+    known.observe_topic("foo", seen, 5)
+    assert known.added("foo", 1) == [bare("foo", 1, Assignment((2, 3)))]
+    assert known.partition(key("foo-0")) == STORED
+    assert known.topics["foo"].version == 5
+
+
+def test_partitions_that_are_being_deleted_are_not_taken_for_added_ones() -> None:
+    assert mirror().added("foo", 0) == []
+
+
+def test_a_partition_without_a_state_may_be_led_by_any_of_its_replicas() -> None:
+    made = bare("foo", 1, Assignment((2, 3)))
+    assert (made.isr, made.leader, made.partition_epoch) == ((2, 3), NO_LEADER, NO_STATE)
+
+
+def test_what_was_read_while_a_write_was_under_way_is_not_lost() -> None:
+    known = mirror()
+    known.observe_state(key("foo-0"), StateZnode(1, 4, (1,), 1), 9)
+    known.observe_topic("foo", TopicZnode(NO_ID, {0: Assignment((1,)), 1: Assignment((2,))}), 4)
+    written = StoredTopic(4, NO_ID, [STORED._replace(replicas=(3, 2, 1), partition_epoch=8)])
+    known.adopt("foo", written, 1)
+    now = known.partition(key("foo-0"))
+    assert now is not None
+    assert (now.replicas, now.isr, now.partition_epoch) == ((3, 2, 1), (1,), 9)
+    assert known.partition(key("foo-1")) is not None

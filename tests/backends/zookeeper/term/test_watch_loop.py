@@ -1,0 +1,99 @@
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from backends.zookeeper.session.tree import Watch, ZookeeperError
+from backends.zookeeper.term.watch_loop import Lookout
+from backends.zookeeper.znodes.fields import ZnodeError
+from backends.zookeeper.znodes.refusals import Refusals
+from common.clock import settle
+from common.tasks import cancel, spawn
+
+
+class Subject:
+    """Something to look at: how often that was done, and the watch that is on it."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+        self.watch: Watch = lambda: None
+        self.error: Exception | None = None
+
+    async def look(self, watch: Watch) -> None:
+        self.looks += 1
+        self.watch = watch
+        await asyncio.sleep(0)
+        if self.error is not None:
+            raise self.error
+
+
+class Rounds:
+    def __init__(self) -> None:
+        self.ended = 0
+
+    async def end(self) -> None:
+        self.ended += 1
+
+
+@pytest.fixture
+def rounds() -> Rounds:
+    return Rounds()
+
+
+@pytest.fixture
+async def lookout(rounds: Rounds) -> AsyncIterator[Lookout]:
+    lookout = Lookout(rounds.end, Refusals())
+    task = spawn(lookout.run(), "lookout")
+    yield lookout
+    await cancel(task)
+
+
+async def test_a_subject_is_looked_at_once_and_again_when_its_watch_is_told(
+    lookout: Lookout, rounds: Rounds
+) -> None:
+    subject = Subject()
+    lookout.set("a", subject.look)
+    lookout.set("a", subject.look)
+    await settle()
+    subject.watch()
+    subject.watch()
+    await settle()
+    assert (subject.looks, rounds.ended) == (2, 2)
+
+
+async def test_a_subject_that_was_dropped_is_not_looked_at(lookout: Lookout) -> None:
+    subject = Subject()
+    lookout.set("a", subject.look)
+    await settle()
+    lookout.drop("a")
+    subject.watch()
+    await settle()
+    assert subject.looks == 1
+
+
+async def test_garbage_is_passed_over_and_looked_at_again_when_it_changes(
+    lookout: Lookout, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad, good = Subject(), Subject()
+    bad.error = ZnodeError("it is not JSON")
+    lookout.set("/a", bad.look)
+    lookout.set("/b", good.look)
+    await settle()
+    bad.watch()
+    await settle()
+    assert (bad.looks, good.looks) == (2, 1)
+    assert "/a is passed over: it is not JSON" in caplog.text
+
+
+async def test_a_round_can_be_begun_without_anything_due(lookout: Lookout, rounds: Rounds) -> None:
+    lookout.wake()
+    await settle()
+    assert rounds.ended == 1
+
+
+async def test_when_zookeeper_cannot_be_asked_it_ends(rounds: Rounds) -> None:
+    lookout, subject = Lookout(rounds.end, Refusals()), Subject()
+    subject.error = ZookeeperError("lost")
+    lookout.set("a", subject.look)
+    with pytest.raises(ZookeeperError, match="lost"):
+        await lookout.run()

@@ -1,0 +1,47 @@
+import pytest
+
+from backends.zookeeper.znodes import paths
+from backends.zookeeper.znodes.fields import decode_object
+from backends.zookeeper.znodes.refusals import Refusals, kind_of
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        (paths.REASSIGN, "reassign_partitions"),
+        (paths.QUEUE, "reassign_partitions_queue"),
+        (f"{paths.REASSIGNMENTS}/foo/0", "reassignments"),
+        (paths.topic("foo"), "topic"),
+        (paths.state("foo", 0), "partition_state"),
+        (paths.config("topics/foo"), "config"),
+        (f"{paths.CONFIG_CHANGES}/config_change_1", "config_change"),
+        ("/somewhere", "other"),
+    ],
+)
+def test_a_znode_has_a_kind(path: str, kind: str) -> None:
+    assert kind_of(path) == kind
+
+
+def test_what_makes_no_sense_is_told_and_counted_and_goes_no_further(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    refusals = Refusals()
+    with refusals.passed_over(paths.broker(7)):
+        decode_object(b"{garbage")
+    assert caplog.messages == ["/brokers/ids/7 is passed over: it is not JSON"]
+    assert refusals.documents == {"broker": 1}
+
+
+def test_the_same_content_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    refusals = Refusals()
+    for mzxid in (5, 5, 6):
+        refusals.document(paths.broker(7), "is passed over", mzxid=mzxid)
+    assert (len(caplog.messages), refusals.documents["broker"]) == (2, 2)
+
+
+def test_rows_are_counted_apart_and_the_first_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    refusals = Refusals()
+    refusals.rows(paths.REASSIGN, (f"foo-{n} is not reassigned: why" for n in range(25)))
+    assert caplog.messages[0] == "/admin/reassign_partitions: foo-0 is not reassigned: why"
+    assert caplog.messages[20:] == ["/admin/reassign_partitions: 5 more are refused"]
+    assert (refusals.entries, refusals.documents) == ({"reassign_partitions": 25}, {})

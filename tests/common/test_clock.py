@@ -1,0 +1,59 @@
+import asyncio
+
+from common.clock import ManualClock, RealClock, settle, within
+
+
+async def test_sleepers_wake_in_the_order_of_their_times() -> None:
+    clock, woken = ManualClock(), list[tuple[str, float]]()
+
+    async def sleeper(name: str, seconds: float) -> None:
+        await clock.sleep(seconds)
+        woken.append((name, clock.now()))
+
+    tasks = [asyncio.create_task(sleeper(*given)) for given in [("late", 3), ("early", 1), ("never", 9)]]
+    await clock.advance(5)
+    assert woken == [("early", 1), ("late", 3)]
+    assert clock.now() == 5
+    tasks[2].cancel()
+    await clock.advance(5)
+    assert len(woken) == 2
+
+
+async def test_whoever_sleeps_again_wakes_again_in_the_same_advance() -> None:
+    clock, ticks = ManualClock(), list[float]()
+
+    async def ticking() -> None:
+        while True:
+            await clock.sleep(1)
+            ticks.append(clock.now())
+
+    task = asyncio.create_task(ticking())
+    await clock.advance(3)
+    task.cancel()
+    assert ticks == [1, 2, 3]
+
+
+async def test_the_real_clock_goes_on() -> None:
+    clock = RealClock()
+    before = clock.now()
+    await clock.sleep(0)
+    await settle(1)
+    assert clock.now() >= before
+
+
+async def test_an_event_is_waited_for_no_longer_than_said() -> None:
+    clock, event = ManualClock(), asyncio.Event()
+    waiting = asyncio.create_task(within(clock, 5, event))
+    await clock.advance(4)
+    assert not waiting.done()
+    await clock.advance(1)
+    assert await waiting is False
+
+
+async def test_an_event_that_comes_ends_the_wait() -> None:
+    clock, event = ManualClock(), asyncio.Event()
+    waiting = asyncio.create_task(within(clock, 5, event))
+    await settle()
+    event.set()
+    await settle()
+    assert await waiting is True

@@ -1,0 +1,126 @@
+"""The garbage collector, kept off."""
+
+import asyncio
+import gc
+import platform
+import weakref
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from common.garbage_collector import NEVER, QUICK, Sweeper, give_back, kept_off, spare_the_old
+from tests.server.sockets import until
+
+
+def test_nothing_is_collected_while_something_large_is_built() -> None:
+    with kept_off():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_what_was_built_is_never_looked_at_again() -> None:
+    gc.unfreeze()
+    with kept_off():
+        built: list[list[int]] = [[] for _ in range(1000)]
+    assert gc.get_freeze_count() >= len(built)
+    gc.unfreeze()
+
+
+def test_a_failure_turns_it_on_again() -> None:
+    with pytest.raises(KeyError), kept_off():
+        raise KeyError
+    assert gc.isenabled()
+    gc.unfreeze()
+
+
+class Cycle:
+    """It leads to itself."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    gc.unfreeze()
+    yield
+    gc.unfreeze()
+
+
+def left_behind() -> "weakref.ref[Cycle]":
+    """A cycle that nobody has any more, and that young collections do not find."""
+    cycle = Cycle()
+    gc.collect(1)
+    return weakref.ref(cycle)
+
+
+def freed(cycle: "weakref.ref[Cycle]") -> bool:
+    return cycle() is None
+
+
+def used(monkeypatch: pytest.MonkeyPatch, blocks: int) -> None:
+    monkeypatch.setattr("sys.getallocatedblocks", lambda: blocks)
+
+
+@pytest.mark.usefixtures("thawed")
+def test_a_sweep_finds_old_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
+    used(monkeypatch, QUICK)
+    gone = left_behind()
+    gc.collect(1)
+    assert gone() is not None
+    Sweeper().sweep()
+    assert gone() is None
+
+
+@pytest.mark.usefixtures("thawed")
+def test_a_sweep_finds_those_that_were_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    used(monkeypatch, QUICK)
+    gone = left_behind()
+    gc.freeze()
+    Sweeper().sweep()
+    assert gone() is None
+
+
+@pytest.mark.usefixtures("thawed")
+def test_where_there_is_much_only_what_is_new_is_swept(monkeypatch: pytest.MonkeyPatch) -> None:
+    used(monkeypatch, QUICK + 1)
+    sweeper, old = Sweeper(), left_behind()
+    sweeper.sweep()
+    new = left_behind()
+    sweeper.sweep()
+    assert old() is not None
+    assert new() is None
+
+
+@pytest.mark.usefixtures("thawed")
+async def test_it_sweeps_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("common.garbage_collector.SWEEP_SECONDS", 0)
+    used(monkeypatch, QUICK)
+    sweeping = asyncio.create_task(Sweeper().run())
+    for _ in range(2):
+        await until(partial(freed, left_behind()))
+    sweeping.cancel()
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc can")
+def test_free_memory_goes_back_to_the_system() -> None:
+    pieces = [bytes(100_000) for _ in range(500)]
+    kept = bytes(100_000)
+    pieces.clear()
+    assert give_back()
+    assert not any(kept)
+
+
+def test_another_c_library_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctypes.CDLL", lambda _: object())
+    assert not give_back()
+
+
+def test_what_is_old_is_not_scanned_any_more() -> None:
+    before = gc.get_threshold()
+    try:
+        spare_the_old()
+        assert gc.get_threshold() == (before[0], before[1], NEVER)
+    finally:
+        gc.set_threshold(*before)

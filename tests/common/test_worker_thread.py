@@ -1,0 +1,38 @@
+"""Work off the event loop."""
+
+import asyncio
+import threading
+
+import pytest
+
+from common.worker_thread import OffLoop
+
+
+async def test_it_runs_in_another_thread_and_returns_its_value() -> None:
+    off_loop = OffLoop()
+    assert await off_loop.run(threading.get_ident) != threading.get_ident()
+    assert await off_loop.run(divmod, 7, 2) == (3, 1)
+    off_loop.close()
+
+
+async def test_its_exception_comes_back() -> None:
+    off_loop = OffLoop()
+    with pytest.raises(ZeroDivisionError):
+        await off_loop.run(divmod, 1, 0)
+    off_loop.close()
+
+
+async def test_the_loop_goes_on_meanwhile() -> None:
+    off_loop, begun, go_on = OffLoop(), threading.Event(), threading.Event()
+
+    def work() -> str:
+        begun.set()
+        go_on.wait(5)
+        return "done"
+
+    working = asyncio.ensure_future(off_loop.run(work))
+    await asyncio.to_thread(begun.wait, 5)
+    assert not working.done()
+    go_on.set()
+    assert await working == "done"
+    off_loop.close()

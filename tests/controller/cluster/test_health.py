@@ -1,0 +1,145 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.messages.upstream_events import TopicConfigsSeen
+from controller.model.cluster import TopicPartition
+from controller.state.state import State
+from controller.views.jobs import why_not
+from tests.builders import key
+from tests.controller.kraft import Gateway
+
+FOO, BAR = ("foo-0", (4, 1)), ("bar-0", (7, 8))
+
+
+def sick() -> Gateway:
+    """Broker 8 is missing, and bar-0 is under its min ISR."""
+    gateway = Gateway(FOO, BAR)
+    gateway.do(TopicConfigsSeen({"bar": {"min.insync.replicas": "2"}}))
+    gateway.kafka.down.add(8)
+    gateway.kafka.catch_up(key("bar-0"))
+    gateway.look()
+    return gateway
+
+
+def test_the_reason_names_broker_and_partition() -> None:
+    assert (
+        sick().state.trouble == "missing: broker 8; under min ISR: bar-0 (1 in sync, min.insync.replicas 2)"
+    )
+
+
+def test_nothing_new_starts_while_the_cluster_is_not_well_and_says_why() -> None:
+    gateway = sick()
+    gateway.alter({"foo-0": (2, 3)})
+    assert gateway.moving() == []
+    wanted = gateway.wanted("foo-0")
+    assert wanted is not None
+    assert why_not(gateway.state, wanted, gateway["foo-0"]).startswith(
+        "the cluster is not well: missing: broker 8"
+    )
+
+
+def test_a_move_that_repairs_starts_all_the_same() -> None:
+    gateway = sick()
+    gateway.alter({"bar-0": (7, 2)})
+    assert gateway.moving() == ["bar-0"]
+
+
+@pytest.mark.parametrize(("mode", "moving"), [("hold", 0), ("slow", 1), ("off", 2)])
+def test_the_guard_can_be_told_how_careful_to_be(mode: str, moving: int) -> None:
+    gateway = Gateway(FOO, ("foo-1", (4, 1)), BAR)
+    gateway.default("reassignment.health.guard", mode)
+    gateway.kafka.down.add(8)
+    gateway.look()
+    gateway.alter({"foo-0": (2, 3), "foo-1": (2, 3)})
+    assert len(gateway.moving()) == moving
+
+
+def test_a_cluster_that_is_well_again_goes_on() -> None:
+    gateway = sick()
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.kafka.down.clear()
+    gateway.kafka.catch_up(key("bar-0"))
+    gateway.look()
+    assert gateway.state.trouble == ""
+    assert gateway.moving() == ["foo-0"]
+
+
+def test_a_new_mode_counts_at_once() -> None:
+    gateway = sick()
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.default("reassignment.health.guard", "off")
+    assert gateway.moving() == ["foo-0"]
+
+
+def test_a_partition_without_a_leader_is_trouble_and_many_are_counted() -> None:
+    gateway = Gateway(*((f"foo-{n}", (1, 2)) for n in range(5)))
+    for name in gateway.kafka.leader:
+        gateway.kafka.leader[name] = -1
+    gateway.look()
+    named = "foo-0 (no leader), foo-1 (no leader), foo-2 (no leader)"
+    assert gateway.state.trouble == f"under min ISR: {named} and 2 more"
+
+
+def test_a_config_that_is_learnt_counts_at_once() -> None:
+    gateway = Gateway(BAR)
+    gateway.kafka.isr[key("bar-0")] = (7,)
+    gateway.look()
+    assert gateway.state.trouble == ""
+    gateway.do(TopicConfigsSeen({"bar": {"min.insync.replicas": "2"}}))
+    assert gateway.state.trouble == "under min ISR: bar-0 (1 in sync, min.insync.replicas 2)"
+
+
+def test_what_is_ordered_is_ours_to_repair_until_it_is_over() -> None:
+    gateway = sick()
+    gateway.alter({"bar-0": (7, 2)})
+    assert not gateway.state.weak
+    gateway.alter({"bar-0": None})
+    gateway.settle()
+    assert list(gateway.state.weak) == [key("bar-0")]
+
+
+def test_a_broker_that_is_not_listed_while_its_replicas_lag_is_missing() -> None:
+    gateway = Gateway(FOO, BAR)
+    gateway.kafka.brokers.discard(8)
+    gateway.kafka.isr[key("bar-0")] = (7,)
+    gateway.look()
+    assert gateway.state.trouble == "missing: broker 8"
+    gateway.kafka.brokers.add(8)
+    gateway.kafka.catch_up(key("bar-0"))
+    gateway.look()
+    assert gateway.state.trouble == ""
+
+
+@given(st.lists(st.sampled_from(["down", "up", "order", "cancel", "floor", "delete", "look"]), max_size=12))
+def test_the_weak_partitions_are_always_those_that_a_pass_over_all_would_find(done: list[str]) -> None:
+    gateway = Gateway(FOO, BAR, ("bar-1", (4, 8)))
+    for what in done:
+        worsen(gateway, what)
+        assert set(gateway.state.weak) == found_weak(gateway.state)
+
+
+def worsen(gateway: Gateway, what: str) -> None:
+    match what:
+        case "down" | "up":
+            gateway.kafka.down = {8} if what == "down" else set()
+            for name in gateway.kafka.replicas:
+                gateway.kafka.catch_up(name)
+        case "order":
+            gateway.alter({"bar-0": (7, 2)})
+        case "cancel":
+            gateway.alter({"bar-0": None})
+        case "floor":
+            gateway.do(TopicConfigsSeen({"bar": {"min.insync.replicas": "2"}}))
+        case "delete":
+            gateway.kafka.replicas.pop(key("bar-1"), None)
+    gateway.look()
+
+
+def found_weak(state: State) -> set[TopicPartition]:
+    return {
+        p.key
+        for p in state.all_partitions()
+        if p.key not in state.reassignments
+        and (p.leader == -1 or (p.under_replicated and len(p.isr) < state.min_isr(p.topic)))
+    }

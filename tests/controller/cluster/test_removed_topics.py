@@ -1,0 +1,189 @@
+from collections.abc import Iterator
+
+from controller.cluster.removed_topics import GONE_MS
+from controller.messages.job_events import Pause
+from controller.messages.upstream_events import Measured, Observed, TopicConfigsSeen
+from controller.model.cluster import NO_ID, Deleted, Ending, Partition, Reassignment, Topic, TopicPartition
+from controller.reassignment.phases import Phase
+from controller.reassignment.throttle import RATE, wanted_throttle
+from tests.builders import World, key, partition
+from tests.controller.kraft import Gateway
+
+FOO = ("foo-0", (4, 1))
+
+
+def look_at(gateway: Gateway, seen: Observed) -> None:
+    """Twice, so far apart that it is believed."""
+    gateway.do(seen)
+    gateway.now_ms += GONE_MS
+    gateway.do(seen)
+
+
+def test_a_topic_that_one_broker_lacks_for_a_while_is_not_gone() -> None:
+    gateway = Gateway(FOO)
+    gateway.do(Pause(None, True))
+    gateway.alter({"foo-0": (2, 3)})
+    lagging = gateway.kafka.look()._replace(topics=[])
+    for _ in range(3):
+        gateway.do(lagging)
+        gateway.now_ms += GONE_MS
+        gateway.look()
+    assert gateway.phase("foo-0") is Phase.QUEUED
+    assert gateway.state.missing == {}
+
+
+def test_a_broker_that_still_shows_the_topic_of_before_changes_nothing() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    seen = gateway.kafka.look()
+    gateway.do(seen._replace(topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
+    gateway.look()
+    assert gateway.state.topics["foo"].id == seen.topics[0].id
+    assert gateway.wanted("foo-0") is not None
+
+
+def test_a_topic_that_is_gone_ends_its_reassignments_with_a_reason() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.kafka.replicas.clear()
+    gateway.look_for(GONE_MS)
+    (row,) = gateway.state.finished[1].values()
+    assert row.ending is Ending.TOPIC_DELETED
+    assert (gateway.state.topics, gateway.state.submissions, gateway.state.reassignments) == ({}, {}, {})
+
+
+def test_a_topic_that_was_made_anew_is_another_one() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    seen = gateway.kafka.look()
+    look_at(gateway, seen._replace(topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
+    assert gateway.state.topics["foo"] == Topic("foo", b"x" * 16)
+    assert gateway.wanted("foo-0") is None
+
+
+def test_a_topic_of_which_nothing_is_wanted_is_another_one_at_the_first_look() -> None:
+    gateway = Gateway(FOO)
+    seen = gateway.kafka.look()
+    (foo,) = seen.topics
+    anew = foo._replace(id=b"x" * 16, partitions={0: foo.partitions[0]._replace(replicas=(2, 3))})
+    gateway.do(seen._replace(topics=[anew]))
+    assert (gateway.state.topics["foo"].id, gateway["foo-0"].replicas) == (anew.id, (2, 3))
+    gateway.alter({"foo-0": (4, 1)})
+    assert gateway.wanted("foo-0") is not None
+
+
+def test_a_topic_of_which_a_step_is_remembered_is_not() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.alter({"foo-0": None})
+    gateway.carry()
+    seen = gateway.kafka.look()
+    gateway.do(seen._replace(topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
+    assert gateway.state.topics["foo"].id == seen.topics[0].id
+
+
+def test_a_topic_that_gets_its_id_is_the_same_one() -> None:
+    gateway = Gateway(FOO)
+    gateway.put(Topic("foo", NO_ID))
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    seen = gateway.kafka.look()
+    gateway.do(seen)
+    assert gateway.state.topics["foo"].id == seen.topics[0].id
+    gateway.do(seen._replace(topics=[seen.topics[0]._replace(id=NO_ID)]))
+    assert gateway.state.topics["foo"].id == seen.topics[0].id
+    assert gateway.phase("foo-0") is Phase.MOVING
+
+
+def test_a_broker_that_does_not_know_all_of_a_topic_yet_takes_nothing_from_it() -> None:
+    gateway = Gateway(FOO, ("foo-1", (4, 1)), ("bar-0", (4, 1)))
+    gateway.alter({"foo-1": (2, 3), "bar-0": (2, 3)})
+    gateway.carry()
+    seen = gateway.kafka.look()
+    (foo,) = [topic for topic in seen.topics if topic.name == "foo"]
+    gateway.do(seen._replace(topics=[foo._replace(partitions={0: foo.partitions[0]})]))
+    assert (gateway.phase("foo-1"), gateway.phase("bar-0")) == (Phase.MOVING, Phase.MOVING)
+
+
+def test_without_ids_a_topic_with_fewer_partitions_is_another_one() -> None:
+    gateway = Gateway()
+    gateway.kafka.create("foo-0", (4, 1))
+    gateway.kafka.create("foo-1", (4, 1))
+    seen = gateway.kafka.look()
+    (foo,) = seen.topics
+    gateway.do(seen._replace(topics=[foo._replace(id=NO_ID)]))
+    gateway.alter({"foo-1": (2, 3)})
+    look_at(gateway, seen._replace(topics=[foo._replace(id=NO_ID, partitions={0: foo.partitions[0]})]))
+    assert gateway.state.reassignments == {}
+
+
+def test_a_topic_that_went_while_nobody_looked_is_forgotten_at_start() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.kafka.replicas.clear()
+    again = gateway.again()
+    again.look_for(GONE_MS)
+    assert again.state.reassignments == {}
+
+
+def test_a_topic_that_is_gone_leaves_nothing_in_memory() -> None:
+    gateway = Gateway(FOO)
+    gateway.do(TopicConfigsSeen({"foo": {"min.insync.replicas": "2"}, "never": {"min.insync.replicas": "2"}}))
+    gateway.do(Measured({key("foo-0"): 50}, {}))
+    gateway.kafka.replicas.clear()
+    gateway.look_for(GONE_MS)
+    assert (gateway.state.sizes, gateway.state.configs) == ({}, {})
+
+
+def test_a_topic_that_goes_in_mid_move_leaves_no_step_behind() -> None:
+    gateway = Gateway(FOO)
+    gateway.default(RATE, "1000")
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.look()
+    gateway.kafka.replicas.clear()
+    gateway.look_for(GONE_MS)
+    assert (gateway.state.in_flight, gateway.state.adding) == ({}, 0)
+    gateway.default(RATE, "2000")
+    assert not wanted_throttle(gateway.state).brokers
+
+
+def test_a_topic_that_goes_while_others_move_it_is_listed_no_more() -> None:
+    gateway = Gateway(FOO)
+    gateway.kafka.alter(key("foo-0"), (2, 3))
+    gateway.look()
+    listed = gateway.state.reassigning_revision
+    gateway.kafka.replicas.clear()
+    gateway.look_for(GONE_MS)
+    assert gateway.state.foreign == set()
+    assert gateway.state.reassigning_revision > listed
+
+
+class Unread(dict[TopicPartition, Reassignment]):
+    """Nobody may go through all of it."""
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        raise AssertionError
+
+
+def test_a_topic_goes_without_a_look_at_what_moves_elsewhere() -> None:
+    gateway = Gateway(FOO, ("bar-0", (1, 2)))
+    gateway.alter({"foo-0": (2, 3), "bar-0": (3, 4)})
+    gateway.state.reassignments = Unread(gateway.state.reassignments)
+    del gateway.kafka.replicas[key("bar-0")]
+    gateway.look_for(GONE_MS)
+    assert (gateway.wanted("bar-0"), gateway.phase("foo-0")) == (None, Phase.MOVING)
+
+
+def test_at_the_start_what_was_wanted_of_partitions_that_are_gone_ends_with_its_job() -> None:
+    world = World(live=range(1, 4)).having(partition("foo-0", (1, 2)), partition("bar-0", (1, 2)))
+    world.alter({"foo-0": (3, 2), "bar-0": (3, 2)})
+    world.state.delete(Deleted(Partition, key("foo-0")))
+    world.state.delete(Deleted(Topic, "foo"))
+    again = world.restarted()
+    assert again.state.finished[1][key("foo-0")].ending is Ending.TOPIC_DELETED
+    assert list(again.state.reassignments) == [key("bar-0")]
+    again.settle()
+    assert again.state.jobs[1].ended_ms

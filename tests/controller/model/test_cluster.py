@@ -1,0 +1,53 @@
+from controller.model.cluster import (
+    Broker,
+    Config,
+    ControllerEpoch,
+    Partition,
+    Reassignment,
+    ResourceType,
+    Topic,
+    TopicPartition,
+)
+from tests.builders import partition
+
+MOVING = partition("foo-0", (4, 1, 2, 3), adding=(4,), removing=(2, 3), leader=1, isr=(1, 2, 3))
+
+
+def test_a_partition_is_named_as_in_kafka() -> None:
+    assert str(TopicPartition("a-b", 7)) == "a-b-7"
+
+
+def test_while_a_step_is_in_flight_current_is_where_it_began_and_next_where_it_leads() -> None:
+    assert MOVING.moving
+    assert MOVING.current == (1, 2, 3)
+    assert MOVING.next == (4, 1)
+
+
+def test_with_no_step_in_flight_current_and_next_are_the_replicas() -> None:
+    healthy = partition("foo-0", (1, 2, 3))
+    assert not healthy.moving
+    assert healthy.current == healthy.next == (1, 2, 3)
+
+
+def test_an_adding_replica_never_makes_a_partition_under_replicated() -> None:
+    assert not MOVING.under_replicated
+
+
+def test_a_lost_original_is_not_masked_by_an_adding_replica_in_sync() -> None:
+    assert MOVING._replace(isr=(1, 2, 4)).under_replicated
+
+
+def test_a_reassignment_to_its_original_is_a_rollback() -> None:
+    there = Reassignment("foo", 0, original=(1, 2, 3), target=(4, 5, 6))
+    assert not there.rolling_back
+    assert there._replace(target=(1, 2, 3)).rolling_back
+    assert not there._replace(target=(3, 2, 1)).rolling_back
+
+
+def test_records_are_kept_under_their_names() -> None:
+    assert MOVING.key == Reassignment("foo", 0, (1,), (2,)).key == TopicPartition("foo", 0)
+    assert Partition("foo", 3, (1,), (1,), 1).key == ("foo", 3)
+    assert Topic("foo", bytes(16)).key == "foo"
+    assert Broker(7, "localhost", 9092, None, 1).key == 7
+    assert Config(ResourceType.TOPIC, "foo", "k", "v").key == (ResourceType.TOPIC, "foo", "k")
+    assert ControllerEpoch(3).key == ()

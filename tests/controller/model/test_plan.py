@@ -1,0 +1,77 @@
+"""A plan is read as a whole, and the first wrong entry is named."""
+
+from typing import Any
+
+import pytest
+
+from common.plan_errors import PlanError
+from controller.model.plan import Entry, read_plan
+
+LOG_DIRS = (
+    'partitions[0] (foo-0): \'log_dirs\' is ["/data", "any"], expected "any" for each replica;'
+    " kafka-reassign-partitions moves replicas between directories"
+)
+
+
+def entry(**changed: Any) -> dict[str, Any]:
+    return {"topic": "foo", "partition": 0, "replicas": [1, 2], **changed}
+
+
+def refusal(value: Any) -> str:
+    with pytest.raises(PlanError) as caught:
+        read_plan(value)
+    return str(caught.value)
+
+
+def of(*rows: Any) -> dict[str, Any]:
+    return {"version": 1, "partitions": list(rows)}
+
+
+def test_entries_are_read_in_order_and_what_else_they_hold_is_left() -> None:
+    assert read_plan(of(entry(note="x", log_dirs=["any", "any"]))) == [Entry("foo", 0, (1, 2))]
+
+
+@pytest.mark.parametrize("value", [[], "x", None, {}, {"partitions": {}}])
+def test_what_is_no_plan_is_refused(value: Any) -> None:
+    assert refusal(value).startswith("not a plan: expected ")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"version": 2, "partitions": [entry()]}, "'version' is 2, expected 1"),
+        (of(), "the plan has no partitions"),
+        (of(entry(), 7), "partitions[1] is 7, expected an object"),
+        (of(entry(topic=None)), "partitions[0]: 'topic' is null, expected a topic's name"),
+        (of(entry(topic="")), "partitions[0]: 'topic' is \"\", expected a topic's name"),
+        (
+            of(entry(partition="0")),
+            "partitions[0] (foo): 'partition' is \"0\", expected a number from 0 to 2147483647",
+        ),
+        (
+            of(entry(partition=True)),
+            "partitions[0] (foo): 'partition' is true, expected a number from 0 to 2147483647",
+        ),
+        (
+            of(entry(replicas=[1, 2**31])),
+            "partitions[0] (foo-0): replicas[1] is 2147483648, expected a broker id from 0 to 2147483647",
+        ),
+        (
+            of(entry(replicas=[1.0])),
+            "partitions[0] (foo-0): replicas[0] is 1.0, expected a broker id from 0 to 2147483647",
+        ),
+        (of(entry(replicas=[])), "partitions[0] (foo-0): 'replicas' is [], expected a list of broker ids"),
+        (of(entry(replicas=[3, 3])), "partitions[0] (foo-0): broker 3 is in 'replicas' more than once"),
+        (of(entry(), entry()), "partitions[1] (foo-0) is there twice, first in partitions[0]"),
+        (
+            of(entry(log_dirs=["/data", "any"])),
+            LOG_DIRS,
+        ),
+    ],
+)
+def test_the_first_wrong_entry_is_named(value: Any, text: str) -> None:
+    assert refusal(value) == text
+
+
+def test_a_long_value_is_cut_short() -> None:
+    assert len(refusal(of(entry(partition=list(range(1000)))))) < 120

@@ -1,0 +1,172 @@
+from collections import defaultdict
+from random import Random
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controller.model.cluster import NO_LEADER, Reassignment, Replicas
+from controller.model.errors import DONE, Error
+from controller.ports import Movement
+from controller.reassignment import direct_steps
+from controller.reassignment.phases import TABLE, Phase, Trigger, fire
+from controller.reassignment.reassignments import Order
+from controller.scheduling.limits import Cost
+from controller.scheduling.plan_limits import Limits
+from controller.state.decision import Decision
+from tests.builders import World, key, partition
+
+TO = (4, 5, 6)
+
+
+def waiting() -> World:
+    world = World(live=(1, 2, 3)).having(partition("foo-0", (1, 2, 3)))
+    world.alter({"foo-0": (1, 2, 4)})
+    return world
+
+
+def test_a_partition_that_nobody_wants_moved_is_idle() -> None:
+    assert World().having(partition("foo-0", (1, 2, 3))).phase("foo-0") is Phase.IDLE
+
+
+def test_a_partition_whose_step_is_in_flight_is_moving() -> None:
+    world = World().having(partition("foo-0", (1, 2, 3)))
+    world.alter({"foo-0": TO})
+    assert world.phase("foo-0") is Phase.MOVING
+
+
+def test_a_partition_whose_broker_is_dead_is_waiting_and_says_why() -> None:
+    world = waiting()
+    assert world.phase("foo-0") is Phase.WAITING
+    assert world.why("foo-0") == "offline: broker 4"
+
+
+def test_a_partition_whose_turn_has_not_come_is_queued() -> None:
+    world = World().having(partition("foo-0", (1, 2, 3)))
+    world.put(Reassignment("foo", 0, (1, 2, 3), TO))
+    assert world.phase("foo-0") is Phase.QUEUED
+
+
+@pytest.mark.parametrize(
+    ("trigger", "error"),
+    [
+        (Trigger.CANCEL, Error.NO_REASSIGNMENT_IN_PROGRESS),
+        (Trigger.TURN, Error.NONE),
+        (Trigger.PROGRESS, Error.NONE),
+    ],
+)
+def test_what_the_table_does_not_have_is_refused_and_changes_nothing(trigger: Trigger, error: Error) -> None:
+    world = World().having(partition("foo-0", (1, 2, 3)))
+    d = Decision(world.state)
+    assert fire(d, world["foo-0"], trigger).error is error
+    assert (d.changes, d.effects) == ([], [])
+
+
+def test_a_step_in_flight_takes_no_second_turn() -> None:
+    world = World().having(partition("foo-0", (1, 2, 3)))
+    world.alter({"foo-0": TO})
+    d = Decision(world.state)
+    assert fire(d, world["foo-0"], Trigger.TURN) == DONE
+    assert d.changes == []
+
+
+def test_every_phase_can_be_ordered_and_all_but_idle_can_be_cancelled() -> None:
+    assert {phase for phase, trigger in TABLE if trigger is Trigger.ORDER} == set(Phase)
+    assert {phase for phase, trigger in TABLE if trigger is Trigger.CANCEL} == {*Phase} - {Phase.IDLE}
+
+
+STUBBORN = cast(Movement, SimpleNamespace(**{**vars(direct_steps), "can_turn": lambda *_: False}))
+
+
+class Walk:
+    """One partition, any trigger at any time, brokers and ISRs as they please: what leads where."""
+
+    def __init__(self) -> None:
+        self.world = World().having(partition("foo-0", (1, 2, 3)))
+        self.reached: dict[tuple[Phase, Trigger], set[Phase]] = defaultdict(set)
+
+    def fire(self, trigger: Trigger, target: Replicas = ()) -> None:
+        before = self.world.phase("foo-0")
+        fire(Decision(self.world.state, 1), self.world["foo-0"], trigger, Order(target, 1))
+        self.reached[before, trigger].add(self.world.phase("foo-0"))
+
+    def order_again(self) -> None:
+        wanted = self.world.wanted("foo-0")
+        self.fire(Trigger.ORDER, self.world["foo-0"].replicas if wanted is None else wanted.target)
+
+    def change_isr(self, picks: Random) -> None:
+        now = self.world["foo-0"]
+        isr = tuple(picks.sample(now.replicas, picks.randint(1, len(now.replicas))))
+        self.world.put(now._replace(isr=isr, leader=picks.choice([NO_LEADER, *isr])))
+
+    def crowd(self, picks: Random) -> None:
+        """Another step takes the only place, or gives it back; a step can be ended half-way, or not, as before a Kafka."""
+        self.world.state.movement = picks.choice([direct_steps, STUBBORN])
+        backlog = self.world.state.backlog
+        backlog.change_limits(picks.choice([Limits(partitions=1), Limits(1, 1), Limits()]))
+        if picks.random() < 0.5:
+            backlog.charge(key("bar-0"), Cost((6,), 5, False))
+        else:
+            backlog.release(key("bar-0"))
+
+    def others(self, picks: Random) -> None:
+        """Someone else begins to move the partition, or has ended it."""
+        now, state = self.world["foo-0"], self.world.state
+        if now.key in state.foreign:
+            state.discard_foreign(now.key)
+            self.world.put(now._replace(replicas=now.current, adding=(), removing=()))
+        elif self.world.phase("foo-0") is Phase.IDLE:
+            adding = tuple(r for r in picks.sample(range(1, 7), 2) if r not in now.replicas)
+            if adding:
+                state.add_foreign(now.key)
+                self.world.put(now._replace(replicas=adding + now.replicas, adding=adding))
+
+    def step(self, picks: Random) -> None:
+        """Anything."""
+        happening = picks.randrange(8)
+        if happening == 0:
+            self.fire(Trigger.ORDER, tuple(picks.sample(range(1, 7), picks.randint(1, 4))))
+        elif happening == 1:
+            self.order_again()
+        elif happening == 2:
+            self.world.state.live ^= {picks.randint(1, 6)}
+        elif happening == 3:
+            self.change_isr(picks)
+        elif happening == 4:
+            self.crowd(picks)
+        elif happening == 5:
+            self.others(picks)
+        else:
+            self.fire(
+                picks.choice(
+                    [
+                        Trigger.CANCEL,
+                        Trigger.TURN,
+                        Trigger.PROGRESS,
+                        Trigger.PROGRESS,
+                        Trigger.STALL,
+                        Trigger.PLAN,
+                        Trigger.PLAN,
+                    ]
+                )
+            )
+
+
+@settings(max_examples=50)
+@given(st.randoms(use_true_random=False), st.integers(1, 60))
+def test_every_transition_lands_where_the_table_says(picks: Random, steps: int) -> None:
+    walk = Walk()
+    for _ in range(steps):
+        walk.step(picks)
+    for (before, trigger), after in walk.reached.items():
+        allowed = TABLE[before, trigger].to if (before, trigger) in TABLE else {before}
+        assert after <= allowed
+
+
+def test_everything_that_the_table_says_happens() -> None:
+    walk, picks = Walk(), Random(1)
+    for _ in range(20_000):
+        walk.step(picks)
+    assert {pair: walk.reached[pair] for pair in TABLE} == {pair: TABLE[pair].to for pair in TABLE}

@@ -1,0 +1,160 @@
+from controller.messages.effects import Rethrottle, Submit
+from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, DeleteTopics, ResourceChanges
+from controller.model.cluster import ResourceType
+from controller.reassignment.throttle import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATE, RATES, wanted_throttle
+from tests.builders import World, key, partition
+from tests.controller.kraft import Gateway
+
+
+def throttled(rate: int | None = 1_000) -> World:
+    world = World().having(partition("foo-0", [1, 2]), partition("foo-1", [2, 1]))
+    if rate is not None:
+        world.default(RATE, str(rate))
+    return world
+
+
+def lists(world: World) -> tuple[str | None, str | None]:
+    config = world.state.config
+    return config(ResourceType.TOPIC, "foo", LEADER_REPLICAS), config(
+        ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS
+    )
+
+
+def rates(world: World) -> dict[int, str]:
+    found = {b: world.state.config(ResourceType.BROKER, str(b), RATES[1]) for b in world.state.brokers}
+    return {broker: rate for broker, rate in found.items() if rate is not None}
+
+
+def set_by_hand(world: World, resource: ResourceType, name: str, config: str, value: str) -> None:
+    changes = [ConfigChange(config, ConfigOp.SET, value)]
+    world.do(AlterConfigs([ResourceChanges(resource, name, changes)]))
+
+
+def test_replicas_in_flight_are_throttled_on_both_sides() -> None:
+    world = throttled()
+    world.alter({"foo-0": [1, 3]})
+    assert lists(world) == ("0:1,0:2", "0:3")
+    assert rates(world) == {1: "1000", 3: "1000"}
+
+
+def test_nothing_is_left_when_the_move_is_over() -> None:
+    world = throttled()
+    world.alter({"foo-0": [1, 3]})
+    world.settle()
+    assert (lists(world), rates(world), world.state.leases) == ((None, None), {}, {})
+
+
+def test_nothing_is_left_when_the_move_is_cancelled() -> None:
+    world = throttled()
+    world.alter({"foo-0": [1, 3]})
+    world.alter({"foo-0": None})
+    assert (lists(world), rates(world)) == ((None, None), {})
+
+
+def test_the_lists_follow_the_window() -> None:
+    world = throttled().limited(partitions=1)
+    world.alter({"foo-0": [1, 3], "foo-1": [2, 4]})
+    assert lists(world) == ("0:1,0:2", "0:3")
+    world.catch_up()
+    assert lists(world) == ("1:2,1:1", "1:4")
+
+
+def test_the_rate_can_be_changed_while_it_runs() -> None:
+    world = throttled()
+    world.alter({"foo-0": [1, 3]})
+    world.default(RATE, "5000")
+    assert rates(world) == {1: "5000", 3: "5000"}
+    world.default(RATE, None)
+    assert (lists(world), rates(world)) == ((None, None), {})
+
+
+def test_lists_that_were_there_are_put_back() -> None:
+    world = throttled()
+    set_by_hand(world, ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS, "1:1")
+    world.alter({"foo-0": [1, 3]})
+    assert lists(world)[1] == "1:1,0:3"
+    assert lists(world.settle()) == (None, "1:1")
+
+
+def test_a_list_that_ends_with_a_comma_is_taken_on_and_put_back_as_it_was() -> None:
+    world = throttled()
+    set_by_hand(world, ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS, "1:1,")
+    world.alter({"foo-0": [1, 3]})
+    assert lists(world)[1] == "1:1,0:3"
+    assert lists(world.settle()) == (None, "1:1,")
+
+
+def test_rates_that_someone_set_are_left_alone() -> None:
+    world = throttled()
+    set_by_hand(world, ResourceType.BROKER, "3", RATES[1], "77")
+    world.alter({"foo-0": [1, 3]})
+    assert rates(world) == {1: "1000", 3: "77"}
+    assert rates(world.settle()) == {3: "77"}
+
+
+def test_what_someone_changes_meanwhile_is_theirs() -> None:
+    world = throttled()
+    world.alter({"foo-0": [1, 3]})
+    set_by_hand(world, ResourceType.BROKER, "3", RATES[1], "77")
+    assert rates(world.settle()) == {3: "77"}
+
+
+def test_a_lagging_original_is_not_slowed_at_the_leader() -> None:
+    world = throttled().having(partition("foo-2", [1, 2], isr=(1,)))
+    world.alter({"foo-2": [1, 2, 3]})
+    assert lists(world) == (None, "2:3")
+
+
+def test_without_a_rate_configs_are_never_touched() -> None:
+    world = throttled(rate=None)
+    world.alter({"foo-0": [1, 3]})
+    assert (lists(world), world.state.leases) == ((None, None), {})
+
+
+def test_a_restart_in_the_middle_leaves_nothing_behind() -> None:
+    world = throttled()
+    world.alter({"foo-0": [1, 3]})
+    again = world.restarted().settle()
+    assert (lists(again), rates(again), again.state.leases) == ((None, None), {}, {})
+
+
+def test_a_deleted_topic_takes_its_leases_along() -> None:
+    world = throttled()
+    world.alter({"foo-0": [1, 3]})
+    world.do(DeleteTopics(["foo"]))
+    world.settle()
+    assert world.state.leases == {}
+    assert world.state.topics == {}
+
+
+def test_entries_that_someone_adds_meanwhile_stay_and_ours_go() -> None:
+    world = throttled()
+    world.alter({"foo-0": [1, 3]})
+    set_by_hand(world, ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS, "0:3,7:1")
+    assert lists(world.settle())[1] == "7:1"
+
+
+def test_a_cluster_wide_rate_is_left_alone() -> None:
+    world = throttled()
+    world.default(RATES[1], "10")
+    world.alter({"foo-0": [1, 3]})
+    assert rates(world) == {}
+
+
+def test_before_an_upstream_every_broker_on_a_list_gets_the_rate_and_none_for_moves_of_others() -> None:
+    gateway = Gateway(("foo-0", (1, 2)), ("foo-1", (7, 8)))
+    gateway.kafka.alter(key("foo-1"), (5, 6))
+    gateway.look()
+    gateway.default(RATE, "5")
+    gateway.alter({"foo-0": (1, 3)})
+    throttle = wanted_throttle(gateway.state)
+    assert set(throttle.brokers) == {1, 2, 3}
+    assert (throttle.leaders, throttle.followers) == ({"foo": ["0:1", "0:2"]}, {"foo": ["0:3"]})
+
+
+def test_an_upstream_is_throttled_before_rows_are_sent() -> None:
+    gateway = Gateway(("foo-0", (1, 2)))
+    gateway.default(RATE, "1000")
+    gateway.effects.clear()
+    gateway.alter({"foo-0": (3, 4)})
+    assert [type(effect) for effect in gateway.effects] == [Rethrottle, Submit]

@@ -1,0 +1,251 @@
+from controller.model.cluster import TopicPartition
+from controller.scheduling.backlog import SLACK, Backlog
+from controller.scheduling.buckets import Planned, Rank
+from controller.scheduling.limits import Cost, Kind, Place
+from controller.scheduling.plan_limits import Limits
+from tests.builders import key
+
+UNLIMITED = Limits()
+NORMAL = Rank(0, True, True)
+INTO_4 = Cost((4,), 1, False)
+INTO_5 = Cost((5,), 2, False)
+
+
+def waiting(*steps: tuple[str, Cost], limits: Limits = UNLIMITED) -> Backlog:
+    backlog = Backlog()
+    backlog.change_limits(limits)
+    for name, cost in steps:
+        backlog.add(key(name), NORMAL, cost)
+    return backlog
+
+
+def started(backlog: Backlog) -> list[str]:
+    """Start all that has room."""
+    names = []
+    for step in backlog.candidates():
+        if step is not None:
+            backlog.charge(*step)
+            names.append(str(step[0]))
+    return names
+
+
+def test_steps_start_in_order() -> None:
+    assert started(waiting(("a-0", INTO_4), ("a-1", INTO_4), ("a-2", INTO_4))) == ["a-0", "a-1", "a-2"]
+
+
+def test_brokers_take_turns() -> None:
+    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), ("b-0", INTO_5))
+    assert started(backlog) == ["a-0", "b-0", "a-1"]
+
+
+def test_a_smaller_rank_goes_first() -> None:
+    backlog = waiting(("a-0", INTO_4))
+    backlog.add(key("urgent-0"), Rank(-5, True, True), INTO_4)
+    backlog.add(key("broken-0"), Rank(0, False, True), INTO_4)
+    assert started(backlog) == ["urgent-0", "broken-0", "a-0"]
+
+
+def test_of_the_next_few_the_least_busy_brokers_go_first() -> None:
+    backlog = waiting(("a-0", INTO_4), ("b-0", INTO_5), ("c-0", Cost((9,), 3, False)))
+    backlog.charge(key("d-0"), Cost((4, 5, 6), 7, False))
+    backlog.charge(key("d-1"), INTO_4)
+    assert started(backlog) == ["c-0", "b-0", "a-0"]
+
+
+def test_a_bucket_that_was_emptied_by_clearing_away_has_one_turn() -> None:
+    backlog = waiting(("a-0", INTO_4), limits=Limits(partitions=1))
+    backlog.charge(key("b-0"), INTO_4)
+    assert started(backlog) == []
+    for turn in range(2 * SLACK):
+        backlog.add(key("a-0"), NORMAL, (INTO_5, INTO_4)[turn % 2])
+    assert started(backlog) == []
+    backlog.release(key("b-0"))
+    assert started(backlog) == ["a-0"]
+    backlog.release(key("a-0"))
+    assert started(backlog) == []
+
+
+def test_an_exhausted_broker_holds_up_only_its_own_steps() -> None:
+    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), ("b-0", INTO_5), limits=Limits(per_broker=1))
+    assert started(backlog) == ["a-0", "b-0"]
+    assert backlog.blocker(NORMAL, INTO_4) == Place(Kind.INCOMING, 4)
+
+
+def test_a_step_that_ends_makes_room_for_the_next() -> None:
+    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), limits=Limits(partitions=1))
+    assert started(backlog) == ["a-0"]
+    backlog.release(key("a-0"))
+    assert started(backlog) == ["a-1"]
+
+
+def test_a_higher_limit_lets_more_start_at_once() -> None:
+    backlog = waiting(*[(f"a-{n}", INTO_4) for n in range(9)], limits=Limits(partitions=2))
+    started(backlog)
+    backlog.change_limits(Limits(partitions=5))
+    assert len(started(backlog)) == 3
+    assert backlog.in_flight() == 5
+
+
+def test_a_lower_limit_leaves_what_is_in_flight() -> None:
+    backlog = waiting(*[(f"a-{n}", INTO_4) for n in range(9)], limits=Limits(partitions=5))
+    started(backlog)
+    backlog.change_limits(Limits(partitions=2))
+    backlog.release(key("a-0"))
+    assert started(backlog) == []
+    assert backlog.in_flight() == 4
+
+
+def test_a_big_step_is_not_overtaken_for_ever() -> None:
+    both = Cost((4, 5), 3, False)
+    backlog = waiting(("a-0", INTO_4), ("big-0", both), ("a-1", INTO_4), limits=Limits(replicas=2))
+    assert started(backlog) == ["a-0", "a-1"]
+    backlog.release(key("a-0"))
+    assert started(backlog) == []
+    backlog.release(key("a-1"))
+    assert started(backlog) == ["big-0"]
+
+
+def test_looking_costs_the_same_however_many_wait() -> None:
+    backlog = waiting(*[(f"a-{n}", INTO_4) for n in range(5_000)], limits=Limits(partitions=1))
+    started(backlog)
+    backlog.release(key("a-0"))
+    looks = 0
+    for step in backlog.candidates():
+        looks += 1
+        if step is not None:
+            backlog.charge(*step)
+    assert looks <= 3
+
+
+def test_it_is_idle_when_nothing_has_room() -> None:
+    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), limits=Limits(partitions=1))
+    assert not backlog.idle
+    started(backlog)
+    assert backlog.idle
+
+
+def test_a_step_is_charged_once() -> None:
+    backlog = waiting()
+    backlog.charge(TopicPartition("a", 0), INTO_4)
+    backlog.charge(TopicPartition("a", 0), INTO_5)
+    assert backlog.usage.brokers() == {2, 5}
+
+
+def test_a_step_that_waits_elsewhere_now_is_not_offered_twice() -> None:
+    backlog = waiting(("a-0", INTO_4))
+    backlog.add(key("a-0"), Rank(-1, True, True), INTO_4)
+    assert started(backlog) == ["a-0"]
+
+
+def test_void_places_are_cleared_away() -> None:
+    backlog = waiting()
+    for change in range(50):
+        for number in range(100):
+            backlog.add(TopicPartition("a", number), Rank(change, True, True), INTO_4)
+    assert len(backlog) <= 2 * 100 + SLACK
+    assert len(started(backlog)) == 100
+
+
+def test_a_partition_arrives_once() -> None:
+    backlog = waiting()
+    for _ in range(3):
+        backlog.arrive(key("a-0"))
+    assert [str(name) for name in backlog.arrivals(10)] == ["a-0"]
+    assert list(backlog.arrivals(10)) == []
+
+
+def test_what_was_parked_goes_before_a_later_step_of_lower_rank() -> None:
+    backlog = waiting(("first-0", INTO_4), limits=Limits(partitions=1))
+    backlog.add(key("urgent-0"), Rank(-1, True, False), INTO_5)
+    started(backlog)
+    backlog.add(key("urgent-1"), Rank(-1, True, False), INTO_5)
+    assert started(backlog) == []
+    backlog.add(key("late-0"), NORMAL, Cost((6,), 3, False))
+    backlog.release(key("urgent-0"))
+    assert started(backlog) == ["urgent-1"]
+
+
+def test_a_step_may_change_within_the_places_it_has() -> None:
+    backlog = waiting(("a-0", INTO_4), limits=Limits(partitions=1, per_broker=1))
+    started(backlog)
+    assert backlog.fits(key("a-0"), INTO_5)
+    assert not backlog.fits(key("b-0"), INTO_5)
+
+
+def test_a_planned_order_goes_before_the_order_of_arrival() -> None:
+    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), ("b-0", INTO_5))
+    for name, wave in (("a-0", 2), ("a-1", 0), ("b-0", 1)):
+        backlog.plan(key(name), Planned(1, wave))
+    assert started(backlog) == ["a-1", "b-0", "a-0"]
+
+
+def test_a_planned_step_takes_its_wave_when_it_comes_to_wait() -> None:
+    backlog = waiting()
+    for name, wave in (("a-0", 9), ("a-1", 5), ("b-0", 7)):
+        backlog.add(key(name), NORMAL, INTO_5 if name == "b-0" else INTO_4, Planned(1, wave))
+    assert started(backlog) == ["a-1", "b-0", "a-0"]
+
+
+def test_a_bucket_that_was_set_aside_moves_up_with_its_first_step() -> None:
+    backlog = waiting(*((f"{t}-{n}", c) for t, c in (("a", INTO_4), ("b", INTO_5)) for n in range(3)))
+    backlog.change_limits(Limits(partitions=1))
+    assert started(backlog) == ["a-0"]
+    backlog.plan(key("b-2"), Planned(1, 0))
+    backlog.plan(key("b-1"), Planned(1, 1))
+    started(backlog)
+    assert backlog.blocker(NORMAL, INTO_5) == Place(Kind.PARTITIONS)
+    backlog.change_limits(Limits())
+    assert started(backlog) == ["b-0", "a-1", "b-2", "a-2", "b-1"]
+
+
+def test_what_waits_nowhere_has_no_place_in_an_order() -> None:
+    backlog = waiting()
+    backlog.plan(key("a-0"), Planned(1, 0))
+    assert started(backlog) == []
+
+
+def test_a_small_plan_is_not_held_up_by_a_long_one_in_order() -> None:
+    backlog = waiting()
+    for number in range(100):
+        backlog.add(TopicPartition("long", number), NORMAL, INTO_4, Planned(1, number))
+    backlog.change_limits(Limits(partitions=1))
+    names = []
+    for turn in range(6):
+        names += started(backlog)
+        backlog.release(key(names[-1]))
+        if turn == 1:
+            backlog.add(key("small-0"), NORMAL, INTO_5)
+            backlog.add(key("small-1"), NORMAL, INTO_5)
+    assert names == ["long-0", "long-1", "long-2", "small-0", "long-3", "small-1"]
+
+
+def test_a_stream_of_small_plans_does_not_hold_up_an_order() -> None:
+    backlog = waiting(("long-0", INTO_4), limits=Limits(partitions=1))
+    backlog.plan(key("long-0"), Planned(1, 10))
+    names: list[str] = []
+    while "long-0" not in names:
+        backlog.add(TopicPartition("small", len(names)), NORMAL, INTO_5)
+        names += started(backlog)
+        backlog.release(key(names[-1]))
+    assert len(names) <= 12
+
+
+def test_a_later_order_counts_from_now() -> None:
+    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), ("a-2", INTO_4), limits=Limits(partitions=1))
+    for number in range(3):
+        backlog.plan(TopicPartition("a", number), Planned(1, number))
+    assert started(backlog) == ["a-0"]
+    backlog.add(key("b-0"), NORMAL, INTO_5, Planned(2, 0))
+    backlog.add(key("b-1"), NORMAL, INTO_5, Planned(2, 1))
+    backlog.change_limits(Limits())
+    assert sorted(started(backlog)[:2]) == ["a-1", "b-0"]
+
+
+def test_an_order_that_is_over_is_forgotten() -> None:
+    backlog = waiting(*((f"a-{n}", INTO_4) for n in range(3)))
+    backlog.add(key("b-0"), NORMAL, INTO_5, Planned(1, 0))
+    started(backlog)
+    backlog.forget(1)
+    backlog.add(key("c-0"), NORMAL, INTO_4)
+    backlog.add(key("b-1"), NORMAL, INTO_5, Planned(1, 0))
+    assert started(backlog) == ["c-0", "b-1"]

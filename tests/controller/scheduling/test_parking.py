@@ -1,0 +1,74 @@
+from controller.scheduling.backlog import Backlog
+from controller.scheduling.limits import Cost
+from controller.scheduling.parking import PASSES
+from controller.scheduling.plan_limits import Limits
+from tests.builders import World, key, partition
+from tests.controller.scheduling.test_backlog import started, waiting
+
+LARGE = Cost((4, 5, 6), 1, False)
+SMALL = Cost((7,), 2, False)
+THREE = Limits(replicas=3)
+
+
+def crowded(*more: str) -> Backlog:
+    """One replica of three moves; a step of three waits, and small ones behind it."""
+    backlog = waiting(("large-0", LARGE), limits=THREE)
+    backlog.charge(key("first-0"), SMALL)
+    assert started(backlog) == []
+    for name in more:
+        backlog.add(key(name), next(iter(backlog._buckets))[0], SMALL)
+    return backlog
+
+
+def test_a_smaller_step_that_fits_does_not_wait_behind_a_larger_one() -> None:
+    backlog = crowded("small-0", "small-1", "small-2")
+    assert started(backlog) == ["small-0", "small-1"]
+    backlog.release(key("first-0"))
+    assert started(backlog) == ["small-2"]
+
+
+def test_the_larger_one_starts_when_there_is_room() -> None:
+    backlog = crowded()
+    backlog.release(key("first-0"))
+    assert started(backlog) == ["large-0"]
+
+
+def test_smaller_ones_do_not_pass_for_ever() -> None:
+    names = [f"small-{n}" for n in range(3 * PASSES)]
+    backlog = crowded(*names)
+    flying: list[str] = ["first-0"]
+    order: list[str] = []
+    while "large-0" not in order:
+        new = started(backlog)
+        order, flying = order + new, flying + new
+        backlog.release(key(flying.pop(0)))
+    assert order.index("large-0") == PASSES
+    assert order == [*names[:PASSES], "large-0"]
+
+
+def test_a_kept_place_is_kept_from_steps_that_come_later_too() -> None:
+    backlog = crowded(*(f"small-{n}" for n in range(PASSES)))
+    flying = ["first-0"]
+    while flying:
+        flying += started(backlog)
+        if len(backlog) == 1:
+            break
+        backlog.release(key(flying.pop(0)))
+    backlog.add(key("late-0"), next(iter(backlog._buckets))[0], Cost((8,), 3, False))
+    assert started(backlog) == []
+
+
+def test_void_turns_keep_no_place() -> None:
+    backlog = crowded("small-0")
+    backlog.add(key("large-0"), next(iter(backlog._buckets))[0], SMALL)
+    assert started(backlog) == ["small-0", "large-0"]
+
+
+def test_in_a_plan_a_freed_place_is_filled() -> None:
+    world = World(range(1, 13)).limited(replicas=3)
+    world.having(partition("foo-0", (1, 2)), partition("foo-1", (3, 4)), partition("foo-2", (5, 6, 7)))
+    world.having(partition("foo-3", (8, 9)))
+    world.alter({"foo-0": (10, 2), "foo-1": (11, 12), "foo-2": (1, 2, 3), "foo-3": (8, 10)})
+    assert world.moving() == ["foo-0", "foo-1"]
+    world.isr("foo-0", world.replicas("foo-0"))
+    assert world.moving() == ["foo-1", "foo-3"]

@@ -1,0 +1,200 @@
+"""KIP-435's steps: the KIP's own example, the rules one by one, and what holds of every walk."""
+
+from collections.abc import Collection, Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controller.scheduling.steps import UNLIMITED, Replicas, keeps_up, next_step
+
+ALL = range(12)
+
+
+def walk(current: Replicas, target: Replicas, limit: int = UNLIMITED, min_isr: int = 1) -> Iterator[Replicas]:
+    """The lists that follow when every replica catches up, and the first of the target leads once it can."""
+    leader = current[0]
+    while current != target:
+        step = next_step(current, target, isr=current, live=ALL, leader=leader, min_isr=min_isr, limit=limit)
+        assert step is not None
+        current = step
+        leader = target[0] if target[0] in current else leader
+        yield current
+
+
+def step(
+    current: Replicas,
+    target: Replicas,
+    *,
+    isr: Collection[int] | None = None,
+    live: Collection[int] = ALL,
+    leader: int | None = None,
+    min_isr: int = 1,
+    limit: int = UNLIMITED,
+) -> Replicas | None:
+    """One step of a healthy partition led by its first replica, but for what is given."""
+    in_sync = current if isr is None else isr
+    led_by = current[0] if leader is None else leader
+    return next_step(current, target, isr=in_sync, live=live, leader=led_by, min_isr=min_isr, limit=limit)
+
+
+def test_the_example_of_the_kip_comes_out_to_the_letter() -> None:
+    assert list(walk((0, 1, 2, 3, 4), (5, 6, 7, 8, 9), limit=2)) == [
+        (5, 0, 1, 2, 3, 4),
+        (5, 6, 2, 3, 4),
+        (5, 6, 7, 8, 4),
+        (5, 6, 7, 8, 9),
+    ]
+
+
+def test_without_a_limit_one_step_leads_to_the_target() -> None:
+    assert step((1, 2, 3), (4, 5)) == (4, 5)
+    assert step((1, 2), (2, 1, 3)) == (2, 1, 3)
+
+
+def test_only_another_order_is_one_step_whatever_the_limit() -> None:
+    assert step((1, 2, 3), (3, 1, 2), limit=1) == (3, 1, 2)
+
+
+def test_the_new_leader_goes_in_first_and_nothing_goes_out() -> None:
+    assert step((1, 2, 3), (4, 5, 3), limit=1) == (4, 3, 1, 2)
+
+
+def test_a_step_swaps_no_more_than_the_limit_each_way() -> None:
+    assert step((1, 2, 3, 4), (1, 5, 6, 7), limit=1) == (1, 5, 3, 4)
+
+
+def test_replicas_out_of_sync_leave_first_and_the_leader_last() -> None:
+    assert step((1, 2, 3, 4), (4, 5, 6, 7), isr=(1, 2), leader=1, limit=1) == (4, 5, 1, 2)
+    assert step((1, 2, 3, 4), (4, 5, 6, 7), isr=(1, 2), leader=1, limit=2) == (4, 5, 6, 1)
+
+
+def test_min_isr_is_reached_in_the_first_step_even_where_a_new_leader_comes_first() -> None:
+    assert step((1, 2, 3), (4, 5, 6), isr=(3,), leader=3, min_isr=3, limit=1) == (4, 5, 1, 2, 3)
+    assert step((1, 2, 3), (4, 5, 6), isr=(2, 3), leader=3, min_isr=2, limit=1) == (4, 1, 2, 3)
+
+
+def test_a_preferred_leader_that_is_in_sync_leads_before_data_is_copied() -> None:
+    assert step((1, 2, 3), (2, 4, 5), limit=1) == (2, 1, 3)
+    assert step((2, 1, 3), (2, 4, 5), leader=1, limit=1) == (2, 1, 3)
+    assert step((2, 1, 3), (2, 4, 5), leader=2, limit=1) == (2, 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("isr", "live", "limit"), [((1, 3), ALL, 1), ((1, 2, 3), {1, 3, 4, 5}, 1), ((1, 2, 3), ALL, UNLIMITED)]
+)
+def test_a_preferred_leader_that_cannot_or_need_not_lead_first_is_not_waited_for(
+    isr: Replicas, live: Collection[int], limit: int
+) -> None:
+    following = step((1, 2, 3), (2, 4, 5), isr=isr, live=live, limit=limit)
+    assert following is not None
+    assert 4 in following
+
+
+def test_no_step_is_planned_that_would_never_have_enough_in_sync() -> None:
+    assert step((1, 2, 3), (1, 2, 4), isr=(1, 3), live={1, 3, 4}, min_isr=3) == (1, 2, 4, 3)
+    assert step((1, 2, 4, 3), (1, 2, 4), isr=(1, 4, 3), live={1, 3, 4}, min_isr=3) is None
+    assert step((1, 2, 4, 3), (1, 2, 4), isr=(1, 2, 4, 3), min_isr=3) == (1, 2, 4)
+
+
+def test_the_last_replica_in_sync_is_not_dropped_for_one_that_lags() -> None:
+    assert step((1, 2, 3), (2,), isr=(1,)) == (2, 1)
+    assert step((2, 1), (2,), isr=(1,), leader=1) is None
+
+
+def test_a_list_that_is_still_long_keeps_min_isr_beyond_a_shorter_target() -> None:
+    assert step((1, 2, 3, 4, 5), (1, 2, 3), isr=(1, 3, 4, 5), min_isr=4, limit=1) is None
+    assert step((1, 2, 3, 4, 5), (2, 1), isr=(1, 3, 4, 5), min_isr=4, limit=1) is None
+
+
+def test_what_is_ready_comes_in_where_nothing_may_go_out_yet() -> None:
+    assert step((1, 2, 3, 4, 5), (2, 1, 6), isr=(1, 3, 4, 5), min_isr=4, limit=1) == (2, 1, 6, 3, 4, 5)
+
+
+def test_replicas_out_of_sync_may_go_below_min_isr() -> None:
+    assert step((1, 2, 3), (1,), isr=(1,), min_isr=2, limit=1) == (1, 3)
+
+
+def test_what_is_dead_is_not_added_and_the_rest_goes_on() -> None:
+    assert step((1, 2, 3), (1, 5, 6), live={1, 2, 3, 5}) == (1, 5, 3)
+
+
+def test_when_all_that_is_missing_is_dead_nothing_changes() -> None:
+    assert step((1, 2, 3), (1, 2, 6), live={1, 2, 3}) is None
+    assert step((1, 2, 3), (4, 5, 6), live=()) is None
+
+
+def test_a_shorter_target_sheds_replicas_while_a_broker_is_missing() -> None:
+    assert step((1, 2, 3, 4), (1, 6), live={1, 2, 3, 4}) == (1, 4)
+
+
+def test_more_than_the_limit_is_added_where_min_isr_asks_for_it() -> None:
+    assert step((1, 2, 3), (1, 5, 6), isr=(2, 3), leader=2, min_isr=2, limit=1) == (1, 5, 2)
+    assert step((1, 2, 3), (1, 5, 6), isr=(3,), leader=3, min_isr=3, limit=1) == (1, 5, 6, 3)
+
+
+def test_fewer_are_dropped_where_min_isr_cannot_be_reached_otherwise() -> None:
+    assert step((1, 2, 3, 4), (1, 6), isr=(2, 3), leader=2, min_isr=2, live={1, 2, 3, 4}) == (1, 2, 3)
+
+
+def test_min_isr_beyond_the_target_asks_for_no_more_than_the_target() -> None:
+    assert step((1, 2), (1,), min_isr=5) == (1,)
+
+
+brokers = st.lists(st.sampled_from(ALL), min_size=1, max_size=6, unique=True).map(tuple)
+limits = st.sampled_from([1, 2, 3, UNLIMITED])
+
+
+@given(brokers, brokers, limits, st.integers(1, 4))
+def test_with_all_brokers_live_a_walk_ends_at_the_target(
+    current: Replicas, target: Replicas, limit: int, min_isr: int
+) -> None:
+    lists = list(walk(current, target, limit, min_isr))
+    assert [current, *lists][-1] == target
+    assert len(lists) <= len(current) + len(target) + 2
+
+
+@given(brokers, brokers)
+def test_without_a_limit_and_with_the_target_live_the_step_is_the_target(
+    current: Replicas, target: Replicas
+) -> None:
+    assert step(current, target, live={*current, *target}) == target
+    if set(target) - set(current):
+        assert step(current, target, live=target, isr=()) == target
+
+
+@settings(max_examples=300)
+@given(brokers, brokers, limits, st.integers(1, 4), st.sets(st.sampled_from(ALL)), st.data())
+def test_no_step_breaks_the_limits_or_the_floors(
+    current: Replicas, target: Replicas, limit: int, min_isr: int, live: set[int], data: st.DataObject
+) -> None:
+    isr = data.draw(st.lists(st.sampled_from(current), min_size=1, unique=True))
+    following = step(current, target, isr=isr, live=live, leader=isr[0], min_isr=min_isr, limit=limit)
+    if following is None:
+        assert not (live & set(target)) - set(current)
+        return
+    added, dropped = set(following) - set(current), set(current) - set(following)
+    in_sync = len(added) + len(set(isr) & set(following) & live)
+    assert added <= live & set(target)
+    assert not dropped & set(target)
+    assert len(set(following)) == len(following) >= min(len(current), len(target))
+    assert len(dropped) <= limit
+    assert len(added) <= limit or in_sync <= max(1, min(min_isr, len(target)))
+    assert not dropped & set(isr) & live or keeps_up(in_sync, len(following), min_isr)
+
+
+@given(brokers, brokers, limits, st.integers(1, 4), st.sets(st.sampled_from(ALL)))
+def test_a_walk_among_dead_brokers_ends_where_nothing_live_is_missing(
+    current: Replicas, target: Replicas, limit: int, min_isr: int, live: set[int]
+) -> None:
+    leader = next((r for r in current if r in live), -1)
+    for _ in range(3 * len(ALL)):
+        isr = [r for r in current if r in live]
+        following = step(current, target, isr=isr, live=live, leader=leader, min_isr=min_isr, limit=limit)
+        if following is None or current == target:
+            break
+        current = following
+        leader = target[0] if target[0] in live & set(current) else leader
+    assert live & set(target) <= set(current)
+    able = keeps_up(len(live & set(target)), len(target), min_isr)
+    assert current == target or set(target) - live - set(current) or not able

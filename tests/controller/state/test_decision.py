@@ -1,0 +1,43 @@
+import pytest
+
+from controller.messages.effects import TopicGone
+from controller.model.cluster import ControllerEpoch, Deleted, Topic
+from controller.state.decision import Decision
+from tests.builders import World
+
+
+def test_a_change_counts_at_once_and_is_remembered() -> None:
+    d = Decision(World().state)
+    d.put(ControllerEpoch(3))
+    assert d.state.controller_epoch == 3
+    assert d.changes == [ControllerEpoch(3)]
+
+
+def test_a_deletion_counts_at_once_and_is_remembered() -> None:
+    d = Decision(World().state)
+    d.put(Topic("foo", bytes(16)))
+    d.delete(Topic, "foo")
+    assert d.state.topics == {}
+    assert d.changes[1:] == [Deleted(Topic, "foo")]
+
+
+def test_what_is_not_there_cannot_be_deleted() -> None:
+    d = Decision(World().state)
+    with pytest.raises(KeyError):
+        d.delete(Topic, "ghost")
+    assert d.changes == []
+
+
+def test_effects_are_kept_in_order_and_nothing_is_replied_yet() -> None:
+    d = Decision(World().state)
+    d.emit(TopicGone("foo"))
+    d.emit(TopicGone("bar"))
+    assert d.effects == [TopicGone("foo"), TopicGone("bar")]
+    assert d.reply is None
+
+
+def test_an_effect_can_be_asked_for_before_all_others() -> None:
+    d = Decision(World().state)
+    d.emit(TopicGone("foo"))
+    d.emit_first(TopicGone("bar"))
+    assert d.effects == [TopicGone("bar"), TopicGone("foo")]

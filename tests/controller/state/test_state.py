@@ -1,0 +1,113 @@
+import pytest
+
+from controller.model.cluster import (
+    NO_LEADER,
+    Broker,
+    Config,
+    ControllerEpoch,
+    Deleted,
+    Partition,
+    Reassignment,
+    ResourceType,
+    Topic,
+)
+from controller.state.state import State
+from tests.builders import key, partition
+
+TOPIC = Topic("foo", bytes(range(16)))
+MOVE = Reassignment("foo", 0, (1, 2), (3, 4))
+
+
+@pytest.fixture
+def state() -> State:
+    made = State()
+    made.apply(
+        [Broker(1, "localhost", 9092, None, 1), TOPIC, partition("foo-0", (1, 2)), partition("foo-1", (2,))]
+    )
+    return made
+
+
+def test_records_are_found_under_their_keys(state: State) -> None:
+    assert state.topic_names == {TOPIC.id: "foo"}
+    assert state.partition("foo", 1) == partition("foo-1", (2,))
+    assert [str(each.key) for each in state.all_partitions()] == ["foo-0", "foo-1"]
+
+
+@pytest.mark.parametrize(("topic", "index"), [("ghost", 0), ("foo", 2), ("foo", -1)])
+def test_an_unknown_partition_is_none(state: State, topic: str, index: int) -> None:
+    assert state.partition(topic, index) is None
+
+
+def test_a_record_replaces_the_one_of_the_same_key(state: State) -> None:
+    after = partition("foo-0", (2, 1))
+    state.put(after)
+    assert state.partitions["foo"][0] is after
+    state.put(ControllerEpoch(7))
+    assert state.controller_epoch == 7
+
+
+def test_all_that_was_put_can_be_deleted_again(state: State) -> None:
+    state.put(Config(ResourceType.TOPIC, "foo", "k", "v"))
+    state.apply(
+        [
+            Deleted(Config, (ResourceType.TOPIC, "foo", "k")),
+            Deleted(Partition, key("foo-1")),
+            Deleted(Partition, key("foo-0")),
+            Deleted(Topic, "foo"),
+            Deleted(Broker, 1),
+        ]
+    )
+    assert (state.configs, state.partitions, state.topics, state.topic_names, state.brokers) == (
+        {},
+        {},
+        {},
+        {},
+        {},
+    )
+
+
+def test_reassignments_are_counted_by_topic(state: State) -> None:
+    state.put(MOVE)
+    state.put(MOVE._replace(partition=1))
+    state.put(MOVE._replace(target=(5,)))
+    assert state.moving == {"foo": 2}
+    state.delete(Deleted(Reassignment, key("foo-0")))
+    assert state.moving == {"foo": 1}
+    state.delete(Deleted(Reassignment, key("foo-1")))
+    assert state.moving == {}
+
+
+def test_a_reassignment_that_changes_does_not_wait_for_what_it_waited_for(state: State) -> None:
+    state.put(MOVE)
+    state.waiting[MOVE.key] = "offline: broker 3"
+    state.put(MOVE._replace(target=(1,)))
+    assert state.waiting == {}
+
+
+def test_trouble_is_known_without_looking_for_it(state: State) -> None:
+    state.put(partition("foo-0", (1, 2), isr=(1,), leader=NO_LEADER))
+    assert (state.offline, state.under_replicated) == ({key("foo-0")}, {key("foo-0")})
+    state.put(partition("foo-0", (1, 2)))
+    assert (state.offline, state.under_replicated) == (set(), set())
+
+
+def test_adding_replicas_out_of_sync_are_no_trouble(state: State) -> None:
+    state.put(partition("foo-0", (3, 1, 2), adding=(3,), isr=(1, 2), leader=1))
+    assert state.under_replicated == set()
+
+
+def test_a_partition_that_goes_takes_the_move_of_others_along(state: State) -> None:
+    state.add_foreign(key("foo-1"))
+    listed = state.reassigning_revision
+    state.delete(Deleted(Partition, key("foo-1")))
+    assert state.foreign == set()
+    assert state.reassigning_revision > listed
+
+
+def test_revisions_grow_with_what_is_shown(state: State) -> None:
+    listed, shown = state.reassigning_revision, state.metadata_revision
+    state.put(MOVE)
+    assert state.reassigning_revision > listed
+    assert state.metadata_revision == shown
+    state.put(partition("foo-0", (2, 1)))
+    assert state.metadata_revision > shown

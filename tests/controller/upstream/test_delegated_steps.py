@@ -1,0 +1,159 @@
+import pytest
+
+from controller.messages.effects import Elect, Submit
+from controller.messages.events import Stalled
+from controller.messages.upstream_events import Measured
+from controller.model.cluster import Replicas
+from controller.model.errors import DONE
+from controller.reassignment.phases import Phase
+from controller.scheduling.limits import Kind, Place
+from controller.state.upstream import Disk
+from tests.builders import key
+from tests.controller.kraft import Gateway
+
+FOO = ("foo-0", (4, 1))
+
+
+def submits(gateway: Gateway) -> list[tuple[int, ...] | None]:
+    return [row.replicas for row in gateway.kafka.requests]
+
+
+def test_a_step_is_one_row_of_the_upstream() -> None:
+    gateway = Gateway(FOO)
+    assert gateway.alter({"foo-0": (2, 3)}) == {"foo-0": DONE}
+    assert gateway.effects == [Submit("foo", 0, (2, 3))]
+    assert gateway.phase("foo-0") is Phase.MOVING
+    gateway.settle()
+    assert gateway.kafka.replicas[key("foo-0")] == (2, 3)
+    assert gateway.phase("foo-0") is Phase.IDLE
+    assert submits(gateway) == [(2, 3)]
+    assert gateway.state.submissions == {}
+
+
+def test_a_cancel_restores_the_order_that_kafka_alone_loses() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (1, 3)})
+    gateway.carry()
+    gateway.alter({"foo-0": None})
+    gateway.carry()
+    gateway.look()
+    gateway.settle()
+    assert gateway.kafka.replicas[key("foo-0")] == (4, 1)
+    assert submits(gateway) == [(1, 3), None, (4, 1)]
+
+
+def test_an_override_leaks_no_replica() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.alter({"foo-0": (5, 6)})
+    gateway.carry()
+    gateway.look()
+    gateway.alter({"foo-0": None})
+    gateway.settle()
+    assert gateway.kafka.replicas[key("foo-0")] == (4, 1)
+
+
+def test_an_override_ends_at_the_new_target() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.alter({"foo-0": (5, 6)})
+    gateway.settle()
+    assert gateway.kafka.replicas[key("foo-0")] == (5, 6)
+
+
+def test_a_stop_keeps_what_has_arrived() -> None:
+    gateway = Gateway(FOO)
+    gateway.default("reassignment.cancel.mode", "stop")
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.kafka.isr[key("foo-0")] = (4, 1, 2)
+    gateway.look()
+    gateway.alter({"foo-0": None})
+    gateway.settle()
+    assert set(gateway.kafka.replicas[key("foo-0")]) == {4, 1, 2}
+    assert gateway.state.submissions == {}
+
+
+def test_an_order_behind_a_stop_starts_from_where_the_step_began() -> None:
+    gateway = Gateway(("foo-0", (1, 2)))
+    gateway.default("reassignment.cancel.mode", "stop")
+    gateway.alter({"foo-0": (1, 2, 3)})
+    gateway.carry()
+    gateway.alter({"foo-0": None})
+    gateway.alter({"foo-0": (1, 2, 3)})
+    wanted = gateway.wanted("foo-0")
+    assert wanted is not None
+    assert wanted.original == (1, 2)
+    assert gateway.settle().kafka.replicas[key("foo-0")] == (1, 2, 3)
+
+
+def test_a_small_step_elects_the_new_leader_before_the_next_one() -> None:
+    gateway = Gateway(FOO)
+    gateway.default("reassignment.max.concurrent.replica.movements.per.partition", "1")
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.settle()
+    assert Elect("foo", 0) in gateway.effects
+    assert submits(gateway)[0] == (2, 4, 1)
+    assert gateway.kafka.replicas[key("foo-0")] == (2, 3)
+    assert gateway.kafka.leader[key("foo-0")] == 2
+
+
+def test_a_leader_that_cannot_be_elected_does_not_hold_up_the_move() -> None:
+    gateway = Gateway(FOO)
+    gateway.kafka.elect = lambda name: None  # type: ignore[method-assign]
+    gateway.default("reassignment.max.concurrent.replica.movements.per.partition", "1")
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.settle()
+    assert gateway.kafka.replicas[key("foo-0")] == (2, 3)
+
+
+def test_a_move_waits_for_room_on_the_disk_of_its_target() -> None:
+    gateway = Gateway(FOO)
+    gateway.do(Measured({key("foo-0"): 50}, {2: [Disk("/a", 100, 30, 1)], 3: [Disk("/b", 100, 90, 1)]}))
+    gateway.alter({"foo-0": (2, 3)})
+    assert gateway.phase("foo-0") is Phase.WAITING
+    assert gateway.why("foo-0") == "broker 2: /a would be 120% full, 90% is the most"
+
+
+def test_a_stop_holds_its_place_until_kafka_has_stopped() -> None:
+    gateway = Gateway(FOO, ("foo-1", (5, 6)))
+    gateway.limited(partitions=1).default("reassignment.cancel.mode", "stop")
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.look()
+    gateway.alter({"foo-0": None})
+    gateway.alter({"foo-1": (7, 6)})
+    assert not gateway["foo-1"].moving
+    assert gateway.settle().kafka.replicas[key("foo-1")] == (7, 6)
+    assert gateway.state.backlog.in_flight() == 0
+
+
+def stalled(target: Replicas, isr: Replicas) -> Gateway:
+    """A step from (1, 2, 3) that has come so far, and gets no further."""
+    gateway = Gateway(("foo-0", (1, 2, 3)))
+    gateway.configured("min.insync.replicas", "3").alter({"foo-0": target})
+    gateway.carry()
+    gateway.kafka.isr[key("foo-0")] = isr
+    gateway.look()
+    gateway.do(Stalled([key("foo-0")]))
+    gateway.carry()
+    return gateway
+
+
+def test_a_stalled_step_ends_with_what_has_arrived() -> None:
+    gateway = stalled((4, 5, 6), (1, 2, 3, 4))
+    assert submits(gateway)[-1] == (4, 1, 2, 3)
+
+
+def test_a_stalled_step_of_which_nothing_has_arrived_is_taken_back() -> None:
+    assert submits(stalled((4, 5, 6), (1, 2, 3)))[-1] is None
+
+
+@pytest.mark.parametrize(("target", "isr"), [((1, 2, 4), (1, 3, 4)), ((4, 5, 6), (1, 3, 4))])
+def test_a_stalled_step_that_kafka_cannot_end_gives_back_places_only(target: Replicas, isr: Replicas) -> None:
+    gateway = stalled(target, isr)
+    assert submits(gateway) == [target]
+    assert gateway.state.backlog.in_flight() == 1
+    assert gateway.state.backlog.usage.taken(Place(Kind.REPLICAS)) == len(set(target) - {1, 2, 3, 4})

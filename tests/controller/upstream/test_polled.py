@@ -1,0 +1,201 @@
+from controller.messages.effects import Submit
+from controller.messages.events import Stalled
+from controller.messages.job_events import Pause
+from controller.messages.upstream_events import Measured, TopicConfigsSeen, Unreachable
+from controller.model.errors import DONE
+from controller.reassignment.phases import Phase
+from controller.state.upstream import Disk
+from controller.upstream.polled import our_topics
+from controller.upstream.reconciliation import SURE
+from controller.views.reassignments import ongoing
+from tests.builders import key
+from tests.controller.kraft import Gateway
+
+FOO = ("foo-0", (4, 1))
+
+
+def test_what_is_seen_is_the_state() -> None:
+    gateway = Gateway(FOO, ("foo-1", (1, 2)), ("bar-0", (3,)))
+    assert gateway["foo-1"].replicas == (1, 2)
+    assert gateway["bar-0"].leader == 3
+    assert gateway.state.live == set(range(1, 9))
+
+
+def test_a_second_look_at_the_same_changes_nothing() -> None:
+    gateway = Gateway(FOO)
+    assert gateway.do(gateway.kafka.look()).changes == []
+
+
+def test_moves_of_others_are_listed_and_count_against_the_limits() -> None:
+    gateway = Gateway(FOO, ("foo-1", (1, 2)))
+    gateway.default("reassignment.max.concurrent.partition.movements", "1")
+    gateway.kafka.alter(key("foo-0"), (2, 3))
+    gateway.look()
+    assert gateway.phase("foo-0") is Phase.FOREIGN
+    assert [(row.topic, row.partition, row.adding) for row in ongoing(gateway.state)] == [("foo", 0, (2, 3))]
+    gateway.alter({"foo-1": (3, 4)})
+    assert gateway.phase("foo-1") is Phase.QUEUED
+    gateway.settle()
+    assert gateway.kafka.replicas[key("foo-1")] == (3, 4)
+
+
+def test_a_move_of_others_can_be_cancelled_and_taken_over() -> None:
+    gateway = Gateway(FOO, ("foo-1", (1, 2)))
+    for name in ("foo-0", "foo-1"):
+        gateway.kafka.alter(key(name), (5, 6))
+    gateway.look()
+    assert gateway.alter({"foo-0": None}) == {"foo-0": DONE}
+    assert gateway.effects[-1] == Submit("foo", 0, None)
+    gateway.alter({"foo-1": (5, 7)})
+    gateway.settle()
+    assert gateway.kafka.replicas == {key("foo-0"): (4, 1), key("foo-1"): (5, 7)}
+
+
+def test_an_order_for_where_others_move_it_already_takes_nothing_back() -> None:
+    gateway = Gateway(FOO)
+    gateway.kafka.alter(key("foo-0"), (5, 6))
+    gateway.look()
+    gateway.alter({"foo-0": (5, 6)})
+    assert gateway.settle().kafka.replicas[key("foo-0")] == (5, 6)
+    assert [row.replicas for row in gateway.kafka.requests] == [(5, 6), (5, 6)]
+    assert gateway.state.finished[1][key("foo-0")].original == (4, 1)
+
+
+def test_what_waits_for_a_broker_goes_on_when_it_is_back() -> None:
+    gateway = Gateway(FOO)
+    gateway.default("reassignment.health.guard", "off")
+    gateway.kafka.down.add(2)
+    gateway.look()
+    gateway.default("reassignment.max.concurrent.replica.movements.per.partition", "1")
+    gateway.alter({"foo-0": (2, 1)})
+    assert gateway.phase("foo-0") is Phase.WAITING
+    gateway.kafka.down.clear()
+    gateway.look()
+    assert gateway.settle().kafka.replicas[key("foo-0")] == (2, 1)
+
+
+def test_nothing_starts_while_the_upstream_cannot_be_looked_at() -> None:
+    gateway = Gateway(FOO)
+    gateway.do(Unreachable("connection refused"))
+    gateway.alter({"foo-0": (2, 3)})
+    assert gateway.phase("foo-0") is Phase.QUEUED
+    gateway.look()
+    assert gateway.phase("foo-0") is Phase.MOVING
+
+
+def test_what_was_in_doubt_before_an_outage_is_looked_at_from_the_start() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.kafka.alter(key("foo-0"), (5, 6))
+    for _ in range(SURE - 1):
+        gateway.look()
+    gateway.do(Unreachable("connection refused"))
+    gateway.look()
+    assert gateway.state.doubts[key("foo-0")].looks == 1
+    assert gateway.phase("foo-0") is Phase.MOVING
+
+
+def test_sizes_bound_what_is_on_its_way() -> None:
+    gateway = Gateway(FOO, ("foo-1", (1, 2)))
+    gateway.do(Measured({key("foo-0"): 1000, key("foo-1"): 1000}, {}))
+    gateway.default("reassignment.max.concurrent.bytes", "1500")
+    gateway.alter({"foo-0": (2, 3), "foo-1": (3, 4)})
+    assert gateway.moving() == ["foo-0"]
+    gateway.settle()
+    assert gateway.kafka.replicas[key("foo-1")] == (3, 4)
+
+
+def test_configs_of_topics_are_taken_in_and_go_again() -> None:
+    gateway = Gateway(FOO)
+    gateway.do(TopicConfigsSeen({"foo": {"min.insync.replicas": "2"}}))
+    assert gateway.state.min_isr("foo") == 2
+    gateway.do(TopicConfigsSeen({"foo": {"min.insync.replicas": None}}))
+    assert gateway.state.min_isr("foo") == 1
+
+
+def test_a_partition_that_waits_for_a_leader_goes_on_when_it_has_one() -> None:
+    gateway = Gateway(FOO)
+    gateway.kafka.leader[key("foo-0")] = -1
+    gateway.look()
+    gateway.alter({"foo-0": (2, 3)})
+    assert gateway.why("foo-0") == "the partition has no leader"
+    gateway.kafka.leader[key("foo-0")] = 4
+    gateway.look()
+    assert gateway.phase("foo-0") is Phase.MOVING
+
+
+def test_a_partition_that_waits_for_room_goes_on_when_there_is_some() -> None:
+    gateway = Gateway(FOO)
+    sizes = {key("foo-0"): 50}
+    gateway.do(Measured(sizes, {2: [Disk("/a", 100, 10, 1)]}))
+    gateway.alter({"foo-0": (2, 3)})
+    assert gateway.phase("foo-0") is Phase.WAITING
+    gateway.do(Measured(sizes, {2: [Disk("/a", 100, 90, 1)]}))
+    assert gateway.phase("foo-0") is Phase.MOVING
+
+
+def test_looks_that_come_as_often_as_clients_ask_blame_nobody() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.kafka.alter(key("foo-0"), None)
+    for _ in range(2 * SURE):
+        gateway.do(gateway.kafka.look()._replace(whole=False, brokers=None, conclusive=False))
+    assert gateway.phase("foo-0") is Phase.MOVING
+    assert gateway.state.doubts == {}
+
+
+def test_steps_in_flight_are_known_without_looking_at_what_waits() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (2, 3)})
+    assert gateway.state.under_way == {key("foo-0")}
+    assert our_topics(gateway.state) == {"foo"}
+    gateway.settle()
+    assert not gateway.state.under_way
+    assert not our_topics(gateway.state)
+
+
+def test_the_cancel_of_a_move_of_others_is_kept_until_it_has_happened() -> None:
+    gateway = Gateway(FOO)
+    gateway.kafka.alter(key("foo-0"), (5, 6))
+    gateway.look()
+    gateway.alter({"foo-0": None})
+    again = gateway.again()
+    again.settle()
+    assert again.kafka.replicas[key("foo-0")] == (4, 1)
+    assert (again.state.submissions, again.state.foreign) == ({}, set())
+    assert again.state.backlog.in_flight() == 0
+
+
+def test_a_move_of_others_that_stands_still_is_theirs_to_take_back() -> None:
+    gateway = Gateway(FOO)
+    gateway.do(Pause(None, True))
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.kafka.alter(key("foo-0"), (5, 6))
+    gateway.look()
+    gateway.do(Stalled([key("foo-0")]))
+    gateway.carry()
+    assert gateway.kafka.moves(key("foo-0"))
+
+
+def test_the_move_of_others_is_charged_anew_when_they_turn_it() -> None:
+    gateway = Gateway(FOO)
+    for target in ((5, 1), (6, 7)):
+        gateway.kafka.alter(key("foo-0"), target)
+        gateway.look()
+    taken = gateway.state.backlog.usage.brokers()
+    assert taken == {6, 7, 4}
+
+
+def test_a_step_that_a_stop_left_in_flight_is_listed_and_counts_until_it_is_over() -> None:
+    gateway = Gateway(FOO)
+    gateway.default("reassignment.cancel.mode", "stop")
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.look()
+    gateway.alter({"foo-0": None})
+    gateway.look()
+    assert (gateway.phase("foo-0"), gateway.state.backlog.in_flight()) == (Phase.FOREIGN, 1)
+    gateway.settle()
+    assert (gateway.phase("foo-0"), gateway.state.backlog.in_flight()) == (Phase.IDLE, 0)

@@ -1,0 +1,120 @@
+from pathlib import Path
+
+import pytest
+
+from reassignd.config.config import KEYS, Assignment, Settings, in_words, parse_override, read_file, resolve
+from reassignd.errors import ConfigError
+
+
+def resolved(*pairs: tuple[str, str]) -> Settings:
+    return resolve(Assignment(key, value, "here") for key, value in pairs)
+
+
+def refusal(*pairs: tuple[str, str]) -> str:
+    with pytest.raises(ConfigError) as refused:
+        resolved(*pairs)
+    return str(refused.value)
+
+
+def test_without_any_assignment_every_key_has_its_default() -> None:
+    settings = resolved()
+    assert str(settings.listener) == "127.0.0.1:9092"
+    assert str(settings.http_listener) == "127.0.0.1:9080"
+    assert settings.embedded_brokers == 6
+    assert settings.data_dir == Path(".reassignd")
+
+
+def test_a_value_has_the_type_of_its_key() -> None:
+    assert resolved(("embedded.brokers", "3")).embedded_brokers == 3
+
+
+def test_the_later_assignment_counts() -> None:
+    assert resolved(("embedded.brokers", "3"), ("embedded.brokers", "4")).embedded_brokers == 4
+
+
+def test_an_unknown_key_is_refused_with_the_nearest_known_one() -> None:
+    assert refusal(("embeded.broker", "3")) == (
+        "here: unknown key 'embeded.broker'; the nearest known one is 'embedded.brokers'"
+    )
+
+
+def test_an_unknown_key_unlike_any_other_is_referred_to_the_documentation() -> None:
+    assert refusal(("foo", "bar")) == "here: unknown key 'foo'; see docs/configuration.md"
+
+
+def test_a_key_is_named_with_its_flag_where_it_has_one() -> None:
+    assert in_words("http.listener") == "`http.listener` (--http HOST:PORT)"
+    assert in_words("log.level") == "`log.level`"
+
+
+@pytest.mark.parametrize("value", ["0", "1001", "six", "", "1.5"])
+def test_a_wrong_value_is_named_with_the_valid_range(value: str) -> None:
+    assert refusal(("embedded.brokers", value)) == (
+        f"here: '{value}' is not valid for embedded.brokers: expected an integer in [1, 1000]"
+    )
+
+
+def test_a_wrong_word_is_named_with_the_valid_ones() -> None:
+    assert refusal(("log.format", "xml")).endswith("expected one of plain, json")
+
+
+def test_brokers_whose_ports_would_not_fit_are_refused() -> None:
+    assert "6 brokers from 65531" in refusal(("listener", "127.0.0.1:65531"))
+    assert resolved(("listener", "127.0.0.1:65530")).listener.port == 65530
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "[::]"])  # noqa: S104 (refused, not bound)
+def test_a_wildcard_needs_a_host_to_tell_clients(host: str) -> None:
+    listener = ("listener", f"{host}:9092")
+    assert refusal(listener).endswith("set advertised.host too")
+    assert resolved(listener, ("advertised.host", "broker.example")).advertised_host == "broker.example"
+
+
+def test_the_upstream_backend_needs_servers() -> None:
+    backend = ("backend", "upstream")
+    assert "`upstream.bootstrap.servers` (--bootstrap-server HOST:PORT,...)" in refusal(backend)
+    settings = resolved(backend, ("upstream.bootstrap.servers", "kafka1:9092, [::1]:9093"))
+    assert settings.upstream_bootstrap_servers == (("kafka1", 9092), ("::1", 9093))
+
+
+def test_a_gateway_before_itself_is_refused() -> None:
+    servers, listener = ("upstream.bootstrap.servers", "a:1,b:2"), ("listener", "b:2")
+    assert "b:2 is the `listener` of reassignd itself" in refusal(("backend", "upstream"), servers, listener)
+
+
+@pytest.mark.parametrize("servers", ["kafka1", "kafka1:0", "kafka1:9092,", "kafka1:9092;kafka2:9092"])
+def test_servers_that_cannot_be_reached_are_refused(servers: str) -> None:
+    assert "HOST:PORT with a port in [1, 65535]" in refusal(("upstream.bootstrap.servers", servers))
+
+
+def test_every_key_has_a_valid_default_and_says_what_it_is_for() -> None:
+    for name, key in KEYS.items():
+        key.kind.parse(key.default)
+        assert key.doc.endswith("."), name
+
+
+def test_an_override_is_split_at_its_first_equals_sign() -> None:
+    assert parse_override("data.dir = /a=b") == Assignment("data.dir", "/a=b", "--override")
+
+
+def test_an_override_without_an_equals_sign_is_refused() -> None:
+    with pytest.raises(ConfigError, match="--override brokers: expected key=value"):
+        parse_override("brokers")
+
+
+def test_a_file_s_assignments_name_file_and_line(tmp_path: Path) -> None:
+    file = tmp_path / "some.properties"
+    file.write_text("# comment\nembedded.brokers=3\n")
+    assert list(read_file(file)) == [Assignment("embedded.brokers", "3", f"{file}:2")]
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"cannot read .*none.properties: No such file"):
+        list(read_file(tmp_path / "none.properties"))
+
+
+def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "binary.properties"
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match="it is not UTF-8 text"):
+        list(read_file(file))

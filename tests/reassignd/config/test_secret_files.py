@@ -1,0 +1,41 @@
+"""Files that hold secrets."""
+
+from pathlib import Path
+
+import pytest
+
+from reassignd.config import command_config
+from reassignd.config.secret_files import warn_if_open
+
+LOGIN = 'sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b";'
+
+
+@pytest.mark.parametrize(("mode", "warned"), [(0o600, False), (0o400, False), (0o640, True), (0o604, True)])
+def test_what_others_can_read_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: int, warned: bool
+) -> None:
+    path = tmp_path / "secret"
+    path.touch()
+    path.chmod(mode)
+    warn_if_open(path, "the token")
+    assert (f"others can read the token in {path}; chmod 600 it" in caplog.messages) is warned
+
+
+def test_a_file_that_is_not_there_is_no_business_of_this(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    warn_if_open(tmp_path / "none", "the token")
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize(
+    ("line", "warned"), [(LOGIN, True), ("ssl.key.password=x", True), ("security.protocol=SSL", False)]
+)
+def test_a_command_config_with_passwords_should_be_its_owner_s(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, line: str, warned: bool
+) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text(line)
+    path.chmod(0o644)
+    command_config.ClientProperties(path)
+    assert (f"others can read the passwords or keys in {path}; chmod 600 it" in caplog.messages) is warned

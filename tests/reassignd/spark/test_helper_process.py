@@ -1,0 +1,104 @@
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from reassignd.spark.helper_process import HelperError, converse
+
+ECHO = "import sys; print(sys.stdin.readline().strip()[::-1])"
+
+
+async def request(*pieces: bytes) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
+
+
+async def ask(program: str, *pieces: bytes, seconds: float = 20) -> bytes:
+    return await converse([sys.executable, "-c", program], request(*pieces), seconds)
+
+
+def runs(pid: int) -> bool:
+    """Whether the process is there, and not dead with nobody to bury it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+async def noted(file: Path) -> int:
+    """The pid that a program writes there."""
+    while not (text := written(file)).endswith("."):
+        await asyncio.sleep(0.01)
+    return int(text[:-1])
+
+
+def written(file: Path) -> str:
+    return file.read_text() if file.exists() else ""
+
+
+async def test_it_is_given_the_request_and_its_answer_is_given_back() -> None:
+    assert await ask(ECHO, b"ab", b"cd\n") == b"dcba\n"
+
+
+async def test_a_failure_is_told_in_its_last_words() -> None:
+    with pytest.raises(HelperError, match=r"^exit code 1: ZeroDivisionError: division by zero$"):
+        await ask("1 / 0")
+
+
+async def test_a_silent_failure_is_one_too() -> None:
+    with pytest.raises(HelperError, match=r"^exit code -9: it said nothing$"):
+        await ask(f"import os; os.kill(os.getpid(), {signal.SIGKILL:d})")
+
+
+async def test_one_that_ends_before_it_was_asked_everything_is_no_trouble() -> None:
+    assert await ask("print('enough')", *[b"x" * 100_000] * 20) == b"enough\n"
+
+
+async def test_many_words_on_stderr_do_not_hold_it_up() -> None:
+    assert await ask("import sys; sys.stderr.write('x' * 500_000); print('done')") == b"done\n"
+
+
+async def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+    child = "import subprocess; c = subprocess.Popen(['sleep', '600'])"
+    seconds = 0.25
+    while not written(file):  # a busy machine may need longer to start it
+        seconds *= 2
+        with pytest.raises(HelperError, match=rf"^no answer within {seconds:g} s$"):
+            await ask(f"{child}; open({str(file)!r}, 'w').write(f'{{c.pid}}.'); c.wait()", seconds=seconds)
+    pid = await noted(file)
+    while runs(pid):
+        await asyncio.sleep(0.01)
+
+
+async def test_it_ends_when_the_request_cannot_be_made(tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+
+    async def asked() -> AsyncIterator[bytes]:
+        yield b"begin"
+        await noted(file)
+        raise KeyError("a surprise")
+
+    program = f"import os, time; open({str(file)!r}, 'w').write(f'{{os.getpid()}}.'); time.sleep(600)"
+    with pytest.raises(KeyError):
+        await converse([sys.executable, "-c", program], asked(), 20)
+    assert not runs(await noted(file))
+
+
+async def test_it_ends_when_nobody_waits_for_it_any_more(tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+    program = f"import os, time; open({str(file)!r}, 'w').write(f'{{os.getpid()}}.'); time.sleep(600)"
+    task = asyncio.create_task(ask(program))
+    pid = await noted(file)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not runs(pid)
+
+
+async def test_a_process_that_cannot_be_started_is_a_failure_like_any_other() -> None:
+    with pytest.raises(HelperError, match="cannot be started: No such file or directory"):
+        await converse(["/no/such/program"], request(), 20)

@@ -1,0 +1,235 @@
+"""Large jobs are handed to a planner that stands in for Spark, and what comes of it."""
+
+import asyncio
+import contextlib
+import time
+from collections import Counter
+from collections.abc import AsyncIterable, Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from common.worker_thread import OffLoop
+from controller.messages.events import AlterReassignments, Event
+from controller.messages.job_events import AlterRow, AlterTopic
+from controller.model.cluster import Job, JobKind, Reassignment, Replicas
+from planner import handover
+from planner.schedule import schedule
+from reassignd.spark import planning
+from reassignd.spark.helper_process import HelperError
+from reassignd.spark.planning import Facts, SparkPlanning
+from server.api.spark import SparkState
+from server.driver.driver import DriverStoppedError
+from tests.builders import World, key, partition
+from tests.reassignd.shell import SLOW, Shell, started
+
+FACTS = Facts(lambda _: 100, lambda: 50)
+
+
+class Spark:
+    """Plans inline, once it has read all and `meanwhile` has happened."""
+
+    def __init__(self, meanwhile: Callable[[], object] = lambda: None) -> None:
+        self.requests: list[handover.Request] = []
+        self.meanwhile = meanwhile
+
+    async def ask(self, request: AsyncIterable[bytes]) -> bytes:
+        text = "".join([piece.decode() async for piece in request])
+        self.requests.append(handover.read_request(iter(StringIO(text))))
+        self.meanwhile()
+        return "".join(handover.answer(self.requests[-1], schedule)).encode()
+
+
+class Controller:
+    """Decides at once, and keeps what it was asked."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.events: list[Event] = []
+        self.stopped = False
+
+    async def submit(self, event: Event) -> Any:
+        if self.stopped:
+            raise DriverStoppedError("stopped")
+        self.events.append(event)
+        return self.world.do(event).reply
+
+
+class Case:
+    """A world with topics of twenty partitions, and the service on it."""
+
+    def __init__(self, spark: Spark | None = None, least: int = 10, missing: str | None = None) -> None:
+        self.world = World().limited(partitions=2, per_partition=1)
+        self.controller = Controller(self.world)
+        self.spark = spark or Spark()
+        self.missing = missing
+        self.planning = SparkPlanning(
+            self.world.state,
+            self.controller,
+            OffLoop(),
+            FACTS,
+            self.spark.ask,
+            lambda: self.missing,
+            least,
+            lambda: 7,
+        )
+
+    def submit(self, topic: str = "foo", count: int = 20, target: Replicas = (1, 4, 3)) -> None:
+        self.world.having(*(partition(f"{topic}-{n}", [1, 2, 3]) for n in range(count)))
+        rows = [AlterRow(n, target) for n in range(count)]
+        self.world.do(AlterReassignments([AlterTopic(topic, rows)]))
+
+    async def served(self, condition: Callable[[], bool] = lambda: True) -> None:
+        """Let it look until it has nothing to do and the condition holds."""
+        task = asyncio.create_task(self.planning.run(0.0))
+        async with asyncio.timeout(30):
+            for _ in range(50):
+                await asyncio.sleep(0)
+            while not condition() or self.planning.view().state is SparkState.WORKING:
+                await asyncio.sleep(0)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    def in_state(self, state: SparkState) -> Callable[[], bool]:
+        return lambda: self.planning.view().state is state
+
+
+async def test_a_large_job_is_put_in_order_and_forecast() -> None:
+    case = Case()
+    case.submit()
+    await case.served(case.in_state(SparkState.ORDERED))
+    view = case.planning.view()
+    assert (view.job, view.partitions, view.since_ms) == (1, 18, 7)
+    assert view.forecast is not None
+    assert (view.forecast["partitions"], view.forecast["bytes"]) == (20, 2000)
+    assert set(case.world.state.backlog.planned) == {key(f"foo-{n}") for n in range(2, 20)}
+
+
+async def test_a_small_job_is_not() -> None:
+    case = Case()
+    case.submit(count=9)
+    await case.served()
+    assert (case.spark.requests, case.planning.view().state) == ([], SparkState.READY)
+
+
+async def test_each_large_job_is_handed_over_once() -> None:
+    case = Case()
+    case.submit("foo")
+    case.submit("bar")
+    await case.served(lambda: case.planning.view().job == 2)
+    await case.served()
+    assert [request.moves[0].topic for request in case.spark.requests] == ["foo", "bar"]
+
+
+async def test_a_job_that_is_still_being_accepted_is_left_until_it_is() -> None:
+    case = Case()
+    case.world.having(*(partition(f"foo-{n}", [1, 2, 3]) for n in range(10)))
+    job = Job(1, JobKind.PLAN, 1, "User:ann", None)
+    case.world.put(job, *(Reassignment("foo", n, (1, 2, 3), (4, 5, 6), 1) for n in range(10)))
+    await case.served()
+    assert case.spark.requests == []
+    case.world.put(job._replace(total=10))
+    await case.served(case.in_state(SparkState.ORDERED))
+
+
+async def test_steps_taken_or_begun_meanwhile_come_off_the_order() -> None:
+    case = Case()
+    case.spark.meanwhile = case.world.catch_up
+    case.submit(target=(1, 4, 5))
+    assert case.world.moving() == ["foo-0", "foo-1"]
+    await case.served(case.in_state(SparkState.ORDERED))
+    state = case.world.state
+    left = Counter(len({4, 5} - {*partition.next}) for partition in state.all_partitions())
+    assert left[1] > 0
+    assert Counter(map(len, state.backlog.planned.values())) == Counter({1: left[1], 2: left[2]})
+
+
+async def test_what_ends_meanwhile_is_passed_over() -> None:
+    case = Case()
+    case.spark.meanwhile = case.world.settle
+    case.submit()
+    await case.served(case.in_state(SparkState.ORDERED))
+    assert (case.planning.view().partitions, case.world.state.backlog.planned) == (0, {})
+
+
+async def test_it_is_told_what_is_missing_and_everything_goes_on() -> None:
+    case = Case(missing="install it")
+    case.submit()
+    await case.served()
+    view = case.planning.view()
+    assert (view.state, view.reason) == (SparkState.MISSING, "install it")
+    case.world.settle()
+    assert case.world.state.reassignments == {}
+
+
+async def test_what_was_missing_may_be_installed_later() -> None:
+    case = Case(missing="install it")
+    case.missing = None
+    case.submit()
+    await case.served(case.in_state(SparkState.ORDERED))
+
+
+async def test_a_failure_is_told_and_the_next_job_is_tried() -> None:
+    case = Case()
+
+    async def fail(_: AsyncIterable[bytes]) -> bytes:
+        raise HelperError("exit code 1: no memory")
+
+    working, case.planning._ask = case.planning._ask, fail
+    case.submit("foo")
+    await case.served(case.in_state(SparkState.FAILED))
+    assert case.planning.view().reason == "exit code 1: no memory"
+    case.planning._ask = working
+    case.submit("bar")
+    await case.served(case.in_state(SparkState.ORDERED))
+
+
+async def test_with_a_least_of_zero_it_is_off() -> None:
+    case = Case(least=0)
+    case.submit()
+    await asyncio.wait_for(case.planning.run(), 30)
+    assert (case.planning.view().state, case.spark.requests) == (SparkState.OFF, [])
+
+
+async def test_it_ends_with_the_controller() -> None:
+    case = Case()
+    case.submit()
+    case.controller.stopped = True
+    await asyncio.wait_for(case.planning.run(0.0), 30)
+
+
+async def test_an_order_comes_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "ROWS_ORDERED", 6)
+    monkeypatch.setattr(planning, "ROWS_READ", 7)
+    case = Case()
+    case.submit()
+    await case.served(case.in_state(SparkState.ORDERED))
+    assert (len(case.controller.events), case.planning.view().partitions) == (4, 18)
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(240)
+def test_a_running_server_takes_the_order_of_a_real_spark(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    crawling = {**SLOW, "embedded.network.bytes.per.second": "20000"}
+    server = started(
+        tmp_path, {**crawling, "planner.spark.min.partitions": "200", "planner.spark.master": "local[2]"}
+    )
+    try:
+        shell = Shell(server, tmp_path, capsys)
+        assert "Spark     ready for jobs of 200 partitions or more" in shell.ok("status")
+        shell.ok("limits", "R=1", "P=10", "B=4")
+        shell.execute(range(200))
+        deadline = time.monotonic() + 200
+        while (spark := shell.json("status")["spark"])["state"] in {"ready", "working"}:
+            assert time.monotonic() < deadline, spark
+            time.sleep(0.5)
+        assert (spark["state"], spark["job"], spark["forecast"]["steps"]) == ("ordered", 1, 800)
+        assert spark["partitions"] > 100
+        assert server.stop() == 0
+    finally:
+        server.kill()

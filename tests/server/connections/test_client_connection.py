@@ -1,0 +1,55 @@
+"""What a connection reports of what it holds."""
+
+import pytest
+
+from server.connections.client_connection import WORTH_NOTING, Guest
+from tests.server.fakes import FakeHost
+
+
+class Holder(Guest):
+    pending = None
+    held = 0
+
+    def overdue(self, now: float) -> str | None:
+        return None
+
+    def close(self, reason: str | None = None) -> None:
+        self._closed = True
+
+    def abort(self, reason: str) -> None:
+        self.close()
+
+    def hold(self, size: int) -> None:
+        self.held = size
+        self._note()
+
+
+@pytest.fixture
+def host() -> FakeHost:
+    return FakeHost()
+
+
+@pytest.fixture
+def holder(host: FakeHost) -> Holder:
+    return Holder(host)
+
+
+def test_little_is_not_worth_a_word(holder: Holder, host: FakeHost) -> None:
+    holder.hold(WORTH_NOTING - 1)
+    assert host.held == {}
+
+
+def test_much_is_reported_and_that_it_is_little_again(holder: Holder, host: FakeHost) -> None:
+    holder.hold(WORTH_NOTING)
+    assert host.held == {holder: WORTH_NOTING}
+    holder.hold(WORTH_NOTING - 1)
+    assert host.held == {holder: 0}
+    host.held.clear()
+    holder.hold(1)
+    assert host.held == {}
+
+
+def test_what_is_left_after_closing_is_freed_with_the_connection(holder: Holder, host: FakeHost) -> None:
+    holder.close()
+    holder.hold(2 * WORTH_NOTING)
+    assert host.held == {}

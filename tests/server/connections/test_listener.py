@@ -1,0 +1,245 @@
+"""Listeners: one a broker, opened and closed while others serve."""
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import resource
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from protocol.messages.describe_cluster_request import DescribeClusterRequest
+from server.connections import listener, registry
+from server.connections.limits import Limits
+from server.connections.listener import Listeners
+from server.connections.registry import Crowd
+from server.connections.session import Session
+from server.metrics.stats import Counters
+from tests.server.fakes import FakeBroker
+from tests.server.sockets import PROMPT, Talk, serving, until
+
+
+@pytest.fixture(autouse=True)
+def quick_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "ROUND_SECONDS", 0.01)
+
+
+async def test_a_client_is_answered() -> None:
+    async with serving() as served:
+        talk = await served.connect()
+        assert (await talk.ask(DescribeClusterRequest(), 1)).cluster_id == "cluster-1"
+        await talk.close()
+
+
+async def test_one_connection_too_many_is_closed_with_a_log_line(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(Limits(max_connections=1)) as served:
+        first = await served.connect()
+        await first.ask(DescribeClusterRequest(), 1)
+        second = await served.connect()
+        assert await second.ended()
+        assert "1 are open already" in caplog.text
+        await first.ask(DescribeClusterRequest(), 1)
+        await first.close()
+        await second.close()
+
+
+async def test_a_place_is_free_again_when_a_connection_ends() -> None:
+    async with serving(Limits(max_connections=1)) as served:
+        for _ in range(3):
+            talk = await served.connect()
+            await talk.ask(DescribeClusterRequest(), 1)
+            await talk.close()
+            await until(lambda: not served.listeners.connections)
+
+
+async def test_connections_are_counted() -> None:
+    async with serving() as served:
+        talk = await served.connect()
+        await talk.ask(DescribeClusterRequest(), 1)
+        assert (served.listeners.connections, served.stats.connections) == (1, 1)
+        await talk.close()
+    assert (served.listeners.connections, served.stats.connections) == (0, 0)
+
+
+async def test_closing_a_brokers_listener_cuts_its_connections_alone() -> None:
+    async with serving() as served:
+        await served.listeners.open(FakeBroker(2), "127.0.0.1", 0)
+        host, port = await served.listeners.open(FakeBroker(3), "127.0.0.1", 0)
+        stays = await served.connect()
+        reader, writer = await asyncio.open_connection(host, port)
+        await served.listeners.close(3)
+        assert await asyncio.wait_for(reader.read(), PROMPT) == b""
+        writer.close()
+        await stays.ask(DescribeClusterRequest(), 1)
+        await stays.close()
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection(host, port)
+
+
+async def test_closing_all_finishes_the_answers_under_way() -> None:
+    async with serving() as served:
+        served.held = asyncio.Event()
+        talk = await served.connect()
+        asked = asyncio.create_task(talk.ask(DescribeClusterRequest(), 1))
+        await until(lambda: served.holding == 1)
+        closing = asyncio.create_task(served.listeners.close_all(5))
+        await asyncio.sleep(0)
+        served.held.set()
+        assert (await asked).error_code == 0
+        await closing
+        assert await talk.ended()
+        await talk.close()
+
+
+async def test_closing_all_does_not_wait_longer_than_the_grace() -> None:
+    async with serving() as served:
+        served.held = asyncio.Event()
+        talk = await served.connect()
+        talk.writer.write(talk.client.ask(DescribeClusterRequest(), 1))
+        await until(lambda: served.holding == 1)
+        await served.listeners.close_all(0.01)
+        assert await talk.ended()
+        await talk.close()
+
+
+async def test_an_idle_connection_is_closed_with_a_log_line(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(Limits(idle=0.05)) as served:
+        talk = await served.connect()
+        assert await talk.ended()
+        assert [r.levelno for r in caplog.records if "idle for 0.05 s" in r.getMessage()] == [logging.WARNING]
+        await talk.close()
+
+
+def sessions() -> set[Session]:
+    """All that there are, those of other tests with them."""
+    return {each for each in gc.get_objects() if isinstance(each, Session)}
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["answered", "while it waits for an answer"])
+async def test_nothing_of_a_connection_outlives_it_without_the_garbage_collector(held: bool) -> None:
+    async with serving() as served:
+        gc.disable()
+        others = sessions()
+        try:
+            talks = [await served.connect() for _ in range(20)]
+            if held:
+                served.held = asyncio.Event()
+            for talk in talks:
+                talk.writer.write(talk.client.ask(DescribeClusterRequest(), 1))
+            await until(lambda: served.holding == 20 * held and served.listeners.connections == 20)
+            for talk in talks:
+                await talk.abort()
+            await until(lambda: sessions() <= others)
+        finally:
+            gc.enable()
+
+
+def tls() -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(Path(__file__).parents[2] / "reassignd" / "tls" / "server.pem")
+    return context
+
+
+async def test_a_connection_counts_before_its_tls_is_agreed_on() -> None:
+    async with serving(Limits(max_connections=1), tls()) as served:
+        half_open = await served.connect()
+        await until(lambda: served.listeners.connections == 1)
+        too_many = await served.connect()
+        assert await too_many.ended()
+        await too_many.close()
+        await half_open.close()
+        await until(lambda: served.listeners.connections == 0)
+
+
+async def test_a_handshake_that_takes_too_long_is_over() -> None:
+    async with serving(Limits(handshake=0.05), tls()) as served:
+        silent = await served.connect()
+        assert await silent.ended()
+        assert (served.listeners.connections, served.stats.connections) == (0, 0)
+        await silent.close()
+
+
+async def test_a_failed_handshake_is_over_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(tls=tls()) as served:
+        plain = await served.connect()
+        plain.writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        await plain.reader.read()
+        await until(lambda: served.listeners.connections == 0)
+        await plain.close()
+    assert [r for r in caplog.records if r.levelno >= logging.WARNING] == []
+
+
+async def test_closing_ends_handshakes_too() -> None:
+    async with serving(tls=tls()) as served:
+        silent = await served.connect()
+        await until(lambda: served.listeners.connections == 1)
+        await served.listeners.close(1)
+        assert await silent.ended()
+        assert served.listeners.connections == 0
+        await silent.close()
+        await served.listeners.open(FakeBroker(1), "127.0.0.1", 0)
+
+
+@contextmanager
+def no_descriptor_left() -> Iterator[None]:
+    """Every descriptor that this process may have is taken."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = [os.open(os.devnull, os.O_RDONLY)]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (taken[0] + 20, before[1]))
+    with contextlib.suppress(OSError):
+        while True:
+            taken.append(os.dup(taken[0]))
+    try:
+        yield
+    finally:
+        for each in taken:
+            os.close(each)
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+async def test_without_descriptors_clients_wait_until_there_are_some(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(listener, "RETRY_SECONDS", 0.01)
+    async with serving() as served:
+        client = socket.socket()
+        client.setblocking(False)
+        with no_descriptor_left():
+            await asyncio.get_running_loop().sock_connect(client, (served.host, served.port))
+            await until(lambda: "cannot be accepted" in caplog.text)
+            await asyncio.sleep(0.1)
+        talk = Talk(*await asyncio.open_connection(sock=client))
+        assert (await talk.ask(DescribeClusterRequest(), 1)).cluster_id == "cluster-1"
+        await talk.close()
+    assert caplog.text.count("cannot be accepted") == 1
+
+
+async def test_a_name_of_several_addresses_is_one_port() -> None:
+    async with serving() as served:
+        _, port = await served.listeners.open(FakeBroker(2), "localhost", 0)
+        for _, _, _, _, at in await asyncio.get_running_loop().getaddrinfo("localhost", port):
+            _, writer = await asyncio.open_connection(*at[:2])
+            writer.close()
+
+
+async def test_an_address_in_use_is_the_callers_problem() -> None:
+    async with serving() as served:
+        with pytest.raises(OSError, match="Address already in use"):
+            await served.listeners.open(FakeBroker(2), served.host, served.port)
+
+
+async def test_the_event_loops_lag_is_measured() -> None:
+    async with serving() as served:
+        served.stats.loop_lag_seconds = -1
+        await until(lambda: served.stats.loop_lag_seconds >= 0)
+
+
+async def test_closing_what_was_never_opened_is_no_problem() -> None:
+    await Listeners(partial(Session, lambda *_: b"", Limits()), Crowd(Limits(), Counters())).close_all(0)

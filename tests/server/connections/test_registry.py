@@ -1,0 +1,104 @@
+"""All connections together: how many there may be, how many bytes they may hold, and who goes."""
+
+import asyncio
+import logging
+
+import pytest
+
+from server.connections.client_connection import Guest
+from server.connections.limits import Limits
+from server.connections.registry import Crowd
+from server.metrics.stats import Counters
+
+
+class Idler(Guest):
+    """A connection that says what it holds, and since when it was not heard."""
+
+    pending = None
+    held = 0
+
+    def __init__(self, crowd: Crowd, silent_seconds: float = 0.0) -> None:
+        super().__init__(crowd)
+        self.crowd = crowd
+        self.heard = asyncio.get_running_loop().time() - silent_seconds
+        self.aborted: str | None = None
+        crowd.enter("10.0.0.9:4711")
+        crowd.admit(self)
+
+    def overdue(self, now: float) -> str | None:
+        return None
+
+    def close(self, reason: str | None = None) -> None:
+        asyncio.get_running_loop().call_soon(self.crowd.ended, self)
+
+    def abort(self, reason: str) -> None:
+        self.aborted = reason
+        self.close()
+
+
+class Stubborn(Idler):
+    """It does not go before it is cut."""
+
+    def close(self, reason: str | None = None) -> None:
+        if self.aborted is not None:
+            super().close()
+
+
+def crowd(**limits: int) -> Crowd:
+    return Crowd(Limits(**limits), Counters())
+
+
+async def test_there_are_no_more_than_allowed() -> None:
+    made = crowd(max_connections=2)
+    assert [made.enter("10.0.0.9:1") for _ in range(3)] == [True, True, False]
+    made.leave()
+    assert made.enter("10.0.0.9:2")
+
+
+async def test_a_thousand_refusals_are_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    made = crowd(max_connections=0)
+    for port in range(1000):
+        made.enter(f"10.0.0.9:{port}")
+    assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == [
+        "closed the connection of 10.0.0.9:0: 0 are open already"
+    ]
+
+
+async def test_bytes_are_summed_over_connections() -> None:
+    made = crowd(held_bytes=100)
+    one, other = Idler(made), Idler(made)
+    made.holds(one, 40)
+    made.holds(other, 50)
+    made.holds(one, 30)
+    assert made.held == 80
+    made.ended(other)
+    assert made.held == 30
+    made.holds(one, 0)
+    assert made.held == 0
+
+
+async def test_whoever_held_most_for_longest_goes_when_they_are_too_many() -> None:
+    made = crowd(held_bytes=100)
+    large, stuck, small = Idler(made), Idler(made, silent_seconds=60), Idler(made, silent_seconds=60)
+    made.holds(stuck, 30)
+    made.holds(small, 10)
+    made.holds(large, 70)
+    assert stuck.aborted == "it held 30 bytes, and all connections together more than 100"
+    assert (large.aborted, small.aborted, made.held) == (None, None, 80)
+
+
+async def test_one_that_holds_too_much_alone_goes_itself() -> None:
+    made = crowd(held_bytes=100)
+    greedy = Idler(made)
+    made.holds(greedy, 101)
+    assert greedy.aborted is not None
+    assert made.held == 0
+
+
+async def test_those_sent_off_are_gone_even_where_they_must_be_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.connections.registry.LEAVING_SECONDS", 0.01)
+    made = crowd()
+    willing, stubborn, other = Idler(made), Stubborn(made), Idler(made)
+    await made.send_off([willing, stubborn])
+    assert made.connections == 1
+    assert (willing.aborted is None, stubborn.aborted is None, other.aborted) == (True, False, None)

@@ -1,0 +1,61 @@
+"""What a handler is given beside the request."""
+
+import asyncio
+import threading
+
+from controller.messages.events import Continue
+from server.dispatch.authorizer import CLUSTER, Operation
+from server.dispatch.context import LARGE_ROWS, NOT_ASKED
+from tests.builders import World
+from tests.server.fakes import CLUSTER_ADMIN, NOBODY, FakeDriver, allowing, context
+
+
+def test_the_controller_is_the_lowest_live_broker() -> None:
+    assert context(0, World((3, 1, 2), live=(3, 2)).state).controller_id == 2
+    assert context(0, World((1,), live=()).state).controller_id == -1
+
+
+def test_brokers_come_in_order_of_id() -> None:
+    assert [broker.id for broker in context(0, World((3, 1, 2)).state).brokers()] == [1, 2, 3]
+
+
+def test_permissions_are_the_principals() -> None:
+    admin = context(0, authorizer=CLUSTER_ADMIN)
+    assert admin.allows(Operation.ALTER)
+    assert not admin.allows(Operation.CREATE)
+    assert context(0, authorizer=allowing((Operation.READ, "foo"))).allows_topic(Operation.READ, "foo")
+
+
+def test_what_was_asked_for_this_request_counts_before() -> None:
+    asked = context(0, authorizer=NOBODY)._replace(asked=CLUSTER_ADMIN)
+    assert asked.allows(Operation.ALTER)
+    assert asked.operations_on(CLUSTER, asked=True) == 1 << Operation.ALTER | 1 << Operation.DESCRIBE
+    assert not asked.allows_topic(Operation.READ, "foo")
+
+
+def test_operations_are_told_when_asked_for() -> None:
+    admin = context(0, authorizer=CLUSTER_ADMIN)
+    assert admin.operations_on(CLUSTER, asked=False) == NOT_ASKED
+    assert admin.operations_on(CLUSTER, asked=True) == 1 << Operation.ALTER | 1 << Operation.DESCRIBE
+
+
+async def test_an_event_is_handed_to_the_driver() -> None:
+    driver = FakeDriver("reply")
+    assert await context(0, driver=driver).submit(Continue()) == "reply"
+    assert driver.events == [Continue()]
+
+
+async def test_many_rows_are_computed_in_another_thread() -> None:
+    asked = context(0)
+    assert await asked.compute(LARGE_ROWS, threading.get_ident) == threading.get_ident()
+    assert await asked.compute(LARGE_ROWS + 1, threading.get_ident) != threading.get_ident()
+
+
+async def test_others_are_served_after_some_rows() -> None:
+    asked = context(0)
+    others: list[str] = []
+    asyncio.get_running_loop().call_soon(others.append, "served")
+    await asked.breathe(49)
+    assert others == []
+    await asked.breathe(50)
+    assert others == ["served"]

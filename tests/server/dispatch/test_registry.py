@@ -1,0 +1,92 @@
+"""What is registered, and the card that opens each handler's file."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from protocol.apis import ApiKey, find_api
+from protocol.errors import ErrorCode
+from server.dispatch.registry import ROUTES, Route, handles
+from server.handlers import api_versions, load
+from server.zk_controller.scram_users import BOUNDS
+
+load()
+EVERY_ROUTE = [pytest.param(route, id=route.api_key.name.lower()) for _, route in sorted(ROUTES.items())]
+SERVED = {0, 2, 3, 4, 5, 6, 7, 10, 18, 19, 20, 32, 33, 34, 35, 37, 43, 44, 45, 46, 56, 60, 75}
+ONLY_RELAYED = {16, 17, 36, 66}
+"""Of a running Kafka, by the gateway."""
+OF_THE_OFFICE = {51, 67}
+"""Asked of the controller of a ZooKeeper-mode cluster, which answers it by itself."""
+
+
+def test_every_api_of_the_codec_is_served_or_relayed() -> None:
+    assert set(ROUTES) == SERVED == set(ApiKey) - ONLY_RELAYED - OF_THE_OFFICE
+
+
+def test_a_key_cannot_be_registered_twice() -> None:
+    request = ROUTES[18].request
+    register = handles(ApiKey.API_VERSIONS, request, versions=(0, 0), refuse=api_versions.refuse)
+    with pytest.raises(ValueError, match="API_VERSIONS is registered twice"):
+        register(api_versions.handle)
+
+
+@pytest.mark.parametrize("route", EVERY_ROUTE)
+def test_the_file_is_named_after_its_api(route: Route) -> None:
+    assert route.handle.__module__ == f"server.handlers.{route.api_key.name.lower()}"
+
+
+@pytest.mark.parametrize("route", EVERY_ROUTE)
+def test_the_card_says_what_is_registered(route: Route) -> None:
+    card = sys.modules[route.handle.__module__].__doc__ or ""
+    name = route.request.__name__.removesuffix("Request")
+    first, last = route.versions[0], route.versions[-1]
+    versions = f"version {first}" if first == last else f"versions {first}-{last}"
+    assert card.startswith(f"{name} ({route.api_key.value}), {versions}.\n\nKIP: ")
+
+
+@pytest.mark.parametrize("route", EVERY_ROUTE)
+def test_the_card_names_the_operation_on_the_cluster(route: Route) -> None:
+    card = sys.modules[route.handle.__module__].__doc__ or ""
+    (acl,) = re.findall(r"^ACL: (.*)$", card, re.MULTILINE)
+    if route.operation is not None:
+        assert acl == f"{route.operation.name} on the cluster."
+    else:
+        assert not re.fullmatch(r"[A-Z_]+ on the cluster\.", acl)
+
+
+@pytest.mark.parametrize("route", EVERY_ROUTE)
+def test_the_card_names_errors_that_exist(route: Route) -> None:
+    card = sys.modules[route.handle.__module__].__doc__ or ""
+    _, _, errors = card.partition("\nErrors")
+    named = re.findall(r"\b[A-Z]{3,}(?:_[A-Z]+)+\b", errors)
+    assert named
+    assert set(named) <= set(ErrorCode.__members__)
+
+
+@pytest.mark.parametrize("route", EVERY_ROUTE)
+def test_the_codec_knows_all_versions_that_are_served(route: Route) -> None:
+    api = find_api(route.api_key)
+    assert api is not None
+    assert api.request.root is route.request
+    assert set(route.versions) <= set(api.versions)
+
+
+def documented() -> dict[int, tuple[int, int]]:
+    """The bounds in docs/security.md, by API key; 0 is all others."""
+    text = (Path(__file__).parents[2] / "docs/security.md").read_text("utf-8")
+    found: dict[int, tuple[int, int]] = {}
+    for names, rows, numbers in re.findall(r"^\| ([^|]*) \| ([0-9,]+) \| ([0-9,]+) \|$", text, re.MULTILINE):
+        keys = [int(key) for key in re.findall(r"\(([0-9]+)\)", names)] or [0]
+        found |= dict.fromkeys(keys, (int(rows.replace(",", "")), int(numbers.replace(",", ""))))
+    return found
+
+
+def test_the_bounds_of_requests_are_documented() -> None:
+    bounds = documented()
+    assert bounds.pop(51) == BOUNDS
+    others = bounds.pop(0)
+    assert {key: bounds.get(key, others) for key in ROUTES} == {
+        key: route.bounds for key, route in ROUTES.items()
+    }

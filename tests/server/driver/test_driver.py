@@ -1,0 +1,298 @@
+"""The driver: one event at a time, durable before it is carried out and answered, in the order of decisions."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from controller.messages.effects import BrokerLeft
+from controller.messages.events import BrokerStopped, Event
+from controller.model.cluster import ControllerEpoch
+from controller.ports import StoreLostError
+from controller.state.decision import Decision
+from controller.state.state import State
+from server.driver.driver import Driver, DriverStoppedError, wall_clock
+from tests.server.rig import Rig, settle
+
+
+@pytest.fixture
+async def rig() -> AsyncIterator[Rig]:
+    made = Rig()
+    made.driver.start()
+    yield made
+    await made.driver.stop()
+
+
+async def test_an_event_is_decided_carried_out_and_answered(rig: Rig) -> None:
+    assert await rig.submit(7) == 7
+    assert rig.log == [BrokerLeft(7)]
+    assert list(rig.store.load()) == [ControllerEpoch(7)]
+
+
+async def test_the_queue_of_an_idle_driver_is_empty(rig: Rig) -> None:
+    await rig.submit(7)
+    assert rig.stats.queue_length == 0
+
+
+async def test_nothing_is_carried_out_or_answered_before_it_is_durable(rig: Rig) -> None:
+    rig.store.hold()
+    reply = rig.submit(7)
+    await settle()
+    assert not reply.done()
+    assert rig.log == []
+    rig.store.release(1)
+    assert await reply == 7
+
+
+async def test_the_next_event_is_decided_while_the_last_commit_runs(rig: Rig) -> None:
+    rig.store.hold()
+    replies = [rig.submit(1), rig.submit(2)]
+    await settle()
+    assert rig.state.controller_epoch == 2
+    rig.store.release(2)
+    assert await asyncio.gather(*replies) == [1, 2]
+    assert rig.log == [BrokerLeft(1), BrokerLeft(2)]
+
+
+async def test_answers_keep_the_order_of_decisions(rig: Rig) -> None:
+    rig.store.hold()
+    replies = [rig.submit(number) for number in (1, 2, 3)]
+    await settle()
+    rig.store.release(1)
+    await settle()
+    assert [reply.done() for reply in replies] == [True, False, False]
+    rig.store.release(2)
+    await asyncio.gather(*replies)
+
+
+async def test_a_decision_that_changes_nothing_waits_for_those_before_it(rig: Rig) -> None:
+    rig.store.hold()
+    first = rig.submit(5)
+    await settle()
+    rig.decide = rig.look
+    second = rig.submit(0)
+    await settle()
+    assert not second.done()
+    rig.store.release(1)
+    assert (await first, await second) == (5, 5)
+
+
+async def test_a_decision_that_changes_nothing_does_not_touch_the_store(rig: Rig) -> None:
+    rig.decide = rig.look
+    assert await rig.submit(0) == 0
+    assert rig.store.commits == []
+
+
+async def test_others_run_between_the_slices_of_a_decision(rig: Rig) -> None:
+    seen: list[int] = []
+
+    def sliced(decision: Decision, _: Event) -> Iterator[None]:
+        for number in range(3):
+            decision.put(ControllerEpoch(number))
+            yield
+        decision.reply = "whole"
+
+    async def watch() -> None:
+        for _ in range(6):
+            seen.append(rig.state.controller_epoch)
+            await asyncio.sleep(0)
+
+    rig.decide = sliced
+    watching = asyncio.create_task(watch())
+    assert await rig.submit(0) == "whole"
+    await watching
+    assert {0, 1, 2} <= set(seen)
+    assert len(rig.store.commits) == 1
+
+
+async def test_no_event_is_decided_between_the_slices_of_another(rig: Rig) -> None:
+    order: list[int] = []
+
+    def sliced(_: Decision, event: Event) -> Iterator[None]:
+        assert isinstance(event, BrokerStopped)
+        order.append(event.broker)
+        yield
+        order.append(event.broker)
+
+    rig.decide = sliced
+    await asyncio.gather(rig.submit(1), rig.submit(2))
+    assert order == [1, 1, 2, 2]
+
+
+async def test_a_failing_commit_stops_the_driver_and_fails_all_that_wait(rig: Rig) -> None:
+    rig.store.hold()
+    first = rig.submit(1)
+    await settle()
+    rig.store.failure = OSError("disk full")
+    second = rig.submit(2)
+    await settle()
+    rig.store.release(1)
+    assert await first == 1
+    with pytest.raises(DriverStoppedError):
+        await second
+    assert [str(failure) for failure in rig.failures] == ["disk full"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "lines"), [(OSError("disk full"), 1), (StoreLostError("no ZooKeeper"), 0)]
+)
+async def test_a_lost_store_is_no_error_of_the_driver(
+    rig: Rig, failure: Exception, lines: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig.store.failure = failure
+    with pytest.raises(DriverStoppedError):
+        await rig.submit(1)
+    assert rig.failures == [failure]
+    assert [record.levelname for record in caplog.records] == ["ERROR"] * lines
+
+
+async def test_after_a_failing_commit_nothing_later_is_carried_out(rig: Rig) -> None:
+    rig.store.failure = OSError("disk full")
+    replies = [rig.submit(1), rig.submit(2)]
+    results = await asyncio.gather(*replies, return_exceptions=True)
+    assert all(isinstance(result, DriverStoppedError) for result in results)
+    assert rig.log == []
+    with pytest.raises(DriverStoppedError):
+        await rig.submit(3)
+
+
+async def test_an_exception_in_a_decision_stops_the_driver(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(decision: Decision, _: Event) -> None:
+        decision.put(ControllerEpoch(9))
+        raise KeyError("lost")
+
+    rig.decide = broken
+    with pytest.raises(DriverStoppedError):
+        await rig.submit(1)
+    assert rig.store.commits == []
+    assert isinstance(rig.failures[0], KeyError)
+    assert "while deciding on BrokerStopped" in caplog.text
+
+
+async def test_an_exception_in_the_backend_stops_the_driver(rig: Rig) -> None:
+    rig.backend_failure = RuntimeError("no such broker")
+    assert await rig.submit(1) == 1
+    await settle()
+    assert rig.failures == [rig.backend_failure]
+    with pytest.raises(DriverStoppedError):
+        await rig.submit(2)
+
+
+@pytest.mark.parametrize("change", [True, False])
+async def test_many_effects_are_handed_over_in_slices(rig: Rig, change: bool) -> None:
+    def large(decision: Decision, _: Event) -> None:
+        if change:
+            decision.put(ControllerEpoch(1))
+        decision.effects = [BrokerLeft(number) for number in range(2500)]
+
+    async def watch() -> None:
+        while len(rig.log) < 2500:
+            seen.add(len(rig.log))
+            await asyncio.sleep(0)
+
+    seen: set[int] = set()
+    rig.decide = large
+    watching = asyncio.create_task(watch())
+    await rig.submit(0)
+    await asyncio.wait_for(watching, 30)
+    assert {1000, 2000} <= seen
+    assert rig.log == [BrokerLeft(number) for number in range(2500)]
+
+
+async def test_stop_finishes_what_was_submitted() -> None:
+    rig = Rig()
+    rig.driver.start()
+    rig.store.hold()
+    replies = [rig.submit(number) for number in (1, 2)]
+    await settle()
+    stopping = asyncio.create_task(rig.driver.stop())
+    await settle()
+    rig.store.release(2)
+    await stopping
+    assert await asyncio.gather(*replies) == [1, 2]
+    with pytest.raises(DriverStoppedError):
+        await rig.submit(3)
+
+
+async def test_a_driver_that_never_started_stops_at_once() -> None:
+    await asyncio.wait_for(Rig().driver.stop(), 30)
+
+
+async def test_whoever_gives_up_waiting_does_not_disturb_the_others(rig: Rig) -> None:
+    rig.store.hold()
+    first, second = rig.submit(1), rig.submit(2)
+    await settle()
+    first.cancel()
+    await settle()
+    rig.store.release(2)
+    assert await second == 2
+    assert rig.log == [BrokerLeft(1), BrokerLeft(2)]
+
+
+async def test_only_so_many_events_wait_at_once() -> None:
+    rig = Rig()
+    rig.driver = rig.make(capacity=2)
+    rig.driver.start()
+    rig.store.hold()
+    replies = [rig.submit(number) for number in (1, 2, 3)]
+    await settle()
+    assert rig.state.controller_epoch == 2
+    rig.store.release(2)
+    await settle()
+    assert rig.state.controller_epoch == 3
+    rig.store.release(1)
+    await asyncio.gather(*replies)
+    await rig.driver.stop()
+
+
+@pytest.mark.parametrize("survived", range(4))
+async def test_a_crash_loses_nothing_that_was_acknowledged(survived: int) -> None:
+    rig = Rig()
+    rig.driver.start()
+    rig.store.hold()
+    replies = [rig.submit(number) for number in (1, 2, 3)]
+    await settle()
+    rig.store.release(survived)
+    await settle()
+    acknowledged = [reply.result() for reply in replies if reply.done()]
+    after = State()
+    after.apply(rig.store.survived(survived).load())
+    assert after.controller_epoch == max(acknowledged, default=0)
+    assert rig.log == [BrokerLeft(number) for number in acknowledged]
+    rig.store.release(3)
+    await rig.driver.stop()
+
+
+async def test_decisions_and_commits_are_counted(rig: Rig) -> None:
+    await rig.submit(1)
+    assert rig.stats.decisions == {"BrokerStopped": 1}
+    assert (rig.stats.commits, rig.stats.committed_changes) == (1, 1)
+
+
+async def test_decisions_are_dated(rig: Rig) -> None:
+    dates: list[int] = []
+
+    def note(decision: Decision, _: Event) -> None:
+        dates.append(decision.now_ms)
+
+    rig.decide = note
+    await rig.submit(1)
+    assert abs(dates[0] - wall_clock()) < 60_000
+
+
+async def test_the_clock_is_a_parameter() -> None:
+    rig = Rig()
+    driver = Driver(
+        rig.state,
+        rig.store,
+        rig,
+        lambda decision, _: setattr(decision, "reply", decision.now_ms),
+        stats=rig.stats,
+        on_failure=rig.failures.append,
+        now_ms=lambda: 42,
+    )
+    driver.start()
+    assert await driver.submit(BrokerStopped(1)) == 42
+    await driver.stop()

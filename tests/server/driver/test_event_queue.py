@@ -1,0 +1,59 @@
+"""Background work, as the driver gives it its turn."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from controller.messages.effects import Wake
+from controller.messages.events import BrokerStopped, Continue, Event
+from controller.state.decision import Decision
+from server.driver.event_queue import PATIENCE
+from tests.server.rig import Rig, settle
+
+
+@pytest.fixture
+async def rig() -> AsyncIterator[Rig]:
+    made = Rig()
+    made.driver.start()
+    yield made
+    await made.driver.stop()
+
+
+async def test_wake_gives_the_controller_a_turn_and_stays_here(rig: Rig) -> None:
+    events: list[Event] = []
+
+    def waking(decision: Decision, event: Event) -> None:
+        events.append(event)
+        if isinstance(event, BrokerStopped):
+            decision.emit(Wake())
+
+    rig.decide = waking
+    await rig.submit(1)
+    await settle()
+    assert events == [BrokerStopped(1), Continue()]
+    assert rig.log == []
+
+
+async def taken_after_a_wake(rig: Rig, later: int) -> list[Event]:
+    """The events in the order in which they are taken, when so many come in right after one that asks for more."""
+    events: list[Event] = []
+
+    def waking(decision: Decision, event: Event) -> None:
+        events.append(event)
+        if event == BrokerStopped(0):
+            decision.emit(Wake())
+
+    rig.decide = waking
+    await asyncio.gather(*(rig.submit(number) for number in range(later + 1)))
+    await settle()
+    return events
+
+
+async def test_events_that_come_later_go_before_background_work(rig: Rig) -> None:
+    assert await taken_after_a_wake(rig, 3) == [*map(BrokerStopped, range(4)), Continue()]
+
+
+async def test_background_work_does_not_wait_for_ever(rig: Rig) -> None:
+    events = await taken_after_a_wake(rig, 3 * PATIENCE)
+    assert PATIENCE <= events.index(Continue()) <= 2 * PATIENCE

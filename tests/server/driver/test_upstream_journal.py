@@ -1,0 +1,54 @@
+import logging
+
+import pytest
+
+from controller.messages.upstream_events import Submitted
+from controller.model.cluster import Reassignment
+from controller.model.errors import Error, Outcome
+from controller.state.decision import Decision
+from controller.state.state import State
+from server.driver.upstream_journal import UpstreamJournal
+from tests.builders import key
+
+
+def test_trouble_is_told_once_and_so_is_its_end(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    state = State()
+    journal = UpstreamJournal(state)
+    for trouble in ("missing: broker 5", "missing: broker 5", ""):
+        state.trouble = trouble
+        journal.trouble()
+    assert caplog.messages == [
+        "the cluster is not well, only what repairs it starts: missing: broker 5",
+        "the cluster is well again",
+    ]
+
+
+def test_an_upstream_that_cannot_be_looked_at_is_told_as_that(caplog: pytest.LogCaptureFixture) -> None:
+    state = State(trouble="connection refused", unreachable="connection refused")
+    UpstreamJournal(state).trouble()
+    assert caplog.messages == ["nothing starts, the upstream cannot be looked at: connection refused"]
+
+
+def test_blocked_partitions_are_named_with_the_reason(caplog: pytest.LogCaptureFixture) -> None:
+    decision = Decision(State())
+    decision.changes += [Reassignment("foo", n, (1,), (2,), 1, "cancelled by someone else") for n in range(7)]
+    UpstreamJournal(decision.state).observed(decision)
+    names = "foo-0, foo-1, foo-2, foo-3, foo-4"
+    assert caplog.messages == [
+        f"{names} and 2 more: cancelled by someone else; order it again, cancel it, or resume its job"
+    ]
+
+
+def test_refused_rows_are_counted_by_reason(caplog: pytest.LogCaptureFixture) -> None:
+    refused = Outcome(Error.INVALID_REPLICA_ASSIGNMENT, "no such broker")
+    UpstreamJournal(State()).submitted(
+        Submitted([(key("foo-0"), (1,), refused), (key("foo-1"), (1,), Outcome())])
+    )
+    assert caplog.messages == ["the upstream refused 1 of 2 rows: no such broker"]
+
+
+def test_what_was_over_before_it_was_taken_back_was_not_refused(caplog: pytest.LogCaptureFixture) -> None:
+    over = Outcome(Error.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
+    UpstreamJournal(State()).submitted(Submitted([(key("foo-0"), None, over)]))
+    assert caplog.messages == []

@@ -1,0 +1,215 @@
+"""IncrementalAlterConfigs (44) and AlterConfigs (33) with our keys among the upstream's."""
+
+from typing import Any
+
+import pytest
+
+from controller.model.cluster import Config, ResourceType
+from protocol.frames import decode_request
+from protocol.messages.alter_configs_request import AlterableConfig as ReplacedConfig
+from protocol.messages.alter_configs_request import AlterConfigsRequest
+from protocol.messages.alter_configs_request import AlterConfigsResource as ReplacedResource
+from protocol.messages.alter_configs_response import AlterConfigsResponse
+from protocol.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from protocol.messages.incremental_alter_configs_response import (
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsResponse,
+)
+from server.gateway.alter_configs import alter, incremental_alter
+from server.gateway.core import DENIED
+from server.relay.exchange import PASSED
+from tests.server.gateway.doubles import FakeCore, Talk, asked, client
+
+MOVEMENTS = "reassignment.max.concurrent.partition.movements"
+LEADERS = "reassignment.max.concurrent.leader.movements"
+BROKER, TOPIC = ResourceType.BROKER, ResourceType.TOPIC
+SET, DELETE = 0, 1
+
+
+def changes(kind: int, name: str, *configs: tuple[str, int, str | None]) -> AlterConfigsResource:
+    return AlterConfigsResource(kind, name, [AlterableConfig(*each) for each in configs])
+
+
+def row(kind: int, name: str, code: int = 0, message: str | None = None) -> AlterConfigsResourceResponse:
+    return AlterConfigsResourceResponse(code, message, kind, name)
+
+
+@pytest.fixture
+def core() -> FakeCore:
+    return FakeCore()
+
+
+class Change(Talk):
+    """A request with these resources."""
+
+    def __init__(self, core: FakeCore, *resources: AlterConfigsResource, validate_only: bool = False) -> None:
+        request = IncrementalAlterConfigsRequest(resources, validate_only)
+        super().__init__(incremental_alter(core.core), request, 1)
+
+    @property
+    def asked_of_upstream(self) -> list[tuple[int, str, list[str]]]:
+        return [
+            (each.resource_type, each.resource_name, [config.name for config in each.configs])
+            for each in decode_request(self.upstream).resources
+        ]
+
+    async def rows(self, *theirs: AlterConfigsResourceResponse) -> list[tuple[int, str]]:
+        response = await self.answer(IncrementalAlterConfigsResponse(responses=theirs))
+        return [(each.error_code, each.resource_name) for each in response.responses]
+
+
+def values(core: FakeCore) -> dict[str, str]:
+    return core.state.configs.get((BROKER, ""), {})
+
+
+async def test_our_keys_are_ours_and_the_rest_goes_on(core: FakeCore) -> None:
+    change = Change(core, changes(BROKER, "", (MOVEMENTS, SET, "7"), ("log.retention.ms", SET, "9")))
+    assert change.asked_of_upstream == [(BROKER, "", ["log.retention.ms"])]
+    assert values(core) == {}
+    assert await change.rows(row(BROKER, "")) == [(0, "")]
+    assert values(core) == {MOVEMENTS: "7"}
+
+
+async def test_for_our_keys_alone_the_upstream_is_asked_about_nothing(core: FakeCore) -> None:
+    change = Change(core, changes(BROKER, "", (MOVEMENTS, SET, "7")))
+    assert change.asked_of_upstream == [(BROKER, "", [])]
+    await change.rows(row(BROKER, ""))
+    assert values(core) == {MOVEMENTS: "7"}
+
+
+@pytest.mark.parametrize("name", ["", "1"])
+async def test_what_the_upstream_refuses_is_not_done(core: FakeCore, name: str) -> None:
+    change = Change(core, changes(BROKER, name, (MOVEMENTS, SET, "7")))
+    answer = await change.answer(
+        IncrementalAlterConfigsResponse(responses=[row(BROKER, name, 31, "User:bob may not")])
+    )
+    (refused,) = answer.responses
+    assert tuple(refused) == (31, "Cluster authorization failed.", BROKER, name)
+    assert core.events == []
+
+
+async def test_what_is_wrong_with_our_keys_keeps_the_rest_from_being_done(core: FakeCore) -> None:
+    change = Change(core, changes(BROKER, "", (MOVEMENTS, SET, "x"), ("log.retention.ms", SET, "9")))
+    assert change.asked_of_upstream == [(BROKER, "", [])]
+    assert await change.rows(row(BROKER, "")) == [(40, "")]
+    assert core.events == []
+
+
+async def test_an_error_of_the_upstream_keeps_ours_from_being_done(core: FakeCore) -> None:
+    change = Change(core, changes(BROKER, "", (MOVEMENTS, SET, "7"), ("log.retention.ms", SET, "x")))
+    assert await change.rows(row(BROKER, "", 40, "Invalid value x")) == [(40, "")]
+    assert core.events == []
+
+
+async def test_rows_come_in_the_order_of_the_request(core: FakeCore) -> None:
+    change = Change(
+        core,
+        changes(TOPIC, "b", ("retention.ms", SET, "1")),
+        changes(BROKER, "", (MOVEMENTS, SET, "7")),
+        changes(TOPIC, "a"),
+    )
+    assert change.asked_of_upstream == [(TOPIC, "b", ["retention.ms"]), (BROKER, "", []), (TOPIC, "a", [])]
+    theirs = [row(BROKER, ""), row(TOPIC, "a", 3), row(TOPIC, "b")]
+    assert await change.rows(*theirs) == [(0, "b"), (0, ""), (3, "a")]
+    assert values(core) == {MOVEMENTS: "7"}
+
+
+async def test_on_one_broker_our_keys_are_refused_with_all_beside_them(core: FakeCore) -> None:
+    change = Change(core, changes(BROKER, "1", (MOVEMENTS, SET, "7"), ("log.cleaner.threads", SET, "2")))
+    assert change.asked_of_upstream == [(BROKER, "1", [])]
+    answer = await change.answer(IncrementalAlterConfigsResponse(responses=[row(BROKER, "1")]))
+    (refused,) = answer.responses
+    assert (refused.error_code, refused.resource_name) == (40, "1")
+    assert "is cluster-wide and cannot be set on broker 1: use --entity-default" in refused.error_message
+    assert core.events == []
+
+
+async def test_an_unknown_operation_is_refused(core: FakeCore) -> None:
+    change = Change(core, changes(BROKER, "", (MOVEMENTS, 9, "7")))
+    assert await change.rows(row(BROKER, "")) == [(42, "")]
+
+
+async def test_nothing_changes_when_it_is_only_to_be_validated(core: FakeCore) -> None:
+    change = Change(core, changes(BROKER, "", (MOVEMENTS, SET, "7")), validate_only=True)
+    assert decode_request(change.upstream).validate_only
+    assert await change.rows(row(BROKER, "")) == [(0, "")]
+    assert values(core) == {}
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        [changes(BROKER, "1", ("log.retention.ms", SET, "9"))],
+        [changes(BROKER, "", ("log.retention.ms", SET, "9"))],
+        [changes(BROKER, "1", (MOVEMENTS, DELETE, None))],
+        [changes(TOPIC, "foo", (MOVEMENTS, SET, "7"))],
+        [changes(BROKER, "", (MOVEMENTS, SET, "7"))] * 2,
+    ],
+    ids=["a broker", "the default", "left on a broker", "a topic", "twice"],
+)
+def test_what_is_the_upstreams_alone_passes(core: FakeCore, resources: list[AlterConfigsResource]) -> None:
+    request = IncrementalAlterConfigsRequest(resources)
+    assert incremental_alter(core.core)(asked(request, 1), client()) is PASSED
+
+
+def replace(core: FakeCore, *configs: tuple[str, str], name: str = "") -> Talk:
+    resource = ReplacedResource(BROKER, name, [ReplacedConfig(*each) for each in configs])
+    return Talk(alter(core.core), AlterConfigsRequest([resource]), 2)
+
+
+def sent(talk: Talk) -> list[list[str]]:
+    return [[config.name for config in each.configs] for each in decode_request(talk.upstream).resources]
+
+
+async def replaced(talk: Talk, *theirs: AlterConfigsResourceResponse) -> Any:
+    answer = await talk.answer(AlterConfigsResponse(responses=theirs))  # type: ignore[arg-type]
+    return [each.error_code for each in answer.responses]
+
+
+async def test_what_is_replaced_loses_our_keys_that_are_not_named(core: FakeCore) -> None:
+    core.world.put(Config(BROKER, "", LEADERS, "3"), Config(BROKER, "", "min.insync.replicas", "2"))
+    talk = replace(core, (MOVEMENTS, "7"), ("log.retention.ms", "9"))
+    assert sent(talk) == [["log.retention.ms"]]
+    assert await replaced(talk, row(BROKER, "")) == [0]
+    assert values(core) == {MOVEMENTS: "7", "min.insync.replicas": "2"}
+
+
+async def test_nothing_is_replaced_when_ours_is_wrong(core: FakeCore) -> None:
+    talk = replace(core, (MOVEMENTS, "x"), ("log.retention.ms", "9"))
+    assert sent(talk) == [[]]
+    response = await talk.answer(IncrementalAlterConfigsResponse(responses=[row(BROKER, "")]))
+    assert [each.error_code for each in response.responses] == [40]
+    assert MOVEMENTS in response.responses[0].error_message
+
+
+async def test_who_may_not_replace_them_does_not_learn_what_is_wrong_with_ours(core: FakeCore) -> None:
+    talk = replace(core, (MOVEMENTS, "x"))
+    response = await talk.answer(IncrementalAlterConfigsResponse(responses=[row(BROKER, "", 31, "not you")]))
+    assert [each[:2] for each in response.responses] == [(31, DENIED)]
+
+
+async def test_beside_another_resource_nobody_learns_what_is_wrong_with_ours(core: FakeCore) -> None:
+    ours = ReplacedResource(BROKER, "", [ReplacedConfig(MOVEMENTS, "x")])
+    topic = ReplacedResource(TOPIC, "foo", [ReplacedConfig("retention.ms", "1")])
+    talk = Talk(alter(core.core), AlterConfigsRequest([ours, topic]), 2)
+    response = await talk.answer(AlterConfigsResponse(responses=[row(TOPIC, "foo")]))  # type: ignore[list-item]
+    assert [each.error_code for each in response.responses] == [40, 0]
+    assert MOVEMENTS not in response.responses[0].error_message
+
+
+async def test_on_one_broker_ours_are_refused_and_the_rest_is_done(core: FakeCore) -> None:
+    one = ReplacedResource(BROKER, "1", [ReplacedConfig(MOVEMENTS, "7")])
+    topic = ReplacedResource(TOPIC, "foo", [ReplacedConfig("retention.ms", "1")])
+    talk = Talk(alter(core.core), AlterConfigsRequest([one, topic]), 2)
+    assert sent(talk) == [["retention.ms"]]
+    assert await replaced(talk, row(TOPIC, "foo")) == [40, 0]
+    assert core.events == []
+
+
+def test_what_replaces_nothing_of_ours_passes(core: FakeCore) -> None:
+    resources = [ReplacedResource(BROKER, "1"), ReplacedResource(TOPIC, "foo")]
+    assert alter(core.core)(asked(AlterConfigsRequest(resources), 2), client()) is PASSED

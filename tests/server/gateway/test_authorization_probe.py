@@ -1,0 +1,93 @@
+"""45 and 46: the upstream is asked about nothing, and ours takes the place of its answer."""
+
+from typing import Any
+
+import pytest
+
+from protocol.errors import ErrorCode
+from protocol.frames import decode_request, parse_request
+from protocol.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
+from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
+from server.gateway.authorization_probe import question
+from tests.server.gateway.doubles import CORRELATION_ID, FakeCore, Talk, asked, asked_as, client
+
+ALTER = AlterPartitionReassignmentsRequest(
+    timeout_ms=0, topics=[ReassignableTopic("foo", [ReassignablePartition(0, (1, 2))])]
+)
+CASES = [
+    pytest.param(ALTER, 0, AlterPartitionReassignmentsResponse, id="alter-0"),
+    pytest.param(ALTER, 1, AlterPartitionReassignmentsResponse, id="alter-1"),
+    pytest.param(ListPartitionReassignmentsRequest(), 0, ListPartitionReassignmentsResponse, id="list"),
+]
+
+
+@pytest.fixture
+def core() -> FakeCore:
+    return FakeCore()
+
+
+@pytest.mark.parametrize(("request_", "version", "response"), CASES)
+def test_the_upstream_is_asked_about_nothing(
+    core: FakeCore, request_: Any, version: int, response: Any
+) -> None:
+    upstream = Talk(question(core.core), request_, version).upstream
+    asking = decode_request(upstream)
+    assert asking.topics == ()
+    assert asking.timeout_ms > 0
+    assert (upstream.correlation_id, upstream.client_id) == (CORRELATION_ID, "me")
+    assert core.answered == []
+
+
+@pytest.mark.parametrize(("request_", "version", "response"), CASES)
+async def test_when_it_allows_we_answer_the_clients_request(
+    core: FakeCore, request_: Any, version: int, response: Any
+) -> None:
+    core.make = lambda _: response(error_message="ours")
+    answer = await Talk(question(core.core), request_, version).answer(response(error_message="theirs"))
+    assert answer.error_message == "ours"
+    (frame,) = core.answered
+    assert (
+        decode_request(frame).topics
+        == decode_request(parse_request(bytes(asked(request_, version).frame))).topics
+    )
+    assert core.refused == []
+
+
+@pytest.mark.parametrize(("request_", "version", "response"), CASES)
+async def test_when_it_refuses_so_do_we_in_our_own_words(
+    core: FakeCore, request_: Any, version: int, response: Any
+) -> None:
+    core.make = lambda _: response()
+    theirs = response(
+        error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, error_message="User:bob at 10.0.0.1 ..."
+    )
+    await Talk(question(core.core), request_, version).answer(theirs)
+    assert core.refused == [(31, "Cluster authorization failed.")]
+
+
+async def test_other_errors_pass(core: FakeCore) -> None:
+    core.make = lambda _: AlterPartitionReassignmentsResponse()
+    theirs = AlterPartitionReassignmentsResponse(error_code=42, error_message="not I")
+    await Talk(question(core.core), ALTER, 1).answer(theirs)
+    assert core.refused == [(42, "not I")]
+
+
+def test_all_of_the_request_is_wanted(core: FakeCore) -> None:
+    whole = asked(ALTER, 1)
+    assert question(core.core)(asked_as(bytes(whole.frame[:20]), whole.size), client()) == whole.size
+
+
+@pytest.mark.parametrize(("request_", "version", "response"), CASES)
+async def test_a_broker_that_is_not_the_controller_allows_it_too(
+    core: FakeCore, request_: Any, version: int, response: Any
+) -> None:
+    core.make = lambda _: response(error_message="ours")
+    theirs = response(error_code=ErrorCode.NOT_CONTROLLER)
+    answer = await Talk(question(core.core), request_, version).answer(theirs)
+    assert (answer.error_code, answer.error_message) == (0, "ours")

@@ -1,0 +1,71 @@
+"""All HTTP connections: how many there may be, and which one makes room."""
+
+import pytest
+
+from server.http import connections
+from server.http.connection import Bounds
+from tests.server.http_site import HEAD, UPLOAD, Connection, client_tls, rest, server_tls, serving
+
+
+async def until_accepted(connection: Connection) -> None:
+    """The server has seen its first request, and keeps it."""
+    reader, writer = connection
+    writer.write(HEAD + b"\r\n")
+    while await reader.readline() != b"\r\n":
+        pass
+    await reader.readexactly(3)
+
+
+async def test_the_one_that_was_silent_longest_makes_room() -> None:
+    async with serving(Bounds(connections=2)) as site:
+        first, second = await site.connect(), await site.connect()
+        await until_accepted(first)
+        await until_accepted(second)
+        await until_accepted(first)
+        assert await site.status() == 200
+        assert await second[0].read() == b""
+        await until_accepted(first)
+
+
+@pytest.mark.parametrize("sent", [b"", HEAD, UPLOAD + b"abc"])
+async def test_whoever_is_waited_for_never_keeps_a_probe_out(sent: bytes) -> None:
+    async with serving(Bounds(connections=3, reserve=0)) as site:
+        waiting = [await site.connect(sent) for _ in range(20)]
+        assert await site.status() == 200
+        assert await site.status("/readyz") == 200
+        assert len(waiting) == 20
+
+
+async def test_requests_that_are_served_are_not_cut_and_a_reserve_answers_probes_only() -> None:
+    async with serving(Bounds(connections=2, reserve=2)) as site:
+        served = [await site.wait() for _ in range(2)]
+        assert await site.status("/healthz") == 200
+        assert await site.status("/wait") == 503
+        site.release.set()
+        assert [(await rest(reader)).endswith(b"released") for reader in served] == [True, True]
+
+
+async def test_beyond_the_reserve_nobody_is_served() -> None:
+    async with serving(Bounds(connections=1, reserve=0)) as site:
+        served = await site.wait()
+        assert await site.status() == 503
+        site.release.set()
+        assert (await served.readline()).startswith(b"HTTP/1.1 200")
+
+
+async def test_half_open_tls_counts_and_makes_room() -> None:
+    async with serving(Bounds(connections=3, reserve=0), server_tls()) as site:
+        half = [await site.connect() for _ in range(20)]
+        assert await site.status(tls=client_tls()) == 200
+        assert [await rest(reader) for reader, _ in half[:17]] == [b""] * 17
+
+
+async def test_a_failing_accept_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(connections, "PAUSE_SECONDS", 0)
+    failures = iter([OSError(24, "Too many open files")])
+    async with serving() as site:
+        site.listening.failures = failures
+        assert await site.status() == 200
+    assert "cannot accept an HTTP connection: [Errno 24] Too many open files" in caplog.messages

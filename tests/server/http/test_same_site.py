@@ -1,0 +1,150 @@
+"""Requests that a browser sends on behalf of another site."""
+
+from collections.abc import Mapping
+
+import pytest
+from starlette.responses import PlainTextResponse
+from starlette.types import Message
+
+from server.http.same_site import Names, from_this_site, is_local
+
+LOOPBACK = Names()
+GOOD = [("host", "127.0.0.1:9080")]
+LINK = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+
+Pairs = list[tuple[str, str]]
+
+
+async def status(
+    headers: Pairs, path: str = "/v1/status", names: Names | None = LOOPBACK, method: str = "GET"
+) -> int:
+    """Of the answer to a request with these headers and no others."""
+    raw = [(name.encode(), value.encode("latin-1")) for name, value in headers]
+    scope = {"type": "http", "method": method, "path": path, "headers": raw}
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await from_this_site(PlainTextResponse("served"), names, {"/healthz"})(scope, receive, send)
+    found: int = sent[0]["status"]
+    return found
+
+
+def with_headers(more: Mapping[str, str]) -> Pairs:
+    return [*GOOD, *more.items()]
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.8.8.8:1", "localhost:9080", "LocalHost", "[::1]", "[::1]:9080", "[0:0::1]:80"]
+)
+async def test_loopback_names_and_addresses_are_served(host: str) -> None:
+    assert await status([("host", host)]) == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "a{b.evil.example",
+        "evil.example:9080",
+        "",
+        " ",
+        "me@127.0.0.1",
+        "127.0.0.1@evil.example",
+        "127.0.0.1, evil.example",
+        "127.0.0.1/x",
+        "127.0.0.1#x",
+        "127.0.0.1:",
+        "127.0.0.1:x",
+        "127.0.0.1:999999",
+        "127.1",
+        "2130706433",
+        "0.0.0.0",  # noqa: S104 (a header)
+        "10.0.0.1",
+        "::1",
+        "[::1",
+        "[::1%25lo]",
+        "[127.0.0.1]:x",
+        "[evil.example]",
+        "localhost.evil.example",
+        "loc\xe4lhost",
+        "localhost\n",
+        "-",
+    ],
+)
+async def test_any_other_host_is_refused_on_every_path_but_health(host: str) -> None:
+    for path in ("/v1/status", "/", "/metrics", "/page.js", "/nothing"):
+        assert await status([("host", host)], path) == 403
+    assert await status([("host", host)], "/healthz") == 200
+
+
+@pytest.mark.parametrize("hosts", [[], ["localhost", "localhost"], ["localhost", "evil.example"]])
+async def test_there_must_be_one_host(hosts: list[str]) -> None:
+    assert await status([("host", host) for host in hosts]) == 403
+
+
+async def test_names_can_be_allowed() -> None:
+    names = Names(["Ops.Example"])
+    assert await status([("host", "ops.example:9080")], names=names) == 200
+    assert await status([("host", "ops.example.evil")], names=names) == 403
+    assert await status([("host", "10.0.0.1")], names=names) == 403
+
+
+async def test_an_address_cannot_be_rebound_and_is_served_away_from_loopback() -> None:
+    names = Names(addresses=True)
+    for host, expected in (
+        ("10.0.0.1:9080", 200),
+        ("[2001:db8::1]", 200),
+        ("evil.example", 403),
+    ):
+        assert await status([("host", host)], "/metrics", names) == expected
+
+
+async def test_without_names_no_host_is_judged() -> None:
+    assert await status([("host", "anything{")], names=None) == 200
+    assert await status([], names=None) == 200
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["https://evil.example", "null", "", "http://[bad", "http://127.0.0.1:1", "file://", "127.0.0.1:9080"],
+)
+async def test_a_page_of_another_site_is_refused(origin: str) -> None:
+    assert await status(with_headers({"origin": origin}), method="POST") == 403
+
+
+async def test_our_own_page_is_served() -> None:
+    own = {"origin": "http://127.0.0.1:9080", "sec-fetch-site": "same-origin"}
+    assert await status(with_headers(own), method="POST") == 200
+    assert await status(with_headers({"sec-fetch-site": "none"})) == 200
+
+
+async def test_one_foreign_origin_of_two_is_refused() -> None:
+    origins = [("origin", "http://127.0.0.1:9080"), ("origin", "http://evil.example")]
+    assert await status([*GOOD, *origins]) == 403
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "anything"])
+async def test_what_a_browser_sends_for_another_site_is_refused(site: str) -> None:
+    for path in ("/v1/status", "/metrics", "/"):
+        assert await status(with_headers({"sec-fetch-site": site}), path) == 403
+
+
+async def test_a_link_leads_to_the_page_but_not_to_the_api() -> None:
+    assert await status(with_headers(LINK), "/") == 200
+    assert await status(with_headers(LINK), "/v1/status") == 403
+    assert await status(with_headers(LINK), "/", method="POST") == 403
+    assert await status(with_headers({**LINK, "sec-fetch-dest": "iframe"}), "/") == 403
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.8.8"])
+def test_loopback_is_local(host: str) -> None:
+    assert is_local(host)
+
+
+@pytest.mark.parametrize("host", ["::", "10.0.0.1", "kafka.example", ""])
+def test_anything_else_is_not(host: str) -> None:
+    assert not is_local(host)

@@ -1,0 +1,135 @@
+import asyncio
+import signal
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from server.http.server import Health, HttpServer, distinguished_name, front, operations
+
+
+def listening_socket() -> socket.socket:
+    return socket.create_server(("127.0.0.1", 0))
+
+
+@asynccontextmanager
+async def serving(routes: list[BaseRoute]) -> AsyncIterator[int]:
+    """The port on which the routes are served."""
+    listening = listening_socket()
+    server = HttpServer(listening, routes)
+    await server.start()
+    yield listening.getsockname()[1]
+    await server.stop()
+
+
+async def get(port: int, path: str, accept: str = "*/*") -> tuple[int, str]:
+    """Status and body."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    head = f"GET {path} HTTP/1.1\r\nhost: test\r\naccept: {accept}\r\nconnection: close\r\n\r\n"
+    writer.write(head.encode())
+    head, _, body = (await reader.read()).decode().partition("\r\n\r\n")
+    writer.close()
+    await writer.wait_closed()
+    return int(head.split()[1]), body
+
+
+def routes(obstacle: str | None = None) -> list[BaseRoute]:
+    return operations(Health(obstacle))
+
+
+async def test_a_living_process_is_healthy() -> None:
+    async with serving(routes("not yet")) as port:
+        assert await get(port, "/healthz") == (200, "ok\n")
+
+
+async def test_readiness_follows_the_obstacle() -> None:
+    health = Health("records are being loaded")
+    async with serving(operations(health)) as port:
+        assert await get(port, "/readyz") == (503, "records are being loaded\n")
+        health.obstacle = None
+        assert await get(port, "/readyz") == (200, "ready\n")
+
+
+async def test_metrics_are_made_when_asked_for() -> None:
+    health = Health(None)
+    async with serving(operations(health)) as port:
+        assert await get(port, "/metrics") == (200, "")
+        health.metrics = lambda: b"some_metric 1\n"
+        assert await get(port, "/metrics") == (200, "some_metric 1\n")
+
+
+async def test_the_root_lists_the_paths_and_is_the_page_for_a_browser() -> None:
+    found = [*routes(), Route("/v1/jobs/{job}", front), Route("/v1/{rest:path}", front)]
+    async with serving([*front(found), *found]) as port:
+        assert await get(port, "/") == (200, "/healthz\n/readyz\n/metrics\n/v1/jobs/{job}\n")
+        status, page = await get(port, "/", accept="text/html,application/xhtml+xml")
+    assert (status, page.startswith("<!doctype html>")) == (200, True)
+
+
+async def test_an_unknown_path_is_not_found() -> None:
+    async with serving(routes()) as port:
+        assert (await get(port, "/nothing"))[0] == 404
+
+
+async def test_further_routes_are_served_beside() -> None:
+    async def answer(_: Request) -> Response:
+        return PlainTextResponse("jobs")
+
+    async with serving([*routes(), Route("/v1/jobs", answer)]) as port:
+        assert await get(port, "/v1/jobs") == (200, "jobs")
+
+
+async def test_signals_stay_as_they_are() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    async with serving(routes()):
+        assert signal.getsignal(signal.SIGTERM) is before
+
+
+async def test_an_idle_connection_does_not_hold_up_a_stop() -> None:
+    async with serving(routes()) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    assert await reader.read() == b""
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_garbage_is_logged_with_the_address_of_its_sender(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(routes()) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        own_port = writer.get_extra_info("sockname")[1]
+        writer.write(b"\x00garbage\r\n\r\n")
+        assert b"400" in await reader.readline()
+        writer.close()
+    assert caplog.messages == [f"Invalid HTTP request received (from 127.0.0.1:{own_port})"]
+
+
+async def test_a_stopped_server_accepts_nothing() -> None:
+    async with serving(routes()) as port:
+        pass
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("127.0.0.1", port)
+
+
+async def test_a_server_that_never_started_stops_at_once() -> None:
+    with listening_socket() as listening:
+        await HttpServer(listening, routes()).stop()
+
+
+async def test_headers_of_a_proxy_change_nothing() -> None:
+    async def client(request: Request) -> Response:
+        return PlainTextResponse(f"{request.client and request.client.host} {request.url.scheme}")
+
+    async with serving([Route("/client", client)]) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /client HTTP/1.0\r\nx-forwarded-for: 10.0.0.1\r\nx-forwarded-proto: https\r\n\r\n")
+        assert (await reader.read()).endswith(b"127.0.0.1 http")
+        writer.close()
+
+
+def test_a_certificate_s_name_reads_as_in_kafka_s_principals() -> None:
+    certificate = {"subject": ((("organizationName", "ops"),), (("commonName", "ann"),), (("street", "x"),))}
+    assert distinguished_name(certificate) == "street=x,CN=ann,O=ops"

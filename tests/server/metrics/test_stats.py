@@ -1,0 +1,30 @@
+"""Counters add up."""
+
+from server.metrics.stats import Counters
+
+
+def test_requests_and_errors_are_counted_by_key() -> None:
+    stats = Counters()
+    stats.request(46, 0)
+    stats.request(46, 31)
+    assert stats.requests == {46: 2}
+    assert stats.errors == {(46, 31): 1}
+
+
+def test_decisions_and_commits_add_up_their_seconds() -> None:
+    stats = Counters()
+    stats.decision("Continue", 0.5)
+    stats.decision("Continue", 0.25)
+    stats.commit(3, 0.125)
+    assert (stats.decisions["Continue"], stats.decision_seconds["Continue"]) == (2, 0.75)
+    assert (stats.commits, stats.committed_changes, stats.commit_seconds) == (1, 3, 0.125)
+
+
+def test_gauges_show_what_is() -> None:
+    stats = Counters()
+    stats.queue(7)
+    stats.loop_lag(0.5)
+    stats.connection(1)
+    stats.connection(1)
+    stats.connection(-1)
+    assert (stats.queue_length, stats.loop_lag_seconds, stats.connections) == (7, 0.5, 1)

@@ -1,0 +1,91 @@
+"""Produce (0): requests that want no answer, and the addresses of new leaders in answers."""
+
+from struct import pack
+
+import pytest
+
+from protocol.codec.wire import codec
+from protocol.errors import DecodeError
+from protocol.messages.produce_response import (
+    NodeEndpoint,
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from server.relay.exchange import PASSED, Exchange
+from server.relay.produce import NO_ANSWER, produce
+from tests.server.gateway.doubles import FakePorts, asked_as, client, finished
+
+RULE = produce(FakePorts())
+
+
+def request(version: int, acks: int, transaction: bytes | None = b"tx", client_id: bytes = b"me") -> bytes:
+    """As far as acks, and some records."""
+    head = pack(">hhih", 0, version, 7, len(client_id)) + client_id
+    if version >= 9:
+        head += b"\0"
+        head += b"\0" if transaction is None else bytes([len(transaction) + 1]) + transaction
+    elif version >= 3:
+        head += pack(">h", -1) if transaction is None else pack(">h", len(transaction)) + transaction
+    return head + pack(">hi", acks, 30_000) + bytes(100)
+
+
+@pytest.mark.parametrize("transaction", [None, b"tx"])
+@pytest.mark.parametrize("version", range(14))
+def test_no_answer_is_expected_without_acks(version: int, transaction: bytes | None) -> None:
+    assert RULE(asked_as(request(version, 0, transaction)), client()) is NO_ANSWER
+    assert RULE(asked_as(request(version, 1, transaction)), client()) is not NO_ANSWER
+    assert RULE(asked_as(request(version, -1, transaction)), client()) is not NO_ANSWER
+
+
+def test_answers_without_addresses_pass() -> None:
+    assert RULE(asked_as(request(9, -1)), client()) is PASSED
+
+
+def test_only_the_head_of_a_request_is_looked_at() -> None:
+    payload = request(12, -1)
+    wanted = RULE(asked_as(payload[:15], 10_000_000), client())
+    assert isinstance(wanted, int)
+    assert wanted < 100_000
+    assert isinstance(RULE(asked_as(payload, 10_000_000), client()), Exchange)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [b"\0\0\0\x0c\0\0\0\7", request(12, -1)[:12], request(3, 1)[:13], request(3, 1, client_id=b"\xff")],
+)
+def test_a_request_without_a_head_closes_the_connection(payload: bytes) -> None:
+    with pytest.raises(DecodeError, match="Produce request that cannot be read"):
+        RULE(asked_as(payload), client())
+
+
+def answer(version: int, response: ProduceResponse) -> bytes:
+    body = pack(">i", 7) + b"\0" + codec(ProduceResponse, version).encode(response)
+    return pack(">i", len(body)) + body
+
+
+def moved(*endpoints: NodeEndpoint) -> ProduceResponse:
+    row = PartitionProduceResponse(0, 6)
+    return ProduceResponse([TopicProduceResponse(partition_responses=[row])], 5, endpoints)
+
+
+async def through(version: int, response: ProduceResponse) -> ProduceResponse:
+    exchange = RULE(asked_as(request(version, -1)), client())
+    assert isinstance(exchange, Exchange)
+    frame = await finished(exchange, answer(version, response))
+    assert frame[:9] == pack(">ii", len(frame) - 4, 7) + b"\0"
+    return codec(ProduceResponse, version).decode(frame[9:])
+
+
+@pytest.mark.parametrize("version", range(10, 14))
+async def test_new_leaders_are_at_our_ports(version: int) -> None:
+    read = await through(version, moved(NodeEndpoint(2, "b", 9092, "r"), NodeEndpoint(77, "c", 9092)))
+    assert read.node_endpoints == (NodeEndpoint(2, "gate", 9002, "r"),)
+    assert read.responses[0].partition_responses[0].error_code == 6
+
+
+async def test_an_answer_without_new_leaders_is_the_upstreams() -> None:
+    frame = answer(12, moved())
+    exchange = RULE(asked_as(request(12, -1)), client())
+    assert isinstance(exchange, Exchange)
+    assert await finished(exchange, frame) == frame

@@ -1,0 +1,187 @@
+"""SaslHandshake (17) and SaslAuthenticate (36): relayed, and who succeeded is noted."""
+
+import json
+from base64 import urlsafe_b64encode
+
+import pytest
+
+from protocol.errors import DecodeError
+from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
+from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
+from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
+from server.dispatch.authorizer import UNKNOWN
+from server.relay.exchange import PASSED
+from server.relay.sasl import LARGEST, authenticate, handshake, user_of
+from tests.server.gateway.doubles import Talk, asked, client
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "authenticated"),
+    [
+        pytest.param(0, b"", True, id="plain"),
+        pytest.param(0, b"r=nonce,s=salt,i=4096", False, id="scram begins"),
+        pytest.param(0, b"v=verifier", True, id="scram ends"),
+        pytest.param(58, b"", False, id="refused"),
+        pytest.param(58, b"v=verifier", False, id="refused in the end"),
+    ],
+)
+@pytest.mark.parametrize("version", range(3))
+async def test_authentication_ends_with_the_mechanisms_last_word(
+    version: int, code: int, said: bytes, authenticated: bool
+) -> None:
+    who = client(authenticated=False)
+    theirs = SaslAuthenticateResponse(code, None, said)
+    answer = await Talk(authenticate, SaslAuthenticateRequest(b"token"), version, who).answer(theirs)
+    assert answer == theirs
+    assert who.authenticated is authenticated
+
+
+async def test_a_failed_re_authentication_changes_nothing_of_ours() -> None:
+    who = client(authenticated=True)
+    theirs = SaslAuthenticateResponse(58, "no")
+    await Talk(authenticate, SaslAuthenticateRequest(b"token"), 2, who).answer(theirs)
+    assert who.authenticated
+
+
+def bearer(claims: object) -> bytes:
+    """The first message of OAUTHBEARER, with a token that is not signed."""
+    payload = urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=")
+    return b"n,,\x01auth=Bearer e30." + payload + b".\x01\x01"
+
+
+FORGED = bearer({"sub": "admin"})
+PLAIN, SCRAM = b"\0alice\0secret", b"n,,n=alice,r=nonce"
+OPAQUE = b"n,,\x01auth=Bearer abc\x01\x01"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "token", "user"),
+    [
+        ("PLAIN", PLAIN, "alice"),
+        ("PLAIN", b"alice\0alice\0secret", "alice"),
+        ("PLAIN", SCRAM, ""),
+        ("PLAIN", b"\0a\0b\0c", ""),
+        pytest.param("PLAIN", b"\0al\x1b[2Jice\0secret", "", id="what a terminal would obey"),
+        pytest.param("PLAIN", b"\0" + 1001 * b"a" + b"\0secret", "", id="a name of a thousand letters"),
+        ("SCRAM-SHA-256", SCRAM, "alice"),
+        ("SCRAM-SHA-512", b"n,a=alice,n=alice,r=nonce", "alice"),
+        ("SCRAM-SHA-512", b"n,,m=later,n=alice,r=nonce", "alice"),
+        ("SCRAM-SHA-512", PLAIN, ""),
+        pytest.param("SCRAM-SHA-256", SCRAM + b",x=" + FORGED[3:], "alice", id="a token SCRAM ignores"),
+        ("SCRAM-SHA-256", b"n,,n=a=2Cb=3D2C,r=nonce", "a,b=2C"),
+        ("SCRAM-SHA-256", b"n,,n=token-id,r=nonce,tokenauth=true", ""),
+        ("SCRAM-SHA-256", b"n,,n=token-id,r=nonce,tokenauth=True", ""),
+        ("SCRAM-SHA-256", b"c=biws,r=nonce,p=proof", ""),
+        ("OAUTHBEARER", bearer({"sub": "alice", "exp": 1}), "alice"),
+        ("OAUTHBEARER", bearer({"sub": "alice"}).replace(b"Bearer ", b"bEARER   "), "alice"),
+        ("OAUTHBEARER", bearer({"sub": "alice"}).replace(b"n,,", b"n,a=alice,"), "alice"),
+        pytest.param(
+            "OAUTHBEARER", bearer({"sub": "alice"}).replace(b"n,,", b"n,a=admin,"), "", id="for another"
+        ),
+        ("OAUTHBEARER", b"n,a=alice,\x01auth=Bearer abc\x01\x01", "alice"),
+        ("OAUTHBEARER", OPAQUE, ""),
+        pytest.param("OAUTHBEARER", FORGED[:-1] + bearer({"sub": "alice"})[4:], "", id="two tokens"),
+        ("OAUTHBEARER", bearer({"client_id": "alice"}), ""),
+        ("OAUTHBEARER", bearer({"sub": "\ud800"}), ""),
+        ("OAUTHBEARER", bearer(["alice"]), ""),
+        ("OAUTHBEARER", b"n,,\x01auth=Bearer e30.bm8ganNvbg.\x01\x01", ""),
+        ("OAUTHBEARER", PLAIN, ""),
+        ("GSSAPI", b"\x60\x82kerberos", ""),
+        ("GSSAPI", PLAIN, ""),
+        ("", b"", ""),
+    ],
+)
+def test_who_a_token_is_from(mechanism: str, token: bytes, user: str) -> None:
+    assert user_of(mechanism, token) == user
+
+
+def test_a_token_that_is_nested_too_deeply_is_nobodys() -> None:
+    deep = urlsafe_b64encode(b"[" * 200_000).rstrip(b"=")
+    assert user_of("OAUTHBEARER", b"n,,\x01auth=Bearer e30." + deep + b".\x01\x01") == ""
+
+
+class Login:
+    """A client that authenticates."""
+
+    def __init__(self, principal: str = UNKNOWN) -> None:
+        self.who = client(authenticated=False)
+        self.who.caller = self.who.caller._replace(principal=principal)
+
+    def begin(self, mechanism: str) -> None:
+        assert handshake(asked(SaslHandshakeRequest(mechanism), 1), self.who) is PASSED
+
+    async def say(self, token: bytes, code: int = 0, answer: bytes = b"") -> str:
+        """The client's principal after one exchange."""
+        theirs = SaslAuthenticateResponse(code, None, answer)
+        await Talk(authenticate, SaslAuthenticateRequest(token), 2, self.who).answer(theirs)
+        return self.who.caller.principal
+
+
+@pytest.fixture
+def login() -> Login:
+    return Login()
+
+
+async def test_a_client_has_its_name_once_the_upstream_has_taken_it(login: Login) -> None:
+    login.begin("SCRAM-SHA-256")
+    assert await login.say(SCRAM, 0, b"r=nonce,s=salt,i=4096") == UNKNOWN
+    assert await login.say(b"c=biws,r=nonce,p=proof", 0, b"v=verifier") == "User:alice"
+
+
+async def test_a_name_that_comes_before_the_answer_to_another_does_not_count(login: Login) -> None:
+    login.begin("PLAIN")
+    alice = Talk(authenticate, SaslAuthenticateRequest(PLAIN), 2, login.who)
+    Talk(authenticate, SaslAuthenticateRequest(PLAIN.replace(b"alice", b"admin")), 2, login.who)
+    await alice.answer(SaslAuthenticateResponse(0))
+    assert login.who.caller.principal == "User:alice"
+
+
+async def test_a_name_that_the_upstream_refuses_is_nobodys(login: Login) -> None:
+    login.begin("PLAIN")
+    assert await login.say(PLAIN, 58) == UNKNOWN
+
+
+async def test_a_refused_name_is_not_that_of_the_next_login(login: Login) -> None:
+    login.begin("OAUTHBEARER")
+    assert await login.say(FORGED, 58) == UNKNOWN
+    assert await login.say(OPAQUE) == UNKNOWN
+
+
+async def test_a_stray_name_does_not_count_after_a_login(login: Login) -> None:
+    login.begin("PLAIN")
+    assert await login.say(PLAIN) == "User:alice"
+    assert await login.say(FORGED, 34) == "User:alice"
+    login.begin("OAUTHBEARER")
+    assert await login.say(OPAQUE) == UNKNOWN
+
+
+async def test_a_name_without_a_handshake_does_not_count(login: Login) -> None:
+    assert await login.say(PLAIN) == UNKNOWN
+
+
+async def test_a_name_of_another_mechanism_does_not_count(login: Login) -> None:
+    login.begin("SCRAM-SHA-256")
+    assert await login.say(PLAIN) == UNKNOWN
+
+
+async def test_another_login_forgets_the_name_of_the_one_before(login: Login) -> None:
+    login.begin("PLAIN")
+    assert await login.say(PLAIN) == "User:alice"
+    login.begin("GSSAPI")
+    assert await login.say(b"\x60\x82kerberos") == UNKNOWN
+
+
+async def test_a_success_that_no_login_asked_for_leaves_no_name(login: Login) -> None:
+    login.begin("PLAIN")
+    assert await login.say(PLAIN) == "User:alice"
+    assert await login.say(PLAIN) == UNKNOWN
+
+
+async def test_a_token_too_large_is_refused() -> None:
+    with pytest.raises(DecodeError, match="to authenticate"):
+        Talk(authenticate, SaslAuthenticateRequest(bytes(LARGEST)), 2, client(authenticated=False))
+
+
+def test_a_handshake_too_large_is_refused() -> None:
+    with pytest.raises(DecodeError, match="to authenticate"):
+        handshake(asked(SaslHandshakeRequest("x" * 30_000), 1)._replace(size=LARGEST + 1), client())

@@ -1,0 +1,131 @@
+"""Connections to brokers: to the one that is meant, or to any that lives."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+
+import pytest
+
+from server.gateway.addresses import Address
+from server.relay.upstreams import ANY, UnreachableError, Upstreams
+from tests.server.gateway.sockets import FakeKafka
+from tools.processes import free_ports
+
+
+class Nobody:
+    """A client that listens to nothing."""
+
+    def upstream_received(self, data: bytes) -> None:
+        return
+
+    def upstream_writable(self, writable: bool) -> None:
+        return
+
+    def upstream_lost(self) -> None:
+        return
+
+
+class Losing(Nobody):
+    """A client that waits for the end."""
+
+    def __init__(self) -> None:
+        self.lost = asyncio.Event()
+
+    def upstream_lost(self) -> None:
+        self.lost.set()
+
+
+@pytest.fixture
+async def kafka() -> AsyncIterator[FakeKafka]:
+    async with FakeKafka() as kafka:
+        yield kafka
+
+
+def nowhere() -> Address:
+    return Address("127.0.0.1", free_ports(1))
+
+
+async def connect(upstreams: Upstreams, broker: int) -> Address:
+    upstream = await upstreams.connect(broker, Nobody())
+    place = Address(*upstream.transport.get_extra_info("peername"))
+    upstream.transport.close()
+    return place
+
+
+async def test_a_broker_is_found_where_it_was_said_to_be_last(kafka: FakeKafka) -> None:
+    upstreams = Upstreams()
+    upstreams.update({1: nowhere()})
+    upstreams.update({1: kafka.address})
+    assert await connect(upstreams, 1) == kafka.address
+
+
+async def test_any_broker_is_one_that_lives(kafka: FakeKafka) -> None:
+    upstreams = Upstreams()
+    upstreams.update({1: nowhere(), 2: kafka.address, 3: nowhere()})
+    for _ in range(4):
+        assert await connect(upstreams, ANY) == kafka.address
+
+
+async def test_any_broker_is_each_in_turn(kafka: FakeKafka) -> None:
+    async with FakeKafka() as other:
+        upstreams = Upstreams()
+        upstreams.update({1: kafka.address})
+        upstreams.add(2, other.address)
+        found = [await connect(upstreams, ANY) for _ in range(4)]
+    assert found.count(kafka.address) == found.count(other.address) == 2
+
+
+async def test_an_unknown_broker_and_none_at_all_are_unreachable() -> None:
+    for broker in (1, ANY):
+        with pytest.raises(UnreachableError):
+            await Upstreams().connect(broker, Nobody())
+
+
+async def test_connections_to_a_broker_that_is_there_no_more_end(kafka: FakeKafka) -> None:
+    upstreams = Upstreams()
+    upstreams.update({1: kafka.address, 2: kafka.address})
+    clients = {broker: Losing() for broker in (1, 2)}
+    kept = {broker: await upstreams.connect(broker, client) for broker, client in clients.items()}
+    upstreams.update({2: kafka.address})
+    async with asyncio.timeout(5):
+        await clients[1].lost.wait()
+    assert not clients[2].lost.is_set()
+    kept[2].transport.close()
+
+
+async def test_an_unreachable_broker_is_logged_once_and_so_is_its_return(
+    kafka: FakeKafka, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    upstreams = Upstreams()
+    at = nowhere()
+    upstreams.update({1: at})
+    for _ in range(3):
+        with pytest.raises(UnreachableError):
+            await upstreams.connect(1, Nobody())
+    (line,) = [record.getMessage() for record in caplog.records if record.name.endswith("upstreams")]
+    assert line.startswith(f"broker 1 at {at} cannot be reached: ")
+    caplog.clear()
+    async with FakeKafka(at.port):
+        await connect(upstreams, 1)
+    assert caplog.messages == [f"broker 1 at {at} can be reached again"]
+
+
+async def test_a_host_that_cannot_be_one_is_unreachable(kafka: FakeKafka) -> None:
+    upstreams = Upstreams()
+    upstreams.update({1: Address("a..b", 9092), 2: kafka.address})
+    assert [await connect(upstreams, ANY) for _ in range(2)] == [kafka.address] * 2
+    with pytest.raises(UnreachableError):
+        await upstreams.connect(1, Nobody())
+
+
+async def test_a_broker_that_does_not_answer_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
+    upstreams = Upstreams(timeout=0.01)
+    # Asks for TLS of a server that says nothing: the connection is there, the handshake never ends.
+    async with FakeKafka(silent=True) as silent:
+        upstreams = Upstreams(tls=silent.client_context(), timeout=0.05)
+        upstreams.update({1: silent.address})
+        with pytest.raises(UnreachableError):
+            await upstreams.connect(1, Nobody())
+    assert "no connection after 0.05 s" in caplog.text
+    await asyncio.sleep(0)

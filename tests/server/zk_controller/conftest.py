@@ -1,0 +1,49 @@
+"""A deputy in office, whose router answers by the real handlers and a controller that is asked nothing."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from controller.state.state import State
+from server.dispatch.router import Router
+from server.metrics.stats import Counters
+from server.zk_controller.endpoint import Deputy, InOffice
+from tests.builders import World
+from tests.server.fakes import FakeDriver, services
+
+
+def _state() -> State:
+    """Brokers 1 and 2, and a controller that is none."""
+    state = World((1, 2)).state
+    state.controller_id = 1000
+    return state
+
+
+class Seat:
+    """The deputy, what its controller was asked, and the state that it sees."""
+
+    def __init__(self) -> None:
+        self.deputy = Deputy()
+        self.driver = FakeDriver()
+        self.state: State = _state()
+        self.allocated: list[tuple[int, int]] = []
+        self.altered: list[str] = []
+
+    def take_office(self, reply: Any = None) -> None:
+        """From now on the controller replies with this."""
+        self.driver = FakeDriver(reply)
+        router = Router(services(self.state, self.driver), Counters())
+        self.deputy.office = InOffice(router, self._allocate, self._alter_user, self.state)
+
+    async def _allocate(self, broker: int, epoch: int) -> tuple[int, int]:
+        self.allocated.append((broker, epoch))
+        return 1000, 1000
+
+    async def _alter_user(self, user: str, _: Mapping[str, str | None]) -> None:
+        self.altered.append(user)
+
+
+@pytest.fixture
+def seat() -> Seat:
+    return Seat()

@@ -1,0 +1,76 @@
+"""What a broker is asked about a principal, and what its answer allows."""
+
+import pytest
+
+from protocol.errors import DecodeError
+from protocol.frames import encode_request
+from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
+from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse
+from protocol.messages.metadata_response import MetadataResponse, MetadataResponseTopic
+from server.dispatch.authorizer import CLUSTER, Operation, topic
+from server.relay.exchange import Exchange
+from server.zk_controller.authorization import CLUSTER_ACTION, NO_BROKER, Question, Rights, asking, operations
+from tests.server.gateway.doubles import CORRELATION_ID, asked, asked_as, client
+
+NOT_TOLD = -2147483648
+
+
+def test_operations_are_bits() -> None:
+    rights = Rights(1 << Operation.ALTER, {"foo": 1 << Operation.DELETE})
+    assert rights.allows("anyone", Operation.ALTER, CLUSTER)
+    assert not rights.allows("anyone", Operation.DESCRIBE, CLUSTER)
+    assert rights.allows("anyone", Operation.DELETE, topic("foo"))
+    assert not rights.allows("anyone", Operation.DELETE, topic("bar"))
+
+
+@pytest.mark.parametrize("operation", Operation)
+def test_what_is_not_told_is_not_allowed(operation: Operation) -> None:
+    rights = operations(["foo"]).read(
+        MetadataResponse(
+            topics=[MetadataResponseTopic(29, "foo", topic_authorized_operations=NOT_TOLD)],
+            cluster_authorized_operations=NOT_TOLD,
+        )
+    )
+    assert not rights.allows("", operation, CLUSTER)
+    assert not rights.allows("", operation, topic("foo"))
+
+
+def test_each_topic_is_asked_about_once_and_none_is_created() -> None:
+    request = operations(["foo", "bar", "foo", "x" * 250]).request
+    assert [each.name for each in request.topics] == ["foo", "bar"]
+    assert not request.allow_auto_topic_creation
+    assert (request.include_cluster_authorized_operations, request.include_topic_authorized_operations) == (
+        True,
+        True,
+    )
+
+
+def test_no_topics_are_not_all_topics() -> None:
+    assert operations().request.topics == []
+
+
+@pytest.mark.parametrize(("code", "allowed"), [(31, False), (11, True), (8, True), (0, True)])
+def test_whoever_may_ask_for_a_shutdown_may_do_what_brokers_do(code: int, allowed: bool) -> None:
+    rights = CLUSTER_ACTION.read(ControlledShutdownResponse(code))
+    assert rights.allows("", Operation.CLUSTER_ACTION, CLUSTER) is allowed
+    assert not rights.allows("", Operation.ALTER, CLUSTER)
+
+
+@pytest.mark.parametrize("code", [-1, 7, 41, 58])
+def test_an_error_that_tells_no_right_is_no_answer(code: int) -> None:
+    with pytest.raises(DecodeError, match=f"rights, but error {code}"):
+        CLUSTER_ACTION.read(ControlledShutdownResponse(code))
+
+
+def test_nobody_is_shut_down_by_the_question() -> None:
+    assert CLUSTER_ACTION.request.broker_id == NO_BROKER
+
+
+@pytest.mark.parametrize("question", [operations(["foo"]), CLUSTER_ACTION])
+def test_the_question_stands_in_the_place_of_the_request(question: Question) -> None:
+    rule = asking(lambda _: question, lambda *_: b"")
+    whole = asked(AlterPartitionReassignmentsRequest(), 0)
+    assert rule(asked_as(bytes(whole.frame[:12]), whole.size), client()) == whole.size
+    exchange = rule(whole, client())
+    assert isinstance(exchange, Exchange)
+    assert exchange.upstream == encode_request(question.request, question.version, CORRELATION_ID, "me")

@@ -1,0 +1,111 @@
+"""What is answered at a controller's listener, in office and out of it, to those who may."""
+
+import inspect
+from typing import Any, cast
+
+import pytest
+
+from protocol.connection import Connection
+from protocol.frames import RequestFrame, decode_response, encode_request, parse_response
+from protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from protocol.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from protocol.messages.alter_partition_request import AlterPartitionRequest
+from protocol.messages.alter_user_scram_credentials_request import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+)
+from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from server.dispatch.authorizer import ANONYMOUS, Operation
+from server.dispatch.registry import ROUTES
+from server.dispatch.router import Caller
+from server.ports import BrokerPort
+from server.zk_controller.authorization import Rights
+from server.zk_controller.endpoint import APART, OWN, Deputy, not_controller, served
+from tests.server.zk_controller.conftest import Seat
+
+ALTER = AlterPartitionReassignmentsRequest(
+    topics=[ReassignableTopic("foo", [ReassignablePartition(0, (1,)), ReassignablePartition(1, (2,))])]
+)
+IDS = AllocateProducerIdsRequest(1, 7)
+
+
+def frame_of(message: tuple[Any, ...], version: int) -> RequestFrame:
+    [frame] = Connection().receive_data(encode_request(message, version, 7, "test"))
+    return frame
+
+
+async def answered(
+    deputy: Deputy, message: tuple[Any, ...], version: int, rights: Rights | None = None
+) -> Any:
+    frame = frame_of(message, version)
+    caller = Caller(cast(BrokerPort, None), ANONYMOUS, "", Rights() if rights is None else rights)
+    answer = deputy.answer(frame, caller)
+    made = await answer if inspect.isawaitable(answer) else answer
+    return decode_response(parse_response(made[4:], frame.api_key, version))
+
+
+async def test_out_of_office_every_row_is_told_to_ask_elsewhere(seat: Seat) -> None:
+    response = await answered(seat.deputy, ALTER, 0, Rights(-1))
+    assert response.error_code == 41
+    assert [[row.error_code for row in topic.partitions] for topic in response.responses] == [[41, 41]]
+    assert (await answered(seat.deputy, IDS, 0, Rights(-1))).error_code == 41
+
+
+async def test_in_office_the_router_answers_those_who_may(seat: Seat) -> None:
+    seat.take_office()
+    alter = Rights(1 << Operation.ALTER)
+    assert (await answered(seat.deputy, AlterPartitionReassignmentsRequest(), 0, alter)).error_code == 0
+    response = await answered(seat.deputy, ALTER, 0)
+    assert [row.error_code for topic in response.responses for row in topic.partitions] == [31, 31]
+    assert seat.driver.events == []
+
+
+async def test_an_isr_is_altered_by_those_who_may_do_what_brokers_do(seat: Seat) -> None:
+    seat.take_office()
+    assert (
+        await answered(seat.deputy, AlterPartitionRequest(1, 7), 1, Rights(1 << Operation.ALTER))
+    ).error_code == 31
+    assert seat.driver.events == []
+
+
+async def test_topics_are_created_row_by_row_as_far_as_allowed(seat: Seat) -> None:
+    seat.take_office([])
+    request = CreateTopicsRequest([CreatableTopic("foo", 1, 1)], validate_only=True)
+    response = await answered(seat.deputy, request, 5, Rights(0, {"foo": 1 << Operation.DESCRIBE}))
+    assert [(topic.name, topic.error_code) for topic in response.topics] == [("foo", 29)]
+
+
+async def test_producer_ids_are_for_those_who_may_do_what_brokers_do(seat: Seat) -> None:
+    seat.take_office()
+    assert (await answered(seat.deputy, IDS, 0)).error_code == 31
+    assert seat.allocated == []
+    response = await answered(seat.deputy, IDS, 0, Rights(1 << Operation.CLUSTER_ACTION))
+    assert (response.producer_id_start, seat.allocated) == (1000, [(1, 7)])
+
+
+async def test_logins_by_scram_are_altered_by_those_who_may_alter_the_cluster(seat: Seat) -> None:
+    request = AlterUserScramCredentialsRequest([ScramCredentialDeletion("ann", 1)])
+    alter = Rights(1 << Operation.ALTER)
+    assert [row.error_code for row in (await answered(seat.deputy, request, 0, alter)).results] == [41]
+    seat.take_office()
+    assert [row.error_code for row in (await answered(seat.deputy, request, 0)).results] == [31]
+    assert seat.altered == []
+    assert [row.error_code for row in (await answered(seat.deputy, request, 0, alter)).results] == [0]
+    assert seat.altered == ["ann"]
+
+
+@pytest.mark.parametrize("key", sorted(OWN))
+def test_versions_are_those_of_our_handlers(key: int) -> None:
+    assert served(key) == (range(1) if key in APART else ROUTES[key].versions)
+
+
+async def test_out_of_office_the_first_rows_of_a_large_request_are_refused() -> None:
+    topics = [CreatableTopic(f"t{number}", 1, 1) for number in range(50_001)]
+    frame = frame_of(CreateTopicsRequest(topics), 7)
+    rows = decode_response(parse_response(not_controller(frame)[4:], 19, 7)).topics
+    assert [row.name for row in rows] == [f"t{number}" for number in range(1_000)]
+    assert {row.error_code for row in rows} == {41}

@@ -1,0 +1,59 @@
+"""What our own id has nothing to say to."""
+
+from protocol.apis import ApiKey
+from protocol.frames import decode_request
+from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse, DescribeLogDirsResult
+from protocol.messages.list_groups_request import ListGroupsRequest
+from protocol.messages.list_groups_response import ListedGroup, ListGroupsResponse
+from protocol.messages.list_transactions_request import ListTransactionsRequest
+from protocol.messages.list_transactions_response import ListTransactionsResponse, TransactionState
+from server.relay.exchange import PASSED, Exchange
+from server.zk_controller.own_id import OF_EACH_BROKER
+from tests.server.gateway.doubles import Talk, asked, asked_as, client, key_of
+
+
+def talk(request: object, version: int) -> Talk:
+    return Talk(OF_EACH_BROKER[key_of(type(request))], request, version)
+
+
+async def test_there_are_no_groups() -> None:
+    theirs = ListGroupsResponse(groups=[ListedGroup("g", "consumer")])
+    assert (await talk(ListGroupsRequest(), 4).answer(theirs)).groups == ()
+
+
+async def test_there_are_no_transactions() -> None:
+    theirs = ListTransactionsResponse(transaction_states=[TransactionState("t", 1, "Ongoing")])
+    assert (await talk(ListTransactionsRequest(), 0).answer(theirs)).transaction_states == ()
+
+
+async def test_errors_pass() -> None:
+    assert (await talk(ListGroupsRequest(), 4).answer(ListGroupsResponse(error_code=15))).error_code == 15
+
+
+async def test_there_is_one_log_dir_of_no_topics() -> None:
+    asking = talk(DescribeLogDirsRequest(None), 4)
+    assert decode_request(asking.upstream).topics == ()
+    theirs = [DescribeLogDirsResult(log_dir="/a", total_bytes=9), DescribeLogDirsResult(log_dir="/b")]
+    answer = await asking.answer(DescribeLogDirsResponse(results=theirs))
+    assert [(each.log_dir, each.topics, each.total_bytes) for each in answer.results] == [
+        ("reassignd", (), -1)
+    ]
+
+
+async def test_who_may_not_ask_for_log_dirs_sees_none() -> None:
+    for theirs in (DescribeLogDirsResponse(error_code=31), DescribeLogDirsResponse()):
+        assert await talk(DescribeLogDirsRequest(None), 4).answer(theirs) == theirs
+
+
+def test_all_of_a_request_for_log_dirs_is_wanted() -> None:
+    whole = asked(DescribeLogDirsRequest(None), 4)
+    rule = OF_EACH_BROKER[whole.api_key]
+    assert rule(asked_as(bytes(whole.frame[:10]), whole.size), client()) == whole.size
+    assert isinstance(rule(whole, client()), Exchange)
+
+
+def test_a_version_that_we_do_not_know_is_a_brokers_affair() -> None:
+    for key in (ApiKey.LIST_GROUPS, ApiKey.DESCRIBE_LOG_DIRS, ApiKey.LIST_TRANSACTIONS):
+        unknown = key.to_bytes(2) + (99).to_bytes(2) + bytes(20)
+        assert OF_EACH_BROKER[key](asked_as(unknown), client()) is PASSED
