@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from controller.scheduling.plan_limits import Limits
+from controller.scheduling.plan_limits import PlanLimits
 from controller.scheduling.steps import UNLIMITED, next_step
 from planner.plan import make_plan, moves_of
 from planner.schedule import Move
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 REPLICAS = 3
 SIZE = 10**9
-LIMITS = Limits(per_partition=1, partitions=200, leaders=50, per_broker=20)
+LIMITS = PlanLimits(per_partition=1, partitions=200, leaders=50, per_broker=20)
 BANDWIDTH = 100 * 1024 * 1024
 
 NEXT_STEP_SECONDS, PLAN_SECONDS, INLINE_MICROSECONDS = 5.0, 60.0, 10.0

@@ -21,7 +21,7 @@ QUICK = 600_000
 """Blocks of memory that a sweep may have to look through: about 20 ms. The libraries alone are about 200,000."""
 
 
-def spare_the_old() -> None:
+def collect_young_only() -> None:
     """From now on collect young garbage only; a cycle that outlives two collections of those stays until a `Sweeper` comes."""
     young, middle, _ = gc.get_threshold()
     gc.set_threshold(young, middle, NEVER)
@@ -64,7 +64,7 @@ def give_back() -> bool:
 
 
 @contextmanager
-def kept_off() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Build something large without collections in between, then take it out of their sight.
 
     Young garbage is collected first, since what is frozen is not looked at again while there is much of it.

@@ -15,7 +15,7 @@ class OffLoop(Protocol):
         ...
 
 
-class InPlace:
+class InlineExecutor:
     """An `OffLoop` for who has no other: computes at once, on the loop."""
 
     async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:

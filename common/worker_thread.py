@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from common.garbage_collector import kept_off
+from common.garbage_collector import gc_paused
 
 TURN_SECONDS = 0.0005
 """How long the worker may go on when the loop wants its turn; Python's own 5 ms add up to 100 ms under load."""
@@ -20,7 +20,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class OffLoop:
+class WorkerThread:
     """Runs functions that only compute, one after the other."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ def _computed(call: Callable[[], R]) -> R:
     usual = sys.getswitchinterval()
     sys.setswitchinterval(TURN_SECONDS)
     try:
-        with kept_off():
+        with gc_paused():
             return call()
     finally:
         sys.setswitchinterval(usual)

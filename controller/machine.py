@@ -15,7 +15,7 @@ from controller.cluster.brokers import (
     controller_started,
     log_dir_failed,
 )
-from controller.cluster.deletions import delete_doomed, delete_topics
+from controller.cluster.deletions import delete_topics, resume_deletions
 from controller.cluster.external_changes import (
     broker_changed,
     configs_stored,
@@ -35,7 +35,7 @@ from controller.reassignment.queue import queue_plan
 from controller.reassignment.throttle import adjust
 from controller.reassignment.window import fill
 from controller.state.decision import Decision
-from controller.upstream.polled import measured, observed, topic_configs_seen, unreachable
+from controller.upstream.polled import measured, topic_configs_seen, unreachable, upstream_polled
 from controller.upstream.reconciliation import submitted
 
 Handler = Callable[[Decision, Any], Iterator[None] | None]
@@ -59,7 +59,7 @@ def _stalled(d: Decision, event: events.Stalled) -> None:
 
 def _go_on(d: Decision, _: events.Continue) -> Iterator[None]:
     d.state.woken = False
-    yield from delete_doomed(d)
+    yield from resume_deletions(d)
 
 
 _HANDLERS: dict[type, Handler] = {
@@ -84,7 +84,7 @@ _HANDLERS: dict[type, Handler] = {
     job_events.Prune: prune,
     events.Stalled: _stalled,
     events.Continue: _go_on,
-    upstream_events.Observed: observed,
+    upstream_events.UpstreamPolled: upstream_polled,
     upstream_events.Unreachable: unreachable,
     upstream_events.Submitted: submitted,
     upstream_events.Measured: measured,

@@ -38,7 +38,7 @@ class Backend(Protocol):
         ...
 
 
-class Movement(Protocol):
+class StepExecutor(Protocol):
     """How the steps of partitions are carried out; `preferred` is who should lead as soon as it can (KIP-435)."""
 
     ELECTS: bool

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
 from common.plan_errors import PlanError
-from controller.scheduling.plan_limits import Limits
+from controller.scheduling.plan_limits import PlanLimits
 from planner.plan import make_plan, repairs_first
 from planner.schedule import Move, Scheduler
 from planner.snapshot import TOPIC_PARTITION, Broker, Snapshot
@@ -34,13 +34,13 @@ TOLD = (
 class Request(NamedTuple):
     """Moves to plan; brokers that are not `live` are offline. `bandwidth` is in bytes per second and broker."""
 
-    limits: Limits
+    limits: PlanLimits
     bandwidth: int
     live: Set[int]
     moves: list[Move]
 
 
-def head(limits: Limits, bandwidth: int, live: Collection[int]) -> bytes:
+def head(limits: PlanLimits, bandwidth: int, live: Collection[int]) -> bytes:
     """The first line of a request."""
     return json.dumps([limits, bandwidth, sorted(live)]).encode() + b"\n"
 
@@ -57,7 +57,7 @@ def read_request(lines: Iterator[str]) -> Request:
     for line in lines:
         if line == "\n":
             limits, bandwidth, live = json.loads(first)
-            return Request(Limits(*limits), bandwidth, set(live), moves)
+            return Request(PlanLimits(*limits), bandwidth, set(live), moves)
         topic, partition, current, target, isr, *others = json.loads(line)
         moves.append(Move(topic, partition, tuple(current), tuple(target), tuple(isr), *others))
     raise PlanError("the request was cut off")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from common.json_text import parse
 from common.plan_errors import PlanError
 from controller.model.plan import read_plan
-from controller.scheduling.plan_limits import Limits
+from controller.scheduling.plan_limits import PlanLimits
 from controller.scheduling.steps import NO_LEADER, Replicas
 from planner.forecast import Forecast, forecast_of, wave_table
 from planner.report.page import report
@@ -74,7 +74,7 @@ class Plan(NamedTuple):
 
 
 def make_plan(
-    moves: Sequence[Move], snapshot: Snapshot, limits: Limits, bandwidth: int, scheduler: Scheduler
+    moves: Sequence[Move], snapshot: Snapshot, limits: PlanLimits, bandwidth: int, scheduler: Scheduler
 ) -> Plan:
     """The whole plan. `bandwidth` is what each broker can send, and receive, for it: bytes per second."""
     live = {broker.id for broker in snapshot.brokers.values() if broker.live}
@@ -87,7 +87,7 @@ def make_plan(
     return Plan(steps, waves, forecast)
 
 
-def _in_waves(steps: "pa.Table", moves: Sequence[Move], limits: Limits) -> "pa.Table":
+def _in_waves(steps: "pa.Table", moves: Sequence[Move], limits: PlanLimits) -> "pa.Table":
     """The steps with names, sizes and waves, in the order of waves."""
     import pyarrow as pa
     import pyarrow.compute as pc

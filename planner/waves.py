@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
-from controller.scheduling.plan_limits import Limits
+from controller.scheduling.plan_limits import PlanLimits
 from controller.scheduling.steps import UNLIMITED
 
 
@@ -25,7 +25,7 @@ class Load(NamedTuple):
     leads: bool
 
 
-class Room:
+class WaveRoom:
     """One limit: what of it is taken in each wave. More than the limit fits where nothing is taken yet.
 
     `first` is the first wave that is not full. Those before it are not remembered: what first fit costs grows with
@@ -80,13 +80,13 @@ class Room:
 class Waves:
     """Waves counted from 0, filled step by step."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: PlanLimits) -> None:
         self._limits = limits
-        self._leaders = Room(limits.leaders)
-        self._partitions = Room(limits.partitions)
-        self._replicas = Room(limits.replicas)
-        self._into = defaultdict[int, Room](lambda: Room(limits.per_broker))
-        self._from = defaultdict[int, Room](lambda: Room(limits.per_broker))
+        self._leaders = WaveRoom(limits.leaders)
+        self._partitions = WaveRoom(limits.partitions)
+        self._replicas = WaveRoom(limits.replicas)
+        self._into = defaultdict[int, WaveRoom](lambda: WaveRoom(limits.per_broker))
+        self._from = defaultdict[int, WaveRoom](lambda: WaveRoom(limits.per_broker))
 
     def place(self, load: Load, earliest: int) -> int:
         """Put the step into the earliest wave with room for it, from `earliest` on; return that wave."""
@@ -102,7 +102,7 @@ class Waves:
             room.take(wave, amount)
         return wave
 
-    def _rooms(self, load: Load) -> list[tuple[Room, int]]:
+    def _rooms(self, load: Load) -> list[tuple[WaveRoom, int]]:
         """What there is a limit on. A reorder or a pure drop counts as a leader movement at most."""
         _, partitions, leaders, replicas, per_broker = self._limits
         rooms = [(self._leaders, 1)] if load.leads and leaders < UNLIMITED else []
@@ -118,7 +118,7 @@ class Waves:
         return rooms
 
 
-def first_fit(loads: Iterable[Load], limits: Limits) -> list[int]:
+def first_fit(loads: Iterable[Load], limits: PlanLimits) -> list[int]:
     """The wave of each step, counted from 0."""
     waves = Waves(limits)
     placed = []

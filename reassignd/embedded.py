@@ -22,7 +22,7 @@ from controller.ports import Store
 from controller.state.state import State
 from reassignd.config.config import Assignment, resolve
 from reassignd.runtime.app import Application
-from reassignd.runtime.embedded import EmbeddedWorld
+from reassignd.runtime.embedded import EmbeddedRuntime
 from reassignd.runtime.identity import cluster_id, new_id
 from reassignd.runtime.records import load, open_store
 from reassignd.runtime.runtime import Hooks
@@ -53,7 +53,7 @@ class EmbeddedCluster:
         self._clock = clock
         self._stack = AsyncExitStack()
         self._app: Application
-        self._world: EmbeddedWorld
+        self._world: EmbeddedRuntime
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
@@ -112,8 +112,8 @@ class EmbeddedCluster:
         return self._around(await load(store), store, cluster_id(self._data_dir))
 
     def _around(self, state: State, store: Store, identity: str) -> Application:
-        def build(hooks: Hooks) -> EmbeddedWorld:
-            self._world = EmbeddedWorld(self._settings, state, hooks, self._clock)
+        def build(hooks: Hooks) -> EmbeddedRuntime:
+            self._world = EmbeddedRuntime(self._settings, state, hooks, self._clock)
             return self._world
 
         return Application(self._settings, state, store, identity, build)

@@ -11,7 +11,7 @@ import uvloop
 from starlette.routing import BaseRoute
 
 from backends.sqlite.store import SqliteStore
-from common.garbage_collector import Sweeper, spare_the_old
+from common.garbage_collector import Sweeper, collect_young_only
 from common.tasks import cancel, spawn
 from reassignd import logs
 from reassignd.config.config import EMBEDDED, ZOOKEEPER, Settings
@@ -19,14 +19,14 @@ from reassignd.config.setting_types import Address, SocketPath
 from reassignd.demo import create_demo_topics
 from reassignd.runtime.app import Application
 from reassignd.runtime.descriptors import share
-from reassignd.runtime.http_access import Door, door, warn_of_plain_text
+from reassignd.runtime.http_access import HttpAccess, http_access, warn_of_plain_text
 from reassignd.runtime.identity import claim, cluster_id
 from reassignd.runtime.records import load, open_store
-from reassignd.runtime.runtimes import world
+from reassignd.runtime.runtimes import make_runtime
 from reassignd.runtime.sockets import bind, bind_path
 from reassignd.runtime.watchdog import Farewell
 from reassignd.signals import until_signalled
-from server.api.call import Core
+from server.api.call import ApiServices
 from server.api.routes import Api
 from server.driver.driver import DriverStoppedError
 from server.http.connection import Bounds
@@ -40,9 +40,9 @@ STOP_SECONDS = 4.0
 def run(settings: Settings, *, demo_topics: bool) -> None:
     """Serve until a signal. Raises CommandError when that is not possible, or ends for another reason."""
     logs.configure(settings.log_format, settings.log_level)
-    entrance = door(settings)
+    entrance = http_access(settings)
     warn_of_plain_text(settings)
-    spare_the_old()
+    collect_young_only()
     settings = share(settings)
     if settings.backend == ZOOKEEPER:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -67,7 +67,7 @@ async def _swept(serving: Coroutine[None, None, None]) -> None:
         await cancel(sweeping)
 
 
-async def _serve(settings: Settings, store: SqliteStore, entrance: Door, demo_topics: bool) -> None:
+async def _serve(settings: Settings, store: SqliteStore, entrance: HttpAccess, demo_topics: bool) -> None:
     health = Health("records are being loaded")
     identity = cluster_id(settings.data_dir)
     claim(settings.data_dir, "backend", settings.backend)
@@ -75,7 +75,7 @@ async def _serve(settings: Settings, store: SqliteStore, entrance: Door, demo_to
     routes = [*operations(health), *api.routes()]
     async with _http(settings, [*front(routes), *routes], entrance) as http:
         state = await load(store)
-        build, records = world(settings, state, store)
+        build, records = make_runtime(settings, state, store)
 
         def waits(what: str) -> None:
             health.obstacle = what
@@ -95,7 +95,7 @@ async def _serve(settings: Settings, store: SqliteStore, entrance: Door, demo_to
                 health.obstacle = "the server is stopping"
 
 
-async def _control(settings: Settings, entrance: Door, farewell: Farewell) -> None:
+async def _control(settings: Settings, entrance: HttpAccess, farewell: Farewell) -> None:
     """Serve as the controller of a ZooKeeper-mode cluster, whenever we are it."""
     from reassignd.runtime.zookeeper import STAND_BY, Controller
 
@@ -103,7 +103,7 @@ async def _control(settings: Settings, entrance: Door, farewell: Farewell) -> No
     api = Api(health, entrance.access)
     routes = [*operations(health), *api.routes()]
 
-    def rules(core: Core | None, metrics: Metrics | None) -> None:
+    def rules(core: ApiServices | None, metrics: Metrics | None) -> None:
         api.core, health.obstacle = core, None if core is not None else STAND_BY
         health.metrics = bytes if metrics is None else metrics.page
 
@@ -124,7 +124,7 @@ async def _create_topics(app: Application, settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def _http(settings: Settings, routes: Sequence[BaseRoute], entrance: Door) -> AsyncIterator[str]:
+async def _http(settings: Settings, routes: Sequence[BaseRoute], entrance: HttpAccess) -> AsyncIterator[str]:
     """HTTP is served inside, at the URL given."""
     place = settings.http_listener
     if isinstance(place, SocketPath):

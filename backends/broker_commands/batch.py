@@ -105,7 +105,7 @@ def all_partitions(state: State) -> Iterator[Partition]:
             index += 1
 
 
-class Snapshot:
+class ClusterSnapshot:
     """All that a broker which has just joined must know, read from `partitions` while it is sent.
 
     What changes meanwhile is sent again by the batches behind. Since LeaderAndIsr v3 cannot say that it is complete,

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
-from backends.broker_commands.batch import Batch, Snapshot, all_partitions
+from backends.broker_commands.batch import Batch, ClusterSnapshot, all_partitions
 from backends.broker_commands.channel import Channel, Connect, connect
 from backends.broker_commands.requests import Header, Versions, live_brokers
 from common.clock import Clock, RealClock
@@ -107,7 +107,7 @@ class BrokerLinks:
     def _joined(self, broker: int) -> None:
         self._left(broker)
         link = _Link(self, self.state.brokers[broker])
-        link.queue.append(Snapshot(self.partitions))
+        link.queue.append(ClusterSnapshot(self.partitions))
         self._links[broker] = link
 
     def _left(self, broker: int) -> None:
@@ -122,7 +122,7 @@ class _Link:
     """Sends one broker what is in its queue."""
 
     def __init__(self, links: BrokerLinks, broker: Broker) -> None:
-        self.queue: deque[Batch | Snapshot] = deque()
+        self.queue: deque[Batch | ClusterSnapshot] = deque()
         self.wake = asyncio.Event()
         self.idle = False
         self._links, self._broker = links, broker
@@ -138,7 +138,7 @@ class _Link:
         finally:
             self._close()
 
-    async def _next(self) -> Batch | Snapshot:
+    async def _next(self) -> Batch | ClusterSnapshot:
         while True:
             if not self.queue:
                 self._links.seal()
@@ -184,7 +184,7 @@ class _Link:
             self._channel.close()
             self._channel = None
 
-    async def _handle(self, batch: Batch | Snapshot, request: tuple[Any, ...], response: Any) -> None:
+    async def _handle(self, batch: Batch | ClusterSnapshot, request: tuple[Any, ...], response: Any) -> None:
         name = type(request).__name__
         if response.error_code != ErrorCode.NONE:
             log.warning("broker %d refused a %s: error %d", self._broker.id, name, response.error_code)

@@ -3,7 +3,7 @@
 from typing import Any, Protocol
 
 
-class Asker(Protocol):
+class BrokerClient(Protocol):
     """Asks brokers."""
 
     async def ask(self, request: tuple[Any, ...], broker: int | None = None) -> Any:

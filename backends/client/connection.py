@@ -14,7 +14,7 @@ from backends.client.errors import (
     UnreachableError,
     UnsupportedError,
 )
-from common.off_loop import InPlace, OffLoop
+from common.off_loop import InlineExecutor, OffLoop
 from protocol.apis import ApiKey, find_api
 from protocol.codec.wire import schema_of
 from protocol.connection import ClientConnection
@@ -50,7 +50,7 @@ class BrokerConnection(asyncio.Protocol):
         self.hint = ""
         """What may be wrong when the connection ends before anything else is answered."""
         self.ended = asyncio.Event()
-        self.off_loop: OffLoop = InPlace()
+        self.off_loop: OffLoop = InlineExecutor()
         """Decodes answers that are large."""
         self._client_id = client_id
         self._wire = ClientConnection()

@@ -20,7 +20,7 @@ from backends.embedded.throttles import Throttles
 from backends.measuring.stalls import LOOK_SECONDS, Received, StallWatch
 from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
-from controller.messages.effects import ConfigsChanged, Effect, TopicGone
+from controller.messages.effects import ConfigsChanged, Effect, TopicDeleted
 from controller.messages.events import (
     BrokerRegistration,
     BrokerStarted,
@@ -55,7 +55,7 @@ Listen = Callable[[EmbeddedBroker], Awaitable[Listener]]
 """Opens a broker's port; the same one each time that the broker starts. Errors: OSError."""
 
 
-class EmbeddedCluster:
+class SimulatedCluster:
     """Implements `controller.ports.Backend`. Brokers are numbered from 1; all run once `start` has returned.
 
     `on_failure` is called when data has to stop moving because of an error that nobody foresaw.
@@ -102,7 +102,7 @@ class EmbeddedCluster:
         for effect in effects:
             if isinstance(effect, ConfigsChanged):
                 self._configs_changed(effect)
-            elif isinstance(effect, TopicGone):
+            elif isinstance(effect, TopicDeleted):
                 self._volumes.pop(effect.topic, None)
         self._links.perform(effects)
 

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from backends.client.asker import Asker
+from backends.client.asker import BrokerClient
 from backends.client.errors import BrokerError
 from backends.measuring.stalls import Received
 from common.clock import Clock
@@ -37,11 +37,11 @@ MOST = 20_000
 """Partitions asked for in one look, of a cluster that has more: in turn those of topics with reassignments."""
 
 
-class Sizes:
-    """Implements `server.ports.Sizes`. `submit` gives events to the core."""
+class ReplicaSizes:
+    """Implements `server.ports.ReplicaSizes`. `submit` gives events to the core."""
 
     def __init__(
-        self, client: Asker, state: State, submit: Callable[[Event], Awaitable[Any]], clock: Clock
+        self, client: BrokerClient, state: State, submit: Callable[[Event], Awaitable[Any]], clock: Clock
     ) -> None:
         self._client, self._state, self._submit, self._clock = client, state, submit, clock
         self._arrived: dict[tuple[TopicPartition, int], Received] = {}

@@ -23,8 +23,8 @@ from controller.model.cluster import (
     Record,
     Replicas,
     ResourceType,
-    Submission,
     Topic,
+    UpstreamStep,
 )
 from controller.model.upstream_step import Stage
 
@@ -170,7 +170,7 @@ def _pending(row: Row) -> Pending:
     return Pending(_same(topic), partition, _replicas(target), job)
 
 
-def _submission_row(s: Submission) -> Row:
+def _submission_row(s: UpstreamStep) -> Row:
     return (
         s.topic,
         s.partition,
@@ -181,10 +181,10 @@ def _submission_row(s: Submission) -> Row:
     )
 
 
-def _submission(row: Row) -> Submission:
+def _submission(row: Row) -> UpstreamStep:
     topic, partition, base, following, stage, turned_from, epoch = row
     lists = _replicas(base), _replicas(following)
-    return Submission(_same(topic), partition, *lists, Stage[stage.upper()], _replicas(turned_from), epoch)
+    return UpstreamStep(_same(topic), partition, *lists, Stage[stage.upper()], _replicas(turned_from), epoch)
 
 
 def _lease_row(lease: Lease) -> Row:
@@ -268,7 +268,7 @@ TABLES: dict[type[Record], Table] = {
     Paused: Table(
         "paused", "id paused", 1, "id", lambda paused: (0, paused.paused), lambda row: Paused(bool(row[1]))
     ),
-    Submission: Table(
+    UpstreamStep: Table(
         "submissions",
         "topic partition base following stage turned_from epoch",
         2,

@@ -12,7 +12,7 @@ from backends.datadir import StoreError, write_whole
 FILE = "throttles.json"
 
 
-class Ledger:
+class AppliedThrottles:
     """Entries (`partition:broker`) by topic and config; by broker and config the rates, one of which is set.
 
     Changed by its owner, then written. Raises StoreError when the file makes no sense.

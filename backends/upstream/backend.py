@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from backends.client.errors import AuthenticationError, BrokerError
-from backends.measuring.sizes import Sizes
+from backends.measuring.sizes import ReplicaSizes
 from backends.measuring.stalls import StallWatch
-from backends.upstream.applied_throttles import Ledger
-from backends.upstream.poller import Looks, Pace
-from backends.upstream.ports import Client
+from backends.upstream.applied_throttles import AppliedThrottles
+from backends.upstream.poller import PollIntervals, UpstreamPoller
+from backends.upstream.ports import UpstreamPort
 from backends.upstream.submitter import Submitter
 from backends.upstream.throttler import Throttler
 from backends.upstream.topic_configs import TopicConfigs
@@ -37,7 +37,7 @@ async def _nobody(_: Mapping[int, tuple[str, int]]) -> None:
     """Told in vain."""
 
 
-class Upstream:
+class UpstreamBackend:
     """Implements `controller.ports.Backend`. `submit` gives events to the core.
 
     `on_brokers` is told where the brokers are before the core is, `on_failure` once of an error that nobody foresaw.
@@ -45,22 +45,22 @@ class Upstream:
 
     def __init__(
         self,
-        client: Client,
+        client: UpstreamPort,
         state: State,
         submit: Callable[[Event], Awaitable[Any]],
-        ledger: Ledger,
+        ledger: AppliedThrottles,
         *,
         on_brokers: OnBrokers = _nobody,
         on_failure: Callable[[BaseException], None],
         clock: Clock | None = None,
-        pace: Pace | None = None,
+        pace: PollIntervals | None = None,
     ) -> None:
         self._client, self._submit, self._on_failure = client, submit, on_failure
         self._clock = clock or RealClock()
         self._throttler = Throttler(client, state, ledger, self._clock)
         self._submitter = Submitter(client, submit, self._throttler.settled)
-        self._looks = Looks(client, state, self._submitter, submit, on_brokers, self._clock, pace)
-        self.sizes = Sizes(client, state, submit, self._clock)
+        self._looks = UpstreamPoller(client, state, self._submitter, submit, on_brokers, self._clock, pace)
+        self.sizes = ReplicaSizes(client, state, submit, self._clock)
         self._topic_configs = TopicConfigs(client, state, submit, self._clock)
         self._stalls = StallWatch(state, self.sizes.received)
         self._tasks: list[asyncio.Task[None]] = []

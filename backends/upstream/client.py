@@ -10,7 +10,7 @@ from backends.client.errors import BrokerError, InDoubtError, UnreachableError, 
 from backends.client.handshake import Caller, open_connection
 from backends.client.link import Link
 from common.clock import Clock, RealClock
-from common.off_loop import InPlace, OffLoop
+from common.off_loop import InlineExecutor, OffLoop
 from protocol.apis import ApiKey
 from protocol.codec.wire import schema_of
 from protocol.errors import ErrorCode
@@ -67,7 +67,7 @@ class UpstreamClient:
         self._bootstrap = [(host, port) for host, port in bootstrap]
         self._caller = caller or Caller()
         self._clock = clock or RealClock()
-        self.off_loop = off_loop or InPlace()
+        self.off_loop = off_loop or InlineExecutor()
         self._links: dict[Address, Link] = {}
         self._closed = False
 

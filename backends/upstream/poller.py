@@ -10,20 +10,20 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from backends.client.errors import BrokerError
-from backends.upstream.ports import Client
+from backends.upstream.ports import UpstreamPort
 from backends.upstream.submitter import Submitter
 from backends.upstream.topic_metadata import seen_topics
 from common.clock import Clock, within
 from controller.messages.events import Event
 from controller.messages.upstream_events import (
-    Observed,
-    SeenBroker,
-    SeenMove,
-    SeenTopic,
     Unreachable,
+    UpstreamBroker,
+    UpstreamMove,
+    UpstreamPolled,
+    UpstreamTopic,
 )
 from controller.model.names import TopicPartition
-from controller.model.upstream_step import Stage, Submission
+from controller.model.upstream_step import Stage, UpstreamStep
 from controller.state.state import State
 from controller.upstream.polled import our_topics
 from protocol.errors import ErrorCode
@@ -40,7 +40,7 @@ HEARSAY = 10
 HEARSAY_SECONDS = 0.1
 
 
-class Pace(NamedTuple):
+class PollIntervals(NamedTuple):
     """Seconds between two looks: while steps are in flight, while none is, and between two whole ones."""
 
     busy: float = 0.05
@@ -53,23 +53,23 @@ class Pace(NamedTuple):
     """After a whole look none follows for so many times as long: 100,000 partitions take about half a second."""
 
 
-class Looks:
+class UpstreamPoller:
     """`submit` gives events to the core; `on_brokers` is told where brokers are before it is."""
 
     def __init__(
         self,
-        client: Client,
+        client: UpstreamPort,
         state: State,
         submitter: Submitter,
         submit: Callable[[Event], Awaitable[Any]],
         on_brokers: Callable[[Mapping[int, tuple[str, int]]], Awaitable[None]],
         clock: Clock,
-        pace: Pace | None = None,
+        pace: PollIntervals | None = None,
     ) -> None:
         self._client, self._state, self._submitter, self._submit = client, state, submitter, submit
-        self._on_brokers, self._clock, self._pace = on_brokers, clock, pace or Pace()
+        self._on_brokers, self._clock, self._pace = on_brokers, clock, pace or PollIntervals()
         self._whole_every = self._pace.whole
-        self._moves: dict[TopicPartition, SeenMove] = {}
+        self._moves: dict[TopicPartition, UpstreamMove] = {}
         self._brokers_at = self._whole_at = float("-inf")
         self._looking = asyncio.Lock()
         """One look at a time, so that what is seen later is told later."""
@@ -93,7 +93,7 @@ class Looks:
                 moves = await self._ask_moves()
                 seen = await self._ask_by_name(topics)
                 await self._submit(
-                    Observed(None, seen, moves, False, frozenset(outstanding), conclusive=False)
+                    UpstreamPolled(None, seen, moves, False, frozenset(outstanding), conclusive=False)
                 )
 
     async def _look(self) -> None:
@@ -104,14 +104,15 @@ class Looks:
             await self._client.refresh()
             await self._on_brokers({b.id: (b.host, b.port) for b in self._client.brokers.values()})
             brokers = [
-                SeenBroker(b.id, b.host, b.port, b.rack, not b.fenced) for b in self._client.brokers.values()
+                UpstreamBroker(b.id, b.host, b.port, b.rack, not b.fenced)
+                for b in self._client.brokers.values()
             ]
         with self._submitter.watch() as outstanding:
             moves = await self._ask_moves()
             unclear = set() if whole else self._unclear(moves)
             topics = await self._ask_all_topics() if whole else await self._ask_topics(unclear)
             if whole or brokers is not None or unclear or moves != self._moves or self._settling():
-                await self._submit(Observed(brokers, topics, moves, whole, frozenset(outstanding)))
+                await self._submit(UpstreamPolled(brokers, topics, moves, whole, frozenset(outstanding)))
         self._moves = moves
         self._brokers_at = now if brokers is not None else self._brokers_at
         if whole:
@@ -151,31 +152,31 @@ class Looks:
     def _settling(self) -> bool:
         return any(s.stage in SETTLING for s in self._in_flight())
 
-    def _in_flight(self) -> list[Submission]:
+    def _in_flight(self) -> list[UpstreamStep]:
         return [self._state.submissions[key] for key in self._state.under_way]
 
-    def _unclear(self, moves: dict[TopicPartition, SeenMove]) -> set[TopicPartition]:
+    def _unclear(self, moves: dict[TopicPartition, UpstreamMove]) -> set[TopicPartition]:
         """The partitions of which the moves alone do not say enough."""
         state = self._state
         ours = {s.key for s in self._in_flight() if s.key not in moves or s.stage is Stage.ARRIVED}
         # Only what was not there last time: a topic that we may not see would be asked for for ever.
         news = {key for key in moves.keys() - self._moves.keys() if key not in state.under_way}
-        ended = state.foreign - moves.keys()
+        ended = state.external - moves.keys()
         return ours | news | ended | state.doubts.keys()
 
-    async def _ask_moves(self) -> dict[TopicPartition, SeenMove]:
+    async def _ask_moves(self) -> dict[TopicPartition, UpstreamMove]:
         response = await self._client.ask(ListPartitionReassignmentsRequest(topics=None))
         if response.error_code != ErrorCode.NONE:
             raise BrokerError(f"the upstream does not list its reassignments: {_named(response.error_code)}")
         return {
-            TopicPartition(topic.name, row.partition_index): SeenMove(
+            TopicPartition(topic.name, row.partition_index): UpstreamMove(
                 tuple(row.replicas), tuple(row.adding_replicas), tuple(row.removing_replicas)
             )
             for topic in response.topics
             for row in topic.partitions
         }
 
-    async def _ask_all_topics(self) -> list[SeenTopic]:
+    async def _ask_all_topics(self) -> list[UpstreamTopic]:
         """All topics; one that we have something to do with and that is not among them is asked for by name."""
         seen = await self._ask_topics(None)
         missing = sorted(our_topics(self._state) - {topic.name for topic in seen})
@@ -189,7 +190,7 @@ class Looks:
             seen += seen_topics(response, None)
         return seen
 
-    async def _ask_by_name(self, names: Sequence[str]) -> list[SeenTopic]:
+    async def _ask_by_name(self, names: Sequence[str]) -> list[UpstreamTopic]:
         """Topics that an order names. One was perhaps made a moment ago, and the broker that we ask has not heard of it yet."""
         response = await self._ask_named(names)
         seen = seen_topics(response, None)
@@ -209,7 +210,7 @@ class Looks:
         )
         return response
 
-    async def _ask_topics(self, keys: set[TopicPartition] | None) -> list[SeenTopic]:
+    async def _ask_topics(self, keys: set[TopicPartition] | None) -> list[UpstreamTopic]:
         if keys is not None and not keys:
             return []
         if keys is None:

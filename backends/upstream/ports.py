@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from backends.client.asker import Asker
+from backends.client.asker import BrokerClient
 from backends.upstream.client import UpstreamBroker
 from common.off_loop import OffLoop
 
 
-class Client(Asker, Protocol):
+class UpstreamPort(BrokerClient, Protocol):
     """Connections to the brokers of a cluster."""
 
     @property

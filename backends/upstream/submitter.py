@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from backends.client.asker import Asker
+from backends.client.asker import BrokerClient
 from backends.client.errors import BrokerError
 from backends.upstream.rows import alter_request, answers, elect_request, unanswered
 from controller.messages.effects import Elect, Submit
@@ -36,7 +36,10 @@ class Submitter:
     """`submit` gives events to the core; `ready` is awaited before a request, so that a throttle is there first."""
 
     def __init__(
-        self, client: Asker, submit: Callable[[Event], Awaitable[Any]], ready: Callable[[], Awaitable[None]]
+        self,
+        client: BrokerClient,
+        submit: Callable[[Event], Awaitable[Any]],
+        ready: Callable[[], Awaitable[None]],
     ) -> None:
         self._client, self._submit, self._ready = client, submit, ready
         self._rows: deque[Submit] = deque()

@@ -8,9 +8,9 @@ import asyncio
 import logging
 from collections.abc import Collection, Sequence
 
-from backends.client.asker import Asker
+from backends.client.asker import BrokerClient
 from backends.client.errors import BrokerError
-from backends.upstream.applied_throttles import Ledger
+from backends.upstream.applied_throttles import AppliedThrottles
 from common.clock import Clock, within
 from controller.messages.events import ConfigOp
 from controller.model.cluster import ResourceType
@@ -51,7 +51,7 @@ Lists = dict[str, dict[str, list[str]]]
 class Throttler:
     """One owner of the ledger: `run` makes the upstream what `wanted_throttle` says, whenever `change` was called."""
 
-    def __init__(self, client: Asker, state: State, ledger: Ledger, clock: Clock) -> None:
+    def __init__(self, client: BrokerClient, state: State, ledger: AppliedThrottles, clock: Clock) -> None:
         self._client, self._state, self._ledger, self._clock = client, state, ledger, clock
         self._changed, self._settled = asyncio.Event(), asyncio.Event()
         self._writing = asyncio.Lock()

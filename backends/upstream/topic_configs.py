@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import islice
 from typing import Any
 
-from backends.client.asker import Asker
+from backends.client.asker import BrokerClient
 from backends.client.errors import BrokerError
 from common.clock import Clock
 from controller.messages.events import Event
@@ -32,7 +32,7 @@ class TopicConfigs:
     """Tells the core about topics with reassignments, and those with partitions in trouble. `submit` gives it events."""
 
     def __init__(
-        self, client: Asker, state: State, submit: Callable[[Event], Awaitable[Any]], clock: Clock
+        self, client: BrokerClient, state: State, submit: Callable[[Event], Awaitable[Any]], clock: Clock
     ) -> None:
         self._client, self._state, self._submit, self._clock = client, state, submit, clock
         self._asked: dict[str, float] = {}

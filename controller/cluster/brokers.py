@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from controller.cluster.deletions import retry_deletions
-from controller.cluster.removed_topics import forget_lost
+from controller.cluster.removed_topics import drop_lost_reassignments
 from controller.messages.effects import BrokerJoined, BrokerLeft, Publish
 from controller.messages.events import (
     BrokerRegistration,
@@ -19,7 +19,7 @@ from controller.model.election import after_loss, keep_or_elect, with_leader
 from controller.model.errors import DONE, Error, Outcome
 from controller.reassignment.next_step import charge
 from controller.reassignment.phases import Trigger, fire, fire_at
-from controller.reassignment.reassignments import line_up
+from controller.reassignment.reassignments import enqueue
 from controller.state.decision import Decision
 
 PARTITIONS_PER_SLICE = 500
@@ -35,7 +35,7 @@ def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
     d.reply = {broker.id: _register(d, broker) for broker in event.brokers}
     for broker in event.brokers:
         d.emit(BrokerJoined(broker.id))
-    for _ in forget_lost(d):
+    for _ in drop_lost_reassignments(d):
         yield
     for _ in recover(d, state.all_partitions()):
         yield
@@ -47,7 +47,7 @@ def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
             charge(state, partition, wanted)
             fire(d, partition, Trigger.PROGRESS)
         else:
-            line_up(d, partition)
+            enqueue(d, partition)
         if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
     retry_deletions(state)

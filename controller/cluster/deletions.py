@@ -6,7 +6,7 @@ its brokers are there.
 
 from collections.abc import Iterator
 
-from controller.messages.effects import TOPIC_DELETED, DropReplica, TopicGone
+from controller.messages.effects import TOPIC_DELETED, DropReplica, TopicDeleted
 from controller.messages.events import DeleteTopics
 from controller.model.cluster import Config, Ending, Partition, ResourceType, Topic
 from controller.model.errors import DONE, Error, Outcome
@@ -48,7 +48,7 @@ def is_held_back(state: State, name: str) -> bool:
 
 def retry_deletions(state: State) -> None:
     """What held a deletion back may be gone: a broker is there, or everything has begun anew."""
-    state.doomed.extend(topic.name for topic in state.topics.values() if topic.deleting)
+    state.deletable.extend(topic.name for topic in state.topics.values() if topic.deleting)
 
 
 def _end_what_waits(d: Decision, name: str) -> Iterator[None]:
@@ -61,9 +61,9 @@ def _end_what_waits(d: Decision, name: str) -> Iterator[None]:
             yield
 
 
-def delete_doomed(d: Decision) -> Iterator[None]:
+def resume_deletions(d: Decision) -> Iterator[None]:
     """Delete the topics whose deletion was held back and is not any more."""
-    doomed = d.state.doomed
+    doomed = d.state.deletable
     while doomed:
         name = doomed.popleft()
         topic = d.state.topics.get(name)
@@ -86,4 +86,4 @@ def _delete(d: Decision, name: str) -> Iterator[None]:
     for key in list(state.configs.get((ResourceType.TOPIC, name), ())):
         d.delete(Config, (ResourceType.TOPIC, name, key))
     d.delete(Topic, name)
-    d.emit(TopicGone(name))
+    d.emit(TopicDeleted(name))

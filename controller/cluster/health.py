@@ -16,7 +16,7 @@ NAMED = 3
 """Partitions named in the reason: those that have been in trouble for longest."""
 
 
-def judge(d: Decision) -> None:
+def evaluate_health(d: Decision) -> None:
     """Let steps start, or not, by what is known of the cluster's health."""
     state = d.state
     unreachable = state.unreachable

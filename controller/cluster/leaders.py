@@ -9,7 +9,7 @@ from controller.messages.events import ElectionType, ElectLeaders, RebalanceLead
 from controller.model.cluster import NO_LEADER, Partition, TopicPartition
 from controller.model.election import with_leader
 from controller.model.errors import DONE, Error, Outcome
-from controller.model.names import shown
+from controller.model.names import display_name
 from controller.state.decision import Decision
 
 PARTITIONS_PER_SLICE = 1_000
@@ -32,7 +32,7 @@ def elect_leaders(d: Decision, event: ElectLeaders) -> Iterator[None]:
                     key,
                     _refuse(
                         Error.UNKNOWN_TOPIC_OR_PARTITION,
-                        f"No such partition as {shown(key.topic)}-{key.partition}",
+                        f"No such partition as {display_name(key.topic)}-{key.partition}",
                     ),
                 )
             )

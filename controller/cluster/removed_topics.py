@@ -8,9 +8,9 @@ from controller.model.cluster import (
     Ending,
     Partition,
     ResourceType,
-    Submission,
     Topic,
     TopicPartition,
+    UpstreamStep,
 )
 from controller.reassignment.next_step import release
 from controller.reassignment.reassignments import end, forget_queued
@@ -22,7 +22,7 @@ GONE_MS = 10_000
 """For how long looks at an upstream must miss a topic, or show another one of its name, before it is gone."""
 
 
-def is_gone(d: Decision, topic: str) -> bool:
+def is_removed(d: Decision, topic: str) -> bool:
     """Missed for so long that no broker's lag explains it: what is wanted of the topic ends, and cannot be had back."""
     since = d.state.missing.setdefault(topic, d.now_ms)
     gone = d.now_ms - since >= GONE_MS
@@ -31,7 +31,7 @@ def is_gone(d: Decision, topic: str) -> bool:
     return gone
 
 
-def topic_gone(d: Decision, name: str) -> Iterator[None]:
+def topic_removed(d: Decision, name: str) -> Iterator[None]:
     """The topic was deleted, or made anew: nothing is wanted of its partitions any more."""
     state = d.state
     for seen, key in enumerate(_keys(state, name), 1):
@@ -46,7 +46,7 @@ def topic_gone(d: Decision, name: str) -> Iterator[None]:
         d.delete(Topic, name)
 
 
-def forget_lost(d: Decision) -> Iterator[None]:
+def drop_lost_reassignments(d: Decision) -> Iterator[None]:
     """At the start: of partitions that went while another controller ruled, nothing is wanted any more."""
     state = d.state
     lost = [key for key in {**state.pending, **state.reassignments} if state.partition(*key) is None]
@@ -70,7 +70,7 @@ def _forget(d: Decision, key: TopicPartition) -> None:
     state = d.state
     forget_queued(d, key)
     if key in state.submissions:
-        d.delete(Submission, key)
+        d.delete(UpstreamStep, key)
     release(state, key)
     state.doubts.pop(key, None)
     wanted = state.reassignments.get(key)

@@ -20,7 +20,7 @@ from controller.messages.events import (
 from controller.model.cluster import Config, Partition, Replicas, ResourceType, Topic
 from controller.model.election import first_eligible
 from controller.model.errors import DONE, Error, Outcome
-from controller.model.names import shown
+from controller.model.names import display_name
 from controller.reassignment.validation import check_replicas
 from controller.state.decision import Decision
 from controller.state.state import State
@@ -117,7 +117,7 @@ def _check_topic(state: State, topic: NewTopic) -> Outcome:
     if not is_legal(name):
         return Outcome(
             Error.INVALID_TOPIC,
-            f"The topic name {shown(name)!r} is not valid: use 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', "
+            f"The topic name {display_name(name)!r} is not valid: use 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', "
             "and neither '.' nor '..'.",
         )
     if name in state.topics:

@@ -7,14 +7,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from controller.cluster.brokers import recover
-from controller.cluster.health import GUARD, judge
+from controller.cluster.health import GUARD, evaluate_health
 from controller.configs.keys import BROKER_KEYS, TOPIC_KEYS, ConfigKey, ConfigType
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.effects import ConfigsChanged
 from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
 from controller.model.cluster import Config, ResourceType
 from controller.model.errors import DONE, Error, Outcome
-from controller.model.names import shown
+from controller.model.names import display_name
 from controller.reassignment.phases import Trigger, fire_at
 from controller.scheduling.limits import ALIASES
 from controller.state.decision import Decision
@@ -68,14 +68,14 @@ def check_resource(state: State, resource: ResourceType, name: str) -> Outcome:
     if resource is ResourceType.TOPIC:
         if name in state.topics:
             return DONE
-        return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{shown(name)}' does not exist.")
+        return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{display_name(name)}' does not exist.")
     if name == CLUSTER_DEFAULT:
         return DONE
     # Python itself refuses to make a number of very many digits.
     if not name.isascii() or not name.isdecimal() or len(name) > LONGEST_ID:
         return Outcome(
             Error.INVALID_REQUEST,
-            f"Broker {shown(name)!r} is not a broker id; leave it empty for the default.",
+            f"Broker {display_name(name)!r} is not a broker id; leave it empty for the default.",
         )
     if int(name) not in state.brokers and int(name) != state.controller_id:
         return Outcome(Error.INVALID_REQUEST, f"No broker {name} is registered.")
@@ -95,8 +95,8 @@ def alter_configs(d: Decision, event: AlterConfigs) -> Iterator[None]:
         outcomes.append(outcome)
         if outcome.ok and not event.validate_only:
             _write(d, resource, values)
-            if d.state.guarded and GUARD in values:
-                judge(d)
+            if d.state.has_upstream and GUARD in values:
+                evaluate_health(d)
             if DECIDES_STEPS & values.keys():
                 for _ in retry(d):
                     yield
@@ -109,7 +109,9 @@ def check_topic_configs(configs: Mapping[str, str | None]) -> Outcome:
     """Whether a new topic may have these."""
     for name, value in configs.items():
         if value is None:
-            return Outcome(Error.INVALID_CONFIG, f"Null value not supported for topic configs: {shown(name)}")
+            return Outcome(
+                Error.INVALID_CONFIG, f"Null value not supported for topic configs: {display_name(name)}"
+            )
         outcome = _check_value(ResourceType.TOPIC, name, value)
         if not outcome.ok:
             return outcome
@@ -142,7 +144,7 @@ def _plan(state: State, wanted: ResourceChanges) -> tuple[Outcome, dict[str, str
     for change in map(_canonical, wanted.changes):
         if change.config in seen:
             return Outcome(
-                Error.INVALID_REQUEST, f"The config {shown(change.config)} is named more than once."
+                Error.INVALID_REQUEST, f"The config {display_name(change.config)} is named more than once."
             ), {}
         seen.add(change.config)
         outcome, value = _new_value(state, wanted, change)
@@ -164,7 +166,8 @@ def _new_value(state: State, wanted: ResourceChanges, change: ConfigChange) -> t
         return (DONE if known else _unknown(wanted.resource, name)), None
     if change.value is None:
         return Outcome(
-            Error.INVALID_REQUEST, f"Null value not supported for config {shown(name)}; delete it instead."
+            Error.INVALID_REQUEST,
+            f"Null value not supported for config {display_name(name)}; delete it instead.",
         ), None
     value = change.value
     if change.op is not ConfigOp.SET:
@@ -210,13 +213,16 @@ def _check_value(resource: ResourceType, name: str, value: str) -> Outcome:
     if valid is None:
         return DONE
     return Outcome(
-        Error.INVALID_CONFIG, f"Invalid value {shown(value)} for configuration {name}: it must be {valid}."
+        Error.INVALID_CONFIG,
+        f"Invalid value {display_name(value)} for configuration {name}: it must be {valid}.",
     )
 
 
 def _unknown(resource: ResourceType, name: str) -> Outcome:
     hint = _hint(resource, name) if len(name) <= MAX_KEY else ""
-    return Outcome(Error.INVALID_CONFIG, f"Unknown {resource.name.lower()} config name: {shown(name)}.{hint}")
+    return Outcome(
+        Error.INVALID_CONFIG, f"Unknown {resource.name.lower()} config name: {display_name(name)}.{hint}"
+    )
 
 
 @lru_cache(maxsize=1_000)

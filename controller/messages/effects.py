@@ -34,7 +34,7 @@ class DropReplica(NamedTuple):
     leader_epoch: int
 
 
-class TopicGone(NamedTuple):
+class TopicDeleted(NamedTuple):
     """The topic was deleted; its replicas were dropped by effects before this one."""
 
     topic: str
@@ -88,7 +88,7 @@ class Wake(NamedTuple):
 Effect = (
     Publish
     | DropReplica
-    | TopicGone
+    | TopicDeleted
     | BrokerJoined
     | BrokerLeft
     | ConfigsChanged

@@ -8,7 +8,13 @@ from enum import Enum
 from typing import NamedTuple
 
 from controller.messages.job_events import AlterTopic, Pause, Prioritize, Prune, Queue, Reorder, RollBackJob
-from controller.messages.upstream_events import Measured, Observed, Submitted, TopicConfigsSeen, Unreachable
+from controller.messages.upstream_events import (
+    Measured,
+    Submitted,
+    TopicConfigsSeen,
+    Unreachable,
+    UpstreamPolled,
+)
 from controller.messages.zookeeper_events import ConfigsStored, Halt, PartitionsStored, TopicStored
 from controller.model.cluster import Replicas, ResourceType, TopicPartition
 from controller.model.errors import Outcome
@@ -277,7 +283,7 @@ Event = (
     | Prune
     | Stalled
     | Continue
-    | Observed
+    | UpstreamPolled
     | Unreachable
     | Submitted
     | Measured

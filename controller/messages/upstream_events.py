@@ -8,7 +8,7 @@ from controller.model.names import Replicas, TopicPartition
 from controller.state.upstream import Disk
 
 
-class SeenBroker(NamedTuple):
+class UpstreamBroker(NamedTuple):
     """A registered broker; one that is not alive is fenced, or has stopped (KIP-1073)."""
 
     id: int
@@ -18,7 +18,7 @@ class SeenBroker(NamedTuple):
     alive: bool = True
 
 
-class SeenPartition(NamedTuple):
+class UpstreamPartition(NamedTuple):
     """A partition in Metadata."""
 
     replicas: Replicas
@@ -27,15 +27,15 @@ class SeenPartition(NamedTuple):
     leader_epoch: int
 
 
-class SeenTopic(NamedTuple):
+class UpstreamTopic(NamedTuple):
     """A topic in Metadata: by index those partitions that were looked at, all of them when the look is whole."""
 
     name: str
     id: bytes
-    partitions: Mapping[int, SeenPartition]
+    partitions: Mapping[int, UpstreamPartition]
 
 
-class SeenMove(NamedTuple):
+class UpstreamMove(NamedTuple):
     """A row of the upstream's ListPartitionReassignments."""
 
     replicas: Replicas
@@ -48,7 +48,7 @@ class SeenMove(NamedTuple):
         return tuple(r for r in self.replicas if r not in self.removing)
 
 
-class Observed(NamedTuple):
+class UpstreamPolled(NamedTuple):
     """One look at the upstream: first all moves, then topics. Reply: none.
 
     `whole`: these are all topics with all partitions, else those about which the moves alone do not say enough.
@@ -57,9 +57,9 @@ class Observed(NamedTuple):
     one of those that come as often as clients ask: what does not fit must not fit for a while.
     """
 
-    brokers: Sequence[SeenBroker] | None
-    topics: Sequence[SeenTopic]
-    moves: Mapping[TopicPartition, SeenMove]
+    brokers: Sequence[UpstreamBroker] | None
+    topics: Sequence[UpstreamTopic]
+    moves: Mapping[TopicPartition, UpstreamMove]
     whole: bool = False
     outstanding: Collection[TopicPartition] = ()
     conclusive: bool = True

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from controller.model.jobs import Ending, Finished, Job, JobKind, Pending
 from controller.model.names import NO_ID, NO_LEADER, Replicas, TopicPartition, key_of, without
-from controller.model.upstream_step import Submission
+from controller.model.upstream_step import UpstreamStep
 
 __all__ = [
     "NO_ID",
@@ -34,9 +34,9 @@ __all__ = [
     "Record",
     "Replicas",
     "ResourceType",
-    "Submission",
     "Topic",
     "TopicPartition",
+    "UpstreamStep",
 ]
 
 
@@ -220,7 +220,7 @@ Record = (
     | Pending
     | Paused
     | Lease
-    | Submission
+    | UpstreamStep
 )
 """What is durable. Each is an upsert under its `key`."""
 

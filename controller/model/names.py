@@ -26,7 +26,7 @@ SHOWN = 250
 """Characters of a name or a value that a text repeats; what clients send may have 32,767."""
 
 
-def shown(text: str) -> str:
+def display_name(text: str) -> str:
     """A name or a value from a request, short enough to stand in a text of ours."""
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
 

@@ -23,7 +23,7 @@ class Stage(IntEnum):
     """The upstream has confirmed that it has taken the step back; Metadata is still to show it."""
 
 
-class Submission(NamedTuple):
+class UpstreamStep(NamedTuple):
     """The step of a partition from `base`, the replicas that were there, to `following`."""
 
     topic: str

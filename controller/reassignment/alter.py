@@ -8,7 +8,7 @@ from controller.messages.events import AlterReassignments, AlterReply, TopicOutc
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import JobKind, Partition, Replicas
 from controller.model.errors import DONE, Error, Outcome
-from controller.model.names import shown
+from controller.model.names import display_name
 from controller.reassignment.first_orders import FirstOrders
 from controller.reassignment.jobs import open_job, seal_job
 from controller.reassignment.phases import Trigger, fire
@@ -105,21 +105,21 @@ def _fire(d: Decision, partition: Partition, target: Replicas | None, job: int) 
 @lru_cache(maxsize=16)
 def _no_topic(topic: str) -> Outcome:
     """One object for all rows of the topic, which may be a million."""
-    return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {shown(topic)}.")
+    return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {display_name(topic)}.")
 
 
 def _everything(d: Decision) -> list[AlterTopic]:
     """A cancel of each topic of which something is listed, the moves of others included."""
     state = d.state
-    others = {key.topic for key in chain(state.foreign, state.pending)}
+    others = {key.topic for key in chain(state.external, state.pending)}
     return [AlterTopic(topic, None) for topic in sorted(state.moving.keys() | others)]
 
 
 def _moving_rows(d: Decision, topic: str) -> Iterator[AlterRow | None]:
     """A cancel of each reassignment of the topic that is listed, looked for as its turn comes; None for what does not move."""
     state = d.state
-    if topic in state.moving or state.foreign or state.pending:
+    if topic in state.moving or state.external or state.pending:
         for partition in state.partitions.get(topic, ()):
             key = partition.key
-            listed = key in state.reassignments or key in state.foreign or key in state.pending
+            listed = key in state.reassignments or key in state.external or key in state.pending
             yield AlterRow(partition.partition, None) if listed else None

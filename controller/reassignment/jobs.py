@@ -30,7 +30,7 @@ from controller.model.cluster import (
 )
 from controller.model.errors import DONE, Error, Outcome
 from controller.reassignment.phases import Trigger, fire
-from controller.reassignment.reassignments import Order, line_up, withdraw
+from controller.reassignment.reassignments import Order, enqueue, withdraw
 from controller.scheduling.buckets import Planned
 from controller.state.decision import Decision
 from controller.state.state import State
@@ -181,7 +181,7 @@ def fire_again(d: Decision, key: TopicPartition) -> None:
     """Line the partition up once more, if no step of it is in flight; its older place in the backlog is void."""
     partition = d.state.partition(*key)
     if partition is not None and not d.state.in_step(partition):
-        line_up(d, partition)
+        enqueue(d, partition)
 
 
 def _take_back(d: Decision, job: Job, key: TopicPartition, row: Finished | None, number: int) -> str:

@@ -34,7 +34,7 @@ def plan_step(state: State, partition: Partition, wanted: Reassignment) -> Plan:
         floor = f"too few replicas are in sync (min.insync.replicas {state.min_isr(partition.topic)})"
         waits_for = "offline: " + ", ".join(f"broker {r}" for r in missing) if missing else floor
     else:
-        waits_for = state.movement.obstacle(state, partition, following)
+        waits_for = state.executor.obstacle(state, partition, following)
     return Plan(following or partition.replicas, rank, cost, waits_for)
 
 
@@ -46,15 +46,15 @@ def charge(state: State, partition: Partition, wanted: Reassignment) -> None:
 
 
 def charge_others(state: State, partition: Partition) -> None:
-    """Note a move that no reassignment wants (`State.foreign`), and count it against the limits."""
-    state.add_foreign(partition.key)
+    """Note a move that no reassignment wants (`State.external`), and count it against the limits."""
+    state.add_external(partition.key)
     state.backlog.charge(partition.key, _cost(state, partition, partition.next, NO_LEADER))
 
 
 def release(state: State, key: TopicPartition) -> None:
     """No step is in flight, or not one that is known: nothing of it counts, so that the next one that is seen does."""
     state.backlog.release(key)
-    state.discard_foreign(key)
+    state.discard_external(key)
 
 
 def following_step(
@@ -74,7 +74,7 @@ def following_step(
         )
 
     following = led_by(partition.leader)
-    if following == current != target and not state.movement.ELECTS:
+    if following == current != target and not state.executor.ELECTS:
         # The list has the new leader first already, and its election was asked for: go on without waiting for it.
         return led_by(target[0])
     return following
@@ -93,7 +93,7 @@ def _cost(state: State, partition: Partition, following: Replicas, preferred: in
         following,
         leads=_moves_leader(state, partition, following, preferred),
         size=state.sizes.get(key, 0),
-        repairs=not (state.guarded and well),
+        repairs=not (state.has_upstream and well),
     )
 
 

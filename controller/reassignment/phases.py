@@ -102,7 +102,7 @@ def _taken_over(d: Decision, partition: Partition, _: Reassignment | None, order
 
 
 def _undone(d: Decision, partition: Partition, _: Reassignment | None, __: Order) -> Outcome:
-    return reassignments.undo_foreign(d, partition)
+    return reassignments.undo_external(d, partition)
 
 
 IDLE, QUEUED, WAITING, MOVING, FOREIGN = Phase
@@ -128,7 +128,7 @@ TABLE: dict[tuple[Phase, Trigger], Transition] = {
 def phase_of(state: State, key: TopicPartition) -> Phase:
     """The phase of an existing partition."""
     if key not in state.reassignments:
-        others = key in state.foreign or key in state.pending
+        others = key in state.external or key in state.pending
         return Phase.FOREIGN if others else Phase.IDLE
     if state.in_step(state.partitions[key.topic][key.partition]):
         return Phase.MOVING

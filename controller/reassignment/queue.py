@@ -17,7 +17,7 @@ from controller.state.state import State
 
 def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
     """Take every row on its own, as an alter does; what moves is rolled back before its new target is started."""
-    if not event.append and any(key not in d.state.foreign for key in waiting_entries(d.state)):
+    if not event.append and any(key not in d.state.external for key in waiting_entries(d.state)):
         busy = Outcome(
             Error.REASSIGNMENT_IN_PROGRESS,
             "A queued plan still has partitions that have not started. Wait for them, or append to it.",

@@ -44,7 +44,7 @@ def accept(d: Decision, partition: Partition, order: Order) -> Outcome:
     # A step that a stop left in flight ends first; where it began is the original.
     if order.target != partition.replicas or d.state.in_step(partition):
         d.put(Reassignment(partition.topic, partition.partition, partition.current, order.target, order.job))
-        line_up(d, partition)
+        enqueue(d, partition)
     return DONE
 
 
@@ -58,11 +58,11 @@ def adopt(d: Decision, partition: Partition, order: Order) -> Outcome:
     return DONE
 
 
-def undo_foreign(d: Decision, partition: Partition) -> Outcome:
+def undo_external(d: Decision, partition: Partition) -> Outcome:
     """Take back what someone else began, as Kafka's own cancel does, and what is queued behind it."""
     withdraw(d, partition.key)
     back = partition.current
-    d.state.movement.begin(d, partition, back, back, NO_LEADER)
+    d.state.executor.begin(d, partition, back, back, NO_LEADER)
     return DONE
 
 
@@ -115,10 +115,10 @@ def stall(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     Where the step cannot be ended like that, it goes on; what has arrived takes no place any more.
     """
     state = d.state
-    if wanted.key in state.foreign:
+    if wanted.key in state.external:
         return DONE
     kept = turning.kept(partition, wanted.current_of(partition), wanted.target)
-    if state.movement.can_turn(state, partition, kept):
+    if state.executor.can_turn(state, partition, kept):
         _begin(d, partition, kept, wanted)
     else:
         state.backlog.arrived(partition.key, partition.isr)
@@ -154,7 +154,7 @@ def plan(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
 def advance(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     """The ISR, the leader or a broker changed: the step in flight may be complete."""
     preferred = preferred_leader(d.state, partition, wanted)
-    if d.state.movement.advance(d, partition, wanted.target, preferred):
+    if d.state.executor.advance(d, partition, wanted.target, preferred):
         _ended(d, partition)
     return DONE
 
@@ -164,7 +164,7 @@ def requeue(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     if wanted.blocked:
         return DONE
     d.state.waiting.pop(partition.key, None)
-    line_up(d, partition)
+    enqueue(d, partition)
     return DONE
 
 
@@ -178,19 +178,19 @@ def settle(d: Decision, partition: Partition) -> None:
     elif state.topics[key.topic].deleting:
         end(d, wanted, Ending.TOPIC_DELETED)
     else:
-        line_up(d, partition)
+        enqueue(d, partition)
 
 
 def end(d: Decision, wanted: Reassignment, ending: Ending) -> None:
     """Nothing more is wanted of the partition; what was queued for it takes its turn."""
     state, key = d.state, wanted.key
     d.delete(Reassignment, key)
-    state.movement.ended(d, key)
+    state.executor.ended(d, key)
     _finish(d, wanted, ending, 0)
     start_queued(d, key)
     topic = state.topics.get(key.topic)
     if topic is not None and topic.deleting and key.topic not in state.moving:
-        state.doomed.append(key.topic)
+        state.deletable.append(key.topic)
 
 
 def start_queued(d: Decision, key: TopicPartition) -> None:
@@ -248,7 +248,7 @@ def close_job(d: Decision, job: int) -> None:
         state.backlog.forget(job)
 
 
-def line_up(d: Decision, partition: Partition) -> None:
+def enqueue(d: Decision, partition: Partition) -> None:
     """Have the partition's next step planned; `controller.reassignment.window` does it, a bounded number in one decision."""
     d.state.backlog.arrive(partition.key)
 
@@ -263,9 +263,9 @@ def _begin(d: Decision, partition: Partition, following: Replicas, wanted: Reass
     waves = d.state.backlog.planned.pop(wanted.key, ())
     if len(waves) > 1:
         d.state.backlog.planned[wanted.key] = waves[1:]
-    d.state.discard_foreign(wanted.key)
+    d.state.discard_external(wanted.key)
     preferred = preferred_leader(d.state, partition, wanted)
-    if d.state.movement.begin(d, partition, following, wanted.target, preferred):
+    if d.state.executor.begin(d, partition, following, wanted.target, preferred):
         _ended(d, partition)
     else:
         charge(d.state, d.state.partitions[partition.topic][partition.partition], wanted)
@@ -306,7 +306,7 @@ def _stop(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     """KIP-455's cancel: keep what has arrived, drop what has not, and be done."""
     arrived = tuple(r for r in partition.replicas if r not in partition.adding or r in partition.isr)
     if d.state.in_step(partition):
-        d.state.movement.begin(d, partition, arrived, arrived, NO_LEADER)
+        d.state.executor.begin(d, partition, arrived, arrived, NO_LEADER)
     if not d.state.in_step(d.state.partitions[partition.topic][partition.partition]):
         release(d.state, partition.key)
     end(d, wanted._replace(target=arrived), Ending.STOPPED)

@@ -31,7 +31,7 @@ def fill(d: Decision) -> None:
                 _take(d, step[0], Trigger.TURN)
     backlog.end_decision()
     more = not stopped and not backlog.idle
-    if (more or state.doomed) and not state.woken:
+    if (more or state.deletable) and not state.woken:
         state.woken = True
         d.emit(Wake())
 

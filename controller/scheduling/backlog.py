@@ -18,7 +18,7 @@ from controller.model.names import without
 from controller.scheduling.buckets import Bucket, Planned, Rank, Step, Turn
 from controller.scheduling.limits import LEADS, UNLIMITED_BYTES, Cost, Place, Usage
 from controller.scheduling.parking import PASSES, Parking
-from controller.scheduling.plan_limits import Limits
+from controller.scheduling.plan_limits import PlanLimits
 
 SLACK = 1_000
 """Void entries that are let be; more than that and than the valid ones are cleared away."""
@@ -148,7 +148,7 @@ class Backlog:
             self._freed.update(self.usage.release(LEADS))
         self._passing = 0
 
-    def change_limits(self, limits: Limits, most_bytes: int = UNLIMITED_BYTES) -> None:
+    def change_limits(self, limits: PlanLimits, most_bytes: int = UNLIMITED_BYTES) -> None:
         """Steps in flight go on; those that wait are judged by the new limits."""
         self.usage.limits, self.usage.bytes = limits, most_bytes
         self._freed.update(self._parked)

@@ -3,7 +3,7 @@
 from controller.model.cluster import Partition
 
 
-class Flight(dict[str, set[int]]):
+class StepsInFlight(dict[str, set[int]]):
     """By topic, partitions with a step in flight; a topic without any is absent. Changed by `note` only."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from controller.model.cluster import NO_LEADER, Partition, Replicas
 from controller.model.names import without
-from controller.scheduling.plan_limits import Limits
+from controller.scheduling.plan_limits import PlanLimits
 from controller.scheduling.steps import UNLIMITED
 
 PREFIX = "reassignment.max.concurrent."
@@ -25,7 +25,7 @@ ALIASES = {
 """KIP-435's names for the same limits."""
 
 
-NO_LIMITS = Limits()
+NO_LIMITS = PlanLimits()
 
 CONFIGS = {
     PREFIX + "replica.movements.per.partition": "per_partition",
@@ -34,19 +34,19 @@ CONFIGS = {
     PREFIX + "replica.movements": "replicas",
     PREFIX + "replica.movements.per.broker": "per_broker",
 }
-"""Config name -> field of `Limits`."""
+"""Config name -> field of `PlanLimits`."""
 
 
 BYTES_CONFIG = PREFIX + "bytes"
 UNLIMITED_BYTES = 2**63 - 1
 
 
-def limits_of(configs: Mapping[str, str]) -> Limits:
+def limits_of(configs: Mapping[str, str]) -> PlanLimits:
     """The limits that these cluster-wide configs set."""
-    return Limits(**{field: int(configs[name]) for name, field in CONFIGS.items() if name in configs})
+    return PlanLimits(**{field: int(configs[name]) for name, field in CONFIGS.items() if name in configs})
 
 
-class Kind(StrEnum):
+class LimitKind(StrEnum):
     """What there is a limit on."""
 
     PARTITIONS = "partition movements"
@@ -61,15 +61,19 @@ class Kind(StrEnum):
 class Place(NamedTuple):
     """One counted thing; `broker` is -1 for what is counted cluster-wide."""
 
-    kind: Kind
+    kind: LimitKind
     broker: int = -1
 
     def __str__(self) -> str:
         return self.kind.value if self.broker < 0 else f"{self.kind.value} {self.broker}"
 
 
-_PARTITIONS, _LEADERS, _REPLICAS = Place(Kind.PARTITIONS), Place(Kind.LEADERS), Place(Kind.REPLICAS)
-_BYTES, _HEALTH = Place(Kind.BYTES), Place(Kind.HEALTH)
+_PARTITIONS, _LEADERS, _REPLICAS = (
+    Place(LimitKind.PARTITIONS),
+    Place(LimitKind.LEADERS),
+    Place(LimitKind.REPLICAS),
+)
+_BYTES, _HEALTH = Place(LimitKind.BYTES), Place(LimitKind.HEALTH)
 _CLUSTERWIDE = (_PARTITIONS, _LEADERS, _REPLICAS, _BYTES, _HEALTH)
 
 
@@ -95,9 +99,9 @@ def places(cost: Cost) -> tuple[tuple[Place, int], ...]:
     taken = [(_LEADERS, 1)] if cost.leads else []
     if cost.incoming:
         taken += [(_PARTITIONS, 1), (_REPLICAS, len(cost.incoming))]
-        taken += [(Place(Kind.INCOMING, broker), 1) for broker in cost.incoming]
+        taken += [(Place(LimitKind.INCOMING, broker), 1) for broker in cost.incoming]
         if cost.source != NO_LEADER:
-            taken.append((Place(Kind.OUTGOING, cost.source), len(cost.incoming)))
+            taken.append((Place(LimitKind.OUTGOING, cost.source), len(cost.incoming)))
         if cost.size:
             taken.append((_BYTES, cost.size * len(cost.incoming)))
         if not cost.repairs:
@@ -127,7 +131,7 @@ class Usage:
     """The places taken by steps in flight."""
 
     def __init__(self) -> None:
-        self.limits = Limits()
+        self.limits = PlanLimits()
         self.bytes = UNLIMITED_BYTES
         self.held: int | None = None
         """While the cluster is not well, how many steps that repair nothing may be in flight; None while it is."""
@@ -157,17 +161,17 @@ class Usage:
         """The limit that counts for the place."""
         limits = self.limits
         match place.kind:
-            case Kind.PARTITIONS:
+            case LimitKind.PARTITIONS:
                 return limits.partitions
-            case Kind.LEADERS:
+            case LimitKind.LEADERS:
                 return limits.leaders
-            case Kind.REPLICAS:
+            case LimitKind.REPLICAS:
                 return limits.replicas
-            case Kind.INCOMING | Kind.OUTGOING:
+            case LimitKind.INCOMING | LimitKind.OUTGOING:
                 return limits.per_broker
-            case Kind.BYTES:
+            case LimitKind.BYTES:
                 return self.bytes
-            case Kind.HEALTH:
+            case LimitKind.HEALTH:
                 return UNLIMITED if self.held is None else self.held
 
     def take(self, cost: Cost) -> None:

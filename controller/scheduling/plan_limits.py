@@ -6,7 +6,7 @@ from common.plan_errors import PlanError
 from controller.scheduling.steps import UNLIMITED
 
 
-class Limits(NamedTuple):
+class PlanLimits(NamedTuple):
     """R, P, L, C and B; each at least 1."""
 
     per_partition: int = UNLIMITED
@@ -32,13 +32,13 @@ MEANING = {
     "C": "replicas that move at once",
     "B": "replicas that move to, or from, one broker at once",
 }
-"""Letter -> what it limits, in the order of the fields of `Limits`."""
+"""Letter -> what it limits, in the order of the fields of `PlanLimits`."""
 
-LETTERS = dict(zip(Limits._fields, MEANING, strict=True))
-"""Field of `Limits` -> its letter in KIP-435 and docs/how-it-works.md."""
+LETTERS = dict(zip(PlanLimits._fields, MEANING, strict=True))
+"""Field of `PlanLimits` -> its letter in KIP-435 and docs/how-it-works.md."""
 
 
-def parse_limits(text: str) -> Limits:
+def parse_limits(text: str) -> PlanLimits:
     """`r=1,p=20` as limits. Raises PlanError naming the part that is wrong."""
     values = dict.fromkeys(map(str.lower, MEANING), UNLIMITED)
     for part in filter(None, text.split(",")):
@@ -48,4 +48,4 @@ def parse_limits(text: str) -> Limits:
         if not value.isdecimal() or not 1 <= int(value) <= UNLIMITED:
             raise PlanError(f"'{part}': expected an integer in [1, {UNLIMITED}]")
         values[letter] = int(value)
-    return Limits(*values.values())
+    return PlanLimits(*values.values())

@@ -28,14 +28,14 @@ from controller.model.cluster import (
     Reassignment,
     Record,
     ResourceType,
-    Submission,
     Topic,
     TopicPartition,
+    UpstreamStep,
 )
-from controller.ports import Movement
+from controller.ports import StepExecutor
 from controller.reassignment import direct_steps
 from controller.scheduling.backlog import Backlog
-from controller.scheduling.in_flight import Flight
+from controller.scheduling.in_flight import StepsInFlight
 from controller.scheduling.limits import BYTES_CONFIG, UNLIMITED_BYTES, limits_of
 from controller.state.counters import count_down, count_up, toggle
 from controller.state.upstream import UpstreamState
@@ -47,7 +47,7 @@ Handler = Callable[[Any], None]
 class State(UpstreamState):
     """Records by key, and counters over them."""
 
-    movement: Movement = direct_steps
+    executor: StepExecutor = direct_steps
     controller_epoch: int = 0
     brokers: dict[int, Broker] = field(default_factory=dict)
     live: set[int] = field(default_factory=set)
@@ -73,7 +73,7 @@ class State(UpstreamState):
     leases: dict[tuple[ResourceType, str, str], Lease] = field(default_factory=dict)
     throttle: int | None = None
     """The rate that the leases were made for."""
-    in_flight: Flight = field(default_factory=Flight)
+    in_flight: StepsInFlight = field(default_factory=StepsInFlight)
     adding: int = 0
     """Replicas that steps in flight are adding (KIP-352's ReassignedCount)."""
     moving: dict[str, int] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class State(UpstreamState):
     """By paused job, those whose turn came meanwhile."""
     waiting: dict[TopicPartition, str] = field(default_factory=dict)
     """Reassignments whose next step cannot start now, and why, in words for people."""
-    doomed: deque[str] = field(default_factory=deque)
+    deletable: deque[str] = field(default_factory=deque)
     """Topics whose deletion was held back and can go on."""
     woken: bool = False
     """A `Continue` event is on its way."""
@@ -111,7 +111,7 @@ class State(UpstreamState):
             Pending: self._put_pending,
             Paused: self._put_paused,
             Lease: self._put_lease,
-            Submission: self._put_submission,
+            UpstreamStep: self._put_submission,
         }
         delete: dict[type, Handler] = {
             Broker: self._delete_broker,
@@ -123,7 +123,7 @@ class State(UpstreamState):
             Finished: self._delete_finished,
             Pending: self._delete_pending,
             Lease: self._delete_lease,
-            Submission: self._delete_submission,
+            UpstreamStep: self._delete_submission,
         }
         return put, delete
 
@@ -192,7 +192,7 @@ class State(UpstreamState):
             self.reassigning_revision += 1
         toggle(self.offline, record, record.leader == NO_LEADER)
         toggle(self.under_replicated, record, record.isr != record.replicas and record.under_replicated)
-        if self.guarded:
+        if self.has_upstream:
             self._weigh(record, record.key in self.reassignments)
 
     def _put_reassignment(self, record: Reassignment) -> None:
@@ -258,7 +258,7 @@ class State(UpstreamState):
         self.in_flight.note(gone._replace(adding=(), removing=()))
         self.offline.discard(key)
         self.under_replicated.discard(key)
-        self.discard_foreign(key)
+        self.discard_external(key)
         self.weak.pop(key, None)
         self.sizes.pop(key, None)
         self.metadata_revision += 1
@@ -269,7 +269,7 @@ class State(UpstreamState):
         self.backlog.planned.pop(key, None)
         count_down(self.moving, key.topic)
         self.reassigning_revision += 1
-        if self.guarded and (partition := self.partition(*key)) is not None:
+        if self.has_upstream and (partition := self.partition(*key)) is not None:
             self._weigh(partition, False)
 
     def _delete_job(self, key: int) -> None:
@@ -299,6 +299,6 @@ class State(UpstreamState):
         if resource is ResourceType.BROKER and name == CLUSTER_DEFAULT:
             configs = self.configs.get((resource, name), {})
             self.backlog.change_limits(limits_of(configs), int(configs.get(BYTES_CONFIG, UNLIMITED_BYTES)))
-        elif self.guarded and resource is ResourceType.TOPIC:
+        elif self.has_upstream and resource is ResourceType.TOPIC:
             for partition in self.partitions.get(name, ()):
                 self._weigh(partition, partition.key in self.reassignments)

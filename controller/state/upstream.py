@@ -8,7 +8,7 @@ from typing import NamedTuple
 from controller.configs.values import ConfigValues
 from controller.model.cluster import Partition
 from controller.model.names import NO_LEADER, TopicPartition
-from controller.model.upstream_step import Submission
+from controller.model.upstream_step import UpstreamStep
 
 LONGEST_GAP_MS = 1_000
 """The most that the time between two looks adds to how long a doubt was looked at."""
@@ -26,7 +26,7 @@ class Disk(NamedTuple):
     """How many replicas it holds; the broker places a new one where there are fewest."""
 
 
-class Doubt(Enum):
+class Discrepancy(Enum):
     """What a look shows that does not fit, or not yet."""
 
     OLD = "the replicas of before a step, or of its middle, while nothing moves"
@@ -40,10 +40,10 @@ class Doubt(Enum):
     NOT_LEADING = "another leader than the one to be elected"
 
 
-class Doubted(NamedTuple):
+class Sighting(NamedTuple):
     """What does not fit, in how many looks in a row, the last of them when, and for how long it was looked at."""
 
-    what: Doubt
+    what: Discrepancy
     looks: int
     at_ms: int
     lasts_ms: int
@@ -53,7 +53,7 @@ class Doubted(NamedTuple):
     again_ms: int = 0
     """The row that is not taken is to be sent again when it was waited for so long."""
 
-    def believed(self, looks: int, ms: int) -> bool:
+    def confirmed(self, looks: int, ms: int) -> bool:
         """It was seen so often, and for so long: looks follow each other at very different speeds."""
         return self.looks >= looks and self.lasts_ms >= ms
 
@@ -62,22 +62,22 @@ class Doubted(NamedTuple):
 class UpstreamState(ConfigValues):
     """The steps that the upstream was asked for, the moves of others, and what was measured."""
 
-    submissions: dict[TopicPartition, Submission] = field(default_factory=dict)
+    submissions: dict[TopicPartition, UpstreamStep] = field(default_factory=dict)
     under_way: set[TopicPartition] = field(default_factory=set)
     """Those of them with a step in flight."""
     unanswered: dict[TopicPartition, int] = field(default_factory=dict)
     """Rows that were decided and of which nothing was heard yet; absent when none."""
-    foreign: set[TopicPartition] = field(default_factory=set)
+    external: set[TopicPartition] = field(default_factory=set)
     """Partitions that the upstream moves on behalf of someone else, and those with a step of ours that a stop left in
-    flight. Changed by `add_foreign` and `discard_foreign` alone."""
+    flight. Changed by `add_external` and `discard_external` alone."""
     reassigning_revision: int = 0
     """Grows when what ListPartitionReassignments shows may have changed; a key for caches."""
-    doubts: dict[TopicPartition, Doubted] = field(default_factory=dict)
+    doubts: dict[TopicPartition, Sighting] = field(default_factory=dict)
     sizes: dict[TopicPartition, int] = field(default_factory=dict)
     """Bytes of a replica."""
     disks: dict[int, Sequence[Disk]] = field(default_factory=dict)
     """By broker."""
-    guarded: bool = False
+    has_upstream: bool = False
     """There is an upstream whose health counts."""
     unreachable: str = ""
     """Why the upstream cannot be looked at; empty while it can."""
@@ -95,30 +95,30 @@ class UpstreamState(ConfigValues):
         submission = self.submissions.get(partition.key) if self.submissions else None
         return partition.moving or (submission is not None and submission.in_flight)
 
-    def add_foreign(self, key: TopicPartition) -> None:
+    def add_external(self, key: TopicPartition) -> None:
         """The upstream moves the partition, and what it shows is to be listed."""
-        if key not in self.foreign:
-            self.foreign.add(key)
+        if key not in self.external:
+            self.external.add(key)
             self.reassigning_revision += 1
 
-    def discard_foreign(self, key: TopicPartition) -> None:
+    def discard_external(self, key: TopicPartition) -> None:
         """Such a move is over, or has become ours, or its partition is gone; nothing happens where there is none."""
-        if key in self.foreign:
-            self.foreign.discard(key)
+        if key in self.external:
+            self.external.discard(key)
             self.reassigning_revision += 1
 
-    def doubt(self, key: TopicPartition, what: Doubt, now_ms: int) -> Doubted:
+    def doubt(self, key: TopicPartition, what: Discrepancy, now_ms: int) -> Sighting:
         """Count one more look that shows this; another doubt before it counts no more."""
         before = self.doubts.get(key)
         if before is None or before.what is not what:
-            before = Doubted(what, 0, now_ms, 0)
+            before = Sighting(what, 0, now_ms, 0)
         gap = max(0, now_ms - before.at_ms)  # the clock may have been set back
         lasts = before.lasts_ms + min(gap, LONGEST_GAP_MS)
         waited = before.waited_ms + gap
-        self.doubts[key] = found = Doubted(what, before.looks + 1, now_ms, lasts, waited, before.again_ms)
+        self.doubts[key] = found = Sighting(what, before.looks + 1, now_ms, lasts, waited, before.again_ms)
         return found
 
-    def again(self, key: TopicPartition, what: Doubt, now_ms: int) -> bool:
+    def again(self, key: TopicPartition, what: Discrepancy, now_ms: int) -> bool:
         """Count a look that shows this, as `doubt`; True when the row is to be sent again, ever more rarely."""
         found = self.doubt(key, what, now_ms)
         if found.waited_ms < found.again_ms:
@@ -137,7 +137,7 @@ class UpstreamState(ConfigValues):
         elif self.weak:
             self.weak.pop(partition.key, None)
 
-    def _put_submission(self, record: Submission) -> None:
+    def _put_submission(self, record: UpstreamStep) -> None:
         self.submissions[record.key] = record
         if record.in_flight:
             self.under_way.add(record.key)

@@ -1,6 +1,6 @@
 """How a step is carried out by an upstream Kafka: one row of its own AlterPartitionReassignments (KIP-455).
 
-The partition's record says at once what the upstream is asked for; `Submission` says whether it was asked, and is durable before
+The partition's record says at once what the upstream is asked for; `UpstreamStep` says whether it was asked, and is durable before
 the call. What came of it is seen by observation (`controller.upstream.polled`), never assumed. A step that is turned is
 taken back first: what follows is planned from where that leads.
 """
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from controller.configs.keys import BROKER_KEYS
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.effects import Elect, Submit
-from controller.model.cluster import Partition, Replicas, ResourceType, Submission, TopicPartition
+from controller.model.cluster import Partition, Replicas, ResourceType, TopicPartition, UpstreamStep
 from controller.model.names import NO_LEADER
 from controller.model.upstream_step import Stage
-from controller.state.upstream import Doubt
+from controller.state.upstream import Discrepancy
 
 if TYPE_CHECKING:
     from controller.state.decision import Decision
@@ -110,7 +110,7 @@ def ended(d: "Decision", key: TopicPartition) -> None:
     if submission is None:
         d.state.doubts.pop(key, None)
     elif not submission.in_flight and not submission.turned_from:
-        d.delete(Submission, key)
+        d.delete(UpstreamStep, key)
 
 
 def send(d: "Decision", key: TopicPartition, replicas: Replicas | None) -> None:
@@ -123,7 +123,7 @@ def undo(d: "Decision", partition: Partition) -> None:
     """Take the step in flight back, whoever began it."""
     known = d.state.submissions.get(partition.key)
     if known is None or not known.in_flight:
-        known = Submission(*partition.key, partition.current, partition.next)
+        known = UpstreamStep(*partition.key, partition.current, partition.next)
     elif known.stage in {Stage.UNDOING, Stage.TAKEN_BACK}:
         return
     d.put(known._replace(stage=Stage.UNDOING, epoch=max(known.epoch, partition.leader_epoch)))
@@ -131,7 +131,7 @@ def undo(d: "Decision", partition: Partition) -> None:
     send(d, partition.key, None)
 
 
-def _take_in(d: "Decision", partition: Partition, submission: Submission) -> None:
+def _take_in(d: "Decision", partition: Partition, submission: UpstreamStep) -> None:
     """The step is over: the partition is where it led."""
     d.state.doubts.pop(partition.key, None)
     replicas = submission.following
@@ -147,10 +147,10 @@ def _leads_not_yet(d: "Decision", partition: Partition, preferred: int) -> bool:
         return False
     if partition.replicas[0] != preferred:
         return False
-    found = state.doubt(key, Doubt.NOT_LEADING, d.now_ms)
+    found = state.doubt(key, Discrepancy.NOT_LEADING, d.now_ms)
     if found.looks.bit_count() == 1:
         d.emit(Elect(*key))
-    return not found.believed(ELECTION + 1, ELECTION_MS)
+    return not found.confirmed(ELECTION + 1, ELECTION_MS)
 
 
 def _full(state: "State", broker: int, size: int) -> str:
@@ -179,6 +179,6 @@ def _ask(
     d.put(partition._replace(replicas=following + removing, adding=adding, removing=removing))
     known = d.state.submissions.get(partition.key)
     epoch = known.epoch if known is not None and turned_from else partition.leader_epoch
-    d.put(Submission(*partition.key, base, following, turned_from=turned_from, epoch=epoch))
+    d.put(UpstreamStep(*partition.key, base, following, turned_from=turned_from, epoch=epoch))
     d.state.doubts.pop(partition.key, None)
     send(d, partition.key, following)

@@ -6,16 +6,16 @@ A partition's own step is compared with what is seen, in `controller.upstream.re
 from collections.abc import Iterator
 from itertools import chain, islice
 
-from controller.cluster.health import judge
-from controller.cluster.removed_topics import PARTITIONS_PER_SLICE, is_gone, topic_gone
+from controller.cluster.health import evaluate_health
+from controller.cluster.removed_topics import PARTITIONS_PER_SLICE, is_removed, topic_removed
 from controller.messages.upstream_events import (
     Measured,
-    Observed,
-    SeenMove,
-    SeenPartition,
-    SeenTopic,
     TopicConfigsSeen,
     Unreachable,
+    UpstreamMove,
+    UpstreamPartition,
+    UpstreamPolled,
+    UpstreamTopic,
 )
 from controller.model.cluster import (
     NO_ID,
@@ -23,36 +23,36 @@ from controller.model.cluster import (
     Config,
     Partition,
     ResourceType,
-    Submission,
     Topic,
     TopicPartition,
+    UpstreamStep,
 )
 from controller.reassignment.next_step import charge, charge_others, release
 from controller.reassignment.phases import Trigger, fire, fire_at
-from controller.reassignment.reassignments import line_up
+from controller.reassignment.reassignments import enqueue
 from controller.state.decision import Decision
 from controller.state.state import State
-from controller.state.upstream import Doubt
+from controller.state.upstream import Discrepancy
 from controller.upstream.reconciliation import caught_up, check_place, follow, follow_others, is_behind
 
-LONG = {Doubt.OLD, Doubt.NOT_IN_SYNC, Doubt.ELSEWHERE, Doubt.AT_REST}
+LONG = {Discrepancy.OLD, Discrepancy.NOT_IN_SYNC, Discrepancy.ELSEWHERE, Discrepancy.AT_REST}
 """Doubts that take so long that outages may come more often."""
 RETRIES = 1_000
 """Partitions that wait and are looked at again in one go."""
 
 
-def observed(d: Decision, event: Observed) -> Iterator[None]:
+def upstream_polled(d: Decision, event: UpstreamPolled) -> Iterator[None]:
     """Take in one look at the upstream."""
     state = d.state
-    news = bool(state.unreachable) or not state.guarded
-    state.guarded, state.unreachable = True, ""
+    news = bool(state.unreachable) or not state.has_upstream
+    state.has_upstream, state.unreachable = True, ""
     back = _brokers(d, event)
     if event.whole:
         # A broker that lags does not know a new topic that the controller moves already.
         names = {topic.name for topic in event.topics} | {key.topic for key in event.moves}
         for name in sorted((state.topics.keys() | our_topics(state)) - names):
-            if is_gone(d, name):
-                yield from topic_gone(d, name)
+            if is_removed(d, name):
+                yield from topic_removed(d, name)
     seen = 0
     for topic in event.topics:
         yield from _topic(d, topic, event)
@@ -69,7 +69,7 @@ def observed(d: Decision, event: Observed) -> Iterator[None]:
     elif event.whole:
         _retry_some(d)
     if news or event.topics or event.brokers is not None:
-        judge(d)
+        evaluate_health(d)
 
 
 def our_topics(state: State) -> set[str]:
@@ -85,7 +85,7 @@ def unreachable(d: Decision, event: Unreachable) -> None:
     d.state.unreachable = event.why
     for key in [key for key, doubted in d.state.doubts.items() if doubted.what not in LONG]:
         del d.state.doubts[key]
-    judge(d)
+    evaluate_health(d)
 
 
 def measured(d: Decision, event: Measured) -> None:
@@ -105,10 +105,10 @@ def topic_configs_seen(d: Decision, event: TopicConfigsSeen) -> None:
                 d.put(Config(ResourceType.TOPIC, topic, name, value))
             elif value is None and known is not None:
                 d.delete(Config, (ResourceType.TOPIC, topic, name))
-    judge(d)
+    evaluate_health(d)
 
 
-def _brokers(d: Decision, event: Observed) -> bool:
+def _brokers(d: Decision, event: UpstreamPolled) -> bool:
     """Take in who is there; True when a broker has come back."""
     state = d.state
     if event.brokers is None:
@@ -135,14 +135,14 @@ def _absent(state: State) -> set[int]:
     } - state.brokers.keys()
 
 
-def _topic(d: Decision, seen: SeenTopic, event: Observed) -> Iterator[None]:
+def _topic(d: Decision, seen: UpstreamTopic, event: UpstreamPolled) -> Iterator[None]:
     state = d.state
     known = state.topics.get(seen.name)
     if known is not None and _is_anew(state, known, seen, event):
         # Where nothing is lost by it, it is believed at once: an order must not go by the topic of before.
-        if (known.id == NO_ID or _is_ours(state, seen.name)) and not is_gone(d, seen.name):
+        if (known.id == NO_ID or _is_ours(state, seen.name)) and not is_removed(d, seen.name):
             return
-        yield from topic_gone(d, seen.name)
+        yield from topic_removed(d, seen.name)
         known = None
     state.missing.pop(seen.name, None)
     if known is None or (known.id == NO_ID != seen.id):
@@ -164,7 +164,7 @@ def _is_ours(state: State, topic: str) -> bool:
     )
 
 
-def _is_anew(state: State, known: Topic, seen: SeenTopic, event: Observed) -> bool:
+def _is_anew(state: State, known: Topic, seen: UpstreamTopic, event: UpstreamPolled) -> bool:
     """Another topic of the same name. One of the same id that has fewer partitions is seen by a broker that lags.
 
     Brokers before 2.8 tell no ids, and topics get theirs when the last one has been upgraded.
@@ -174,7 +174,7 @@ def _is_anew(state: State, known: Topic, seen: SeenTopic, event: Observed) -> bo
     return event.whole and len(seen.partitions) < len(state.partitions[seen.name])
 
 
-def _moves_alone(d: Decision, event: Observed) -> None:
+def _moves_alone(d: Decision, event: UpstreamPolled) -> None:
     """Steps in flight that the upstream still shows as moves need no look at their topic."""
     state = d.state
     looked_at = {(topic.name, number) for topic in event.topics for number in topic.partitions}
@@ -183,17 +183,17 @@ def _moves_alone(d: Decision, event: Observed) -> None:
         if submission is None or partition is None or not submission.in_flight or key in looked_at:
             continue
         _note_unwanted(state, partition)
-        now = SeenPartition(move.replicas, partition.isr, partition.leader, partition.leader_epoch)
+        now = UpstreamPartition(move.replicas, partition.isr, partition.leader, partition.leader_epoch)
         if not _says_nothing(d, key, event):
             follow(d, partition, submission, now, move)
 
 
-def _says_nothing(d: Decision, key: TopicPartition, event: Observed) -> bool:
+def _says_nothing(d: Decision, key: TopicPartition, event: UpstreamPolled) -> bool:
     """A row was on its way during the look, or was decided since: the look is too old for it, or it is too hasty."""
     return not event.conclusive or key in event.outstanding or key in d.state.unanswered
 
 
-def _is_old(state: State, key: TopicPartition, seen: SeenPartition) -> bool:
+def _is_old(state: State, key: TopicPartition, seen: UpstreamPartition) -> bool:
     """A broker that lags behind the one that was asked before. Without topic ids it may be a topic made anew, though."""
     known = state.partition(*key)
     return (
@@ -201,7 +201,7 @@ def _is_old(state: State, key: TopicPartition, seen: SeenPartition) -> bool:
     )
 
 
-def _is_quiet(state: State, key: TopicPartition, seen: SeenPartition, event: Observed) -> bool:
+def _is_quiet(state: State, key: TopicPartition, seen: UpstreamPartition, event: UpstreamPolled) -> bool:
     """The partition is as it is known and nobody does anything with it: most of a whole look, so it must cost little."""
     known = state.partition(*key)
     return (
@@ -211,13 +211,13 @@ def _is_quiet(state: State, key: TopicPartition, seen: SeenPartition, event: Obs
         and key not in event.moves
         and key not in state.reassignments
         and key not in state.submissions
-        and key not in state.foreign
+        and key not in state.external
         and key not in state.pending
         and key not in state.doubts
     )
 
 
-def _partition(d: Decision, key: TopicPartition, seen: SeenPartition, event: Observed) -> None:
+def _partition(d: Decision, key: TopicPartition, seen: UpstreamPartition, event: UpstreamPolled) -> None:
     move = event.moves.get(key)
     state = d.state
     before = state.partition(*key)
@@ -242,7 +242,7 @@ def _partition(d: Decision, key: TopicPartition, seen: SeenPartition, event: Obs
         _unwanted(d, now, submission, seen, event)
         return
     if before is None and move is None:
-        line_up(d, now)
+        enqueue(d, now)
     if changed and key in state.waiting:
         fire(d, now, Trigger.PROGRESS)
     if event.conclusive:
@@ -250,13 +250,17 @@ def _partition(d: Decision, key: TopicPartition, seen: SeenPartition, event: Obs
 
 
 def _unwanted(
-    d: Decision, partition: Partition, submission: Submission | None, seen: SeenPartition, event: Observed
+    d: Decision,
+    partition: Partition,
+    submission: UpstreamStep | None,
+    seen: UpstreamPartition,
+    event: UpstreamPolled,
 ) -> None:
     """Nothing is wanted of the partition: what is remembered of it may be over, what is queued may start."""
     key = partition.key
     move = event.moves.get(key)
     if submission is not None and (move is not None or caught_up(d, partition, submission, seen)):
-        d.delete(Submission, key)
+        d.delete(UpstreamStep, key)
     if key not in d.state.pending:
         if key not in d.state.submissions:
             d.state.doubts.pop(key, None)
@@ -264,10 +268,10 @@ def _unwanted(
         follow_others(d, partition, move)
 
 
-def _lags(d: Decision, before: Partition, submission: Submission | None, seen: SeenPartition) -> bool:
+def _lags(d: Decision, before: Partition, submission: UpstreamStep | None, seen: UpstreamPartition) -> bool:
     """Metadata may not show yet how the last step ended, ours or that of someone else."""
-    if before.key in d.state.foreign and before.moving:
-        theirs = Submission(*before.key, before.current, before.next, epoch=before.leader_epoch)
+    if before.key in d.state.external and before.moving:
+        theirs = UpstreamStep(*before.key, before.current, before.next, epoch=before.leader_epoch)
         return is_behind(d, before, theirs, seen)
     if submission is None or seen.replicas == submission.following:
         return False
@@ -277,23 +281,23 @@ def _lags(d: Decision, before: Partition, submission: Submission | None, seen: S
 def _note_unwanted(state: State, partition: Partition) -> None:
     """A step that a stop left in flight counts against the limits as long as it lasts, like a move of others."""
     key = partition.key
-    if key not in state.reassignments and key not in state.foreign:
+    if key not in state.reassignments and key not in state.external:
         charge_others(state, partition)
 
 
-def _note_others(d: Decision, partition: Partition, move: SeenMove | None, changed: bool) -> None:
+def _note_others(d: Decision, partition: Partition, move: UpstreamMove | None, changed: bool) -> None:
     """Whether someone else moves the partition; if so, that counts against the limits, and where it leads may change."""
     state, key = d.state, partition.key
     if move is not None:
-        if changed or key not in state.foreign:
+        if changed or key not in state.external:
             charge_others(state, partition)
-    elif key in state.foreign:
+    elif key in state.external:
         release(state, key)
         if key in state.reassignments:
-            line_up(d, partition)
+            enqueue(d, partition)
 
 
-def _in_step(before: Partition | None, submission: Submission, seen: SeenPartition) -> Partition:
+def _in_step(before: Partition | None, submission: UpstreamStep, seen: UpstreamPartition) -> Partition:
     """The partition as it was asked for, in the health in which it was seen."""
     base, following = submission.base, submission.following
     if before is None:

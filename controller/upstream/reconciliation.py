@@ -6,8 +6,8 @@ publishes what the controller has committed a little later; seconds later, when 
 does not fit is believed only when it is seen for a while, and for long where Metadata may be of before the step.
 """
 
-from controller.messages.upstream_events import SeenMove, SeenPartition, Submitted
-from controller.model.cluster import Partition, Reassignment, Replicas, Submission
+from controller.messages.upstream_events import Submitted, UpstreamMove, UpstreamPartition
+from controller.model.cluster import Partition, Reassignment, Replicas, UpstreamStep
 from controller.model.errors import Error, Outcome
 from controller.model.names import TopicPartition
 from controller.model.upstream_step import Stage
@@ -15,7 +15,7 @@ from controller.reassignment.next_step import charge_others, release
 from controller.reassignment.phases import Trigger, fire
 from controller.reassignment.reassignments import settle, start_queued
 from controller.state.decision import Decision
-from controller.state.upstream import Doubt, Doubted
+from controller.state.upstream import Discrepancy, Sighting
 from controller.upstream.delegated_steps import expected_replicas, send, undo
 
 SURE, SURE_MS = 10, 2_000
@@ -54,7 +54,7 @@ def submitted(d: Decision, event: Submitted) -> None:
             _undone(d, submission, outcome)
 
 
-def _undone(d: Decision, submission: Submission, outcome: Outcome) -> None:
+def _undone(d: Decision, submission: UpstreamStep, outcome: Outcome) -> None:
     """The answer to the row that takes a step back."""
     if outcome.ok and submission.led_back:
         d.put(submission._replace(stage=Stage.TAKEN_BACK))
@@ -66,9 +66,9 @@ def _undone(d: Decision, submission: Submission, outcome: Outcome) -> None:
 def follow(
     d: Decision,
     partition: Partition,
-    submission: Submission,
-    seen: SeenPartition,
-    move: SeenMove | None,
+    submission: UpstreamStep,
+    seen: UpstreamPartition,
+    move: UpstreamMove | None,
 ) -> None:
     """Compare a step in flight, of which no row is on its way, with what is seen. `partition` is as it was asked for."""
     if submission.stage is Stage.ARRIVED:
@@ -77,21 +77,21 @@ def follow(
         _goes_on(d, partition, submission, move)
     elif seen.replicas == submission.following and submission.stage not in _GOING_BACK:
         # Of a step that only adds, brokers that lag show this when someone else has just cancelled it, too.
-        if set(partition.adding) <= set(seen.isr) or _outlasts_lag(d, partition, Doubt.NOT_IN_SYNC):
+        if set(partition.adding) <= set(seen.isr) or _outlasts_lag(d, partition, Discrepancy.NOT_IN_SYNC):
             _over(d, partition, submission, seen.replicas)
     elif submission.stage is Stage.SUBMITTING and seen.replicas == submission.base:
-        _send_again(d, partition, Doubt.NOT_TAKEN, submission.following)
+        _send_again(d, partition, Discrepancy.NOT_TAKEN, submission.following)
     elif _is_back(submission, seen):
         back = submission.stage is Stage.TAKEN_BACK
         _over(d, partition, submission, submission.led_back if back else seen.replicas)
     elif _may_be_old(submission, seen):
         if _outlasts_lag(d, partition):
             _elsewhere(d, partition, submission, seen)
-    elif _sure(d, partition, Doubt.ELSEWHERE, BLAME_MS):
+    elif _sure(d, partition, Discrepancy.ELSEWHERE, BLAME_MS):
         _elsewhere(d, partition, submission, seen)
 
 
-def check_place(d: Decision, partition: Partition, wanted: Reassignment, move: SeenMove | None) -> None:
+def check_place(d: Decision, partition: Partition, wanted: Reassignment, move: UpstreamMove | None) -> None:
     """Where no step of ours is in flight: the partition should be where it was left."""
     key = partition.key
     if wanted.blocked:
@@ -104,20 +104,20 @@ def check_place(d: Decision, partition: Partition, wanted: Reassignment, move: S
     elif move is not None or partition.replicas == expected:
         if d.state.doubts.pop(key, None):
             fire(d, partition, Trigger.PROGRESS)
-    elif _sure(d, partition, Doubt.ELSEWHERE, BLAME_MS):
+    elif _sure(d, partition, Discrepancy.ELSEWHERE, BLAME_MS):
         _block(d, partition, f"someone else changed its replicas to {list(partition.replicas)}")
 
 
-def follow_others(d: Decision, partition: Partition, move: SeenMove | None) -> None:
+def follow_others(d: Decision, partition: Partition, move: UpstreamMove | None) -> None:
     """Where nothing is wanted but what is queued: it starts when nobody has moved the partition for a while."""
     if move is not None:
         d.state.doubts.pop(partition.key, None)
-    elif _sure(d, partition, Doubt.AT_REST, BLAME_MS):
+    elif _sure(d, partition, Discrepancy.AT_REST, BLAME_MS):
         d.state.doubts.pop(partition.key, None)
         start_queued(d, partition.key)
 
 
-def _elsewhere(d: Decision, partition: Partition, submission: Submission, seen: SeenPartition) -> None:
+def _elsewhere(d: Decision, partition: Partition, submission: UpstreamStep, seen: UpstreamPartition) -> None:
     """Nothing moves, and the partition is not where the step leads."""
     if submission.stage in _GOING_BACK or seen.replicas == submission.turned_from:
         _over(d, partition, submission, seen.replicas)
@@ -128,26 +128,26 @@ def _elsewhere(d: Decision, partition: Partition, submission: Submission, seen: 
         _lost(d, partition, seen, None, why)
 
 
-def _goes_on(d: Decision, partition: Partition, submission: Submission, move: SeenMove) -> None:
+def _goes_on(d: Decision, partition: Partition, submission: UpstreamStep, move: UpstreamMove) -> None:
     """The upstream moves the partition: where we want it, or elsewhere."""
     target = sorted(move.target)
     ours = target in (sorted(submission.following), sorted(submission.turned_from))
     if submission.stage in _GOING_BACK and ours:
         if submission.stage is Stage.TAKEN_BACK:
             d.put(submission._replace(stage=Stage.UNDOING))
-        _send_again(d, partition, Doubt.NOT_UNDONE, None)
+        _send_again(d, partition, Discrepancy.NOT_UNDONE, None)
     elif submission.stage not in _GOING_BACK and target == sorted(submission.following):
         d.state.doubts.pop(partition.key, None)
         if submission.stage is Stage.SUBMITTING:
             _taken(d, submission)
     elif ours:
-        _send_again(d, partition, Doubt.NOT_TURNED, submission.following)
-    elif _sure(d, partition, Doubt.TURNED):
-        seen = SeenPartition(move.replicas, partition.isr, partition.leader, partition.leader_epoch)
+        _send_again(d, partition, Discrepancy.NOT_TURNED, submission.following)
+    elif _sure(d, partition, Discrepancy.TURNED):
+        seen = UpstreamPartition(move.replicas, partition.isr, partition.leader, partition.leader_epoch)
         _lost(d, partition, seen, move, f"someone else moves it to {list(move.target)}")
 
 
-def _send_again(d: Decision, partition: Partition, doubt: Doubt, replicas: Replicas | None) -> None:
+def _send_again(d: Decision, partition: Partition, doubt: Discrepancy, replicas: Replicas | None) -> None:
     """Each time after twice as long: what the upstream refuses for now is not helped by haste."""
     if d.state.again(partition.key, doubt, d.now_ms):
         send(d, partition.key, replicas)
@@ -160,11 +160,11 @@ def _heard(d: Decision, key: TopicPartition) -> None:
         unanswered[key] = left
 
 
-def _taken(d: Decision, submission: Submission) -> None:
+def _taken(d: Decision, submission: UpstreamStep) -> None:
     d.put(submission._replace(stage=Stage.ACTIVE))
 
 
-def _over(d: Decision, partition: Partition, submission: Submission, replicas: Replicas) -> None:
+def _over(d: Decision, partition: Partition, submission: UpstreamStep, replicas: Replicas) -> None:
     """The step has ended here, whether that is where it was to lead or where it was undone to."""
     key = partition.key
     d.state.doubts.pop(key, None)
@@ -174,34 +174,36 @@ def _over(d: Decision, partition: Partition, submission: Submission, replicas: R
         fire(d, partition, Trigger.PROGRESS)
     else:
         d.put(partition._replace(replicas=replicas, adding=(), removing=()))
-        d.delete(Submission, key)
+        d.delete(UpstreamStep, key)
 
 
-def _lost(d: Decision, partition: Partition, seen: SeenPartition, move: SeenMove | None, why: str) -> None:
+def _lost(
+    d: Decision, partition: Partition, seen: UpstreamPartition, move: UpstreamMove | None, why: str
+) -> None:
     """The step is not ours any more: its place is free, and people are asked what to do."""
     key = partition.key
     adding, removing = (move.adding, move.removing) if move is not None else ((), ())
     now = partition._replace(replicas=seen.replicas, adding=adding, removing=removing)
     d.put(now)
-    d.put(Submission(*key, now.current, now.next, Stage.AT))
+    d.put(UpstreamStep(*key, now.current, now.next, Stage.AT))
     release(d.state, key)
     if move is not None:
         charge_others(d.state, now)
     if key in d.state.reassignments:
         _block(d, now, why)
     else:
-        d.delete(Submission, key)
+        d.delete(UpstreamStep, key)
 
 
 def _block(d: Decision, partition: Partition, why: str) -> None:
     """Remember where the partition is, so that an order given now starts from there."""
     key = partition.key
     d.state.doubts.pop(key, None)
-    d.put(Submission(*key, partition.current, partition.next, Stage.AT))
+    d.put(UpstreamStep(*key, partition.current, partition.next, Stage.AT))
     d.put(d.state.reassignments[key]._replace(blocked=why))
 
 
-def _refused(d: Decision, submission: Submission, why: str) -> None:
+def _refused(d: Decision, submission: UpstreamStep, why: str) -> None:
     state, key = d.state, submission.key
     partition = state.partition(*key)
     if partition is None:
@@ -217,15 +219,15 @@ def _refused(d: Decision, submission: Submission, why: str) -> None:
     if key in state.reassignments:
         state.waiting[key] = why
     else:
-        d.delete(Submission, key)
+        d.delete(UpstreamStep, key)
 
 
-def caught_up(d: Decision, partition: Partition, step: Submission, seen: SeenPartition) -> bool:
+def caught_up(d: Decision, partition: Partition, step: UpstreamStep, seen: UpstreamPartition) -> bool:
     """Whether Metadata is not of before the end of a step that was taken back; count the look if it may be."""
     return not step.turned_from or seen.leader_epoch > step.epoch or _outlasts_lag(d, partition)
 
 
-def is_behind(d: Decision, partition: Partition, step: Submission, seen: SeenPartition) -> bool:
+def is_behind(d: Decision, partition: Partition, step: UpstreamStep, seen: UpstreamPartition) -> bool:
     """Whether Metadata that shows this, while nothing moves, is older than the end of a step that is over; count the look if so.
 
     What is shown for longer than any broker lags is believed.
@@ -235,7 +237,7 @@ def is_behind(d: Decision, partition: Partition, step: Submission, seen: SeenPar
     return not _outlasts_lag(d, partition)
 
 
-def _may_be_old(step: Submission, seen: SeenPartition) -> bool:
+def _may_be_old(step: UpstreamStep, seen: UpstreamPartition) -> bool:
     """Metadata shows the replicas of before the step, or of its middle.
 
     Of a step that the upstream has confirmed to have taken back it does so at any leader epoch, and even where all are
@@ -247,7 +249,7 @@ def _may_be_old(step: Submission, seen: SeenPartition) -> bool:
     return step.is_before(seen.replicas, seen.leader_epoch) or step.is_middle(seen.replicas, seen.isr)
 
 
-def _is_back(submission: Submission, seen: SeenPartition) -> bool:
+def _is_back(submission: UpstreamStep, seen: UpstreamPartition) -> bool:
     """What was to be taken back is over, surely: elsewhere, or back, as the upstream has said.
 
     Metadata need not show it where the way back leads to the very list from which the step began.
@@ -269,19 +271,19 @@ def _is_believable(d: Decision, partition: Partition, expected: Replicas) -> boo
     if added and added <= set(partition.isr):
         return True
     if added:
-        return _outlasts_lag(d, partition, Doubt.NOT_IN_SYNC)
-    return _sure(d, partition, Doubt.ELSEWHERE, BLAME_MS)
+        return _outlasts_lag(d, partition, Discrepancy.NOT_IN_SYNC)
+    return _sure(d, partition, Discrepancy.ELSEWHERE, BLAME_MS)
 
 
-def _outlasts_lag(d: Decision, partition: Partition, doubt: Doubt = Doubt.OLD) -> bool:
+def _outlasts_lag(d: Decision, partition: Partition, doubt: Discrepancy = Discrepancy.OLD) -> bool:
     """Count a look that shows this; True when Metadata has shown it for longer than any broker lags."""
-    return _doubt(d, partition, doubt).believed(LAG, LAG_MS)
+    return _doubt(d, partition, doubt).confirmed(LAG, LAG_MS)
 
 
-def _sure(d: Decision, partition: Partition, doubt: Doubt, ms: int = SURE_MS) -> bool:
+def _sure(d: Decision, partition: Partition, doubt: Discrepancy, ms: int = SURE_MS) -> bool:
     """Count a look that shows this; True when it is to be believed."""
-    return _doubt(d, partition, doubt).believed(SURE, ms)
+    return _doubt(d, partition, doubt).confirmed(SURE, ms)
 
 
-def _doubt(d: Decision, partition: Partition, doubt: Doubt) -> Doubted:
+def _doubt(d: Decision, partition: Partition, doubt: Discrepancy) -> Sighting:
     return d.state.doubt(partition.key, doubt, d.now_ms)

@@ -20,17 +20,17 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.reassignment.next_step import plan_step
-from controller.scheduling.limits import CONFIGS, Cost, Kind, Place, Usage, places
+from controller.scheduling.limits import CONFIGS, Cost, LimitKind, Place, Usage, places
 from controller.scheduling.plan_limits import LETTERS
 from controller.scheduling.steps import UNLIMITED
 from controller.state.state import State
 
 _LETTER = {
-    Kind.PARTITIONS: LETTERS["partitions"],
-    Kind.LEADERS: LETTERS["leaders"],
-    Kind.REPLICAS: LETTERS["replicas"],
-    Kind.INCOMING: LETTERS["per_broker"],
-    Kind.OUTGOING: LETTERS["per_broker"],
+    LimitKind.PARTITIONS: LETTERS["partitions"],
+    LimitKind.LEADERS: LETTERS["leaders"],
+    LimitKind.REPLICAS: LETTERS["replicas"],
+    LimitKind.INCOMING: LETTERS["per_broker"],
+    LimitKind.OUTGOING: LETTERS["per_broker"],
 }
 
 
@@ -97,7 +97,7 @@ def parts(state: State, number: int) -> Iterator[Part | None]:
 
 def _parts(state: State, number: int) -> Iterator[Part | None]:
     if number in state.open:
-        for key in flying(state):
+        for key in steps_in_flight(state):
             yield _ongoing_part(state, state.reassignments.get(key), number)
         for pending in list(state.pending.values()):
             yield _pending_part(state, pending, number)
@@ -123,16 +123,16 @@ def queued(state: State) -> Iterator[Part | None]:
                 yield part if pending or (open_ and untouched) else None
 
 
-def flying(state: State) -> Iterator[TopicPartition]:
+def steps_in_flight(state: State) -> Iterator[TopicPartition]:
     """The partitions with a step in flight."""
     for topic, numbers in list(state.in_flight.items()):
         for number in sorted(numbers):
             yield TopicPartition(topic, number)
 
 
-def flying_jobs(state: State) -> Iterator[int | None]:
+def jobs_in_flight(state: State) -> Iterator[int | None]:
     """The job of each step in flight."""
-    return (_job_of(state, key) for key in flying(state))
+    return (_job_of(state, key) for key in steps_in_flight(state))
 
 
 def waiting_jobs(state: State) -> Iterator[int | None]:
@@ -140,7 +140,7 @@ def waiting_jobs(state: State) -> Iterator[int | None]:
     return (_job_of(state, key) for key in list(state.waiting))
 
 
-def why_not(state: State, wanted: Reassignment, partition: Partition) -> str:
+def waiting_reason(state: State, wanted: Reassignment, partition: Partition) -> str:
     """Why no step of the reassignment is in flight."""
     known = state.waiting.get(wanted.key)
     if known is not None:
@@ -156,7 +156,7 @@ def why_not(state: State, wanted: Reassignment, partition: Partition) -> str:
     place = state.backlog.blocker(plan.rank, plan.cost) or state.backlog.usage.exhausted(plan.cost)
     if place is None:
         return "its turn will come"
-    if place.kind is Kind.HEALTH:
+    if place.kind is LimitKind.HEALTH:
         return f"the cluster is not well: {state.trouble}"
     return in_words(state.backlog.usage, place, plan.cost)
 
@@ -184,9 +184,9 @@ def limit_views(state: State) -> list[LimitView]:
     usage = state.backlog.usage
     used: dict[str, int | None] = {
         "per_partition": None,
-        "partitions": usage.taken(Place(Kind.PARTITIONS)),
-        "leaders": usage.taken(Place(Kind.LEADERS)),
-        "replicas": usage.taken(Place(Kind.REPLICAS)),
+        "partitions": usage.taken(Place(LimitKind.PARTITIONS)),
+        "leaders": usage.taken(Place(LimitKind.LEADERS)),
+        "replicas": usage.taken(Place(LimitKind.REPLICAS)),
         "per_broker": max((max(load[1:]) for load in broker_loads(state)), default=0),
     }
     views = []
@@ -209,7 +209,9 @@ def broker_loads(state: State) -> list[BrokerLoad]:
     usage = state.backlog.usage
     return [
         BrokerLoad(
-            broker, usage.taken(Place(Kind.INCOMING, broker)), usage.taken(Place(Kind.OUTGOING, broker))
+            broker,
+            usage.taken(Place(LimitKind.INCOMING, broker)),
+            usage.taken(Place(LimitKind.OUTGOING, broker)),
         )
         for broker in sorted(usage.brokers())
     ]
@@ -225,12 +227,12 @@ class Totals(NamedTuple):
     pending: int
     """Queued plans' partitions that are rolled back first, and so among the ongoing ones of earlier jobs, or that others move."""
     others: int = 0
-    """Partitions in `State.foreign`, steps of ours that a stop left among them; they are not among the ongoing ones."""
+    """Partitions in `State.external`, steps of ours that a stop left among them; they are not among the ongoing ones."""
 
 
 def totals(state: State) -> Totals:
     """Reassignments in numbers, at no cost."""
-    others = len(state.foreign)
+    others = len(state.external)
     ongoing, moving, waiting = (
         len(state.reassignments),
         state.backlog.in_flight() - others,
@@ -254,7 +256,7 @@ def _ongoing_part(state: State, wanted: Reassignment | None, number: int) -> Par
         where, step, reason = PartState.MOVING, partition.next, ""
     else:
         where = PartState.WAITING if wanted.key in state.waiting else PartState.QUEUED
-        step, reason = None, why_not(state, wanted, partition)
+        step, reason = None, waiting_reason(state, wanted, partition)
     return Part(*wanted.key, where, partition.current, wanted.target, wanted.original, step, reason)
 
 
@@ -274,7 +276,7 @@ def why_pending(state: State, pending: Pending) -> str:
     """What the queued target waits for."""
     if pending.key in state.reassignments:
         return PartState.PENDING.value
-    if pending.key in state.foreign:
+    if pending.key in state.external:
         return "someone else moves it: this starts where that ends"
     return "someone else has moved it, perhaps not for the last time: this starts soon"
 

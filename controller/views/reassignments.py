@@ -112,16 +112,16 @@ def effective_min_isr(state: State, partition: Partition) -> int:
 def _chosen(state: State, topics: Mapping[str, Iterable[int] | None] | None) -> Sequence[Reassignment]:
     wanted = state.reassignments
     if topics is None:
-        others = (state.foreign | state.pending.keys()) - wanted.keys()
+        others = (state.external | state.pending.keys()) - wanted.keys()
         return [*wanted.values(), *filter(None, (_of_others(state, key) for key in sorted(others)))]
     chosen = []
     for topic, partitions in topics.items():
-        if topic in state.moving or state.foreign or state.pending:
+        if topic in state.moving or state.external or state.pending:
             numbers = range(len(state.partitions.get(topic, ()))) if partitions is None else partitions
             for key in (TopicPartition(topic, number) for number in numbers):
                 if key in wanted:
                     chosen.append(wanted[key])
-                elif (key in state.foreign or key in state.pending) and (
+                elif (key in state.external or key in state.pending) and (
                     theirs := _of_others(state, key)
                 ) is not None:
                     chosen.append(theirs)
@@ -133,5 +133,5 @@ def _of_others(state: State, key: TopicPartition) -> Reassignment | None:
     partition, pending = state.partition(*key), state.pending.get(key)
     if partition is None:
         return None
-    ours = pending is not None and key not in state.foreign
+    ours = pending is not None and key not in state.external
     return Reassignment(*key, partition.current, pending.target if ours and pending else partition.next)

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from common.plan_errors import PlanError
-from controller.scheduling.plan_limits import Limits, parse_limits
+from controller.scheduling.plan_limits import PlanLimits, parse_limits
 from planner.plan import Plan, json_lines, make_plan, moves_of, read_targets, write_plan
 from planner.report.units import in_bytes, in_time, in_words
 from planner.schedule import schedule
@@ -28,7 +28,7 @@ PACKAGES = {"pyarrow", "pyspark", "py4j"}
 FILE = click.Path(path_type=Path)
 
 
-def _limits(_: click.Context, __: click.Parameter, text: str) -> Limits:
+def _limits(_: click.Context, __: click.Parameter, text: str) -> PlanLimits:
     try:
         return parse_limits(text)
     except PlanError as error:
@@ -85,7 +85,7 @@ def _limits(_: click.Context, __: click.Parameter, text: str) -> Limits:
 def plan(
     plan_file: Path,
     snapshot: Path,
-    limits: Limits,
+    limits: PlanLimits,
     bandwidth: int,
     output: Path,
     form: str,

@@ -224,11 +224,11 @@ async def _plan_lines(tree: "Tree", name: str, path: str) -> list[str]:
 
 async def _originals(tree: "Tree") -> "dict[TopicPartition, tuple[int, ...]]":
     """What a rollback restores, by reassignd's own records."""
-    from backends.zookeeper.store.record_chunks import Ledger
+    from backends.zookeeper.store.record_chunks import RecordChunks
     from backends.zookeeper.store.record_chunks import folder as folder_of
     from controller.model.cluster import Reassignment
 
-    ledger, folder = Ledger(), folder_of(Reassignment)
+    ledger, folder = RecordChunks(), folder_of(Reassignment)
     for name in await tree.children(folder) or []:
         znode = await tree.get(f"{folder}/{name}")
         if znode is not None:

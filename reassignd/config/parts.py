@@ -3,7 +3,7 @@
 from backends.embedded.settings import PARTITION_BYTES, PRODUCE_RATE
 from backends.embedded.settings import Settings as EmbeddedSettings
 from reassignd.config.config import Settings
-from server.connections.limits import Limits
+from server.connections.limits import ConnectionLimits
 
 
 def embedded_settings(settings: Settings) -> EmbeddedSettings:
@@ -29,9 +29,9 @@ def embedded_defaults(settings: Settings) -> dict[str, str]:
     }
 
 
-def limits(settings: Settings) -> Limits:
+def limits(settings: Settings) -> ConnectionLimits:
     """Of connections."""
-    return Limits(
+    return ConnectionLimits(
         max_connections=settings.max_connections,
         idle=settings.connections_max_idle_ms / 1000,
         handshake=settings.tls_handshake_timeout_ms / 1000,

@@ -19,7 +19,7 @@ class Address(NamedTuple):
         return f"{host}:{self.port}"
 
 
-class Kind(NamedTuple, Generic[T]):
+class SettingType(NamedTuple, Generic[T]):
     """A type of values: `parse` raises ValueError for a text that is not `valid`. `metavar` stands for it in help."""
 
     metavar: str
@@ -27,7 +27,7 @@ class Kind(NamedTuple, Generic[T]):
     parse: Callable[[str], T]
 
 
-def integer(low: int, high: int) -> Kind[int]:
+def integer(low: int, high: int) -> SettingType[int]:
     """Whole numbers from `low` to `high`."""
 
     def parse(text: str) -> int:
@@ -36,10 +36,10 @@ def integer(low: int, high: int) -> Kind[int]:
             raise ValueError(text)
         return number
 
-    return Kind("N", f"an integer in [{low}, {high}]", parse)
+    return SettingType("N", f"an integer in [{low}, {high}]", parse)
 
 
-def choice(*names: str) -> Kind[str]:
+def choice(*names: str) -> SettingType[str]:
     """One of these words, in any case."""
     words = {name.lower(): name for name in names}
 
@@ -48,12 +48,14 @@ def choice(*names: str) -> Kind[str]:
             raise ValueError(text)
         return words[text.lower()]
 
-    return Kind("|".join(names), f"one of {', '.join(names)}", parse)
+    return SettingType("|".join(names), f"one of {', '.join(names)}", parse)
 
 
-def optional(kind: Kind[str]) -> Kind[str]:
+def optional(kind: SettingType[str]) -> SettingType[str]:
     """The same, or nothing."""
-    return Kind(kind.metavar, f"{kind.valid}, or nothing", lambda text: kind.parse(text) if text else "")
+    return SettingType(
+        kind.metavar, f"{kind.valid}, or nothing", lambda text: kind.parse(text) if text else ""
+    )
 
 
 def _parse_address(text: str) -> Address:
@@ -140,23 +142,29 @@ def _parse_checked_name(text: str) -> str:
     return text.lower()
 
 
-ADDRESS = Kind("HOST:PORT", "HOST:PORT with a port in [0, 65535]", _parse_address)
-SERVERS = Kind("HOST:PORT,...", "HOST:PORT with a port in [1, 65535], or several with commas", _parse_servers)
-PATH = Kind("DIR", "a path", _parse_path)
+ADDRESS = SettingType("HOST:PORT", "HOST:PORT with a port in [0, 65535]", _parse_address)
+SERVERS = SettingType(
+    "HOST:PORT,...", "HOST:PORT with a port in [1, 65535], or several with commas", _parse_servers
+)
+PATH = SettingType("DIR", "a path", _parse_path)
 
 
-PLACE: Kind[Address | SocketPath] = Kind(
+PLACE: SettingType[Address | SocketPath] = SettingType(
     "HOST:PORT", "HOST:PORT with a port in [0, 65535], or unix:PATH", _parse_place
 )
-FILE: Kind[Path | None] = Kind("FILE", "a path, or nothing", _parse_file)
-TEXT = Kind("TEXT", "any text", str)
-HOST_NAMES = Kind("NAMES", "host names without ports, separated by commas, or nothing", _parse_host_names)
-CHECKED_NAME = Kind("https", "https, or nothing", _parse_checked_name)
+FILE: SettingType[Path | None] = SettingType("FILE", "a path, or nothing", _parse_file)
+TEXT = SettingType("TEXT", "any text", str)
+HOST_NAMES = SettingType(
+    "NAMES", "host names without ports, separated by commas, or nothing", _parse_host_names
+)
+CHECKED_NAME = SettingType("https", "https, or nothing", _parse_checked_name)
 """What Kafka calls an endpoint identification algorithm."""
 _WORDS = choice("true", "false")
-SWITCH = Kind(_WORDS.metavar, _WORDS.valid, lambda text: _WORDS.parse(text) == "true")
+SWITCH = SettingType(_WORDS.metavar, _WORDS.valid, lambda text: _WORDS.parse(text) == "true")
 SECURITY_PROTOCOL = optional(choice(*SECURITY_PROTOCOLS))
-LISTENERS = Kind("LISTENERS", "NAME:PROTOCOL://HOST:PORT, several with commas, or nothing", _parse_listeners)
+LISTENERS = SettingType(
+    "LISTENERS", "NAME:PROTOCOL://HOST:PORT, several with commas, or nothing", _parse_listeners
+)
 
 
 class Values(Protocol):
@@ -171,7 +179,7 @@ class Key(Generic[T]):
     Its name is the attribute's, with dots for underscores.
     """
 
-    def __init__(self, kind: Kind[T], default: str, doc: str) -> None:
+    def __init__(self, kind: SettingType[T], default: str, doc: str) -> None:
         self.name = ""
         self.kind = kind
         self.default = default

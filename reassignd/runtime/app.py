@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from backends.datadir import StoreError
 from common.tasks import cancel, spawn
-from common.worker_thread import OffLoop
+from common.worker_thread import WorkerThread
 from controller.machine import decide
 from controller.messages.events import Event
 from controller.ports import Store
@@ -21,10 +21,10 @@ from reassignd.config.setting_types import Address
 from reassignd.errors import CommandError
 from reassignd.runtime.retention import Retention, prune_for_ever
 from reassignd.runtime.runtime import Build, Hooks
-from reassignd.spark.helper_process import converse
+from reassignd.spark.helper_process import exchange_lines
 from reassignd.spark.planning import Facts, SparkPlanning
 from reassignd.spark.worker import worker
-from server.api.call import Core
+from server.api.call import ApiServices
 from server.api.progress import Progress
 from server.dispatch.authorizer import AllowAll
 from server.dispatch.cache import BodyCache
@@ -33,7 +33,7 @@ from server.dispatch.router import Router
 from server.driver.driver import Driver, DriverStoppedError, wall_clock
 from server.driver.journal import Journal, report_for_ever
 from server.metrics.exposition import Metrics
-from server.metrics.latency import Latency
+from server.metrics.latency import RequestLatency
 from server.metrics.sources import Sources
 from server.metrics.stats import Counters
 
@@ -63,7 +63,7 @@ class Application:
         self.serves = False
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Gets a CommandError when the controller or the world had to stop by itself; nothing else ever."""
-        self._off_loop = OffLoop()
+        self._off_loop = WorkerThread()
         self.world = build(Hooks(self.submit, self._failed, self._off_loop))
         stats, on_failure = Counters(), partial(self._failed, "the controller")
         self._driver = Driver(state, store, self.world.backend, decide, stats=stats, on_failure=on_failure)
@@ -71,7 +71,7 @@ class Application:
         bodies = BodyCache(self._off_loop)
         services = Services(cluster_id, state, self, AllowAll(), self._off_loop, bodies, _new_id)
         router = Router(services, stats)
-        latency = Latency(router.answer)
+        latency = RequestLatency(router.answer)
         self.world.serve(router, latency.answer, stats)
         self._retention = Retention(
             settings.jobs_retention_ms, settings.jobs_retention_count, settings.jobs_retention_partitions
@@ -125,8 +125,8 @@ class Application:
         await self._driver.stop()
         self._off_loop.close()
 
-    def _core(self, cluster_id: str) -> Core:
-        return Core(
+    def _core(self, cluster_id: str) -> ApiServices:
+        return ApiServices(
             __version__,
             cluster_id,
             self.state,
@@ -145,7 +145,7 @@ class Application:
             self,
             self._off_loop,
             Facts(self.world.sizes.size, lambda: throttle_rate(self.state) or self.world.bandwidth()),
-            lambda request: converse(worker(master), request, SPARK_SECONDS),
+            lambda request: exchange_lines(worker(master), request, SPARK_SECONDS),
             lambda: obstacle(master),
             settings.planner_spark_min_partitions,
         )

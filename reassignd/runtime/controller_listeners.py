@@ -16,7 +16,7 @@ from reassignd.errors import CommandError
 from reassignd.runtime.http_access import listener_tls
 from reassignd.runtime.sockets import refused
 from server.connections.listener import Listeners
-from server.connections.registry import Crowd
+from server.connections.registry import ConnectionRegistry
 from server.gateway.addresses import Address
 from server.gateway.interceptors import Rules
 from server.ports import Stats
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 Tls = ssl.SSLContext | None
 
 
-class Doors:
+class ControllerListeners:
     """All listeners. Raises CommandError where the settings do not fit each other."""
 
     def __init__(self, settings: Settings, rules: Rules, stats: Stats) -> None:
@@ -37,8 +37,10 @@ class Doors:
         tls = listener_tls(settings)
         to_brokers = None if tls is None else _tls_to_brokers(settings)
         wanted = _wanted(settings, tls)
-        crowd = Crowd(limits(settings), stats)
-        self._doors = [Door(each, settings, rules, crowd, self.counts, tls, to_brokers) for each in wanted]
+        crowd = ConnectionRegistry(limits(settings), stats)
+        self._doors = [
+            ControllerListener(each, settings, rules, crowd, self.counts, tls, to_brokers) for each in wanted
+        ]
 
     async def open(self) -> Registration:
         """Listen; what is to be registered. Raises CommandError."""
@@ -54,7 +56,7 @@ class Doors:
         await asyncio.gather(*(door.close(grace) for door in self._doors))
 
 
-class Door:
+class ControllerListener:
     """One listener."""
 
     def __init__(
@@ -62,7 +64,7 @@ class Door:
         wanted: Listener,
         settings: Settings,
         rules: Rules,
-        crowd: Crowd,
+        crowd: ConnectionRegistry,
         counts: Counts,
         tls: Tls,
         to_brokers: Tls,
@@ -81,7 +83,7 @@ class Door:
         """Brokers that connections cannot be handed on to, which has been logged."""
 
     async def open(self) -> Endpoint:
-        """See `Doors.open`."""
+        """See `ControllerListeners.open`."""
         name, protocol, address = self._wanted
         try:
             _, port = await self._listeners.open(session.Door(ANY), address.host, address.port)
@@ -90,7 +92,7 @@ class Door:
         return Endpoint(name, protocol, self._host, port)
 
     def brokers_changed(self, brokers: Mapping[int, Registration]) -> None:
-        """See `Doors.brokers_changed`."""
+        """See `ControllerListeners.brokers_changed`."""
         name, protocol, _ = self._wanted
         found = places(brokers, name, protocol)
         self._upstreams.update({broker: Address(*at) for broker, at in found.items()})
@@ -106,7 +108,7 @@ class Door:
         self._without = set(without)
 
     async def close(self, grace: float) -> None:
-        """See `Doors.close`."""
+        """See `ControllerListeners.close`."""
         await self._listeners.close_all(grace)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from backends.client.channel import connector
 from backends.client.handshake import Caller
-from backends.measuring.sizes import Sizes
+from backends.measuring.sizes import ReplicaSizes
 from backends.measuring.stalls import StallWatch
 from backends.zookeeper.session.tree import ZookeeperError
 from backends.zookeeper.term.asker import BrokerAsker
-from backends.zookeeper.term.cluster import Office, ZookeeperCluster
+from backends.zookeeper.term.cluster import TermContext, ZookeeperCluster
 from backends.zookeeper.znodes import scram_users
 from backends.zookeeper.znodes.producer_ids import allocate
 from common.clock import RealClock
@@ -31,12 +31,12 @@ from server.metrics.stats import Counters
 log = logging.getLogger(__name__)
 
 
-class Rule:
+class ControllerTerm:
     """Made when the state is loaded; `start` takes over. `on_end` is told once why the term is over, unless it is stopped."""
 
     def __init__(
         self,
-        office: Office,
+        office: TermContext,
         state: State,
         stats: Counters,
         on_end: Callable[[BaseException], None],
@@ -48,7 +48,7 @@ class Rule:
         self.driver.note = Journal(state).note
         self.with_topic_ids = office.protocol.topic_ids
         self._asker = BrokerAsker(state, caller, self._clock)
-        self.sizes = Sizes(self._asker, state, self.submit, self._clock)
+        self.sizes = ReplicaSizes(self._asker, state, self.submit, self._clock)
         self._stalls = StallWatch(state, self.sizes.received)
         self._chores: list[asyncio.Task[None]] = []
 

@@ -8,7 +8,7 @@ from backends.client.channel import connector
 from backends.client.handshake import Caller
 from backends.client.security import PLAINTEXT, Security
 from backends.embedded.broker import EmbeddedBroker
-from backends.embedded.cluster import EmbeddedCluster
+from backends.embedded.cluster import SimulatedCluster
 from common.clock import Clock
 from controller.messages.events import Event
 from controller.state.state import State
@@ -17,10 +17,10 @@ from reassignd.config.config import Settings
 from reassignd.config.parts import embedded_defaults, embedded_settings, limits
 from reassignd.config.setting_types import Address
 from reassignd.runtime.http_access import listener_tls, trust_in_own_listener
-from reassignd.runtime.ports import Port, Ports
+from reassignd.runtime.ports import BrokerPorts, Port
 from reassignd.runtime.runtime import GRACE_SECONDS, Hooks
 from server.connections.listener import Listeners
-from server.connections.registry import Crowd
+from server.connections.registry import ConnectionRegistry
 from server.connections.session import Answer, Session
 from server.dispatch.router import Router
 from server.metrics.sources import Traffic
@@ -28,18 +28,18 @@ from server.ports import Stats
 from server.relay.counts import Counts
 
 
-class EmbeddedWorld:
+class EmbeddedRuntime:
     """Implements `reassignd.runtime.runtime.World`."""
 
     kind = "brokers"
-    _ports: Ports
+    _ports: BrokerPorts
 
     def __init__(self, settings: Settings, state: State, hooks: Hooks, clock: Clock | None = None) -> None:
         self._settings = settings
         self.relayed = Counts()
         state.config_defaults = embedded_defaults(settings)
         self._tls = listener_tls(settings)
-        self.cluster = EmbeddedCluster(
+        self.cluster = SimulatedCluster(
             embedded_settings(settings),
             state,
             hooks.submit,
@@ -69,8 +69,8 @@ class EmbeddedWorld:
     def serve(self, router: Router, answer: Answer, stats: Stats) -> None:
         """Every broker's port is served alike."""
         bounds = limits(self._settings)
-        listeners = Listeners(partial(Session, answer, bounds), Crowd(bounds, stats), self._tls)
-        self._ports = Ports(listeners, self._settings.listener, self._settings.advertised_host)
+        listeners = Listeners(partial(Session, answer, bounds), ConnectionRegistry(bounds, stats), self._tls)
+        self._ports = BrokerPorts(listeners, self._settings.listener, self._settings.advertised_host)
 
     async def prepare(self, event: Event) -> None:
         """The state is the truth here."""

@@ -8,8 +8,8 @@ from backends.client.errors import AuthenticationError
 from backends.client.handshake import Caller
 from backends.client.security import PLAINTEXT
 from backends.datadir import StoreError
-from backends.upstream.applied_throttles import Ledger
-from backends.upstream.backend import Upstream
+from backends.upstream.applied_throttles import AppliedThrottles
+from backends.upstream.backend import UpstreamBackend
 from backends.upstream.client import UpstreamClient
 from controller.configs.changes import ConfigSource
 from controller.configs.values import CLUSTER_DEFAULT
@@ -33,9 +33,9 @@ from reassignd.runtime.sockets import refused
 from server.connections.session import Answer
 from server.dispatch.router import Router
 from server.gateway import addresses
-from server.gateway.core import Core
+from server.gateway.core import GatewayServices
 from server.gateway.gateway import Gateway, Setup
-from server.gateway.port_assignments import PlacesError
+from server.gateway.port_assignments import PortAssignmentError
 from server.metrics.sources import Traffic
 from server.ports import Stats
 from server.relay.counts import Counts
@@ -44,7 +44,7 @@ UNTHROTTLED = 50 * 1024 * 1024
 """Bytes a second that a forecast goes by when no throttle says anything."""
 
 
-class GatewayWorld:
+class GatewayRuntime:
     """Implements `reassignd.runtime.runtime.World`."""
 
     kind = "gateway"
@@ -52,7 +52,7 @@ class GatewayWorld:
     _gateway: Gateway
 
     def __init__(self, settings: Settings, state: State, hooks: Hooks) -> None:
-        state.movement, state.guarded = delegated_steps, True
+        state.executor, state.has_upstream = delegated_steps, True
         self._settings, self._state, self._hooks = settings, state, hooks
         self._claimed = ""
         """The cluster that the records are known to be of."""
@@ -61,7 +61,7 @@ class GatewayWorld:
         caller = Caller(software_version=__version__, security=self._security)
         servers = settings.upstream_bootstrap_servers
         self._client = UpstreamClient(servers, caller, off_loop=hooks.off_loop)
-        self.backend = Upstream(
+        self.backend = UpstreamBackend(
             self._client,
             state,
             hooks.submit,
@@ -103,10 +103,10 @@ class GatewayWorld:
             security.tls,
             security.sasl is not None,
         )
-        core = Core(answer, router.refuse, self._state, self._hooks.submit)
+        core = GatewayServices(answer, router.refuse, self._state, self._hooks.submit)
         try:
             self._gateway = Gateway(core, setup, limits(settings), stats, settings.data_dir)
-        except PlacesError as error:
+        except PortAssignmentError as error:
             raise CommandError(str(error)) from error
 
     async def prepare(self, event: Event) -> None:
@@ -151,8 +151,8 @@ async def _refuse_gateway(client: UpstreamClient) -> None:
         )
 
 
-def _ledger(directory: Path | None) -> Ledger:
+def _ledger(directory: Path | None) -> AppliedThrottles:
     try:
-        return Ledger(directory)
+        return AppliedThrottles(directory)
     except StoreError as error:
         raise CommandError(str(error)) from error

@@ -18,7 +18,7 @@ from server.http.same_site import Names, is_local
 log = logging.getLogger(__name__)
 
 
-class Door(NamedTuple):
+class HttpAccess(NamedTuple):
     """What HTTP asks of whoever comes."""
 
     access: Access
@@ -27,7 +27,7 @@ class Door(NamedTuple):
     """See `server.http.same_site.from_this_site`."""
 
 
-def door(settings: Settings) -> Door:
+def http_access(settings: Settings) -> HttpAccess:
     """The door that the settings describe. Raises CommandError when it would stand open to others, or cannot be made."""
     place = settings.http_listener
     token = None
@@ -47,7 +47,7 @@ def door(settings: Settings) -> Door:
         log.warning("http.listener is %s without TLS: others can read the token on its way", place)
     users = None if path or token is not None or certificates else _users(settings)
     names = None if path or tls is not None else Names(settings.http_allowed_hosts, addresses=not local)
-    return Door(Access(token, certificates=certificates, users=users), tls, names)
+    return HttpAccess(Access(token, certificates=certificates, users=users), tls, names)
 
 
 def _users(settings: Settings) -> frozenset[int] | None:

@@ -9,7 +9,7 @@ from server.ports import BrokerPort
 class Port:
     """A broker's open port (implements `backends.embedded.cluster.Listener`). `host` is what clients are told."""
 
-    def __init__(self, ports: "Ports", broker: int, host: str, port: int) -> None:
+    def __init__(self, ports: "BrokerPorts", broker: int, host: str, port: int) -> None:
         self._ports, self._broker = ports, broker
         self.host, self.port = host, port
 
@@ -18,7 +18,7 @@ class Port:
         await self._ports.close(self._broker)
 
 
-class Ports:
+class BrokerPorts:
     """Opens ports from `first` on, in order of broker id from 1; free ones when its port is 0."""
 
     def __init__(self, listeners: Listeners[BrokerPort], first: Address, advertised_host: str) -> None:

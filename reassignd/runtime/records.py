@@ -5,7 +5,7 @@ from pathlib import Path
 
 from backends.datadir import DATABASE, StoreError
 from backends.sqlite.store import SqliteStore
-from common.garbage_collector import kept_off
+from common.garbage_collector import gc_paused
 from controller.ports import Store
 from controller.state.state import State
 from reassignd.errors import CommandError
@@ -36,7 +36,7 @@ async def load(store: Store) -> State:
     """The state that the records make. Raises CommandError when they are damaged."""
     state = State()
     try:
-        with kept_off():
+        with gc_paused():
             for number, record in enumerate(store.load(), 1):
                 state.put(record)
                 if number % RECORDS_PER_SLICE == 0:

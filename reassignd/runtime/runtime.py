@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from common.worker_thread import OffLoop
+from common.worker_thread import WorkerThread
 from controller.messages.events import Event
 from controller.ports import Backend
 from reassignd.config.setting_types import Address
@@ -24,10 +24,10 @@ class Hooks(NamedTuple):
     submit: Callable[[Event], Awaitable[Any]]
     failed: Callable[[str, BaseException], None]
     """Who cannot go on, and why; ends the application."""
-    off_loop: OffLoop
+    off_loop: WorkerThread
 
 
-class World(Protocol):
+class Runtime(Protocol):
     """One kind of cluster. Made before the driver, `serve`d by the router, started and stopped by the application."""
 
     kind: str
@@ -79,4 +79,4 @@ class World(Protocol):
         ...
 
 
-Build = Callable[[Hooks], World]
+Build = Callable[[Hooks], Runtime]

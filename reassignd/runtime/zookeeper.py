@@ -24,8 +24,8 @@ from backends.zookeeper.store.record_chunks import folders
 from backends.zookeeper.store.store import REDO, Term, ZkStore
 from backends.zookeeper.term.backoff import Backoff
 from backends.zookeeper.term.brokers import Directory
-from backends.zookeeper.term.cluster import Office
-from backends.zookeeper.term.election import Candidate, check_rights, resign, stand, while_in_office
+from backends.zookeeper.term.cluster import TermContext
+from backends.zookeeper.term.election import Candidate, check_rights, resign, run_election, while_controller
 from backends.zookeeper.term.live import LiveBrokers
 from backends.zookeeper.term.protocol import find_protocol
 from backends.zookeeper.term.releases import Protocol
@@ -34,7 +34,7 @@ from backends.zookeeper.znodes.fields import ZnodeError
 from backends.zookeeper.znodes.formats import decode_cluster_id
 from backends.zookeeper.znodes.refusals import Refusals
 from common.tasks import cancel, spawn
-from common.worker_thread import OffLoop
+from common.worker_thread import WorkerThread
 from controller.model.cluster import NO_ID
 from controller.ports import StoreLostError
 from controller.state.state import State
@@ -44,21 +44,21 @@ from reassignd.config.config import Settings
 from reassignd.config.setting_types import Address
 from reassignd.config.zookeeper_security import security as zookeeper_security
 from reassignd.errors import CommandError
-from reassignd.runtime.controller_listeners import Doors
-from reassignd.runtime.controller_term import Rule
+from reassignd.runtime.controller_listeners import ControllerListeners
+from reassignd.runtime.controller_term import ControllerTerm
 from reassignd.runtime.watchdog import Farewell, Watchdog
-from server.api.call import Core
+from server.api.call import ApiServices
 from server.api.progress import Progress
 from server.dispatch.cache import BodyCache
 from server.dispatch.context import Services
 from server.dispatch.router import Router
 from server.driver.driver import DriverStoppedError, wall_clock
 from server.metrics.exposition import Metrics
-from server.metrics.latency import Latency
+from server.metrics.latency import RequestLatency
 from server.metrics.sources import Sources, Znodes
 from server.metrics.stats import Counters
 from server.zk_controller.authorization import Rights
-from server.zk_controller.endpoint import Deputy, InOffice
+from server.zk_controller.endpoint import ActiveController, ControllerEndpoint
 from server.zk_controller.interceptors import rules
 
 log = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ class Controller:
     def __init__(
         self,
         settings: Settings,
-        on_core: Callable[[Core | None, Metrics | None], None],
+        on_core: Callable[[ApiServices | None, Metrics | None], None],
         farewell: Farewell | None = None,
     ) -> None:
         self._settings, self._on_core = settings, on_core
@@ -105,11 +105,11 @@ class Controller:
         path = settings.zookeeper_command_config
         security = PLAINTEXT if path is None else command_config.load(path)
         self._caller = Caller(software_version=__version__, security=security)
-        self._off_loop = OffLoop()
+        self._off_loop = WorkerThread()
         self._stats = Counters()
-        self._deputy = Deputy()
-        self._latency = Latency(self._deputy.answer)
-        self._doors = Doors(
+        self._deputy = ControllerEndpoint()
+        self._latency = RequestLatency(self._deputy.answer)
+        self._doors = ControllerListeners(
             settings, rules(settings.node_id, self._deputy, self._latency.answer), self._stats
         )
         self._brokers = LiveBrokers(self._tree, settings.node_id, self._doors.brokers_changed)
@@ -157,7 +157,7 @@ class Controller:
             self._turned.clear()
             term = None
             try:
-                term = await stand(self._tree, self._candidate, wall_clock(), self._turned.set)
+                term = await run_election(self._tree, self._candidate, wall_clock(), self._turned.set)
                 if term is None:
                     await self._turned.wait()
                     continue
@@ -187,7 +187,7 @@ class Controller:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._resign, term)
             asking = asyncio.create_task(
-                while_in_office(self._tree, self._ending, self._find_protocol()), name="protocol"
+                while_controller(self._tree, self._ending, self._find_protocol()), name="protocol"
             )
             stack.push_async_callback(cancel, asking)
             await ensure(self._tree, *folders(), REDO, "/config/changes", "/config/topics", "/config/brokers", "/config/users",
@@ -207,12 +207,12 @@ class Controller:
                 controller_id=self._settings.node_id,
             )  # fmt: skip
             state.apply(store.load())
-            office = Office(
+            office = TermContext(
                 self._tree, store, self._candidate, protocol, self._refusals,
                 self._settings.zookeeper_broker_listener_name,
                 self._caller.security.protocol, self._form(),
             )  # fmt: skip
-            rule = Rule(office, state, self._stats, self._end, self._caller)
+            rule = ControllerTerm(office, state, self._stats, self._end, self._caller)
             stack.push_async_callback(rule.stop)
             await rule.start(self._settings)
             identity = await _cluster_id(self._tree)
@@ -231,7 +231,9 @@ class Controller:
             children=self._settings.zookeeper_reassignments_children,
         )
 
-    async def _open_doors(self, stack: AsyncExitStack, rule: Rule, identity: str, state: State) -> None:
+    async def _open_doors(
+        self, stack: AsyncExitStack, rule: ControllerTerm, identity: str, state: State
+    ) -> None:
         """Serve, until the stack is left."""
         bodies = BodyCache(self._off_loop)
         with_ids = rule.with_topic_ids
@@ -240,7 +242,7 @@ class Controller:
         )  # fmt: skip
         progress = Progress(state, rule.sizes)
         stack.push_async_callback(cancel, spawn(progress.run(), "bytes"))
-        core = Core(__version__, identity, state, rule, self._off_loop, rule.sizes, progress)
+        core = ApiServices(__version__, identity, state, rule, self._off_loop, rule.sizes, progress)
         sources = Sources(
             __version__,
             state,
@@ -251,7 +253,9 @@ class Controller:
             self._doors.counts,
             self._znodes,
         )
-        self._deputy.office = InOffice(Router(services, self._stats), rule.allocate, rule.alter_user, state)
+        self._deputy.office = ActiveController(
+            Router(services, self._stats), rule.allocate, rule.alter_user, state
+        )
         self._on_core(core, Metrics(sources))
         self._backoff.served()
         stack.callback(self._close_doors)

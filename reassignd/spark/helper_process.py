@@ -18,7 +18,7 @@ class HelperError(Exception):
     """It failed, or took too long; the text says which."""
 
 
-async def converse(command: Sequence[str], request: AsyncIterable[bytes], seconds: float) -> bytes:
+async def exchange_lines(command: Sequence[str], request: AsyncIterable[bytes], seconds: float) -> bytes:
     """What it writes to stdout after it was given the request; its stdin stays open until it ends.
 
     Raises HelperError. Whatever happens, nothing of it runs on: it has a process group of its own, which is killed.

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from common.plan_errors import PlanError
-from common.worker_thread import OffLoop
+from common.worker_thread import WorkerThread
 from controller.messages.job_events import PlannedSteps, Reorder
 from controller.model.cluster import Replicas, TopicPartition
 from controller.state.state import State
@@ -54,7 +54,7 @@ class SparkPlanning:
         self,
         state: State,
         controller: Submitter,
-        off_loop: OffLoop,
+        off_loop: WorkerThread,
         facts: Facts,
         ask: Ask,
         obstacle: Callable[[], str | None],

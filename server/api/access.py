@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 
 from starlette.requests import Request
 
-from server.api.errors import ApiError
+from server.api.errors import HttpError
 from server.http.connection import KEY, HttpConnection
 from server.http.server import distinguished_name
 
@@ -39,7 +39,7 @@ class Access:
             if scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._token):
                 return "User:token"
         if self._token is not None or self._certificates:
-            raise ApiError(401, f"not allowed: show {' or '.join(self._ways())}")
+            raise HttpError(401, f"not allowed: show {' or '.join(self._ways())}")
         if self.users is not None:
             self._check_user(connection)
         return "User:local"
@@ -47,7 +47,7 @@ class Access:
     def _check_user(self, connection: HttpConnection | None) -> None:
         user = None if connection is None else connection.user()
         if user is None or user not in (self.users or ()):
-            raise ApiError(
+            raise HttpError(
                 403,
                 f"not allowed for {'an unknown user' if user is None else f'user {user}'} of this machine: /v1 is open to the "
                 "user that runs reassignd, and to root; for others set http.token.file",

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from common.json_text import shown
 from server.api.call import Call, fields
-from server.api.errors import ApiError
+from server.api.errors import HttpError
 from server.api.table import Endpoint, Parameter
 
 FASTEST = 1000.0
@@ -55,7 +55,7 @@ async def stop(call: Call) -> dict[str, Any]:
     try:
         await _owned(call).stop_broker(number, controlled=call.query["controlled"])
     except (ValueError, OSError) as error:
-        raise ApiError(409, str(error)) from error
+        raise HttpError(409, str(error)) from error
     return _row(call, number)
 
 
@@ -65,7 +65,7 @@ async def start(call: Call) -> dict[str, Any]:
     try:
         await _owned(call).start_broker(number)
     except (ValueError, OSError) as error:
-        raise ApiError(409, str(error)) from error
+        raise HttpError(409, str(error)) from error
     return _row(call, number)
 
 
@@ -76,7 +76,7 @@ async def slow(call: Call) -> dict[str, Any]:
     try:
         _owned(call).slow_broker(number, factor)
     except ValueError as error:
-        raise ApiError(409, str(error)) from error
+        raise HttpError(409, str(error)) from error
     return _row(call, number)
 
 
@@ -86,26 +86,26 @@ async def fail_log_dir(call: Call) -> dict[str, Any]:
     path = await call.body(_path)
     known = _owned(call).log_dirs(number)
     if path not in known:
-        raise ApiError(
+        raise HttpError(
             404, f"Broker {number} has no log directory {shown(path)}; it has {', '.join(map(shown, known))}."
         )
     try:
         await _owned(call).fail_log_dir(number, path)
     except ValueError as error:
-        raise ApiError(409, str(error)) from error
+        raise HttpError(409, str(error)) from error
     return _row(call, number)
 
 
 def _owned(call: Call) -> Brokers:
     if call.core.brokers is None:
-        raise ApiError(404, "Only brokers of the embedded cluster can be seen and handled here.")
+        raise HttpError(404, "Only brokers of the embedded cluster can be seen and handled here.")
     return call.core.brokers
 
 
 def _number(call: Call) -> int:
     number, owned = call.number("broker"), _owned(call)
     if number not in owned.brokers:
-        raise ApiError(404, f"There is no broker {number}; `reassignd broker list` lists them.")
+        raise HttpError(404, f"There is no broker {number}; `reassignd broker list` lists them.")
     return number
 
 
@@ -124,14 +124,14 @@ def _row(call: Call, number: int) -> dict[str, Any]:
 def _factor(value: object) -> float:
     factor = fields(value, "the body", "factor").get("factor")
     if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 <= factor <= FASTEST:
-        raise ApiError(400, f"'factor' is {shown(factor)}, expected a number from 0 to {FASTEST:.0f}")
+        raise HttpError(400, f"'factor' is {shown(factor)}, expected a number from 0 to {FASTEST:.0f}")
     return float(factor)
 
 
 def _path(value: object) -> str:
     path = fields(value, "the body", "path").get("path")
     if not isinstance(path, str):
-        raise ApiError(400, f"'path' is {shown(path)}, expected a log directory")
+        raise HttpError(400, f"'path' is {shown(path)}, expected a log directory")
     return path
 
 

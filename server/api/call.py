@@ -8,10 +8,10 @@ from starlette.requests import Request
 
 from common.json_text import parse, shown
 from common.plan_errors import PlanError
-from common.worker_thread import OffLoop
+from common.worker_thread import WorkerThread
 from controller.messages.events import Event
 from controller.state.state import State
-from server.api.errors import ApiError
+from server.api.errors import HttpError
 from server.api.progress import Progress
 from server.api.spark import SparkView
 from server.api.streams import breathing
@@ -33,14 +33,14 @@ P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True)
-class Core:
+class ApiServices:
     """What the API serves from."""
 
     version: str
     cluster_id: str
     state: State
     driver: Submitter
-    off_loop: OffLoop
+    off_loop: WorkerThread
     sizes: Sizes
     progress: Progress
     spark: Callable[[], SparkView] = SparkView
@@ -52,7 +52,7 @@ class Core:
 class Call(NamedTuple):
     """A request that may be answered. `query` has every parameter of the endpoint, `path` every name in its path."""
 
-    core: Core
+    core: ApiServices
     principal: str
     client_id: str
     path: Mapping[str, str]
@@ -75,7 +75,7 @@ class Call(NamedTuple):
                 return read(parse(data))
             return await self.core.off_loop.run(lambda: read(parse(data)))
         except PlanError as error:
-            raise ApiError(400, str(error)) from error
+            raise HttpError(400, str(error)) from error
 
     async def compute(self, rows: int, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function, off the loop when it has many rows to go through."""
@@ -98,7 +98,7 @@ class Call(NamedTuple):
         """A number in the path. Raises ApiError."""
         text = self.path[name]
         if not (text.isascii() and text.isdecimal() and len(text) < 10):
-            raise ApiError(404, f"There is no {name} {text[:40]!r}: expected a number.")
+            raise HttpError(404, f"There is no {name} {text[:40]!r}: expected a number.")
         return int(text)
 
 
@@ -108,10 +108,10 @@ Handle = Callable[[Call], Awaitable[Any]]
 def fields(value: object, where: str, *known: str) -> dict[str, Any]:
     """The object, when it is one and has no other keys. Raises ApiError."""
     if not isinstance(value, dict):
-        raise ApiError(400, f"{where} is {shown(value)}, expected an object")
+        raise HttpError(400, f"{where} is {shown(value)}, expected an object")
     for key in value:
         if key not in known:
-            raise ApiError(400, f"{where} has the unknown key {shown(key)}; known: {', '.join(known)}")
+            raise HttpError(400, f"{where} has the unknown key {shown(key)}; known: {', '.join(known)}")
     return value
 
 
@@ -128,8 +128,8 @@ async def _received(request: Request) -> bytes:
     return b"".join(chunks)
 
 
-def _too_large() -> ApiError:
-    return ApiError(413, f"the body is larger than {MAX_BODY} bytes; send the plan in parts")
+def _too_large() -> HttpError:
+    return HttpError(413, f"the body is larger than {MAX_BODY} bytes; send the plan in parts")
 
 
 def pages(offset: int, rows: Iterator[T | None]) -> Iterator[T | None]:

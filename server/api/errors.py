@@ -10,7 +10,7 @@ STATUS = {
 }
 
 
-class ApiError(Exception):
+class HttpError(Exception):
     """Ends a request with this status; the text is for the person who made it."""
 
     def __init__(self, status: int, text: str) -> None:
@@ -21,4 +21,4 @@ class ApiError(Exception):
 def require(outcome: Outcome) -> None:
     """Raise ApiError when the controller refused the request as a whole."""
     if not outcome.ok:
-        raise ApiError(STATUS.get(outcome.error, 400), outcome.text)
+        raise HttpError(STATUS.get(outcome.error, 400), outcome.text)

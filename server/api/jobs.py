@@ -16,7 +16,7 @@ from controller.model.plan import Entry, read_plan
 from controller.state.state import State
 from controller.views.jobs import endings, parts
 from server.api.call import Call, fields, pages
-from server.api.errors import ApiError, require
+from server.api.errors import HttpError, require
 from server.api.plans import Assignment, check_plan, originals, plan_rows, topics_of
 from server.api.shown import SAMPLE, job_row, part_row, reasons, refused_rows, resting, tally
 from server.api.streams import streamed
@@ -130,7 +130,7 @@ def _job(call: Call) -> Job:
     number = call.number("job")
     found = call.state.jobs.get(number)
     if found is None:
-        raise ApiError(404, f"There is no job {number}; `reassignd jobs` lists them.")
+        raise HttpError(404, f"There is no job {number}; `reassignd jobs` lists them.")
     return found
 
 
@@ -138,7 +138,7 @@ def _priority(value: object) -> int:
     priority = fields(value, "the body", "priority").get("priority")
     low, high = PRIORITIES
     if type(priority) is not int or not low <= priority <= high:
-        raise ApiError(400, f"'priority' is {shown(priority)}, expected a number from {low} to {high}")
+        raise HttpError(400, f"'priority' is {shown(priority)}, expected a number from {low} to {high}")
     return priority
 
 

@@ -13,7 +13,7 @@ from controller.scheduling.limits import ALIASES, CONFIGS
 from controller.scheduling.plan_limits import LETTERS
 from controller.views.jobs import broker_loads
 from server.api.call import Call
-from server.api.errors import ApiError, require
+from server.api.errors import HttpError, require
 from server.api.shown import limit_rows
 from server.api.table import Endpoint
 
@@ -53,20 +53,20 @@ async def _alter(call: Call, changes: list[ConfigChange]) -> list[Outcome]:
 
 def _read(value: object) -> list[ConfigChange]:
     if not isinstance(value, dict) or not value:
-        raise ApiError(400, f"the body is {shown(value)}, expected an object of limits")
+        raise HttpError(400, f"the body is {shown(value)}, expected an object of limits")
     return [_change(name, given) for name, given in value.items()]
 
 
 def _change(name: str, value: object) -> ConfigChange:
     config = NAMES.get(name, NAMES.get(name.lower()))
     if config is None:
-        raise ApiError(400, f"unknown limit {shown(name)}; known: R, P, L, C, B, throttle and their configs")
+        raise HttpError(400, f"unknown limit {shown(name)}; known: R, P, L, C, B, throttle and their configs")
     if value is None:
         return ConfigChange(config, ConfigOp.DELETE, None)
     text = str(value) if type(value) is int else shown(value)
     wrong = BROKER_KEYS[config].check(text)
     if type(value) is not int or wrong is not None:
-        raise ApiError(400, f"{name} is {text}: it must be {wrong or 'a whole number'}")
+        raise HttpError(400, f"{name} is {text}: it must be {wrong or 'a whole number'}")
     return ConfigChange(config, ConfigOp.SET, text)
 
 

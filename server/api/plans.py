@@ -9,7 +9,7 @@ from controller.model.cluster import Replicas, TopicPartition
 from controller.model.plan import ANY, Entry
 from controller.reassignment.alter import check_row
 from controller.state.state import State
-from server.api.errors import ApiError
+from server.api.errors import HttpError
 
 
 def check_plan(state: State, entries: Sequence[Entry]) -> None:
@@ -17,7 +17,7 @@ def check_plan(state: State, entries: Sequence[Entry]) -> None:
     for number, (topic, partition, replicas) in enumerate(entries):
         outcome, _ = check_row(state, topic, AlterRow(partition, replicas), True)
         if not outcome.ok:
-            raise ApiError(422, f"partitions[{number}] ({topic}-{partition}): {outcome.message}")
+            raise HttpError(422, f"partitions[{number}] ({topic}-{partition}): {outcome.message}")
 
 
 def topics_of(entries: Sequence[Entry]) -> list[AlterTopic]:

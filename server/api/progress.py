@@ -40,7 +40,7 @@ Bytes = Counter[int]
 """By the broker that they are copied to."""
 
 
-class Pace(NamedTuple):
+class CopyRate(NamedTuple):
     """Bytes copied and to be copied in all; bytes a second of late, None while that is not known."""
 
     moved: int
@@ -108,7 +108,7 @@ class Progress:
         self._ended = {number: each for number, each in self._ended.items() if number in jobs}
         return rows
 
-    def of_job(self, number: int) -> Pace | None:
+    def of_job(self, number: int) -> CopyRate | None:
         """How far the job is; None where that is not known, or there is nothing to copy."""
         if not self._looks or number not in self._looks[-1].jobs:
             return None
@@ -121,7 +121,7 @@ class Progress:
         """Why steps in flight come no nearer to their end, of those that do not."""
         return self._still.reasons
 
-    def to_brokers(self) -> dict[int, Pace]:
+    def to_brokers(self) -> dict[int, CopyRate]:
         """How far the jobs under way are, by the broker that gets the data; only those that get any."""
         if not self._looks:
             return {}
@@ -137,13 +137,13 @@ class Progress:
                 paces[broker] = pace
         return paces
 
-    def _pace(self, moved: int, left: int, before: int | None) -> Pace | None:
+    def _pace(self, moved: int, left: int, before: int | None) -> CopyRate | None:
         if not moved + left:
             return None
         seconds = self._looks[-1].seconds - self._looks[0].seconds
         known = before is not None and seconds >= WINDOW_SECONDS
         rate = round(max(0, moved - (before or 0)) / seconds) if known else None
-        return Pace(moved, moved + left, rate)
+        return CopyRate(moved, moved + left, rate)
 
     # ---- looking --------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from controller.reassignment.throttle import throttle_rate, throttled_by_others
 from controller.state.state import State
 from controller.views.reassignments import ongoing
 from server.api.call import Call, fields
-from server.api.errors import ApiError
+from server.api.errors import HttpError
 from server.api.shown import refused_rows
 from server.api.streams import streamed
 from server.api.table import Endpoint
@@ -28,7 +28,7 @@ HOW = ("all", "topic", "job", "partitions")
 async def reassignments(call: Call) -> Response:
     """An empty object when nothing is ongoing."""
     state = call.state
-    if not (state.reassignments or state.foreign or state.pending):
+    if not (state.reassignments or state.external or state.pending):
         return streamed("{}")
     return streamed('{"version":1,"partitions":[', _rows(call), "]}")
 
@@ -43,7 +43,7 @@ async def cancel(call: Call) -> dict[str, Any]:
     reply: AlterReply = await call.submit(event._replace(client_id=call.client_id))
     refused = list(refused_rows(reply.topics))
     if how == "topic" and [row["partition"] for row in refused] == [-1]:
-        raise ApiError(404, refused[0]["message"])
+        raise HttpError(404, refused[0]["message"])
     return {
         "cancelled": sum(len(rows) for _, rows in reply.topics) - len(refused),
         "refused": refused,
@@ -76,27 +76,27 @@ async def _targets(call: Call, how: str, what: Any) -> list[AlterTopic] | None:
     if how == "partitions":
         return _cancels(what)
     if what not in call.state.jobs:
-        raise ApiError(404, f"There is no job {what}; `reassignd jobs` lists them.")
+        raise HttpError(404, f"There is no job {what}; `reassignd jobs` lists them.")
     return _cancels(await call.taken(_keys_of(call, what)))
 
 
 def _read(value: object) -> tuple[str, Any]:
     given = fields(value, "the body", *HOW)
     if len(given) != 1:
-        raise ApiError(400, f"expected one of {', '.join(HOW)}, not {len(given)} of them")
+        raise HttpError(400, f"expected one of {', '.join(HOW)}, not {len(given)} of them")
     [(how, what)] = given.items()
     if how == "partitions":
         return how, _keys(what)
     valid = {"all": what is True, "topic": isinstance(what, str) and what != "", "job": type(what) is int}
     if not valid[how]:
         expected = {"all": "true", "topic": "a topic's name", "job": "a job's number"}[how]
-        raise ApiError(400, f"'{how}' is {shown(what)}, expected {expected}")
+        raise HttpError(400, f"'{how}' is {shown(what)}, expected {expected}")
     return how, what
 
 
 def _keys(value: Any) -> list[TopicPartition]:
     if not isinstance(value, list) or not value:
-        raise ApiError(400, f"'partitions' is {shown(value)}, expected a list of topics and partitions")
+        raise HttpError(400, f"'partitions' is {shown(value)}, expected a list of topics and partitions")
     named = [read_key(row, f"partitions[{number}]") for number, row in enumerate(value)]
     return [TopicPartition(topic, partition) for topic, partition, _ in named]
 

@@ -10,8 +10,8 @@ from starlette.routing import BaseRoute, Route
 
 from server.api import brokers, jobs, limits, queue, reassignments, snapshot, status
 from server.api.access import Access
-from server.api.call import CLIENT_ID_LENGTH, Call, Core
-from server.api.errors import ApiError
+from server.api.call import CLIENT_ID_LENGTH, ApiServices, Call
+from server.api.errors import HttpError
 from server.api.openapi import document
 from server.api.table import Endpoint, Parameter
 from server.driver.driver import DriverStoppedError
@@ -42,7 +42,7 @@ class Api:
     """Serves once it has a `core`; before that, and while there is an obstacle, it says what that is."""
 
     def __init__(self, health: Health, access: Access) -> None:
-        self.core: Core | None = None
+        self.core: ApiServices | None = None
         self._health, self._access = health, access
 
     def routes(self) -> list[BaseRoute]:
@@ -64,7 +64,7 @@ class Api:
                     raise _no_endpoint(methods, request)
                 call = self._call(endpoint, principal, request)
                 answer = await endpoint.handle(call)
-            except ApiError as error:
+            except HttpError as error:
                 return _refusal(error.status, str(error))
             except DriverStoppedError as error:
                 return _refusal(503, str(error))
@@ -77,17 +77,17 @@ class Api:
 
     def _call(self, endpoint: Endpoint, principal: str, request: Request) -> Call:
         if self.core is None or self._health.obstacle is not None:
-            raise ApiError(503, self._health.obstacle or "the server is starting")
+            raise HttpError(503, self._health.obstacle or "the server is starting")
         client = request.headers.get("user-agent", "")[:CLIENT_ID_LENGTH]
         query = _query(endpoint.query, request.query_params.multi_items())
         return Call(self.core, principal, client, request.path_params, query, request)
 
 
-def _no_endpoint(methods: Iterable[str], request: Request) -> ApiError:
+def _no_endpoint(methods: Iterable[str], request: Request) -> HttpError:
     path, known = request.url.path[:80], ", ".join(methods)
     if known:
-        return ApiError(405, f"{path} takes {known}, not {request.method}")
-    return ApiError(404, f"there is no {path}; see /v1/openapi.json")
+        return HttpError(405, f"{path} takes {known}, not {request.method}")
+    return HttpError(404, f"there is no {path}; see /v1/openapi.json")
 
 
 def _query(known: Iterable[Parameter], given: Iterable[tuple[str, str]]) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _query(known: Iterable[Parameter], given: Iterable[tuple[str, str]]) -> dict
     for name, text in given:
         if name not in parameters:
             names = ", ".join(parameters) or "none"
-            raise ApiError(400, f"unknown parameter '{name[:40]}'; known here: {names}")
+            raise HttpError(400, f"unknown parameter '{name[:40]}'; known here: {names}")
         values[name] = _value(parameters[name], text)
     return values
 
@@ -104,14 +104,14 @@ def _query(known: Iterable[Parameter], given: Iterable[tuple[str, str]]) -> dict
 def _value(parameter: Parameter, text: str) -> Any:
     if parameter.kind == "boolean":
         if text not in {"true", "false"}:
-            raise ApiError(400, f"parameter {parameter.name} is '{text[:40]}', expected true or false")
+            raise HttpError(400, f"parameter {parameter.name} is '{text[:40]}', expected true or false")
         return text == "true"
     digits = text.removeprefix("-")
     if digits.isascii() and digits.isdecimal() and len(digits) < 20:
         value = int(text)
         if parameter.low <= value <= parameter.high:
             return value
-    raise ApiError(
+    raise HttpError(
         400,
         f"parameter {parameter.name} is '{text[:40]}', expected a number from {parameter.low} to {parameter.high}",
     )

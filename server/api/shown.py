@@ -11,15 +11,15 @@ from controller.state.state import State
 from controller.views.jobs import (
     Part,
     PartState,
-    flying_jobs,
     job_state,
+    jobs_in_flight,
     limit_views,
     waiting_jobs,
-    why_not,
+    waiting_reason,
     why_pending,
 )
 from server.api.call import Call
-from server.api.progress import Pace
+from server.api.progress import CopyRate
 
 SAMPLE = 500
 """Partitions whose reasons are counted; more would keep others waiting."""
@@ -30,7 +30,7 @@ Tally = tuple[Counter[int], Counter[int]]
 
 async def tally(call: Call) -> Tally:
     """Count once, for as many jobs as are shown."""
-    moving = Counter(await call.taken(flying_jobs(call.state)))
+    moving = Counter(await call.taken(jobs_in_flight(call.state)))
     return moving, Counter(await call.taken(waiting_jobs(call.state)))
 
 
@@ -69,7 +69,7 @@ def _endings(state: State, job: Job) -> dict[str, int]:
     return dict(counted.most_common())
 
 
-def pace_row(pace: Pace | None) -> dict[str, Any] | None:
+def pace_row(pace: CopyRate | None) -> dict[str, Any] | None:
     """The schema's `Copied`; None when nothing is known."""
     if pace is None:
         return None
@@ -109,7 +109,7 @@ def resting(call: Call, job: int | None = None) -> Iterator[str | None]:
         elif state.in_step(partition):
             yield still.get(wanted.key)
         else:
-            yield why_not(state, wanted, partition)
+            yield waiting_reason(state, wanted, partition)
     for pending in islice(list(state.pending.values()), SAMPLE):
         yield why_pending(state, pending) if job is None or pending.job == job else None
 

@@ -11,16 +11,16 @@ WORTH_NOTING = 16 * 1024
 class Host(Protocol):
     """Whoever keeps the connections."""
 
-    def ended(self, guest: "Guest") -> None:
+    def ended(self, guest: "ServedConnection") -> None:
         """The guest and all its descriptors are gone."""
         ...
 
-    def holds(self, guest: "Guest", size: int) -> None:
+    def holds(self, guest: "ServedConnection", size: int) -> None:
         """The guest holds so many bytes by now. Aborts guests where all together hold too many, perhaps this one."""
         ...
 
 
-class Guest(asyncio.Protocol, ABC):
+class ServedConnection(asyncio.Protocol, ABC):
     """Tells its host what it holds, and when it is gone."""
 
     heard: float

@@ -6,7 +6,7 @@ from protocol.frames import MAX_FRAME
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConnectionLimits:
     """Bounds of every connection, and of their number."""
 
     max_connections: int = 10_000

@@ -12,8 +12,8 @@ from functools import partial
 from ssl import SSLContext
 from typing import Generic, Protocol, TypeVar
 
-from server.connections.client_connection import Guest, Host
-from server.connections.registry import Crowd
+from server.connections.client_connection import Host, ServedConnection
+from server.connections.registry import ConnectionRegistry
 
 log = logging.getLogger(__name__)
 
@@ -33,21 +33,21 @@ class Numbered(Protocol):
 
 
 Broker = TypeVar("Broker", bound=Numbered)
-Make = Callable[[Broker, Host], Guest]
+Make = Callable[[Broker, Host], ServedConnection]
 """Makes what serves one connection to a broker."""
 
 
 class Listeners(Generic[Broker]):
     """Opens and closes one listener a broker, with TLS if there is a context. `crowd` has the bounds of all connections."""
 
-    def __init__(self, make: Make[Broker], crowd: Crowd, tls: SSLContext | None = None) -> None:
+    def __init__(self, make: Make[Broker], crowd: ConnectionRegistry, tls: SSLContext | None = None) -> None:
         self._make = make
         self._crowd = crowd
         self._tls = tls
         self._doors: dict[int, list[_Door]] = {}
         self._arriving: dict[asyncio.Task[None], int] = {}
         """Connections that are accepted and not made yet, with the broker that each is to."""
-        self._guests: dict[Guest, int] = {}
+        self._guests: dict[ServedConnection, int] = {}
         """Those that are made."""
 
     @property
@@ -84,12 +84,12 @@ class Listeners(Generic[Broker]):
         await self._crowd.send_off(self._guests)
         self._crowd.stop()
 
-    def ended(self, guest: Guest) -> None:
+    def ended(self, guest: ServedConnection) -> None:
         """See `server.connections.client_connection.Host`."""
         del self._guests[guest]
         self._crowd.ended(guest)
 
-    def holds(self, guest: Guest, size: int) -> None:
+    def holds(self, guest: ServedConnection, size: int) -> None:
         """See `server.connections.client_connection.Host`."""
         self._crowd.holds(guest, size)
 
@@ -126,7 +126,7 @@ class Listeners(Generic[Broker]):
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a connection could not be made", exc_info=error)
 
-    def _admit(self, broker: Broker) -> Guest:
+    def _admit(self, broker: Broker) -> ServedConnection:
         guest = self._make(broker, self)
         self._guests[guest] = broker.id
         self._crowd.admit(guest)
@@ -180,7 +180,7 @@ class _Door:
 class _Arrival(asyncio.Protocol):
     """A connection until it is made, which with TLS is after the handshake, and may never be."""
 
-    def __init__(self, admit: Callable[[], Guest]) -> None:
+    def __init__(self, admit: Callable[[], ServedConnection]) -> None:
         self._admit = admit
         self.admitted = False
 

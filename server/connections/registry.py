@@ -4,8 +4,8 @@ import asyncio
 import logging
 from collections.abc import Iterable
 
-from server.connections.client_connection import Guest
-from server.connections.limits import Limits
+from server.connections.client_connection import ServedConnection
+from server.connections.limits import ConnectionLimits
 from server.ports import Stats
 
 log = logging.getLogger(__name__)
@@ -17,16 +17,16 @@ LEAVING_SECONDS = 1.0
 """How long connections that were closed may take to write what is due, at a stop."""
 
 
-class Crowd:
+class ConnectionRegistry:
     """Counts connections from the moment that they are accepted. Implements `server.connections.client_connection.Host`."""
 
-    def __init__(self, limits: Limits, stats: Stats) -> None:
+    def __init__(self, limits: ConnectionLimits, stats: Stats) -> None:
         self.limits = limits
         self._stats = stats
-        self._guests: set[Guest] = set()
+        self._guests: set[ServedConnection] = set()
         self._inside = 0
         """Connections, with those that have no guest yet."""
-        self._held: dict[Guest, int] = {}
+        self._held: dict[ServedConnection, int] = {}
         """Bytes, of those guests that hold many."""
         self.held = 0
         """The sum of them."""
@@ -57,24 +57,24 @@ class Crowd:
         self._inside -= 1
         self._stats.connection(-1)
 
-    def admit(self, guest: Guest) -> None:
+    def admit(self, guest: ServedConnection) -> None:
         """It serves a connection that was counted."""
         self._guests.add(guest)
 
-    def ended(self, guest: Guest) -> None:
+    def ended(self, guest: ServedConnection) -> None:
         self._guests.remove(guest)
         self.held -= self._held.pop(guest, 0)
         self.leave()
         self._left.set()
 
-    def holds(self, guest: Guest, size: int) -> None:
+    def holds(self, guest: ServedConnection, size: int) -> None:
         self.held += size - self._held.pop(guest, 0)
         if size:
             self._held[guest] = size
         while self.held > self.limits.held_bytes:
             self._relieve()
 
-    async def send_off(self, guests: Iterable[Guest]) -> None:
+    async def send_off(self, guests: Iterable[ServedConnection]) -> None:
         """Close these; they are gone when this returns."""
         leaving = set(guests)
         for guest in leaving:

@@ -14,8 +14,8 @@ from typing import cast
 from protocol.connection import Connection
 from protocol.errors import DecodeError
 from protocol.frames import RequestFrame
-from server.connections.client_connection import Guest, Host
-from server.connections.limits import Limits
+from server.connections.client_connection import Host, ServedConnection
+from server.connections.limits import ConnectionLimits
 from server.dispatch.authorizer import ANONYMOUS
 from server.dispatch.router import Caller
 from server.driver.driver import DriverStoppedError
@@ -26,13 +26,13 @@ log = logging.getLogger(__name__)
 Answer = Callable[[RequestFrame, Caller], bytes | Awaitable[bytes]]
 
 
-class Session(Guest):
+class Session(ServedConnection):
     """Serves one connection with `answer` (see `server.dispatch.router.Router.answer`)."""
 
     _transport: asyncio.Transport
     _caller: Caller
 
-    def __init__(self, answer: Answer, limits: Limits, broker: BrokerPort, host: Host) -> None:
+    def __init__(self, answer: Answer, limits: ConnectionLimits, broker: BrokerPort, host: Host) -> None:
         super().__init__(host)
         self._broker = broker
         self._answer = answer

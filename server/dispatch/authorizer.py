@@ -27,7 +27,7 @@ class Operation(IntEnum):
     IDEMPOTENT_WRITE = 12
 
 
-class Kind(IntEnum):
+class ResourceKind(IntEnum):
     """Kafka: ResourceType."""
 
     TOPIC = 2
@@ -37,11 +37,11 @@ class Kind(IntEnum):
 class Resource(NamedTuple):
     """Something that operations are allowed on."""
 
-    kind: Kind
+    kind: ResourceKind
     name: str
 
 
-CLUSTER = Resource(Kind.CLUSTER, "kafka-cluster")
+CLUSTER = Resource(ResourceKind.CLUSTER, "kafka-cluster")
 
 IMPLYING = {
     Operation.DESCRIBE: (Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER),
@@ -72,7 +72,7 @@ CLUSTER_OPERATIONS = (
 
 def topic(name: str) -> Resource:
     """The topic of this name as a resource."""
-    return Resource(Kind.TOPIC, name)
+    return Resource(ResourceKind.TOPIC, name)
 
 
 class Authorizer(Protocol):
@@ -101,5 +101,5 @@ class AclTable:
 
 def authorized_operations(authorizer: Authorizer, principal: str, resource: Resource) -> int:
     """The bit field of KIP-430: bit n is set when the operation numbered n is allowed on the resource."""
-    operations = CLUSTER_OPERATIONS if resource.kind is Kind.CLUSTER else TOPIC_OPERATIONS
+    operations = CLUSTER_OPERATIONS if resource.kind is ResourceKind.CLUSTER else TOPIC_OPERATIONS
     return sum(1 << each for each in operations if authorizer.allows(principal, each, resource))

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Any, NamedTuple
 
-from common.worker_thread import OffLoop
+from common.worker_thread import WorkerThread
 from protocol.codec.wire import codec
 
 
@@ -27,7 +27,7 @@ class _Making(NamedTuple):
 class BodyCache:
     """One encoded body a key: the one of the newest revision that was asked for."""
 
-    def __init__(self, off_loop: OffLoop) -> None:
+    def __init__(self, off_loop: WorkerThread) -> None:
         self._off_loop = off_loop
         self._kept: dict[Hashable, _Kept] = {}
         self._making: dict[Hashable, _Making] = {}

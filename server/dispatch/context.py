@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
-from common.worker_thread import OffLoop
+from common.worker_thread import WorkerThread
 from controller.messages.events import Event
 from controller.model.cluster import Broker
 from controller.state.state import State
@@ -39,7 +39,7 @@ class Services:
     state: State
     driver: Submitter
     authorizer: Authorizer
-    off_loop: OffLoop
+    off_loop: WorkerThread
     bodies: BodyCache
     new_id: Callable[[], bytes]
 
@@ -77,7 +77,7 @@ class Context(NamedTuple):
         large = rows > LARGE_ROWS
         return self.services.bodies.get(name, revision, self.api_version, build, large=large)
 
-    async def breathe(self, done: int) -> None:
+    async def yield_to_loop(self, done: int) -> None:
         """Let others be served after some rows; `done` counts them."""
         if done % ROWS_PER_BREATH == 0:
             await asyncio.sleep(0)

@@ -19,7 +19,7 @@ from controller.messages.events import Continue, Event
 from controller.ports import Backend, Store, StoreLostError
 from controller.state.decision import Decision
 from controller.state.state import State
-from server.driver.event_queue import Submission, Turns
+from server.driver.event_queue import EventQueue, QueuedEvent
 from server.ports import Stats
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class DriverStoppedError(Exception):
 
 
 class _Decided(NamedTuple):
-    submission: Submission
+    submission: QueuedEvent
     decision: Decision
     commit: asyncio.Future[None] | None
     since: float
@@ -81,7 +81,7 @@ class Driver:
         self.note: Note = lambda _event, _decision: None
         """Called with each decision when it is durable and answered; to be replaced by who wants to know."""
         self._places = asyncio.Semaphore(capacity)
-        self._turns = Turns()
+        self._turns = EventQueue()
         self._decided: asyncio.Queue[_Decided | None] = asyncio.Queue()
         self._unfinished = 0
         """Decisions that wait in `_decided` or for their commit; while it is 0, replies need not wait."""
@@ -111,7 +111,7 @@ class Driver:
             reply = asyncio.get_running_loop().create_future()
             self._waiting.add(reply)
             reply.add_done_callback(self._waiting.discard)
-            self._turns.add(Submission(event, reply))
+            self._turns.add(QueuedEvent(event, reply))
             self._stats.queue(len(self._turns))
             return await reply
 
@@ -141,7 +141,7 @@ class Driver:
                 yielded = perf_counter()
         self._decided.put_nowait(None)
 
-    async def _run_slices(self, decision: Decision, submission: Submission) -> None:
+    async def _run_slices(self, decision: Decision, submission: QueuedEvent) -> None:
         try:
             slices = self._decide(decision, submission.event)
             if slices is not None:
@@ -151,7 +151,7 @@ class Driver:
             error.add_note(f"while deciding on {type(submission.event).__name__}")
             raise
 
-    def _settle(self, decision: Decision, submission: Submission, now: float) -> None:
+    def _settle(self, decision: Decision, submission: QueuedEvent, now: float) -> None:
         if decision.changes:
             commit = asyncio.ensure_future(self._store.commit(decision.changes))
         elif self._unfinished or len(decision.effects) > EFFECTS_PER_SLICE:
@@ -176,7 +176,7 @@ class Driver:
                 self._perform(decision.effects[start : start + EFFECTS_PER_SLICE])
             self._unfinished -= 1
 
-    def _answer(self, decision: Decision, submission: Submission) -> None:
+    def _answer(self, decision: Decision, submission: QueuedEvent) -> None:
         event, reply = submission
         if reply is not None and not reply.done():
             reply.set_result(decision.reply)
@@ -186,7 +186,7 @@ class Driver:
         if effects:
             self._backend.perform([each for each in effects if not isinstance(each, Wake)])
             if any(isinstance(each, Wake) for each in effects) and not self._stopped:
-                self._turns.add(Submission(Continue(), None))
+                self._turns.add(QueuedEvent(Continue(), None))
 
     async def _fail(self, failure: BaseException) -> None:
         self._stopped = True

@@ -12,31 +12,31 @@ PATIENCE = 100
 """Events that go before steps are started in the background, though they came later."""
 
 
-class Submission(NamedTuple):
+class QueuedEvent(NamedTuple):
     """An event, and who waits for its reply, if anyone does."""
 
     event: Event
     reply: asyncio.Future[Any] | None
 
 
-class Turns:
+class EventQueue:
     """Submissions that wait to be decided; None is the end."""
 
     def __init__(self) -> None:
-        self._waiting: asyncio.PriorityQueue[tuple[int, Submission | None]] = asyncio.PriorityQueue()
+        self._waiting: asyncio.PriorityQueue[tuple[int, QueuedEvent | None]] = asyncio.PriorityQueue()
         """By turn, the smallest first; no two are equal."""
         self._last = 0
 
     def __len__(self) -> int:
         return self._waiting.qsize()
 
-    def add(self, submission: Submission | None) -> None:
+    def add(self, submission: QueuedEvent | None) -> None:
         """It comes after those that are here, and background work after some that are not."""
         self._last += 2
         background = submission is not None and isinstance(submission.event, Continue)
         self._waiting.put_nowait((self._last + (2 * PATIENCE + 1 if background else 0), submission))
 
-    async def take(self) -> Submission | None:
+    async def take(self) -> QueuedEvent | None:
         """The next one; what comes in at the last moment still goes before background work."""
         turn, submission = await self._waiting.get()
         if submission is not None and isinstance(submission.event, Continue):

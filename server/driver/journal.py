@@ -14,7 +14,7 @@ from typing import Any
 
 from controller.messages import events, job_events
 from controller.messages.events import Event
-from controller.messages.upstream_events import Observed, Submitted, Unreachable
+from controller.messages.upstream_events import Submitted, Unreachable, UpstreamPolled
 from controller.model.cluster import Change, Config, Deleted, Ending, Job, JobKind, ResourceType
 from controller.model.errors import Outcome
 from controller.state.decision import Decision
@@ -50,7 +50,7 @@ class Journal:
         writer = _WRITERS.get(type(event))
         if writer is not None:
             writer(self._state, event, decision)
-        elif isinstance(event, Observed | Unreachable):
+        elif isinstance(event, UpstreamPolled | Unreachable):
             self._upstream.observed(decision)
         elif isinstance(event, Submitted):
             self._upstream.submitted(event)

@@ -23,7 +23,7 @@ from protocol.messages.incremental_alter_configs_request import (
 from protocol.messages.incremental_alter_configs_response import AlterConfigsResourceResponse
 from server.dispatch.row_errors import Verdict
 from server.gateway.configs import BROKERS, OF_BROKERS, OF_OUR_KEYS, Key, Split, held, is_ours, key_of
-from server.gateway.core import Core, reason
+from server.gateway.core import GatewayServices, reason
 from server.handlers.incremental_alter_configs import changes_of
 from server.relay.exchange import Rule
 
@@ -47,7 +47,7 @@ class Ours(NamedTuple):
     refused: Verdict | None
 
 
-def incremental_alter(core: Core) -> Rule:
+def incremental_alter(core: GatewayServices) -> Rule:
     """The rule of IncrementalAlterConfigs."""
 
     def split(request: IncrementalAlterConfigsRequest) -> Split | None:
@@ -71,7 +71,7 @@ def incremental_alter(core: Core) -> Rule:
     return held(OF_OUR_KEYS, split)
 
 
-def alter(core: Core) -> Rule:
+def alter(core: GatewayServices) -> Rule:
     """The rule of AlterConfigs: keys of the brokers' default that it does not name go back to their defaults, ours too.
 
     A resource of which ours are refused is left out: named with nothing, the upstream would reset all of it.
@@ -132,7 +132,7 @@ def _sets(resource: ReplacedResource) -> list[ConfigChange]:
     return [ConfigChange(each.name, ConfigOp.SET, each.value) for each in _our_configs(resource)]
 
 
-def _resets(core: Core, changes: Sequence[ConfigChange]) -> list[ConfigChange]:
+def _resets(core: GatewayServices, changes: Sequence[ConfigChange]) -> list[ConfigChange]:
     """Of our keys that are set and that the request does not name."""
     named = {change.config for change in changes}
     before = core.state.configs.get((ResourceType.BROKER, CLUSTER_DEFAULT), {})
@@ -141,14 +141,14 @@ def _resets(core: Core, changes: Sequence[ConfigChange]) -> list[ConfigChange]:
     ]
 
 
-def _checked(core: Core, broker: str, changes: Sequence[ConfigChange] | None) -> Ours:
+def _checked(core: GatewayServices, broker: str, changes: Sequence[ConfigChange] | None) -> Ours:
     if changes is None:
         return Ours((), UNKNOWN_OPERATION)
     outcome = check_changes(core.state, ResourceChanges(ResourceType.BROKER, broker, changes))
     return Ours(changes, None if outcome.ok else outcome)
 
 
-async def _finished(core: Core, request: Any, response: Any, ours: Mapping[Key, Ours]) -> Any:
+async def _finished(core: GatewayServices, request: Any, response: Any, ours: Mapping[Key, Ours]) -> Any:
     """The upstream's rows, and what became of our keys where it has no objection; in the order of the request."""
     rows = {key_of(each): each for each in response.responses}
     for key, wanted in ours.items():
@@ -162,7 +162,7 @@ async def _finished(core: Core, request: Any, response: Any, ours: Mapping[Key, 
     return response._replace(responses=[rows[key_of(each)] for each in request.resources])
 
 
-async def _changed(core: Core, changes: Sequence[ConfigChange], validate_only: bool) -> Verdict:
+async def _changed(core: GatewayServices, changes: Sequence[ConfigChange], validate_only: bool) -> Verdict:
     """Of the brokers' default: on one broker nothing gets so far."""
     if not changes:
         return Outcome(Error.NONE)

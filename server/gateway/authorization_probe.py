@@ -15,7 +15,7 @@ from protocol.frames import RequestFrame, decode_response, encode_request, parse
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from server.dispatch.router import Caller
-from server.gateway.core import Core, reason
+from server.gateway.core import GatewayServices, reason
 from server.relay.exchange import Asked, Client, Exchange, Rule, whole
 
 TIMEOUT_MS = 30_000
@@ -32,7 +32,7 @@ PROBES: dict[int, Callable[[], Any]] = {
 ALLOWED = frozenset({ErrorCode.NONE, ErrorCode.NOT_CONTROLLER})
 
 
-def question(core: Core) -> Rule:
+def question(core: GatewayServices) -> Rule:
     """The rule of both keys."""
 
     def ask(asked: Asked, client: Client) -> Exchange | int:
@@ -46,7 +46,9 @@ def question(core: Core) -> Rule:
     return ask
 
 
-def _settle(core: Core, request: RequestFrame, caller: Caller, payload: bytes) -> bytes | Awaitable[bytes]:
+def _settle(
+    core: GatewayServices, request: RequestFrame, caller: Caller, payload: bytes
+) -> bytes | Awaitable[bytes]:
     answer = decode_response(parse_response(payload, request.api_key, request.api_version))
     if answer.error_code in ALLOWED:
         return core.answer(request, caller)

@@ -30,7 +30,7 @@ from protocol.messages.describe_configs_response import (
 from server.dispatch.config_requests import CONFIG_BOUNDS
 from server.dispatch.router import LARGE_BODY
 from server.dispatch.row_errors import repeated
-from server.gateway.core import Core
+from server.gateway.core import GatewayServices
 from server.handlers.describe_configs import shown
 from server.relay.exchange import PASSED, Asked, Client, Exchange, Rule, whole
 
@@ -108,7 +108,7 @@ async def _finished(payload: bytes, asked: Asked, parts: Split, version: int) ->
     return await asyncio.to_thread(encode_response, asked.header, finished)
 
 
-def describe(core: Core) -> Rule:
+def describe(core: GatewayServices) -> Rule:
     """The rule of DescribeConfigs: our rows join those of the brokers' default, one broker's are the upstream's alone.
 
     Kafka's default has only what is set on it. Ours that are not set are there too, as defaults: tools leave them out, but
@@ -135,7 +135,7 @@ def describe(core: Core) -> Rule:
 
 
 def _ours(
-    core: Core, wanted: DescribeConfigsResource, request: DescribeConfigsRequest
+    core: GatewayServices, wanted: DescribeConfigsResource, request: DescribeConfigsRequest
 ) -> list[DescribeConfigsResourceResult]:
     return [
         shown(value, request)

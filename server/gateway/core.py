@@ -12,7 +12,7 @@ from server.connections.session import Answer
 DENIED = "Cluster authorization failed."
 
 
-class Core(NamedTuple):
+class GatewayServices(NamedTuple):
     """The router's two functions, and the controller's."""
 
     answer: Answer

@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 from ssl import SSLContext
 
-from server.connections.limits import Limits
+from server.connections.limits import ConnectionLimits
 from server.connections.listener import Listeners
-from server.connections.registry import Crowd
+from server.connections.registry import ConnectionRegistry
 from server.gateway.addresses import Address
-from server.gateway.core import Core
+from server.gateway.core import GatewayServices
 from server.gateway.interceptors import rules_of
-from server.gateway.port_assignments import Places, PlacesError
+from server.gateway.port_assignments import PortAssignmentError, PortAssignments
 from server.ports import Stats
 from server.relay.counts import Counts
 from server.relay.session import Door, Relay, Shared
@@ -43,16 +43,20 @@ class Setup:
 class Gateway:
     """Implements `server.gateway.addresses.Addresses`. `core` answers what is reassignd's."""
 
-    def __init__(self, core: Core, setup: Setup, limits: Limits, stats: Stats, directory: Path) -> None:
+    def __init__(
+        self, core: GatewayServices, setup: Setup, limits: ConnectionLimits, stats: Stats, directory: Path
+    ) -> None:
         self.counts = Counts()
         self.bootstrap: Address | None = None
         """Where clients find any broker, when it is open."""
         self._setup = setup
-        self._places = Places(directory)
+        self._places = PortAssignments(directory)
         self._upstreams = Upstreams(setup.upstream_tls)
         rules = rules_of(core, self)
         shared = Shared(self._upstreams, rules, limits, self.counts, setup.authenticates)
-        self._listeners: Listeners[Door] = Listeners(partial(Relay, shared), Crowd(limits, stats), setup.tls)
+        self._listeners: Listeners[Door] = Listeners(
+            partial(Relay, shared), ConnectionRegistry(limits, stats), setup.tls
+        )
         self._open: dict[int, Address] = {}
         """What clients are told, by broker."""
         self._opening: dict[int, asyncio.Task[None]] = {}
@@ -116,11 +120,11 @@ class Gateway:
         try:
             position = self._places.position(broker)
             if position > self._setup.ports:
-                raise PlacesError(
+                raise PortAssignmentError(
                     f"it would be the {position}th, and there are {self._setup.ports} for brokers"
                 )
             self._open[broker] = await self._listen(broker, position)
-        except (OSError, PlacesError) as error:
+        except (OSError, PortAssignmentError) as error:
             if broker not in self._hidden:
                 self._hidden.add(broker)
                 log.error("broker %d is hidden from clients, it has no port: %s", broker, error)

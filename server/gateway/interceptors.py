@@ -12,7 +12,7 @@ from server.gateway.alter_configs import alter, incremental_alter
 from server.gateway.api_versions import api_versions
 from server.gateway.authorization_probe import question
 from server.gateway.configs import describe
-from server.gateway.core import Core
+from server.gateway.core import GatewayServices
 from server.gateway.metadata import metadata
 from server.gateway.versions import HIDDEN, PRODUCE, SERVED
 from server.relay.exchange import PASSED, Asked, Client, Exchange, Rule
@@ -26,7 +26,7 @@ Rules = Mapping[int, Rule]
 """By API key; what has no rule passes."""
 
 
-def rules_of(core: Core, addresses: Addresses) -> Rules:
+def rules_of(core: GatewayServices, addresses: Addresses) -> Rules:
     """The rules of every port. What ApiVersions does not show is refused."""
     changed: dict[int, Rule] = {
         PRODUCE: produce(addresses),

@@ -12,7 +12,7 @@ from protocol.codec import reading, writing
 from protocol.errors import DecodeError
 from server.gateway.addresses import Address, Addresses, controller_among
 from server.relay.exchange import Asked, Client, Exchange, Rule
-from server.relay.splitter import Verdict
+from server.relay.splitter import FrameAction
 
 LARGEST_HEAD = 1024 * 1024
 """Bytes before the topics: some ten thousand brokers."""
@@ -26,7 +26,7 @@ def metadata(addresses: Addresses) -> Rule:
     def ask(asked: Asked, _client: Client) -> Exchange:
         version = asked.api_version
 
-        def finish(frame: memoryview, size: int) -> Verdict | int:
+        def finish(frame: memoryview, size: int) -> FrameAction | int:
             came = bytes(frame[:LARGEST_HEAD])
             try:
                 head = _Head(came, version).moved(addresses)
@@ -34,7 +34,7 @@ def metadata(addresses: Addresses) -> Rule:
                 if isinstance(error, UnicodeDecodeError) or len(came) >= min(size, LARGEST_HEAD):
                     raise DecodeError("the upstream's Metadata cannot be read") from None
                 return min(size, 2 * len(came) + 64)
-            return Verdict(4 + head.end, pack(">i", size - head.end + len(head.data)) + head.data)
+            return FrameAction(4 + head.end, pack(">i", size - head.end + len(head.data)) + head.data)
 
         return Exchange(finish=finish)
 

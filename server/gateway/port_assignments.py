@@ -10,11 +10,11 @@ from pathlib import Path
 FILE = "gateway-ports.json"
 
 
-class PlacesError(Exception):
+class PortAssignmentError(Exception):
     """The file cannot be read or written; the message is a line that says what to do."""
 
 
-class Places:
+class PortAssignments:
     """Positions of brokers, from 1 on, kept in a file of the data directory."""
 
     def __init__(self, directory: Path) -> None:
@@ -35,10 +35,10 @@ class Places:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, AttributeError) as error:
-            raise PlacesError(f"cannot read the ports of brokers in {self._path}: {error}") from error
+            raise PortAssignmentError(f"cannot read the ports of brokers in {self._path}: {error}") from error
         taken = list(positions.values())
         if len(set(taken)) < len(taken) or not all(isinstance(at, int) and at > 0 for at in taken):
-            raise PlacesError(
+            raise PortAssignmentError(
                 f"{self._path} gives two brokers one port, or none: mend it, or remove it to number brokers anew"
             )
         return positions
@@ -60,4 +60,4 @@ class Places:
             finally:
                 os.close(folder)
         except OSError as error:
-            raise PlacesError(f"cannot keep the ports of brokers in {self._path}: {error}") from error
+            raise PortAssignmentError(f"cannot keep the ports of brokers in {self._path}: {error}") from error

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from controller.messages.events import AlterReassignments, AlterReply
 from controller.messages.job_events import AlterRow, AlterTopic
-from controller.model.rows import maker, plain
+from controller.model.rows import plain, row_maker
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.messages.alter_partition_reassignments_request import (
@@ -66,7 +66,7 @@ async def handle(
     return await context.compute(rows, _response, request, reply)
 
 
-_row = maker(AlterRow)
+_row = row_maker(AlterRow)
 
 
 def _event(request: AlterPartitionReassignmentsRequest, context: Context) -> AlterReassignments:

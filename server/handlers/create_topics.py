@@ -50,7 +50,7 @@ async def handle(request: CreateTopicsRequest, context: Context) -> CreateTopics
     rows: list[CreatableTopicResult] = []
     for topic, refusal in zip(request.topics, refusals, strict=True):
         rows.append(_created(next(answers), context) if refusal is None else _refused(topic, refusal))
-        await context.breathe(len(rows))
+        await context.yield_to_loop(len(rows))
     return CreateTopicsResponse(topics=rows)
 
 

@@ -43,7 +43,7 @@ async def handle(request: DescribeConfigsRequest, context: Context) -> DescribeC
     for each in request.resources:
         named_twice = (each.resource_type, each.resource_name) in twice
         results.append(_refused(each, TWICE) if named_twice else _describe(each, request, context))
-        await context.breathe(len(results))
+        await context.yield_to_loop(len(results))
     return DescribeConfigsResponse(results=results)
 
 

@@ -59,13 +59,13 @@ def handle(
     its own, so that rows which were not asked for can never be in it.
     """
     state = context.state
-    if not (state.reassignments or state.foreign or state.pending):
+    if not (state.reassignments or state.external or state.pending):
         return context.cached("NoPartitionReassignments", 0, 0, _nothing)
     if request.topics is None:
         return context.cached(
             "ListPartitionReassignments",
             state.reassigning_revision,
-            len(state.reassignments) + len(state.foreign),
+            len(state.reassignments) + len(state.external),
             lambda: _response(state, None),
         )
     asked = {topic.name: topic.partition_indexes for topic in request.topics}

@@ -9,7 +9,7 @@ from server.connections.session import Answer
 from server.dispatch.router import Caller
 
 
-class Latency:
+class RequestLatency:
     """Stands before `answer` and takes the time; `clock` gives seconds."""
 
     def __init__(self, answer: Answer, clock: Callable[[], float] = perf_counter) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from controller.state.state import State
 from controller.views.reassignments import Counts
-from server.metrics.latency import Latency
+from server.metrics.latency import RequestLatency
 from server.metrics.stats import Counters
 from server.relay.counts import Counts as Relayed
 
@@ -34,7 +34,7 @@ class Sources(NamedTuple):
     version: str
     state: State
     stats: Counters
-    latency: Latency
+    latency: RequestLatency
     traffic: Callable[[], Mapping[int, Traffic]]
     active: Callable[[], bool]
     relayed: Relayed = Relayed()

@@ -214,7 +214,7 @@ METRICS = (
     ),
     _gauge(
         "reassignd_foreign_reassignments",
-        lambda r: len(r.state.foreign),
+        lambda r: len(r.state.external),
         "Partitions that the upstream moves on behalf of someone else.",
     ),
     _gauge(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from protocol.errors import DecodeError
 from protocol.frames import RequestFrame, decode_response, encode_response, parse_response
 from server.dispatch.router import Caller
-from server.relay.splitter import Verdict
+from server.relay.splitter import FrameAction
 
 LARGEST_ANSWER = 32 * 1024 * 1024
 """Of those that are held to be looked at, in bytes."""
@@ -62,7 +62,7 @@ class Asked(NamedTuple):
         )
 
 
-Finish = Callable[[memoryview, int], Verdict | int | Awaitable[bytes]]
+Finish = Callable[[memoryview, int], FrameAction | int | Awaitable[bytes]]
 """Makes the client's answer of the upstream's, as a `server.relay.splitter.Decide` does, or later from all of it."""
 
 
@@ -84,13 +84,13 @@ Rule = Callable[[Asked, Client], Exchange | int]
 def whole(make: Callable[[bytes], bytes | Awaitable[bytes]]) -> Finish:
     """Finish an answer once it is all there. `make` takes it without its length, and returns it with."""
 
-    def finish(frame: memoryview, size: int) -> Verdict | int | Awaitable[bytes]:
+    def finish(frame: memoryview, size: int) -> FrameAction | int | Awaitable[bytes]:
         if size > LARGEST_ANSWER:
             raise DecodeError(f"an answer of {size} bytes, where {LARGEST_ANSWER} can be held")
         if len(frame) < size:
             return size
         made = make(bytes(frame))
-        return Verdict(4 + size, made) if isinstance(made, bytes) else made
+        return FrameAction(4 + size, made) if isinstance(made, bytes) else made
 
     return finish
 

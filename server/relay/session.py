@@ -14,8 +14,8 @@ from struct import unpack_from
 from typing import NamedTuple, cast
 
 from protocol.errors import DecodeError
-from server.connections.client_connection import Guest, Host
-from server.connections.limits import Limits
+from server.connections.client_connection import Host, ServedConnection
+from server.connections.limits import ConnectionLimits
 from server.dispatch.authorizer import ANONYMOUS, UNKNOWN
 from server.dispatch.router import Caller
 from server.driver.driver import DriverStoppedError
@@ -24,7 +24,7 @@ from server.ports import BrokerPort
 from server.relay.counts import Counts
 from server.relay.exchange import PASSED, Asked, Client, Finish
 from server.relay.sasl import LARGEST as LARGEST_TOKEN
-from server.relay.splitter import PASS, Splitter, Verdict
+from server.relay.splitter import PASS, FrameAction, Splitter
 from server.relay.upstream import HIGH_WATER, Flow, Upstream
 from server.relay.upstreams import UnreachableError, Upstreams
 
@@ -40,7 +40,7 @@ class Shared:
 
     upstreams: Upstreams
     rules: Rules
-    limits: Limits
+    limits: ConnectionLimits
     counts: Counts
     authenticates: bool
 
@@ -61,7 +61,7 @@ class Expected(NamedTuple):
     """Bytes of the request that are kept until then."""
 
 
-class Relay(Guest):
+class Relay(ServedConnection):
     """Serves one connection to the port of `broker`. Its host is told when both ends are gone.
 
     Splitters, the task that connects, and the upstream's end lead back to it. That is undone when it closes: what one
@@ -239,7 +239,7 @@ class Relay(Guest):
         self._expected.clear()
         self._held = 0
 
-    def _request(self, frame: memoryview, size: int) -> Verdict | int:
+    def _request(self, frame: memoryview, size: int) -> FrameAction | int:
         """What goes to the upstream for a request."""
         if size < 8:
             raise DecodeError(f"a request of {size} bytes")
@@ -263,9 +263,9 @@ class Relay(Guest):
             held = 0 if exchange.upstream is None else size
             self._expected.append(Expected(correlation_id, key, exchange.finish, held))
             self._held += held
-        return PASS if exchange.upstream is None else Verdict(4 + size, exchange.upstream)
+        return PASS if exchange.upstream is None else FrameAction(4 + size, exchange.upstream)
 
-    def _answer(self, frame: memoryview, size: int) -> Verdict | int:
+    def _answer(self, frame: memoryview, size: int) -> FrameAction | int:
         """What goes to the client for an answer."""
         if len(frame) < 4:
             return 4
@@ -285,10 +285,10 @@ class Relay(Guest):
         self._held -= expected.held
         if not self._behind:
             self._flow.release("answers")
-        if isinstance(verdict, Verdict):
+        if isinstance(verdict, FrameAction):
             return verdict
         self._wait_for(verdict)
-        return Verdict(4 + size, b"")
+        return FrameAction(4 + size, b"")
 
     def _wait_for(self, answer: Awaitable[bytes]) -> None:
         self._answers.stop()

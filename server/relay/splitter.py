@@ -7,16 +7,16 @@ from typing import NamedTuple
 from protocol.errors import DecodeError
 
 
-class Verdict(NamedTuple):
+class FrameAction(NamedTuple):
     """What becomes of a frame: its first `take` bytes (the length counts) are dropped, and `put` goes in their place."""
 
     take: int
     put: bytes
 
 
-PASS = Verdict(0, b"")
+PASS = FrameAction(0, b"")
 
-Decide = Callable[[memoryview, int], Verdict | int]
+Decide = Callable[[memoryview, int], FrameAction | int]
 """Given what has come of a frame, without its length, and that length: a verdict, or how many bytes are needed for one."""
 
 
@@ -114,7 +114,7 @@ class Splitter:
             self._write(data)
 
 
-def _ended(_frame: memoryview, _size: int) -> Verdict:
+def _ended(_frame: memoryview, _size: int) -> FrameAction:
     raise DecodeError("the connection has ended")
 
 

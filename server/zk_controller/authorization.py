@@ -18,7 +18,7 @@ from protocol.messages.controlled_shutdown_request import ControlledShutdownRequ
 from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.messages.metadata_response import MetadataResponse
-from server.dispatch.authorizer import Kind, Operation, Resource
+from server.dispatch.authorizer import Operation, Resource, ResourceKind
 from server.dispatch.router import Caller
 from server.relay.exchange import Asked, Client, Exchange, Rule, whole
 
@@ -38,7 +38,7 @@ class Rights(NamedTuple):
 
     def allows(self, _principal: str, operation: Operation, resource: Resource, /) -> bool:
         """Whoever it is: others were not asked about."""
-        bits = self.cluster if resource.kind is Kind.CLUSTER else self.topics.get(resource.name, 0)
+        bits = self.cluster if resource.kind is ResourceKind.CLUSTER else self.topics.get(resource.name, 0)
         return bool(bits >> operation & 1)
 
 

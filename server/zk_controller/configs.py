@@ -22,14 +22,14 @@ from server.gateway.configs import LARGEST, PREFIX, is_ours
 from server.handlers.incremental_alter_configs import changes_of
 from server.relay.exchange import PASSED, Asked, Client, Exchange, Rule
 from server.zk_controller.authorization import Answer, operations, put
-from server.zk_controller.endpoint import Deputy
+from server.zk_controller.endpoint import ControllerEndpoint
 
 CONFIGS = frozenset({ApiKey.DESCRIBE_CONFIGS, ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS})
 
 UNREADABLE: Verdict = (ErrorCode.INVALID_REQUEST, "The request has an unknown resource type or operation.")
 
 
-def configs(own_id: int, deputy: Deputy, answer: Answer) -> Rule:
+def configs(own_id: int, deputy: ControllerEndpoint, answer: Answer) -> Rule:
     """The rule of the three keys, for a controller that clients take for broker `own_id`."""
     own_name = str(own_id)
     marks = (own_name.encode(), PREFIX.encode())

@@ -33,7 +33,7 @@ INTERNAL = frozenset({"__consumer_offsets", "__transaction_state"})
 """Topics that brokers make for themselves."""
 
 
-class InOffice(NamedTuple):
+class ActiveController(NamedTuple):
     """What there is while we are the controller."""
 
     router: Router
@@ -42,22 +42,22 @@ class InOffice(NamedTuple):
     state: State
 
 
-class Apart(NamedTuple):
+class ControllerOnlyApi(NamedTuple):
     """What is answered without the core, in version 0 alone."""
 
     operation: Operation
     """That is to be allowed on the cluster."""
-    answer: Callable[[RequestFrame, InOffice], Awaitable[bytes]]
+    answer: Callable[[RequestFrame, ActiveController], Awaitable[bytes]]
     refuse: Callable[[RequestFrame, int], bytes]
 
 
 APART = {
-    ApiKey.ALLOCATE_PRODUCER_IDS: Apart(
+    ApiKey.ALLOCATE_PRODUCER_IDS: ControllerOnlyApi(
         Operation.CLUSTER_ACTION,
         lambda frame, office: producer_ids.answer(frame, office.allocate),
         producer_ids.refuse,
     ),
-    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Apart(
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: ControllerOnlyApi(
         Operation.ALTER,
         lambda frame, office: scram_users.answer(frame, office.alter_user),
         scram_users.refuse,
@@ -65,12 +65,12 @@ APART = {
 }
 
 
-class Deputy:
+class ControllerEndpoint:
     """Answers as `server.dispatch.router.Router.answer` does. `office` is None while somebody else is the controller."""
 
     def __init__(self) -> None:
         load()
-        self.office: InOffice | None = None
+        self.office: ActiveController | None = None
 
     def safe_to_name(self, topics: Iterable[str]) -> list[str]:
         """Those that Metadata can ask for: before 2.8 brokers make an internal one that is not there, unasked."""

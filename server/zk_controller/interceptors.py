@@ -18,7 +18,7 @@ from server.relay.produce import produce
 from server.relay.sasl import authenticate, handshake
 from server.zk_controller.authorization import CLUSTER_ACTION, Answer, Question, asking, operations
 from server.zk_controller.configs import CONFIGS, configs
-from server.zk_controller.endpoint import OWN, Deputy, served
+from server.zk_controller.endpoint import OWN, ControllerEndpoint, served
 from server.zk_controller.own_id import OF_EACH_BROKER
 
 OF_BROKERS = frozenset({ApiKey.CONTROLLED_SHUTDOWN, ApiKey.ALTER_PARTITION, ApiKey.ALLOCATE_PRODUCER_IDS})
@@ -29,7 +29,7 @@ UNSERVED = frozenset({57})
 minute, since a broker answers NOT_CONTROLLER, which means: try again."""
 
 
-def rules(own_id: int, deputy: Deputy, answer: Answer) -> Rules:
+def rules(own_id: int, deputy: ControllerEndpoint, answer: Answer) -> Rules:
     """All of them, for a controller that clients take for broker `own_id`. `answer` is the deputy's, as it is measured."""
 
     def of_topics(frame: RequestFrame) -> Question:
@@ -51,7 +51,7 @@ def rules(own_id: int, deputy: Deputy, answer: Answer) -> Rules:
     }
 
 
-def _topics(deputy: Deputy, frame: RequestFrame) -> Iterable[str]:
+def _topics(deputy: ControllerEndpoint, frame: RequestFrame) -> Iterable[str]:
     """The topics that a request names, or gives the ids of. DecodeError for one too large to be looked into."""
     if len(frame.body) > LARGEST:
         raise DecodeError(f"a request of {len(frame.body)} bytes for topics, where {LARGEST} are allowed")

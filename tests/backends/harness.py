@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from backends.embedded.cluster import EmbeddedCluster
+from backends.embedded.cluster import SimulatedCluster
 from backends.embedded.settings import Settings
 from backends.memory import MemoryStore
 from common.clock import ManualClock, settle
@@ -135,7 +135,7 @@ class Embedded(World):
             self.state, self.store, relay, decide, stats=NoStats(), on_failure=self.failures.append
         )
         self.network = LocalNetwork(self.state, self.driver)
-        self.cluster = EmbeddedCluster(
+        self.cluster = SimulatedCluster(
             settings,
             self.state,
             self.driver.submit,

@@ -7,7 +7,7 @@ from typing import Any
 from backends.broker_commands.channel import Channel
 from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.cluster import Listener
-from common.worker_thread import OffLoop
+from common.worker_thread import WorkerThread
 from controller.state.state import State
 from protocol.apis import find_api
 from protocol.codec.wire import codec, schema_of
@@ -33,7 +33,7 @@ class LocalNetwork:
     """`listen` and `connect` without sockets. `requests` is all that went over it: (port, message)."""
 
     def __init__(self, state: State, driver: Submitter) -> None:
-        self.off_loop = off_loop = OffLoop()
+        self.off_loop = off_loop = WorkerThread()
         self._services = Services(
             "local", state, driver, AllowAll(), off_loop, BodyCache(off_loop), lambda: bytes(16)
         )

@@ -9,7 +9,7 @@ import pytest
 
 from backends.datadir import FORMAT, StoreError, lock, open_database, write_whole
 from backends.sqlite.tables import TABLES
-from controller.model.cluster import Submission
+from controller.model.cluster import UpstreamStep
 from controller.model.upstream_step import Stage
 
 
@@ -99,7 +99,9 @@ def test_a_step_of_the_format_before_is_read_without_a_leader_epoch(written: Pat
         database.execute("ALTER TABLE submissions DROP COLUMN epoch")
         database.execute("INSERT INTO submissions VALUES ('foo', 0, '1', '1,2', 'undoing', '')")
     with closing(open_database(written.parent)) as database:
-        assert list(TABLES[Submission].load(database)) == [Submission("foo", 0, (1,), (1, 2), Stage.UNDOING)]
+        assert list(TABLES[UpstreamStep].load(database)) == [
+            UpstreamStep("foo", 0, (1,), (1, 2), Stage.UNDOING)
+        ]
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_alone(written: Path) -> None:

@@ -9,26 +9,26 @@ from functools import partial
 
 import pytest
 
-from common.garbage_collector import NEVER, QUICK, Sweeper, give_back, kept_off, spare_the_old
+from common.garbage_collector import NEVER, QUICK, Sweeper, collect_young_only, gc_paused, give_back
 from tests.server.sockets import until
 
 
 def test_nothing_is_collected_while_something_large_is_built() -> None:
-    with kept_off():
+    with gc_paused():
         assert not gc.isenabled()
     assert gc.isenabled()
 
 
 def test_what_was_built_is_never_looked_at_again() -> None:
     gc.unfreeze()
-    with kept_off():
+    with gc_paused():
         built: list[list[int]] = [[] for _ in range(1000)]
     assert gc.get_freeze_count() >= len(built)
     gc.unfreeze()
 
 
 def test_a_failure_turns_it_on_again() -> None:
-    with pytest.raises(KeyError), kept_off():
+    with pytest.raises(KeyError), gc_paused():
         raise KeyError
     assert gc.isenabled()
     gc.unfreeze()
@@ -120,7 +120,7 @@ def test_another_c_library_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_old_is_not_scanned_any_more() -> None:
     before = gc.get_threshold()
     try:
-        spare_the_old()
+        collect_young_only()
         assert gc.get_threshold() == (before[0], before[1], NEVER)
     finally:
         gc.set_threshold(*before)

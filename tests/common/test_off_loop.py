@@ -1,13 +1,13 @@
 import pytest
 
-from common.off_loop import InPlace
+from common.off_loop import InlineExecutor
 
 
 async def test_in_place_the_result_is_there_at_once() -> None:
-    assert await InPlace().run(max, 1, 2) == 2
+    assert await InlineExecutor().run(max, 1, 2) == 2
 
 
 async def test_an_error_is_raised_where_the_result_is_awaited() -> None:
-    later = InPlace().run(int, "no number")
+    later = InlineExecutor().run(int, "no number")
     with pytest.raises(ValueError, match="no number"):
         await later

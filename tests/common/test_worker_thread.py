@@ -5,25 +5,25 @@ import threading
 
 import pytest
 
-from common.worker_thread import OffLoop
+from common.worker_thread import WorkerThread
 
 
 async def test_it_runs_in_another_thread_and_returns_its_value() -> None:
-    off_loop = OffLoop()
+    off_loop = WorkerThread()
     assert await off_loop.run(threading.get_ident) != threading.get_ident()
     assert await off_loop.run(divmod, 7, 2) == (3, 1)
     off_loop.close()
 
 
 async def test_its_exception_comes_back() -> None:
-    off_loop = OffLoop()
+    off_loop = WorkerThread()
     with pytest.raises(ZeroDivisionError):
         await off_loop.run(divmod, 1, 0)
     off_loop.close()
 
 
 async def test_the_loop_goes_on_meanwhile() -> None:
-    off_loop, begun, go_on = OffLoop(), threading.Event(), threading.Event()
+    off_loop, begun, go_on = WorkerThread(), threading.Event(), threading.Event()
 
     def work() -> str:
         begun.set()

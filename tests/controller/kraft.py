@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 from controller.messages.effects import Elect, Submit
 from controller.messages.upstream_events import (
-    Observed,
-    SeenBroker,
-    SeenMove,
-    SeenPartition,
-    SeenTopic,
     Submitted,
+    UpstreamBroker,
+    UpstreamMove,
+    UpstreamPartition,
+    UpstreamPolled,
+    UpstreamTopic,
 )
 from controller.model.cluster import Broker, Partition, Record, Replicas, TopicPartition
 from controller.model.errors import DONE, Error, Outcome
@@ -29,7 +29,7 @@ class Kraft:
     isr: dict[TopicPartition, Replicas] = field(default_factory=dict)
     leader: dict[TopicPartition, int] = field(default_factory=dict)
     epoch: dict[TopicPartition, int] = field(default_factory=dict)
-    lagging: list[SeenTopic] | None = None
+    lagging: list[UpstreamTopic] | None = None
     """What brokers show instead of what is."""
     adding: dict[TopicPartition, Replicas] = field(default_factory=dict)
     removing: dict[TopicPartition, Replicas] = field(default_factory=dict)
@@ -124,23 +124,23 @@ class Kraft:
         """Brokers publish nothing new, until `lagging` is None."""
         self.lagging = self._topics()
 
-    def look(self, outstanding: Iterable[TopicPartition] = ()) -> Observed:
+    def look(self, outstanding: Iterable[TopicPartition] = ()) -> UpstreamPolled:
         """What a client sees now, of everything."""
         moves = {
-            name: SeenMove(self.replicas[name], self.adding.get(name, ()), self.removing.get(name, ()))
+            name: UpstreamMove(self.replicas[name], self.adding.get(name, ()), self.removing.get(name, ()))
             for name in self.replicas
             if self.moves(name)
         }
-        brokers = [SeenBroker(b, "localhost", 9000 + b, None, b not in self.down) for b in self.brokers]
+        brokers = [UpstreamBroker(b, "localhost", 9000 + b, None, b not in self.down) for b in self.brokers]
         topics = self._topics() if self.lagging is None else self.lagging
-        return Observed(brokers, topics, moves, whole=True, outstanding=set(outstanding))
+        return UpstreamPolled(brokers, topics, moves, whole=True, outstanding=set(outstanding))
 
-    def _topics(self) -> list[SeenTopic]:
-        topics: dict[str, dict[int, SeenPartition]] = {}
+    def _topics(self) -> list[UpstreamTopic]:
+        topics: dict[str, dict[int, UpstreamPartition]] = {}
         for name in sorted(self.replicas):
-            row = SeenPartition(self.replicas[name], self.isr[name], self.leader[name], self.epoch[name])
+            row = UpstreamPartition(self.replicas[name], self.isr[name], self.leader[name], self.epoch[name])
             topics.setdefault(name.topic, {})[name.partition] = row
-        return [SeenTopic(topic, self._id(topic), rows) for topic, rows in topics.items()]
+        return [UpstreamTopic(topic, self._id(topic), rows) for topic, rows in topics.items()]
 
     def _id(self, topic: str) -> bytes:
         again = self.made.get(topic, 1) - 1
@@ -155,7 +155,7 @@ class Gateway(World):
         self.kafka = kafka or Kraft()
         for name, replicas in partitions:
             self.kafka.create(name, replicas)
-        self.state.movement = delegated_steps
+        self.state.executor = delegated_steps
         self._heard = 0
         if kafka is None:
             self.look()

@@ -7,7 +7,7 @@ from controller.machine import decide
 from controller.messages.events import AlterReassignments, Continue, Event
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Reassignment
-from controller.reassignment.reassignments import line_up
+from controller.reassignment.reassignments import enqueue
 from controller.state.decision import Decision
 from tests.builders import World, partition
 
@@ -24,7 +24,7 @@ def test_what_is_no_event_is_no_decision() -> None:
 def test_whatever_the_event_what_may_begin_begins() -> None:
     world = World().having(partition("foo-0", (1, 2)))
     world.put(Reassignment("foo", 0, (1, 2), (3, 4)))
-    line_up(Decision(world.state), world["foo-0"])
+    enqueue(Decision(world.state), world["foo-0"])
     world.stop(6)
     assert world["foo-0"].moving
 

@@ -44,13 +44,13 @@ from controller.messages.job_events import (
 )
 from controller.messages.upstream_events import (
     Measured,
-    Observed,
-    SeenMove,
-    SeenPartition,
-    SeenTopic,
     Submitted,
     TopicConfigsSeen,
     Unreachable,
+    UpstreamMove,
+    UpstreamPartition,
+    UpstreamPolled,
+    UpstreamTopic,
 )
 from controller.messages.zookeeper_events import ConfigsStored, Halt, PartitionsStored, TopicStored
 from controller.model.cluster import Broker, Partition, ResourceType, Topic
@@ -75,9 +75,9 @@ def rows(*replicas: int) -> list[AlterTopic]:
     return [AlterTopic(name.topic, [AlterRow(name.partition, target)]) for name in KEYS]
 
 
-def seen(*names: str) -> list[SeenTopic]:
-    shown = SeenPartition((1, 2), (1, 2), 1, 0)
-    return [SeenTopic(name, name.encode().ljust(16, b"x"), {0: shown, 1: shown}) for name in names]
+def seen(*names: str) -> list[UpstreamTopic]:
+    shown = UpstreamPartition((1, 2), (1, 2), 1, 0)
+    return [UpstreamTopic(name, name.encode().ljust(16, b"x"), {0: shown, 1: shown}) for name in names]
 
 
 EVENTS: list[Event] = [
@@ -119,9 +119,9 @@ EVENTS: list[Event] = [
     Prune(1 << 60, 0),
     Stalled(KEYS),
     Continue(),
-    Observed(None, [], {}, whole=True),
-    Observed(None, seen("foo", "bar", "new"), {}, whole=True),
-    Observed([], seen("bar"), {name: SeenMove((5, 6, 1, 2), (5, 6), (1, 2)) for name in KEYS}),
+    UpstreamPolled(None, [], {}, whole=True),
+    UpstreamPolled(None, seen("foo", "bar", "new"), {}, whole=True),
+    UpstreamPolled([], seen("bar"), {name: UpstreamMove((5, 6, 1, 2), (5, 6), (1, 2)) for name in KEYS}),
     Unreachable("connection refused"),
     Submitted([(name, target, BUSY) for name in KEYS for target in ((3, 4), None)]),
     Submitted([(name, target, REFUSED) for name in KEYS for target in ((3, 4), (4,), None)]),

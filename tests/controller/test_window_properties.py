@@ -13,8 +13,8 @@ from controller.messages.effects import Wake
 from controller.messages.events import AlterPartition, AlterReassignments, Continue, Event, IsrChange
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, PlannedSteps, Reorder
 from controller.model.cluster import Partition, Replicas
-from controller.scheduling.limits import Kind, Place
-from controller.scheduling.plan_limits import Limits
+from controller.scheduling.limits import LimitKind, Place
+from controller.scheduling.plan_limits import PlanLimits
 from controller.state.decision import Decision
 from controller.state.state import State
 from planner.schedule import Move, steps_of
@@ -27,7 +27,7 @@ BROKERS = range(1, 13)
 class Simulation:
     """Plans on a World whose replicas take a random time to get in sync; every event is an instant."""
 
-    def __init__(self, limits: Limits, seed: int) -> None:
+    def __init__(self, limits: PlanLimits, seed: int) -> None:
         world = World(BROKERS).limited(**limits._asdict())
         self.state: State = world.state
         self.limits = limits
@@ -96,7 +96,7 @@ class Simulation:
         if sum(not p.moving for p in self.reassigning()) > 20 * self.limits.partitions:
             self.observed += seconds
             self.filled += (
-                seconds * self.state.backlog.usage.taken(Place(Kind.PARTITIONS)) / self.limits.partitions
+                seconds * self.state.backlog.usage.taken(Place(LimitKind.PARTITIONS)) / self.limits.partitions
             )
 
     def reassigning(self) -> list[Partition]:
@@ -110,7 +110,7 @@ def largest(movements: list[Partition], broker: int) -> int:
 
 
 limits = st.builds(
-    Limits,
+    PlanLimits,
     per_partition=st.integers(1, 3),
     partitions=st.integers(1, 30),
     leaders=st.integers(1, 10),
@@ -121,7 +121,7 @@ limits = st.builds(
 
 @settings(max_examples=25, deadline=None)
 @given(limits, st.integers(0, 2**32), st.lists(st.integers(1, 30), min_size=1, max_size=6))
-def test_limits_hold_and_everything_arrives(limits: Limits, seed: int, sizes: list[int]) -> None:
+def test_limits_hold_and_everything_arrives(limits: PlanLimits, seed: int, sizes: list[int]) -> None:
     simulation = Simulation(limits, seed)
     for number, size in enumerate(sizes):
         simulation.submit(f"plan{number}", size)
@@ -136,7 +136,7 @@ def test_limits_hold_and_everything_arrives(limits: Limits, seed: int, sizes: li
 
 @pytest.mark.parametrize("per_broker", [8, 2_147_483_647])
 def test_places_stay_filled_while_enough_is_ready(per_broker: int) -> None:
-    simulation = Simulation(Limits(per_partition=1, partitions=20, per_broker=per_broker), seed=7)
+    simulation = Simulation(PlanLimits(per_partition=1, partitions=20, per_broker=per_broker), seed=7)
     simulation.submit("big", 600)
     for number in range(20):
         simulation.submit(f"small{number}", 5)
@@ -157,7 +157,9 @@ def crowding() -> dict[str, tuple[Replicas, Replicas]]:
     return rows
 
 
-def rounds(rows: dict[str, tuple[Replicas, Replicas]], limits: Limits, waves: dict[str, list[int]]) -> int:
+def rounds(
+    rows: dict[str, tuple[Replicas, Replicas]], limits: PlanLimits, waves: dict[str, list[int]]
+) -> int:
     """How many rounds it takes, when every step takes one."""
     world = World(BROKERS).limited(**limits._asdict())
     world.having(*(partition(name, current) for name, (current, _) in rows.items()))
@@ -173,7 +175,7 @@ def rounds(rows: dict[str, tuple[Replicas, Replicas]], limits: Limits, waves: di
 
 
 def test_the_planner_s_order_keeps_a_crowded_broker_busy() -> None:
-    rows, limits = crowding(), Limits(per_partition=1, partitions=20, per_broker=5)
+    rows, limits = crowding(), PlanLimits(per_partition=1, partitions=20, per_broker=5)
     moves = [Move("foo", n, now, to, now, now[0]) for n, (now, to) in enumerate(rows.values())]
     steps = [
         (name, step) for name, move in zip(rows, moves, strict=True) for step in steps_of(move, BROKERS, 1)

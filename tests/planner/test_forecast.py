@@ -1,6 +1,6 @@
 import pytest
 
-from controller.scheduling.plan_limits import Limits
+from controller.scheduling.plan_limits import PlanLimits
 from planner.forecast import per_wave
 from planner.plan import Plan, make_plan, moves_of
 from planner.schedule import schedule
@@ -12,7 +12,7 @@ BANDWIDTH = 100
 
 def planned(snapshot: Snapshot, targets: dict[int, tuple[int, ...]], **limits: int) -> Plan:
     moves = moves_of([(("orders", number), target) for number, target in targets.items()], snapshot)
-    return make_plan(moves, snapshot, Limits(**limits), BANDWIDTH, schedule)
+    return make_plan(moves, snapshot, PlanLimits(**limits), BANDWIDTH, schedule)
 
 
 @pytest.fixture

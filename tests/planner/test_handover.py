@@ -4,11 +4,11 @@ import json
 import pytest
 
 from common.plan_errors import PlanError
-from controller.scheduling.plan_limits import Limits
+from controller.scheduling.plan_limits import PlanLimits
 from planner import handover
 from planner.schedule import Move, schedule
 
-LIMITS = Limits(per_partition=1, partitions=2)
+LIMITS = PlanLimits(per_partition=1, partitions=2)
 LIVE = {1, 2, 3, 4}
 
 

@@ -6,7 +6,7 @@ import pytest
 from pyarrow.parquet import read_table
 
 from common.plan_errors import PlanError
-from controller.scheduling.plan_limits import Limits, parse_limits
+from controller.scheduling.plan_limits import PlanLimits, parse_limits
 from planner.plan import (
     Plan,
     json_lines,
@@ -134,21 +134,21 @@ def test_partitions_that_stop_short_say_why() -> None:
 )
 def test_other_reasons_to_stop_short(fields: dict[str, Any], reason: str) -> None:
     snapshot = cluster(partition("orders", 0, (1, 2, 3), **fields))
-    limits = Limits(per_partition=1)
+    limits = PlanLimits(per_partition=1)
     plan = make_plan(moves_of([(("orders", 0), (1,))], snapshot), snapshot, limits, 100, schedule)
     assert [each["reason"] for each in plan.forecast.waiting] == [reason]
 
 
 def test_a_broker_that_the_snapshot_lacks_is_offline() -> None:
     snapshot = cluster(partition("orders", 0, (9, 1), isr=(1,), leader=1))
-    plan = make_plan(moves_of([(("orders", 0), (2, 1))], snapshot), snapshot, Limits(), 100, schedule)
+    plan = make_plan(moves_of([(("orders", 0), (2, 1))], snapshot), snapshot, PlanLimits(), 100, schedule)
     assert plan.forecast.steps == 1
     assert not next(each for each in plan.forecast.brokers if each["broker"] == 9)["live"]
 
 
 def test_a_plan_without_work_is_a_plan() -> None:
     snapshot = orders()
-    plan = make_plan([], snapshot, Limits(), 100, schedule)
+    plan = make_plan([], snapshot, PlanLimits(), 100, schedule)
     assert (plan.forecast.steps, plan.forecast.waves, plan.forecast.seconds) == (0, 0, 0)
 
 

@@ -5,12 +5,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.scheduling.plan_limits import Limits
+from controller.scheduling.plan_limits import PlanLimits
 from controller.scheduling.steps import UNLIMITED
 from planner.waves import Load, first_fit
 
 limit = st.sampled_from((1, 2, 3, 7, UNLIMITED))
-limits = st.builds(Limits, limit, limit, limit, limit, limit)
+limits = st.builds(PlanLimits, limit, limit, limit, limit, limit)
 broker = st.integers(1, 6)
 load = st.builds(
     Load, st.integers(0, 12), st.lists(broker, max_size=4, unique=True), st.integers(7, 9), st.booleans()
@@ -34,7 +34,7 @@ def fits(taken: Sequence[int], limit: int) -> bool:
 
 
 @given(plan, limits)
-def test_every_wave_keeps_every_limit(loads: list[Load], limits: Limits) -> None:
+def test_every_wave_keeps_every_limit(loads: list[Load], limits: PlanLimits) -> None:
     for wave in together(loads, first_fit(loads, limits)):
         moving = [load for load in wave if load.adding]
         assert len(moving) <= limits.partitions
@@ -47,52 +47,52 @@ def test_every_wave_keeps_every_limit(loads: list[Load], limits: Limits) -> None
 
 
 @given(plan, limits)
-def test_a_step_comes_after_the_step_before_of_its_partition(loads: list[Load], limits: Limits) -> None:
+def test_a_step_comes_after_the_step_before_of_its_partition(loads: list[Load], limits: PlanLimits) -> None:
     waves = first_fit(loads, limits)
     for before, load, wave, following in zip(loads, loads[1:], waves, waves[1:], strict=False):
         assert load.partition != before.partition or following > wave
 
 
 @given(plan, limits)
-def test_no_wave_is_left_out(loads: list[Load], limits: Limits) -> None:
+def test_no_wave_is_left_out(loads: list[Load], limits: PlanLimits) -> None:
     waves = first_fit(loads, limits)
     assert set(waves) == set(range(max(waves, default=-1) + 1))
 
 
 def test_without_limits_only_the_order_of_steps_counts() -> None:
-    assert first_fit([*copies(3), Load(2, [4], 1, leads=True)], Limits()) == [0, 0, 0, 1]
+    assert first_fit([*copies(3), Load(2, [4], 1, leads=True)], PlanLimits()) == [0, 0, 0, 1]
 
 
 def test_equal_steps_fill_as_many_waves_as_the_limit_asks_for() -> None:
-    for limits in (Limits(partitions=5), Limits(replicas=5), Limits(per_broker=5)):
+    for limits in (PlanLimits(partitions=5), PlanLimits(replicas=5), PlanLimits(per_broker=5)):
         assert first_fit(copies(23), limits) == [number // 5 for number in range(23)]
 
 
 def test_into_and_out_of_a_broker_are_counted_apart() -> None:
     loads = [Load("a", [2], 1, leads=False), Load("b", [1], 2, leads=False)]
-    assert first_fit(loads, Limits(per_broker=1)) == [0, 0]
+    assert first_fit(loads, PlanLimits(per_broker=1)) == [0, 0]
 
 
 def test_a_later_step_fills_a_gap_in_an_early_wave() -> None:
     loads = [*copies(3), *copies(1, partition="other", adding=[5], source=6)]
-    assert first_fit(loads, Limits(per_broker=1)) == [0, 1, 2, 0]
+    assert first_fit(loads, PlanLimits(per_broker=1)) == [0, 1, 2, 0]
 
 
 def test_a_step_that_exceeds_a_limit_alone_runs_alone() -> None:
     loads = [*copies(1), Load("wide", [3, 4, 5], 1, leads=False), *copies(1, partition="last")]
-    assert first_fit(loads, Limits(replicas=2)) == [0, 1, 0]
+    assert first_fit(loads, PlanLimits(replicas=2)) == [0, 1, 0]
 
 
 def test_a_pure_drop_takes_no_place() -> None:
     loads = [*copies(1), Load("drop", [], 1, leads=False)]
-    assert first_fit(loads, Limits(partitions=1, leaders=1, replicas=1, per_broker=1)) == [0, 0]
+    assert first_fit(loads, PlanLimits(partitions=1, leaders=1, replicas=1, per_broker=1)) == [0, 0]
 
 
 def test_a_reorder_counts_as_a_leader_movement() -> None:
     loads = [Load(number, [], 1, leads=True) for number in range(3)]
-    assert first_fit(loads, Limits(leaders=2)) == [0, 0, 1]
+    assert first_fit(loads, PlanLimits(leaders=2)) == [0, 0, 1]
 
 
 def test_leader_movements_hold_back_only_steps_that_move_a_leader() -> None:
     loads = [*copies(2, leads=True), *copies(1, partition="follower")]
-    assert first_fit(loads, Limits(leaders=1)) == [0, 1, 0]
+    assert first_fit(loads, PlanLimits(leaders=1)) == [0, 1, 0]

@@ -31,7 +31,9 @@ def root_logger() -> Iterator[logging.Logger]:
 
 def test_a_plain_line_looks_like_log4j_s() -> None:
     line = PlainFormatter().format(record())
-    assert re.fullmatch(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] INFO hello \(server\.session\)", line)
+    assert re.fullmatch(
+        r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] INFO hello \(server\.connections\.session\)", line
+    )
 
 
 @pytest.mark.parametrize(("level", "name"), [(logging.WARNING, "WARN"), (logging.CRITICAL, "FATAL")])

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
-from common.worker_thread import OffLoop
+from common.worker_thread import WorkerThread
 from controller.messages.events import Event
 from controller.state.state import State
 from protocol.codec.wire import codec
@@ -27,7 +27,7 @@ from protocol.messages.stop_replica_request import StopReplicaRequest
 from protocol.messages.stop_replica_response import StopReplicaResponse
 from protocol.messages.update_metadata_request import UpdateMetadataRequest
 from protocol.messages.update_metadata_response import UpdateMetadataResponse
-from server.connections.client_connection import Guest
+from server.connections.client_connection import ServedConnection
 from server.dispatch.authorizer import (
     ANONYMOUS,
     CLUSTER,
@@ -138,13 +138,13 @@ class FakeHost:
     """Remembers which connections are gone, and what the others hold."""
 
     def __init__(self) -> None:
-        self.gone: list[Guest] = []
-        self.held: dict[Guest, int] = {}
+        self.gone: list[ServedConnection] = []
+        self.held: dict[ServedConnection, int] = {}
 
-    def ended(self, guest: Guest) -> None:
+    def ended(self, guest: ServedConnection) -> None:
         self.gone.append(guest)
 
-    def holds(self, guest: Guest, size: int) -> None:
+    def holds(self, guest: ServedConnection, size: int) -> None:
         self.held[guest] = size
 
 
@@ -179,7 +179,7 @@ CLUSTER_ADMIN = allowing((Operation.ALTER, CLUSTER))
 def services(
     state: State | None = None, driver: FakeDriver | None = None, authorizer: Authorizer | None = None
 ) -> Services:
-    off_loop = OffLoop()
+    off_loop = WorkerThread()
     return Services(
         "cluster-1",
         State() if state is None else state,

@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from controller.model.cluster import Broker, Partition, Reassignment, Topic
 from controller.state.state import State
 from server.metrics.exposition import Metrics
-from server.metrics.latency import Latency
+from server.metrics.latency import RequestLatency
 from server.metrics.sources import Sources, Traffic, Znodes
 from server.metrics.stats import Counters
 
@@ -31,8 +31,8 @@ def cluster() -> State:
     return state
 
 
-def quick() -> Latency:
-    return Latency(lambda _frame, _caller: b"")
+def quick() -> RequestLatency:
+    return RequestLatency(lambda _frame, _caller: b"")
 
 
 def scrape(
@@ -41,7 +41,7 @@ def scrape(
     *,
     active: bool = True,
     traffic: Mapping[int, Traffic] | None = None,
-    latency: Latency | None = None,
+    latency: RequestLatency | None = None,
     znodes: Znodes | None = None,
 ) -> dict[tuple[str, Labels], float]:
     """Every sample by name and labels."""

@@ -9,9 +9,9 @@ from itertools import chain, repeat
 from typing import Any
 
 from protocol.frames import RequestFrame
-from server.connections.limits import Limits
+from server.connections.limits import ConnectionLimits
 from server.connections.listener import Listeners
-from server.connections.registry import Crowd
+from server.connections.registry import ConnectionRegistry
 from server.connections.session import Session
 from server.dispatch.router import Caller, Router
 from server.metrics.stats import Counters
@@ -25,12 +25,14 @@ PROMPT = 30.0
 class Served:
     """The server, and ways to talk to it."""
 
-    def __init__(self, limits: Limits, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, limits: ConnectionLimits, tls: ssl.SSLContext | None = None) -> None:
         self.stats = Counters()
         self.world = World((1,)).having(partition("foo-0", [1]))
         self.shared = services(self.world.state)
         self.router = Router(self.shared, self.stats)
-        self.listeners = Listeners(partial(Session, self.answer, limits), Crowd(limits, self.stats), tls)
+        self.listeners = Listeners(
+            partial(Session, self.answer, limits), ConnectionRegistry(limits, self.stats), tls
+        )
         self.host, self.port = "", 0
         self.held: asyncio.Event | None = None
         """Set it, and answers wait for it."""
@@ -104,9 +106,11 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 @asynccontextmanager
-async def serving(limits: Limits | None = None, tls: ssl.SSLContext | None = None) -> AsyncIterator[Served]:
+async def serving(
+    limits: ConnectionLimits | None = None, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[Served]:
     """A server that is there while the block runs."""
-    served = Served(limits or Limits(), tls)
+    served = Served(limits or ConnectionLimits(), tls)
     served.host, served.port = await served.listeners.open(FakeBroker(1), "127.0.0.1", 0)
     try:
         yield served

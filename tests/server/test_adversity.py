@@ -13,7 +13,7 @@ from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.metadata_request import MetadataRequest
 from server.connections import registry
-from server.connections.limits import Limits
+from server.connections.limits import ConnectionLimits
 from tests.server.fakes import FakeClient
 from tests.server.sockets import PROMPT, Served, Talk, serving, until
 
@@ -110,7 +110,7 @@ async def test_bytes_after_a_message_are_ignored(served: Served) -> None:
 async def test_a_request_that_never_completes_is_given_up(
     caplog: pytest.LogCaptureFixture, size: int
 ) -> None:
-    async with serving(Limits(frame=0.02)) as served:
+    async with serving(ConnectionLimits(frame=0.02)) as served:
         talk = await served.connect()
         talk.writer.write(talk.client.ask(GOOD, 1)[:size])
         assert await talk.ended()
@@ -150,7 +150,7 @@ async def flood(talk: Talk, requests: bytes) -> None:
 
 
 async def test_a_client_that_does_not_read_is_not_read_from(caplog: pytest.LogCaptureFixture) -> None:
-    async with serving(Limits(idle=0.3)) as served:
+    async with serving(ConnectionLimits(idle=0.3)) as served:
         talk = await served.connect()
         talk.writer.transport.set_write_buffer_limits(0)
         with pytest.raises(ConnectionError):

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from backends.embedded.settings import Settings
-from common.worker_thread import OffLoop
+from common.worker_thread import WorkerThread
 from protocol.apis import find_api
 from protocol.codec.wire import Codec, codec
 from protocol.counter import Bounds
@@ -42,7 +42,7 @@ class Target:
 
     def __init__(self, world: Embedded, authorizer: Authorizer, *, narrow: bool = False) -> None:
         self.world = world
-        self._off_loop = OffLoop()
+        self._off_loop = WorkerThread()
         bodies = BodyCache(self._off_loop)
         shared = Services(
             "id", world.state, world.driver, authorizer, self._off_loop, bodies, lambda: os.urandom(16)

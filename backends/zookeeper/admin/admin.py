@@ -27,7 +27,7 @@ from backends.zookeeper.session.tree import (
 )
 from backends.zookeeper.store.store import ZkStore
 from backends.zookeeper.store.znode_cache import same_assignment
-from backends.zookeeper.term.watch_loop import Lookout
+from backends.zookeeper.term.watch_loop import WatchLoop
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, decode_object, encode
 from backends.zookeeper.znodes.refusals import Refusals
@@ -68,7 +68,7 @@ class Admin:
     ) -> None:
         self._tree, self._store, self._state, self._submit, self._form = tree, store, state, submit, form
         self._refusals = refusals
-        self._lookout = Lookout(self._act, refusals)
+        self._lookout = WatchLoop(self._act, refusals)
         self._seen: dict[str, Znode | None] = {}
         self._ours: dict[str, str] = {}
         """By path: the digest of what we wrote or took."""

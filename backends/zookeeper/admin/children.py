@@ -15,7 +15,7 @@ from backends.zookeeper.admin import orders
 from backends.zookeeper.admin.plans import Entry
 from backends.zookeeper.session.tree import ConflictError, Create, Delete, Operation, Set, Tree, Watch, Znode
 from backends.zookeeper.store.store import ZkStore
-from backends.zookeeper.term.watch_loop import Lookout
+from backends.zookeeper.term.watch_loop import WatchLoop
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, encode, ids, numbered
 from backends.zookeeper.znodes.refusals import Refusals
@@ -38,7 +38,7 @@ class Children:
         store: ZkStore,
         state: State,
         submit: Callable[[Event], Awaitable[Any]],
-        lookout: Lookout,
+        lookout: WatchLoop,
         refusals: Refusals,
     ) -> None:
         self._tree, self._store, self._state, self._submit = tree, store, state, submit

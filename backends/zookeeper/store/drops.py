@@ -8,9 +8,9 @@ that we did not drop stays, whatever it is.
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
-from backends.zookeeper.store.record_chunks import Ledger
+from backends.zookeeper.store.record_chunks import RecordChunks
 from backends.zookeeper.store.records import Dropped
-from backends.zookeeper.store.znode_cache import Mirror
+from backends.zookeeper.store.znode_cache import ZnodeCache
 from controller.messages.effects import DropReplica
 from controller.model.cluster import NO_LEADER, Change, Deleted, Partition, Replicas, TopicPartition
 from controller.model.names import without
@@ -19,7 +19,7 @@ from controller.model.names import without
 class Drops:
     """The notes of one term; they are part of the ledger, which whoever calls has written."""
 
-    def __init__(self, ledger: Ledger, mirror: Mirror) -> None:
+    def __init__(self, ledger: RecordChunks, mirror: ZnodeCache) -> None:
         self._ledger, self._mirror = ledger, mirror
         self._notes: dict[TopicPartition, dict[int, Dropped]] = {}
         for note in ledger.drops():

@@ -9,9 +9,16 @@ from functools import partial
 from typing import TypeVar
 
 from backends.zookeeper.session.tree import Create, Delete, Operation, Set, Tree, Znode
-from backends.zookeeper.store.record_chunks import Ledger, decode_image, folders
+from backends.zookeeper.store.record_chunks import RecordChunks, decode_image, folders
 from backends.zookeeper.store.transaction import resource_of
-from backends.zookeeper.store.znode_cache import NO_FOLDERS, NO_STATE, Mirror, StoredConfig, StoredTopic, bare
+from backends.zookeeper.store.znode_cache import (
+    NO_FOLDERS,
+    NO_STATE,
+    StoredConfig,
+    StoredTopic,
+    ZnodeCache,
+    bare,
+)
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError
 from backends.zookeeper.znodes.formats import (
@@ -50,15 +57,15 @@ class Loaded:
 
     def __init__(self, refusals: Refusals) -> None:
         self.refusals = refusals
-        self.mirror = Mirror()
-        self.ledger = Ledger()
+        self.mirror = ZnodeCache()
+        self.ledger = RecordChunks()
 
     def records(self, epoch: int) -> Iterator[Record]:
         """In the order that `Store.load` promises. The core counts the epoch up when it starts."""
         yield ControllerEpoch(epoch - 1)
         topics = self.mirror.topics
         for name, topic in topics.items():
-            yield Topic(name, topic.id, topic.doomed)
+            yield Topic(name, topic.id, topic.deletable)
             yield from topic.partitions
         for entity, config in self.mirror.configs.items():
             resource = resource_of(entity)
@@ -71,7 +78,7 @@ class Loaded:
     def identified(self, new_id: Callable[[], bytes]) -> list[Change]:
         """Topics that were made before the brokers knew of topic ids, with ids (Kafka: KafkaController.setTopicIds)."""
         topics = self.mirror.topics.items()
-        return [Topic(name, new_id(), each.doomed) for name, each in topics if each.id == NO_ID]
+        return [Topic(name, new_id(), each.deletable) for name, each in topics if each.id == NO_ID]
 
     def _adopted(self) -> Iterator[Reassignment]:
         """What another controller began: the step in flight is all that is known of it."""
@@ -139,14 +146,14 @@ async def load(tree: Tree, refusals: Refusals | None = None, own_id: int | None 
     await _all(names, partial(_load_topic, tree, loaded, own_id))
     for name in doomed:
         if name in loaded.mirror.topics:
-            loaded.mirror.topics[name].doomed = True
+            loaded.mirror.topics[name].deletable = True
     configs = [f"{above}/{name}" for above, kind in zip(ENTITIES, entities, strict=True) for name in kind]
     await _all(configs, partial(loaded.read_config, tree))
     await _load_ledger(tree, loaded.ledger)
     return loaded
 
 
-async def _load_ledger(tree: Tree, ledger: Ledger) -> None:
+async def _load_ledger(tree: Tree, ledger: RecordChunks) -> None:
     names = await asyncio.gather(*(_children(tree, folder) for folder in folders()))
     chunks = [
         f"{above}/{name}" for above, kind in zip(folders(), names, strict=True) for name in sorted(kind)
@@ -189,7 +196,7 @@ async def read_new_topic(tree: Tree, name: str) -> StoredTopic | None:
     return stored
 
 
-def _read_chunk(ledger: Ledger, path: str, znode: Znode) -> None:
+def _read_chunk(ledger: RecordChunks, path: str, znode: Znode) -> None:
     try:
         ledger.read(path, znode.data)
     except ZnodeError as error:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from backends.zookeeper.store.record_chunks import Image
 from backends.zookeeper.store.transaction import entity_of
-from backends.zookeeper.store.znode_cache import Mirror, same_assignment
+from backends.zookeeper.store.znode_cache import ZnodeCache, same_assignment
 from controller.model.cluster import NO_ID, Change, Config, Deleted, Partition, Topic
 
 MULTI_BYTES = 500_000
@@ -17,10 +17,10 @@ ROW_BYTES = 20
 REPLICA_BYTES = 8
 
 
-class Room:
+class MultiSpace:
     """One multi that is being filled. The bytes are an estimate, on the large side."""
 
-    def __init__(self, mirror: Mirror) -> None:
+    def __init__(self, mirror: ZnodeCache) -> None:
         self.bytes = 0
         self._mirror = mirror
         self._changes = 0
@@ -81,14 +81,14 @@ class Room:
         return OPERATION_BYTES + 2 * len(entity) + sum(len(k) + len(v) + 6 for k, v in values.items())
 
 
-def batched(changes: Sequence[Change], mirror: Mirror) -> Iterator[Sequence[Change]]:
+def batched(changes: Sequence[Change], mirror: ZnodeCache) -> Iterator[Sequence[Change]]:
     """In order, so many that a multi takes them. A batch is made when it is asked for, by what the mirror knows then."""
     batch: list[Change] = []
-    room = Room(mirror)
+    room = MultiSpace(mirror)
     for change in changes:
         if not room.take(change):
             yield batch
-            batch, room = [], Room(mirror)
+            batch, room = [], MultiSpace(mirror)
             room.take(change)
         batch.append(change)
     if batch:
@@ -114,9 +114,9 @@ def size_of(image: Image) -> int:
     return sum(len(path) + len(data or b"") for path, data in image.items())
 
 
-def fits(changes: Sequence[Change], image: Image, mirror: Mirror) -> bool:
+def fits(changes: Sequence[Change], image: Image, mirror: ZnodeCache) -> bool:
     """All of it goes into one multi."""
-    room = Room(mirror)
+    room = MultiSpace(mirror)
     return all(map(room.take, changes)) and room.bytes + size_of(image) <= MULTI_BYTES
 
 

@@ -23,7 +23,7 @@ class Image(dict[str, bytes | None]):
     """Chunks as they shall be: path -> data, None for one that goes."""
 
 
-class Ledger:
+class RecordChunks:
     """Which record is in which chunk. `apply` changes it in memory; `changed` says what to write."""
 
     def __init__(self) -> None:

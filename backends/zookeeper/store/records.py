@@ -48,7 +48,7 @@ Kept = Record | Dropped
 """What our znodes hold: the core's records, and notes of this backend."""
 
 
-class Kind(NamedTuple):
+class RecordCodec(NamedTuple):
     """`folder` is the znode under which the records of a kind are kept."""
 
     folder: str
@@ -85,14 +85,14 @@ def _dropped(row: Row) -> Dropped:
     return Dropped(topic, int(partition), int(broker), int(leader_epoch))
 
 
-KINDS: dict[type[Kept], Kind] = {
-    Job: Kind("jobs", _job),
-    Reassignment: Kind("reassignments", _reassignment),
-    Finished: Kind("finished", _finished),
-    Pending: Kind("pending", _pending),
-    Paused: Kind("paused", lambda row: Paused(*row)),
-    Lease: Kind("leases", _lease),
-    Dropped: Kind("dropped", _dropped),
+KINDS: dict[type[Kept], RecordCodec] = {
+    Job: RecordCodec("jobs", _job),
+    Reassignment: RecordCodec("reassignments", _reassignment),
+    Finished: RecordCodec("finished", _finished),
+    Pending: RecordCodec("pending", _pending),
+    Paused: RecordCodec("paused", lambda row: Paused(*row)),
+    Lease: RecordCodec("leases", _lease),
+    Dropped: RecordCodec("dropped", _dropped),
 }
 """In the order of loading."""
 

@@ -28,10 +28,10 @@ from backends.zookeeper.session.tree import (
 )
 from backends.zookeeper.store.drops import Drops
 from backends.zookeeper.store.loading import Loaded
-from backends.zookeeper.store.multis import Room, batched, fits, pieces_of
-from backends.zookeeper.store.record_chunks import Image, Ledger, encode_image
-from backends.zookeeper.store.transaction import Draft
-from backends.zookeeper.store.znode_cache import Mirror, StaleError
+from backends.zookeeper.store.multis import MultiSpace, batched, fits, pieces_of
+from backends.zookeeper.store.record_chunks import Image, RecordChunks, encode_image
+from backends.zookeeper.store.transaction import ZnodeTransaction
+from backends.zookeeper.store.znode_cache import StaleError, ZnodeCache
 from backends.zookeeper.znodes import paths
 from common.tasks import cancel, spawn
 from controller.messages.effects import DropReplica
@@ -73,12 +73,12 @@ class ZkStore:
     """
 
     def __init__(self, tree: Tree, term: Term, loaded: Loaded, *, with_topic_ids: bool) -> None:
-        self.mirror: Mirror = loaded.mirror
+        self.mirror: ZnodeCache = loaded.mirror
         self.on_merged: Callable[[Sequence[Partition]], None] = lambda _partitions: None
         self.on_written: Callable[[], None] = lambda: None
         self._tree, self._term, self._with_ids = tree, term, with_topic_ids
         self._loaded = loaded
-        self._ledger: Ledger = loaded.ledger
+        self._ledger: RecordChunks = loaded.ledger
         self._drops = Drops(loaded.ledger, loaded.mirror)
         self._shared: set[str] = set()
         """Entities that others changed since our last write of them, so that the core may not know what the next leaves."""
@@ -167,7 +167,7 @@ class ZkStore:
     def _next_group(self) -> list[_Waiting]:
         """As many as fit in one multi, at least one; they stay in the queue until they are written."""
         group: list[_Waiting] = []
-        room = Room(self.mirror)
+        room = MultiSpace(self.mirror)
         for waiting in self._waiting:
             fit = all(map(room.take, waiting.changes))
             if group and not fit:
@@ -199,7 +199,7 @@ class ZkStore:
     async def _write_batch(self, changes: Sequence[Change], image: Image) -> None:
         """One multi."""
         for _ in range(TRIES):
-            draft = Draft(self.mirror, self._term.epoch, with_topic_ids=self._with_ids)
+            draft = ZnodeTransaction(self.mirror, self._term.epoch, with_topic_ids=self._with_ids)
             draft.apply(changes)
             operations = [*self._ledger.operations(image), *draft.operations()]
             if not operations:
@@ -246,7 +246,7 @@ class ZkStore:
                 raise DeposedError("another controller was elected") from conflict
             raise
 
-    async def _refresh(self, draft: Draft, conflict: ConflictError) -> None:
+    async def _refresh(self, draft: ZnodeTransaction, conflict: ConflictError) -> None:
         """Read again what the draft was built on. Raises the conflict when that shows nothing that could help."""
         topic = conflict.operation.path.removeprefix(f"{paths.TOPICS}/").partition("/")[0]
         if topic in self.mirror.topics and await self._loaded.read_topic(self._tree, topic):

@@ -11,9 +11,9 @@ from backends.zookeeper.session.tree import ANY, Create, Delete, Operation, Set
 from backends.zookeeper.store.znode_cache import (
     NO_FOLDERS,
     NO_STATE,
-    Mirror,
     StoredConfig,
     StoredTopic,
+    ZnodeCache,
     merge,
     same_assignment,
     same_state,
@@ -44,13 +44,13 @@ from controller.model.cluster import (
 NULL_TOPIC = StoredTopic(-1)
 
 
-class Draft:
+class ZnodeTransaction:
     """What will be stored when `operations` succeed; `adopt` makes it what is stored.
 
     Making one raises StaleError when a change cannot be stored as it is, nor safely in another way.
     """
 
-    def __init__(self, mirror: Mirror, controller_epoch: int, *, with_topic_ids: bool) -> None:
+    def __init__(self, mirror: ZnodeCache, controller_epoch: int, *, with_topic_ids: bool) -> None:
         self._mirror = mirror
         self._epoch = controller_epoch
         self._with_ids = with_topic_ids
@@ -132,7 +132,9 @@ class Draft:
         drafted = self._topics.get(name)
         if drafted is None:
             known = self._mirror.topics[name]
-            drafted = StoredTopic(known.version, known.id, [*known.partitions], known.folders, known.doomed)
+            drafted = StoredTopic(
+                known.version, known.id, [*known.partitions], known.folders, known.deletable
+            )
             self._topics[name] = drafted
             self._sizes[name] = len(known.partitions)
         return drafted
@@ -150,8 +152,8 @@ class Draft:
 
     def _doom(self, name: str) -> None:
         stored = self._topic(name)
-        if not stored.doomed:
-            stored.doomed = True
+        if not stored.deletable:
+            stored.deletable = True
             self._made.append(Create(paths.delete_topic(name)))
 
     def _put_partition(self, partition: Partition) -> None:
@@ -218,7 +220,7 @@ class Draft:
         topic = self._topic(name)
         if topic.folders != NO_FOLDERS:
             self._gone.append(Delete(paths.partitions(name)))
-        if topic.doomed:
+        if topic.deletable:
             self._gone.append(Delete(paths.delete_topic(name)))
         self._gone.append(Delete(paths.topic(name), ANY))
         self._topics[name] = None

@@ -28,7 +28,7 @@ class StoredTopic:
     partitions: list[Partition] = field(default_factory=list)
     folders: int = NO_FOLDERS
     """How many partitions have the parent of a state znode, counted from 0."""
-    doomed: bool = False
+    deletable: bool = False
     """There is an order to delete it."""
 
 
@@ -40,7 +40,7 @@ class StoredConfig:
     values: dict[str, str]
 
 
-class Mirror:
+class ZnodeCache:
     """Everything of Kafka's that we know. Changed when a write succeeded or a znode was read, never before."""
 
     def __init__(self) -> None:

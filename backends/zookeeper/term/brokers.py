@@ -54,7 +54,7 @@ class Directory:
 
     def told(self) -> Iterator[UpdateMetadataBroker]:
         """As brokers tell their clients: all listeners."""
-        return (told(each.id, each.registration) for each in self._known.values())
+        return (advertised_brokers(each.id, each.registration) for each in self._known.values())
 
     def place(self, partition: Partition, own_id: int) -> Partition:
         """A new partition without a replica on the controller. Raises ZnodeError when there is no broker for it instead.
@@ -96,7 +96,7 @@ class Directory:
         raise ZnodeError(f"it has no listener {wanted}; set zookeeper.broker.listener.name")
 
 
-def told(broker: int, registration: Registration) -> UpdateMetadataBroker:
+def advertised_brokers(broker: int, registration: Registration) -> UpdateMetadataBroker:
     """One broker for UpdateMetadata."""
     endpoints = [
         UpdateMetadataEndpoint(each.port, each.host, each.listener, PROTOCOLS.get(each.protocol, 0))

@@ -14,8 +14,8 @@ from backends.broker_commands.links import BrokerLinks, Submit
 from backends.zookeeper.admin.admin import Admin, Form
 from backends.zookeeper.session.tree import Tree, Watch, ZookeeperError
 from backends.zookeeper.store.store import DeposedError, ZkStore
-from backends.zookeeper.term.brokers import Directory, told
-from backends.zookeeper.term.election import Candidate, in_office
+from backends.zookeeper.term.brokers import Directory, advertised_brokers
+from backends.zookeeper.term.election import Candidate, is_controller
 from backends.zookeeper.term.fresh import refresh
 from backends.zookeeper.term.observer import Observer
 from backends.zookeeper.term.registrar import Registrar
@@ -24,7 +24,7 @@ from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.refusals import Refusals
 from common.clock import Clock
 from common.tasks import cancel
-from controller.messages.effects import BrokerJoined, Effect, Publish, TopicGone
+from controller.messages.effects import BrokerJoined, Effect, Publish, TopicDeleted
 from controller.messages.events import ControllerStarted, Event
 from controller.model.cluster import Partition
 from controller.state.state import State
@@ -33,7 +33,7 @@ from protocol.messages.update_metadata_request import UpdateMetadataBroker
 log = logging.getLogger(__name__)
 
 
-class Office(NamedTuple):
+class TermContext(NamedTuple):
     """What a term is run with. `listener` names the listener at which brokers are reached; "" for the first with `security`."""
 
     tree: Tree
@@ -55,7 +55,7 @@ class ZookeeperCluster:
 
     def __init__(
         self,
-        office: Office,
+        office: TermContext,
         state: State,
         submit: Submit,
         on_end: Callable[[BaseException], None],
@@ -104,10 +104,10 @@ class ZookeeperCluster:
 
     def perform(self, effects: Sequence[Effect]) -> None:
         """See `Backend.perform`."""
-        told = [self._told(effect) for effect in effects]
+        advertised_brokers = [self._told(effect) for effect in effects]
         if any(isinstance(effect, BrokerJoined) for effect in effects):
-            told += self._store.dropped(self._state.live)
-        self._links.perform(told)
+            advertised_brokers += self._store.dropped(self._state.live)
+        self._links.perform(advertised_brokers)
 
     async def start(self) -> None:
         """Take over: the brokers that are registered are alive, and what is under way goes on."""
@@ -145,7 +145,7 @@ class ZookeeperCluster:
             self._on_end(ZookeeperError(f"{type(error).__name__} in what watches ZooKeeper"))
 
     async def _look_at_office(self, watch: Watch) -> None:
-        if not await in_office(self._office.tree, watch):
+        if not await is_controller(self._office.tree, watch):
             raise DeposedError("another controller was elected")
 
     def _told(self, effect: Effect) -> Effect:
@@ -155,7 +155,7 @@ class ZookeeperCluster:
                 stored = self._store.stored(effect.partition)
                 self._follow(stored)
                 return effect._replace(partition=stored)
-            case TopicGone():
+            case TopicDeleted():
                 self._observer.forget(effect.topic)
         return effect
 
@@ -183,4 +183,4 @@ class ZookeeperCluster:
         """Live ones, and ourselves: clients are to find the controller among the brokers."""
         live = [each for each in self._directory.told() if each.id in state.live]
         us = self._office.candidate
-        return [*live, told(us.id, us.registration._replace(rack=self._directory.rack))]
+        return [*live, advertised_brokers(us.id, us.registration._replace(rack=self._directory.rack))]

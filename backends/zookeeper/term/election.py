@@ -60,7 +60,7 @@ async def check_rights(tree: Tree) -> None:
             await tree.multi([write])
 
 
-async def stand(tree: Tree, candidate: Candidate, now_ms: int, watch: Watch) -> Term | None:
+async def run_election(tree: Tree, candidate: Candidate, now_ms: int, watch: Watch) -> Term | None:
     """The term that was won, or None when someone else is in office; `watch` is told when that may have changed.
 
     Raises ZookeeperError.
@@ -100,13 +100,13 @@ async def resign(tree: Tree, candidate: Candidate, term: Term) -> None:
                 log.debug("%s is not ours any more", path)
 
 
-async def in_office(tree: Tree, watch: Watch) -> bool:
+async def is_controller(tree: Tree, watch: Watch) -> bool:
     """Whether `/controller` is ours; `watch` is told when that may have changed."""
     held = await tree.get(paths.CONTROLLER, watch)
     return held is not None and held.session == tree.session
 
 
-async def while_in_office(
+async def while_controller(
     tree: Tree, ending: asyncio.Future[BaseException], work: Coroutine[Any, Any, T]
 ) -> T:
     """What the work returns, or what ends the term before that: `ending`, or another election. Raises DeposedError."""
@@ -126,7 +126,7 @@ async def while_in_office(
 
 async def _until_deposed(tree: Tree) -> None:
     changed = asyncio.Event()
-    while await in_office(tree, changed.set):
+    while await is_controller(tree, changed.set):
         await changed.wait()
         changed.clear()
 

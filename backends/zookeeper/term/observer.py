@@ -15,7 +15,7 @@ from backends.zookeeper.store.transaction import resource_of
 from backends.zookeeper.store.znode_cache import NO_STATE
 from backends.zookeeper.term.brokers import Directory, Registered
 from backends.zookeeper.term.election import Candidate
-from backends.zookeeper.term.watch_loop import Lookout
+from backends.zookeeper.term.watch_loop import WatchLoop
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, decode_object, named_partitions, numbered
 from backends.zookeeper.znodes.formats import (
@@ -57,7 +57,7 @@ class Observer:
         refusals: Refusals,
         on_log_dir_event: Callable[[int], None],
     ) -> None:
-        self.lookout = Lookout(self._report, refusals)
+        self.lookout = WatchLoop(self._report, refusals)
         self._refusals = refusals
         self._tree, self._store, self._directory = tree, store, directory
         self._own_id = candidate.id
@@ -207,8 +207,8 @@ class Observer:
             topic = self._store.mirror.topics.get(name)
             if topic is None:
                 await self._remove(paths.delete_topic(name), *await self._never_made(name))
-            elif not topic.doomed:
-                topic.doomed = True
+            elif not topic.deletable:
+                topic.deletable = True
                 await self._submit(DeleteTopics([name]))
 
     async def _look_at_state(self, key: TopicPartition, watch: Watch) -> None:

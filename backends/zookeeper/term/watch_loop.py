@@ -13,7 +13,7 @@ Look = Callable[[Watch], Awaitable[None]]
 """Reads something with this watch on it, and acts on what it sees."""
 
 
-class Lookout:
+class WatchLoop:
     """Runs looks: once when they are set, and whenever their watches are told. `after` ends each round."""
 
     def __init__(self, after: Callable[[], Awaitable[None]], refusals: Refusals) -> None:

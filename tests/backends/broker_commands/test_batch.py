@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from backends.broker_commands.batch import LIMIT, Batch, Snapshot
+from backends.broker_commands.batch import LIMIT, Batch, ClusterSnapshot
 from backends.broker_commands.requests import Header
 from controller.messages.effects import TOPIC_DELETED, DropReplica, Publish
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
@@ -12,7 +12,7 @@ from tests.builders import World, key, partition
 FOO = partition("foo-0", [1, 2, 3], leader_epoch=5)
 
 
-def sent(batch: Batch | Snapshot, broker: int, world: World | None = None) -> list[Any]:
+def sent(batch: Batch | ClusterSnapshot, broker: int, world: World | None = None) -> list[Any]:
     """The requests of the batch to the broker."""
     return list(batch.requests(Header(broker, 7, 1), (world or World().having(FOO)).state))
 
@@ -116,7 +116,7 @@ def test_an_empty_batch_is_false_and_sends_nothing() -> None:
 def test_a_snapshot_tells_all_leads_its_own_and_says_when_it_is_complete() -> None:
     moving = partition("foo-1", [4, 2], isr=(2,), leader=2, adding=(4,), removing=(2,))
     world = World().having(FOO, moving)
-    told, lead, end, last = sent(Snapshot(), 4, world)
+    told, lead, end, last = sent(ClusterSnapshot(), 4, world)
     assert [(row.partition_index, row.target_replicas) for row in rows(told)] == [(0, ()), (1, (4,))]
     assert [(row.partition_index, row.is_new) for row in rows(lead)] == [(1, True)]
     assert (type(end), list(rows(end))) == (LeaderAndIsrRequest, [])
@@ -125,12 +125,19 @@ def test_a_snapshot_tells_all_leads_its_own_and_says_when_it_is_complete() -> No
 
 def test_a_snapshot_comes_in_requests_of_bounded_size() -> None:
     world = World().having(*[partition(f"foo-{index}", [1]) for index in range(LIMIT + 1)])
-    assert [len(list(rows(request))) for request in sent(Snapshot(), 1, world)] == [LIMIT, 1, LIMIT, 1, 0, 0]
+    assert [len(list(rows(request))) for request in sent(ClusterSnapshot(), 1, world)] == [
+        LIMIT,
+        1,
+        LIMIT,
+        1,
+        0,
+        0,
+    ]
 
 
 def test_a_topic_that_goes_while_a_snapshot_is_sent_does_no_harm() -> None:
     world = World().having(*[partition(f"foo-{index}", [1]) for index in range(LIMIT + 1)])
-    requests = Snapshot().requests(Header(1, 7, 1), world.state)
+    requests = ClusterSnapshot().requests(Header(1, 7, 1), world.state)
     next(requests)
     world.state.partitions["foo"].clear()
     assert [len(list(rows(request))) for request in requests] == [0, 0]

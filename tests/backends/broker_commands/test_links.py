@@ -14,7 +14,7 @@ from controller.messages.effects import (
     ConfigsChanged,
     DropReplica,
     Publish,
-    TopicGone,
+    TopicDeleted,
 )
 from controller.messages.events import Event, LogDirFailed
 from controller.model.cluster import ResourceType
@@ -153,7 +153,7 @@ async def test_a_broker_that_joins_again_gets_a_new_connection(brokers: Brokers)
 
 
 async def test_effects_that_concern_no_broker_send_nothing(brokers: Brokers) -> None:
-    assert await brokers.perform(ConfigsChanged(ResourceType.TOPIC, "foo"), TopicGone("foo")) == []
+    assert await brokers.perform(ConfigsChanged(ResourceType.TOPIC, "foo"), TopicDeleted("foo")) == []
 
 
 async def test_a_failed_disk_comes_back_as_an_event(brokers: Brokers) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from backends.client.errors import UnreachableError
 from backends.measuring import sizes as module
-from backends.measuring.sizes import OFTEN_SECONDS, SELDOM_SECONDS, Sizes
+from backends.measuring.sizes import OFTEN_SECONDS, SELDOM_SECONDS, ReplicaSizes
 from backends.measuring.stalls import Received
 from common.clock import ManualClock, settle
 from common.tasks import cancel, spawn
@@ -35,7 +35,7 @@ class Rig:
         self.dead: set[int] = set()
         self.refusal: DescribeLogDirsResponse | None = None
         """What broker 3 answers instead."""
-        self.sizes = Sizes(self.client, self.state, self.events.submit, self.clock)
+        self.sizes = ReplicaSizes(self.client, self.state, self.events.submit, self.clock)
 
     def having(self, name: str, *, adding: Replicas = (), wanted: bool = True) -> None:
         topic, number = key(name)

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from backends.memory import MemoryStore
-from backends.upstream.applied_throttles import Ledger
-from backends.upstream.backend import Upstream
+from backends.upstream.applied_throttles import AppliedThrottles
+from backends.upstream.backend import UpstreamBackend
 from backends.upstream.records import OwnRecords
 from controller.machine import decide
 from controller.messages.events import Event
@@ -28,12 +28,12 @@ class Gatewayed(World):
     """What Kafka takes back it leaves in another order, which takes a step more."""
 
     def __init__(
-        self, inner: Embedded, store: MemoryStore | None = None, ledger: Ledger | None = None
+        self, inner: Embedded, store: MemoryStore | None = None, ledger: AppliedThrottles | None = None
     ) -> None:
         self.inner, self.clock, self.settings = inner, inner.clock, inner.settings
         self.store = store or MemoryStore()
-        self.ledger = ledger or Ledger(None)
-        self.state = State(movement=delegated_steps)
+        self.ledger = ledger or AppliedThrottles(None)
+        self.state = State(executor=delegated_steps)
         own = OwnRecords(self.store)
         self.state.apply(own.load())
         relay = Relay()
@@ -48,7 +48,7 @@ class Gatewayed(World):
             now_ms=lambda: int(self.clock.now() * 1000) + 1,
         )
         self.client = LocalClient(inner)
-        self.upstream = relay.backend = Upstream(
+        self.upstream = relay.backend = UpstreamBackend(
             self.client,
             self.state,
             self.driver.submit,

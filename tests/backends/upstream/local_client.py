@@ -8,7 +8,7 @@ from typing import Any
 
 from backends.client.errors import RequestLostError, UnreachableError
 from backends.upstream.client import UpstreamBroker
-from common.off_loop import InPlace
+from common.off_loop import InlineExecutor
 from controller.model.names import Replicas
 from protocol.apis import find_api
 from protocol.codec.wire import schema_of
@@ -33,7 +33,7 @@ class LocalClient:
         self.brokers: Mapping[int, UpstreamBroker] = {}
         self.cluster_id = ""
         self.controller_id = -1
-        self.off_loop = InPlace()
+        self.off_loop = InlineExecutor()
         self._inner, self._network = inner, inner.network
         self._closed = False
         self.before: Callable[[Any], Awaitable[None]] = _undisturbed

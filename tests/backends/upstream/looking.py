@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from backends.upstream.poller import Looks, Pace
+from backends.upstream.poller import PollIntervals, UpstreamPoller
 from backends.upstream.submitter import Submitter
 from common.clock import ManualClock, settle
-from controller.messages.upstream_events import SeenMove
-from controller.model.cluster import Partition, Replicas, Submission, Topic
+from controller.messages.upstream_events import UpstreamMove
+from controller.model.cluster import Partition, Replicas, Topic, UpstreamStep
 from controller.model.upstream_step import Stage
 from controller.state.state import State
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
@@ -25,22 +25,22 @@ from protocol.messages.metadata_response import (
 from tests.backends.upstream.scripted import Events, Scripted
 from tests.builders import key
 
-MOVE = SeenMove((3, 1), (3,), (1,))
+MOVE = UpstreamMove((3, 1), (3,), (1,))
 
 
 class Rig:
     """An upstream with topics of two partitions; `moves` by name, `errors` by topic, `hidden` are not among all."""
 
-    def __init__(self, pace: Pace | None = None) -> None:
+    def __init__(self, pace: PollIntervals | None = None) -> None:
         self.client, self.events, self.clock, self.state = Scripted(), Events(), ManualClock(), State()
         self.topics: dict[str, list[Replicas]] = {"foo": [(1,), (1,)], "bar": [(1,), (1,)]}
-        self.moves: dict[str, SeenMove] = {}
+        self.moves: dict[str, UpstreamMove] = {}
         self.errors: dict[str, int] = {}
         self.hidden: set[str] = set()
         self.client.answers[ListPartitionReassignmentsRequest] = self._list
         self.client.answers[MetadataRequest] = self._metadata
         self.submitter = Submitter(self.client, self.events.submit, settle)
-        self.looks = Looks(
+        self.looks = UpstreamPoller(
             self.client, self.state, self.submitter, self.events.submit, self.told, self.clock, pace
         )
 
@@ -83,7 +83,7 @@ class Rig:
 
     def step(self, name: str, stage: Stage = Stage.ACTIVE) -> None:
         """A step of ours is in flight."""
-        self.state.put(Submission(*key(name), (1,), (3,), stage))
+        self.state.put(UpstreamStep(*key(name), (1,), (3,), stage))
 
     def asked_topics(self) -> list[list[str] | None]:
         requests = self.client.requests(MetadataRequest)

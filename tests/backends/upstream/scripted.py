@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from backends.client.errors import UnreachableError
 from backends.upstream.client import UpstreamBroker
-from common.off_loop import InPlace
+from common.off_loop import InlineExecutor
 
 E = TypeVar("E")
 
@@ -20,7 +20,7 @@ class Scripted:
         self.answers: dict[type, Callable[[Any, int | None], Any]] = {}
         self.asked: list[tuple[Any, int | None]] = []
         self.refreshed = 0
-        self.off_loop = InPlace()
+        self.off_loop = InlineExecutor()
         self.closed = False
 
     async def refresh(self) -> None:

@@ -3,29 +3,29 @@ from pathlib import Path
 import pytest
 
 from backends.datadir import StoreError
-from backends.upstream.applied_throttles import FILE, Ledger
+from backends.upstream.applied_throttles import FILE, AppliedThrottles
 
 
 def test_what_was_written_is_there_after_a_restart(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path)
+    ledger = AppliedThrottles(tmp_path)
     assert ledger.empty
     ledger.topics["foo"] = {"leader.replication.throttled.replicas": ["0:1"]}
     ledger.brokers["1"] = {"leader.replication.throttled.rate": ["5", "7"]}
     ledger.write(ledger.text())
-    again = Ledger(tmp_path)
+    again = AppliedThrottles(tmp_path)
     assert (again.topics, again.brokers) == (ledger.topics, ledger.brokers)
     assert not again.empty
 
 
 def test_without_a_directory_nothing_is_written() -> None:
-    ledger = Ledger(None)
+    ledger = AppliedThrottles(None)
     ledger.write(ledger.text())
     assert ledger.empty
 
 
 def test_a_draft_that_a_crash_left_is_not_read(tmp_path: Path) -> None:
     (tmp_path / FILE).with_suffix(".new").write_text("{")
-    assert Ledger(tmp_path).empty
+    assert AppliedThrottles(tmp_path).empty
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_a_file_that_makes_no_sense_is_named_with_what_to_do(tmp_path: Path, tex
     with pytest.raises(
         StoreError, match=r"throttles\.json cannot be read .*kafka-configs, then remove the file"
     ):
-        Ledger(tmp_path)
+        AppliedThrottles(tmp_path)

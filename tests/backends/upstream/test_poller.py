@@ -4,14 +4,14 @@ from typing import Any
 import pytest
 
 from backends.client.errors import BrokerError, UnreachableError
-from backends.upstream.poller import HEARSAY, HEARSAY_SECONDS, Pace
+from backends.upstream.poller import HEARSAY, HEARSAY_SECONDS, PollIntervals
 from common.clock import settle
 from common.tasks import cancel, spawn
 from controller.messages.effects import Submit
-from controller.messages.upstream_events import Observed, SeenPartition, Unreachable
+from controller.messages.upstream_events import Unreachable, UpstreamPartition, UpstreamPolled
 from controller.model.cluster import Reassignment
 from controller.model.upstream_step import Stage
-from controller.state.upstream import Doubt
+from controller.state.upstream import Discrepancy
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from protocol.messages.metadata_request import MetadataRequest
@@ -31,7 +31,7 @@ async def test_the_first_look_is_whole_and_asks_moves_before_topics(rig: Rig) ->
         ListPartitionReassignmentsRequest,
         MetadataRequest,
     ]
-    (seen,) = rig.events.of(Observed)
+    (seen,) = rig.events.of(UpstreamPolled)
     assert seen.whole
     assert seen.moves == {key("foo-0"): MOVE}
     assert [topic.name for topic in seen.topics] == ["bar", "foo"]
@@ -51,7 +51,7 @@ async def test_a_move_that_goes_on_is_told_from_the_list_alone(rig: Rig) -> None
     rig.moves["foo-0"] = MOVE
     await rig.looks.look()
     assert rig.asked_topics() == []
-    (seen,) = rig.events.of(Observed)
+    (seen,) = rig.events.of(UpstreamPolled)
     assert (seen.moves, seen.topics, seen.whole) == ({key("foo-0"): MOVE}, [], False)
 
 
@@ -60,8 +60,8 @@ async def test_a_step_that_is_not_listed_is_looked_up(rig: Rig) -> None:
     rig.step("foo-1")
     await rig.looks.look()
     assert rig.asked_topics() == [["foo"]]
-    (seen,) = rig.events.of(Observed)
-    assert [dict(topic.partitions) for topic in seen.topics] == [{1: SeenPartition((1,), (1,), 1, 0)}]
+    (seen,) = rig.events.of(UpstreamPolled)
+    assert [dict(topic.partitions) for topic in seen.topics] == [{1: UpstreamPartition((1,), (1,), 1, 0)}]
 
 
 @pytest.mark.parametrize("what", ["arrived", "foreign has ended", "doubt"])
@@ -71,9 +71,9 @@ async def test_what_the_list_does_not_tell_is_looked_up(rig: Rig, what: str) -> 
         rig.moves["foo-0"] = MOVE
         rig.step("foo-0", Stage.ARRIVED)
     elif what == "doubt":
-        rig.state.doubt(key("foo-0"), Doubt.ELSEWHERE, 0)
+        rig.state.doubt(key("foo-0"), Discrepancy.ELSEWHERE, 0)
     else:
-        rig.state.add_foreign(key("foo-0"))
+        rig.state.add_external(key("foo-0"))
     await rig.looks.look()
     assert rig.asked_topics() == [["foo"]]
 
@@ -92,7 +92,7 @@ async def test_topics_can_be_looked_at_out_of_turn_and_nothing_is_concluded_then
     await rig.clock.advance(HEARSAY * HEARSAY_SECONDS)
     await looking
     assert rig.asked_topics() == [["foo", "never"], *[["never"]] * HEARSAY]
-    (seen,) = rig.events.of(Observed)
+    (seen,) = rig.events.of(UpstreamPolled)
     assert ([topic.name for topic in seen.topics], seen.whole, seen.conclusive) == (["foo"], False, False)
     await rig.looks.look_at([])
     assert len(rig.events) == 1
@@ -100,7 +100,7 @@ async def test_topics_can_be_looked_at_out_of_turn_and_nothing_is_concluded_then
 
 async def test_looks_are_whole_again_after_a_while(rig: Rig) -> None:
     await rig.looked()
-    await rig.clock.advance(Pace().whole)
+    await rig.clock.advance(PollIntervals().whole)
     await rig.looks.look()
     assert rig.asked_topics() == [None]
 
@@ -110,7 +110,7 @@ async def test_brokers_are_looked_at_about_once_a_second_and_where_they_are_is_t
     assert rig.brokers == {n: ("localhost", 9000 + n) for n in (1, 2, 3)}
     await rig.looks.look()
     assert rig.client.refreshed == 1
-    await rig.clock.advance(Pace().idle)
+    await rig.clock.advance(PollIntervals().idle)
     await rig.looks.look()
     assert rig.client.refreshed == 2
 
@@ -121,14 +121,14 @@ async def test_a_topic_of_ours_that_is_missing_is_asked_for_by_name_before_it_co
     rig.state.put(Reassignment("lost", 0, (1,), (2,), 1))
     await rig.looks.look()
     assert rig.asked_topics() == [None, ["lost"]]
-    assert "lost" not in {topic.name for topic in rig.events.of(Observed)[0].topics}
+    assert "lost" not in {topic.name for topic in rig.events.of(UpstreamPolled)[0].topics}
 
 
 async def test_a_topic_that_only_shows_when_asked_for_is_not_gone(rig: Rig) -> None:
     rig.hidden.add("foo")
     rig.state.put(Reassignment("foo", 0, (1,), (2,), 1))
     await rig.looks.look()
-    assert {topic.name for topic in rig.events.of(Observed)[0].topics} == {"foo", "bar"}
+    assert {topic.name for topic in rig.events.of(UpstreamPolled)[0].topics} == {"foo", "bar"}
 
 
 async def test_a_topic_that_we_may_not_see_is_trouble_and_not_a_deletion(rig: Rig) -> None:
@@ -158,7 +158,7 @@ async def test_a_topic_that_went_meanwhile_makes_the_next_look_whole(rig: Rig) -
 async def test_rows_that_are_on_their_way_are_named(rig: Rig) -> None:
     rig.submitter.add(Submit("foo", 0, (3,)))
     await rig.looks.look()
-    assert rig.events.of(Observed)[0].outstanding == {key("foo-0")}
+    assert rig.events.of(UpstreamPolled)[0].outstanding == {key("foo-0")}
 
 
 async def test_trouble_is_told_and_followed_by_a_whole_look(rig: Rig) -> None:
@@ -169,8 +169,8 @@ async def test_trouble_is_told_and_followed_by_a_whole_look(rig: Rig) -> None:
     await settle()
     assert rig.events == [Unreachable("cut")]
     rig.client.answers[ListPartitionReassignmentsRequest] = fine
-    await rig.clock.advance(Pace().idle)
-    assert rig.events.of(Observed)[0].whole
+    await rig.clock.advance(PollIntervals().idle)
+    assert rig.events.of(UpstreamPolled)[0].whole
     await cancel(running)
 
 
@@ -187,7 +187,7 @@ async def test_looks_are_frequent_while_something_moves_and_rare_while_nothing_d
     assert 5 <= await looks_in(rig, 5) <= 7
     rig.client.asked.clear()
     rig.moves["foo-0"] = MOVE
-    rig.state.add_foreign(key("foo-0"))
+    rig.state.add_external(key("foo-0"))
     assert 90 <= await looks_in(rig, 5) <= 101
 
 
@@ -203,7 +203,7 @@ def slow(rig: Rig, seconds: float) -> None:
 
 
 async def test_a_look_that_takes_long_is_followed_by_a_pause_as_long() -> None:
-    rig = Rig(Pace(whole=1000.0))
+    rig = Rig(PollIntervals(whole=1000.0))
     await rig.looked()
     rig.step("foo-0")
     rig.moves["foo-0"] = MOVE
@@ -214,18 +214,18 @@ async def test_a_look_that_takes_long_is_followed_by_a_pause_as_long() -> None:
 async def test_the_pause_after_a_look_that_took_very_long_is_bounded(rig: Rig) -> None:
     await rig.looked()
     slow(rig, 40.0)
-    assert await looks_in(rig, 40.0 + Pace().whole + 40.0) == 2
+    assert await looks_in(rig, 40.0 + PollIntervals().whole + 40.0) == 2
 
 
 async def test_a_look_that_failed_late_is_followed_by_another_soon(rig: Rig) -> None:
     await rig.looked()
     rig.client.answers[ListPartitionReassignmentsRequest] = lambda *_: UnreachableError("cut")
     slow(rig, 90.0)
-    assert await looks_in(rig, 90.0 + Pace().idle + 90.0) == 2
+    assert await looks_in(rig, 90.0 + PollIntervals().idle + 90.0) == 2
 
 
 async def test_many_moves_are_looked_at_less_often() -> None:
-    rig = Rig(Pace(whole=1000.0))
+    rig = Rig(PollIntervals(whole=1000.0))
     await rig.looked()
     rig.moves.update((f"foo-{number}", MOVE) for number in range(1000))
     assert 10 <= await looks_in(rig, 5) <= 12

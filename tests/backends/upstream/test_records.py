@@ -10,8 +10,8 @@ from controller.model.cluster import (
     Partition,
     Reassignment,
     ResourceType,
-    Submission,
     Topic,
+    UpstreamStep,
 )
 from tests.builders import key, partition
 
@@ -22,7 +22,7 @@ THEIRS = Config(ResourceType.TOPIC, "foo", "min.insync.replicas", "2")
 RATE = Config(ResourceType.BROKER, "1", "leader.replication.throttled.rate", "2")
 
 
-@pytest.mark.parametrize("ours", [TOPIC, WANTED, LIMIT, Submission("foo", 0, (1,), (2,))])
+@pytest.mark.parametrize("ours", [TOPIC, WANTED, LIMIT, UpstreamStep("foo", 0, (1,), (2,))])
 async def test_what_is_ours_is_kept(ours: Change) -> None:
     store = MemoryStore()
     await OwnRecords(store).commit([ours])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from backends.client.errors import RequestLostError
-from backends.upstream.applied_throttles import Ledger
+from backends.upstream.applied_throttles import AppliedThrottles
 from backends.upstream.throttler import CHECK_SECONDS, PATIENCE_SECONDS, RETRY_SECONDS, Throttler
 from common.clock import ManualClock, settle
 from common.tasks import cancel
@@ -29,7 +29,7 @@ class Rig:
         for broker in self.upstream.brokers:
             self.state.put(Broker(broker, "localhost", 9000 + broker, None, 0))
             self.state.live.add(broker)
-        self.ledger = Ledger(directory)
+        self.ledger = AppliedThrottles(directory)
         self.throttler = Throttler(self.upstream, self.state, self.ledger, self.clock)
 
     def again(self) -> "Rig":
@@ -45,13 +45,13 @@ def rig(tmp_path: Path) -> Rig:
     return Rig(tmp_path)
 
 
-def too_many_files(_ledger: Ledger, _text: str) -> None:
+def too_many_files(_ledger: AppliedThrottles, _text: str) -> None:
     raise OSError(errno.EMFILE, "Too many open files")
 
 
 def assert_clean(rig: Rig) -> None:
     assert {c: v for values in rig.upstream.values.values() for c, v in values.items()} == {}
-    assert Ledger(rig.directory).empty
+    assert AppliedThrottles(rig.directory).empty
 
 
 async def test_a_throttle_is_set_and_taken_off_again(rig: Rig) -> None:
@@ -66,14 +66,14 @@ async def test_what_cannot_be_written_down_is_not_set_before_it_can(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with monkeypatch.context() as full:
-        full.setattr(Ledger, "write", too_many_files)
+        full.setattr(AppliedThrottles, "write", too_many_files)
         assert not await rig.throttler.apply(FOO)
         assert rig.alterations() == []
         assert not await rig.throttler.apply(FOO)
         assert caplog.text.count("Too many open files") == 1
     assert await rig.throttler.apply(FOO)
     assert rig.upstream.topic("foo") == {LEADER_REPLICAS: "0:1", FOLLOWER_REPLICAS: "0:2"}
-    assert Ledger(rig.directory).brokers == rig.ledger.brokers
+    assert AppliedThrottles(rig.directory).brokers == rig.ledger.brokers
 
 
 async def test_what_was_taken_off_is_written_down_as_soon_as_it_can(
@@ -81,9 +81,9 @@ async def test_what_was_taken_off_is_written_down_as_soon_as_it_can(
 ) -> None:
     await rig.throttler.apply(FOO)
     with monkeypatch.context() as full:
-        full.setattr(Ledger, "write", too_many_files)
+        full.setattr(AppliedThrottles, "write", too_many_files)
         assert not await rig.throttler.apply(NOTHING)
-    assert not Ledger(rig.directory).empty
+    assert not AppliedThrottles(rig.directory).empty
     assert await rig.throttler.apply(NOTHING)
     assert_clean(rig)
 
@@ -193,7 +193,7 @@ async def test_a_topic_that_is_gone_leaves_nothing_in_the_ledger(rig: Rig) -> No
     await rig.throttler.apply(FOO)
     rig.upstream.gone.add("foo")
     assert await rig.throttler.apply(NOTHING)
-    assert Ledger(rig.directory).empty
+    assert AppliedThrottles(rig.directory).empty
 
 
 async def test_many_topics_share_few_requests(rig: Rig) -> None:

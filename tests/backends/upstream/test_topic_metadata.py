@@ -1,5 +1,5 @@
 from backends.upstream.topic_metadata import seen_topics
-from controller.messages.upstream_events import SeenPartition
+from controller.messages.upstream_events import UpstreamPartition
 from protocol.messages.metadata_response import (
     MetadataResponse,
     MetadataResponsePartition,
@@ -13,7 +13,7 @@ def test_of_a_topic_those_partitions_are_taken_that_are_asked_for() -> None:
     response = MetadataResponse(topics=[MetadataResponseTopic(0, "foo", b"x" * 16, False, rows)])
     (topic,) = seen_topics(response, {key("foo-1")})
     assert (topic.name, topic.id) == ("foo", b"x" * 16)
-    assert topic.partitions == {1: SeenPartition((1, 2), (1,), 1, 7)}
+    assert topic.partitions == {1: UpstreamPartition((1, 2), (1,), 1, 7)}
     assert len(seen_topics(response, None)[0].partitions) == 3
 
 

@@ -8,7 +8,7 @@ from backends.zookeeper.session.tree import Create, Set, ensure
 from backends.zookeeper.store.loading import load
 from backends.zookeeper.store.record_chunks import folders
 from backends.zookeeper.store.store import REDO, Term, ZkStore
-from backends.zookeeper.term.election import Candidate, stand
+from backends.zookeeper.term.election import Candidate, run_election
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.formats import Endpoint, Registration
 
@@ -60,7 +60,7 @@ def read(tree: MemoryTree, path: str) -> Any:
 
 
 async def elected(tree: MemoryTree) -> Term:
-    term = await stand(tree, CANDIDATE, 0, lambda: None)
+    term = await run_election(tree, CANDIDATE, 0, lambda: None)
     assert term is not None
     return term
 

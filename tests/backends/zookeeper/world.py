@@ -6,7 +6,7 @@ The brokers report ISRs by AlterPartition, or store them by themselves as Kafka'
 import asyncio
 from typing import Any
 
-from backends.embedded.cluster import EmbeddedCluster
+from backends.embedded.cluster import SimulatedCluster
 from backends.embedded.settings import Settings
 from backends.zookeeper.admin.admin import Form
 from backends.zookeeper.session.memory import MemoryTree
@@ -15,8 +15,8 @@ from backends.zookeeper.store.loading import load
 from backends.zookeeper.store.multis import fits_topic
 from backends.zookeeper.store.record_chunks import folders
 from backends.zookeeper.store.store import REDO, ZkStore
-from backends.zookeeper.term.cluster import Office, ZookeeperCluster
-from backends.zookeeper.term.election import Candidate, stand
+from backends.zookeeper.term.cluster import TermContext, ZookeeperCluster
+from backends.zookeeper.term.election import Candidate, run_election
 from backends.zookeeper.term.releases import protocol
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import encode
@@ -30,7 +30,7 @@ from backends.zookeeper.znodes.formats import (
 from backends.zookeeper.znodes.refusals import Refusals
 from common.clock import settle
 from controller.machine import decide
-from controller.messages.effects import ConfigsChanged, TopicGone
+from controller.messages.effects import ConfigsChanged, TopicDeleted
 from controller.messages.events import (
     BrokerRegistration,
     BrokerStarted,
@@ -77,7 +77,7 @@ class Zookeeper(Embedded):
         for path in (paths.CONTROLLER, *(paths.broker(n) for n in range(1, 10))):
             if await self.tree.get(path) is not None:
                 await self.tree.multi([Delete(path)])
-        term = await stand(self.tree, CANDIDATE, 0, lambda: None)
+        term = await run_election(self.tree, CANDIDATE, 0, lambda: None)
         assert term is not None
         spoken = protocol(self.version)
         loaded = await load(self.tree, self.refusals, OWN_ID)
@@ -86,13 +86,13 @@ class Zookeeper(Embedded):
             grows_while_moving=False, drops_when_back=False, fits_topic=fits_topic, controller_id=OWN_ID
         )
         self.state.apply(self.znodes.load())
-        self._wire(Office(self.tree, self.znodes, CANDIDATE, spoken, self.refusals, form=self.form))
+        self._wire(TermContext(self.tree, self.znodes, CANDIDATE, spoken, self.refusals, form=self.form))
         self.driver.start()
         await self.cluster.start()
         await settle()
         return self
 
-    def _wire(self, office: Office) -> None:
+    def _wire(self, office: TermContext) -> None:
         state, clock = self.state, self.clock
         relay = Relay()
         relay.backend = self
@@ -104,7 +104,7 @@ class Zookeeper(Embedded):
             self.network = _OldNetwork(state, self.driver, self.tree)
         self.network.listening[PORT] = _Port(OWN_ID)  # type: ignore[assignment]
         listen, connect = self.network.listen, self.network.connect
-        self.cluster = EmbeddedCluster(
+        self.cluster = SimulatedCluster(
             self.settings, state, self._submit, listen, connect=connect, clock=clock
         )
         self.office = ZookeeperCluster(
@@ -119,7 +119,7 @@ class Zookeeper(Embedded):
     def perform(self, effects: Any) -> None:
         """The backend under test, and what else the embedded brokers must hear of."""
         self.office.perform(effects)
-        self.cluster.perform([each for each in effects if isinstance(each, ConfigsChanged | TopicGone)])
+        self.cluster.perform([each for each in effects if isinstance(each, ConfigsChanged | TopicDeleted)])
 
     @property
     def commits(self) -> int:

@@ -1,4 +1,4 @@
-from controller.messages.effects import DropReplica, TopicGone
+from controller.messages.effects import DropReplica, TopicDeleted
 from controller.messages.events import (
     AlterReassignments,
     BrokerRegistration,
@@ -27,7 +27,7 @@ def test_a_deleted_topic_goes_with_its_partitions_configs_and_replicas() -> None
     assert world.effects == [
         DropReplica("foo", 1, (2, 1), -2),
         DropReplica("foo", 0, (1, 2), -2),
-        TopicGone("foo"),
+        TopicDeleted("foo"),
     ]
 
 
@@ -47,7 +47,7 @@ def test_the_deletion_of_a_moving_topic_waits_until_nothing_of_it_moves() -> Non
     assert "foo" in world.state.topics
     world.isr("foo-1", (2, 3))
     assert "foo" not in world.state.topics
-    assert world.effects[-1] == TopicGone("foo")
+    assert world.effects[-1] == TopicDeleted("foo")
 
 
 def test_a_cancel_lets_a_held_back_deletion_go_on() -> None:
@@ -119,7 +119,7 @@ def test_where_brokers_would_keep_its_replicas_a_deletion_waits_for_them() -> No
     assert [(topic.name, topic.deleting) for topic in world.state.topics.values()] == [("foo", True)]
     lives(world, 2)
     assert world.state.topics == {}
-    assert world.effects[-1] == TopicGone("foo")
+    assert world.effects[-1] == TopicDeleted("foo")
 
 
 def test_a_broker_that_has_nothing_of_a_topic_lets_no_deletion_go_on() -> None:

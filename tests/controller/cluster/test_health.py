@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from controller.messages.upstream_events import TopicConfigsSeen
 from controller.model.cluster import TopicPartition
 from controller.state.state import State
-from controller.views.jobs import why_not
+from controller.views.jobs import waiting_reason
 from tests.builders import key
 from tests.controller.kraft import Gateway
 
@@ -34,7 +34,7 @@ def test_nothing_new_starts_while_the_cluster_is_not_well_and_says_why() -> None
     assert gateway.moving() == []
     wanted = gateway.wanted("foo-0")
     assert wanted is not None
-    assert why_not(gateway.state, wanted, gateway["foo-0"]).startswith(
+    assert waiting_reason(gateway.state, wanted, gateway["foo-0"]).startswith(
         "the cluster is not well: missing: broker 8"
     )
 

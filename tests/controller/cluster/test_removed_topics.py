@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 from controller.cluster.removed_topics import GONE_MS
 from controller.messages.job_events import Pause
-from controller.messages.upstream_events import Measured, Observed, TopicConfigsSeen
+from controller.messages.upstream_events import Measured, TopicConfigsSeen, UpstreamPolled
 from controller.model.cluster import NO_ID, Deleted, Ending, Partition, Reassignment, Topic, TopicPartition
 from controller.reassignment.phases import Phase
 from controller.reassignment.throttle import RATE, wanted_throttle
@@ -12,7 +12,7 @@ from tests.controller.kraft import Gateway
 FOO = ("foo-0", (4, 1))
 
 
-def look_at(gateway: Gateway, seen: Observed) -> None:
+def look_at(gateway: Gateway, seen: UpstreamPolled) -> None:
     """Twice, so far apart that it is believed."""
     gateway.do(seen)
     gateway.now_ms += GONE_MS
@@ -157,7 +157,7 @@ def test_a_topic_that_goes_while_others_move_it_is_listed_no_more() -> None:
     listed = gateway.state.reassigning_revision
     gateway.kafka.replicas.clear()
     gateway.look_for(GONE_MS)
-    assert gateway.state.foreign == set()
+    assert gateway.state.external == set()
     assert gateway.state.reassigning_revision > listed
 
 

@@ -1,4 +1,4 @@
-from controller.model.names import TopicPartition, shown, without
+from controller.model.names import TopicPartition, display_name, without
 
 
 def test_a_partition_is_written_as_kafka_does() -> None:
@@ -14,5 +14,5 @@ def test_partitions_with_equal_lists_share_what_is_left() -> None:
 
 
 def test_a_long_name_is_shortened_in_texts() -> None:
-    assert shown("foo") == "foo"
-    assert shown("x" * 30_000) == "x" * 250 + "… (30000 characters)"
+    assert display_name("foo") == "foo"
+    assert display_name("x" * 30_000) == "x" * 250 + "… (30000 characters)"

@@ -1,5 +1,5 @@
 from controller.messages.job_events import AlterRow
-from controller.model.rows import maker, plain
+from controller.model.rows import plain, row_maker
 from protocol.codec.wire import codec
 from protocol.messages.alter_partition_reassignments_response import (
     AlterPartitionReassignmentsResponse,
@@ -9,7 +9,7 @@ from protocol.messages.alter_partition_reassignments_response import (
 
 
 def test_a_row_is_what_its_constructor_makes() -> None:
-    made = maker(AlterRow)((3, (1, 2)))
+    made = row_maker(AlterRow)((3, (1, 2)))
     assert (type(made), made) == (AlterRow, AlterRow(3, (1, 2)))
 
 

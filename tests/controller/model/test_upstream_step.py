@@ -1,17 +1,17 @@
 import pytest
 
 from controller.model.names import Replicas
-from controller.model.upstream_step import Stage, Submission
+from controller.model.upstream_step import Stage, UpstreamStep
 from tests.builders import key
 
 
 def test_a_submission_is_kept_under_its_partition() -> None:
-    assert Submission("foo", 3, (1,), (2,)).key == key("foo-3")
+    assert UpstreamStep("foo", 3, (1,), (2,)).key == key("foo-3")
 
 
 @pytest.mark.parametrize("stage", Stage)
 def test_only_a_step_that_is_over_and_taken_in_is_not_in_flight(stage: Stage) -> None:
-    assert Submission("foo", 0, (1,), (2,), stage).in_flight is (stage is not Stage.AT)
+    assert UpstreamStep("foo", 0, (1,), (2,), stage).in_flight is (stage is not Stage.AT)
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,8 @@ def test_only_a_step_that_is_over_and_taken_in_is_not_in_flight(stage: Stage) ->
 def test_a_cancel_leaves_the_order_that_the_step_gave(
     base: Replicas, following: Replicas, back: Replicas
 ) -> None:
-    assert Submission("foo", 0, base, following).led_back == back
-    assert Submission("foo", 0, base, following, turned_from=(5, 6)).led_back == ()
+    assert UpstreamStep("foo", 0, base, following).led_back == back
+    assert UpstreamStep("foo", 0, base, following, turned_from=(5, 6)).led_back == ()
 
 
 @pytest.mark.parametrize(
@@ -39,12 +39,12 @@ def test_a_cancel_leaves_the_order_that_the_step_gave(
 def test_the_middle_of_a_step_that_only_adds_is_told_from_its_end_by_who_is_in_sync(
     following: Replicas, turned_from: Replicas, shown: Replicas, isr: Replicas, middle: bool
 ) -> None:
-    step = Submission("foo", 0, (1, 2), following, turned_from=turned_from)
+    step = UpstreamStep("foo", 0, (1, 2), following, turned_from=turned_from)
     assert step.is_middle(shown, isr) is middle
 
 
 def test_what_was_before_a_step_is_told_by_its_leader_epoch() -> None:
-    step = Submission("foo", 0, (1, 2), (3, 4), epoch=5)
+    step = UpstreamStep("foo", 0, (1, 2), (3, 4), epoch=5)
     assert step.is_before((2, 1), 5)
     assert not step.is_before((1, 2), 6)
     assert not step.is_before((3, 4), 5)

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from controller.model.cluster import NO_LEADER, Reassignment, Replicas
 from controller.model.errors import DONE, Error
-from controller.ports import Movement
+from controller.ports import StepExecutor
 from controller.reassignment import direct_steps
 from controller.reassignment.phases import TABLE, Phase, Trigger, fire
 from controller.reassignment.reassignments import Order
 from controller.scheduling.limits import Cost
-from controller.scheduling.plan_limits import Limits
+from controller.scheduling.plan_limits import PlanLimits
 from controller.state.decision import Decision
 from tests.builders import World, key, partition
 
@@ -77,7 +77,7 @@ def test_every_phase_can_be_ordered_and_all_but_idle_can_be_cancelled() -> None:
     assert {phase for phase, trigger in TABLE if trigger is Trigger.CANCEL} == {*Phase} - {Phase.IDLE}
 
 
-STUBBORN = cast(Movement, SimpleNamespace(**{**vars(direct_steps), "can_turn": lambda *_: False}))
+STUBBORN = cast(StepExecutor, SimpleNamespace(**{**vars(direct_steps), "can_turn": lambda *_: False}))
 
 
 class Walk:
@@ -103,9 +103,9 @@ class Walk:
 
     def crowd(self, picks: Random) -> None:
         """Another step takes the only place, or gives it back; a step can be ended half-way, or not, as before a Kafka."""
-        self.world.state.movement = picks.choice([direct_steps, STUBBORN])
+        self.world.state.executor = picks.choice([direct_steps, STUBBORN])
         backlog = self.world.state.backlog
-        backlog.change_limits(picks.choice([Limits(partitions=1), Limits(1, 1), Limits()]))
+        backlog.change_limits(picks.choice([PlanLimits(partitions=1), PlanLimits(1, 1), PlanLimits()]))
         if picks.random() < 0.5:
             backlog.charge(key("bar-0"), Cost((6,), 5, False))
         else:
@@ -114,13 +114,13 @@ class Walk:
     def others(self, picks: Random) -> None:
         """Someone else begins to move the partition, or has ended it."""
         now, state = self.world["foo-0"], self.world.state
-        if now.key in state.foreign:
-            state.discard_foreign(now.key)
+        if now.key in state.external:
+            state.discard_external(now.key)
             self.world.put(now._replace(replicas=now.current, adding=(), removing=()))
         elif self.world.phase("foo-0") is Phase.IDLE:
             adding = tuple(r for r in picks.sample(range(1, 7), 2) if r not in now.replicas)
             if adding:
-                state.add_foreign(now.key)
+                state.add_external(now.key)
                 self.world.put(now._replace(replicas=adding + now.replicas, adding=adding))
 
     def step(self, picks: Random) -> None:

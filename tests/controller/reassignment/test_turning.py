@@ -2,7 +2,7 @@
 
 from controller.messages.events import Stalled
 from controller.model.errors import Error
-from controller.scheduling.limits import Kind, Place
+from controller.scheduling.limits import LimitKind, Place
 from tests.builders import World, key, partition
 
 STALLED = Stalled([key("foo-0")])
@@ -42,7 +42,7 @@ def test_what_has_arrived_is_not_copied_again() -> None:
     for _ in range(3):
         world.do(STALLED)
     assert (world["foo-0"].isr, world.dropped("foo-0")) == ((1, 3, 4), [])
-    assert world.state.backlog.usage.taken(Place(Kind.REPLICAS)) == 0
+    assert world.state.backlog.usage.taken(Place(LimitKind.REPLICAS)) == 0
     world.start(2)
     world.isr("foo-0", (1, 2, 3, 4))
     assert (world.replicas("foo-0"), world.wanted("foo-0")) == ((1, 2, 4), None)

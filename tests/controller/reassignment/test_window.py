@@ -5,7 +5,7 @@ from controller.model.cluster import TopicPartition
 from controller.reassignment.phases import Phase
 from controller.reassignment.window import STEPS_PER_DECISION, fill
 from controller.scheduling.buckets import Rank
-from controller.scheduling.limits import Cost, Kind, Place
+from controller.scheduling.limits import Cost, LimitKind, Place
 from controller.state.decision import Decision
 from tests.builders import World, partition
 
@@ -128,4 +128,4 @@ def test_what_a_broker_sends_is_counted_at_the_leader_of_now() -> None:
     world.stop(4)
     world.alter({"foo-1": (6, 3)})
     assert world.moving() == ["foo-0"]
-    assert world.state.backlog.usage.taken(Place(Kind.OUTGOING, 2)) == 1
+    assert world.state.backlog.usage.taken(Place(LimitKind.OUTGOING, 2)) == 1

@@ -1,17 +1,17 @@
 from controller.model.cluster import TopicPartition
 from controller.scheduling.backlog import SLACK, Backlog
 from controller.scheduling.buckets import Planned, Rank
-from controller.scheduling.limits import Cost, Kind, Place
-from controller.scheduling.plan_limits import Limits
+from controller.scheduling.limits import Cost, LimitKind, Place
+from controller.scheduling.plan_limits import PlanLimits
 from tests.builders import key
 
-UNLIMITED = Limits()
+UNLIMITED = PlanLimits()
 NORMAL = Rank(0, True, True)
 INTO_4 = Cost((4,), 1, False)
 INTO_5 = Cost((5,), 2, False)
 
 
-def waiting(*steps: tuple[str, Cost], limits: Limits = UNLIMITED) -> Backlog:
+def waiting(*steps: tuple[str, Cost], limits: PlanLimits = UNLIMITED) -> Backlog:
     backlog = Backlog()
     backlog.change_limits(limits)
     for name, cost in steps:
@@ -53,7 +53,7 @@ def test_of_the_next_few_the_least_busy_brokers_go_first() -> None:
 
 
 def test_a_bucket_that_was_emptied_by_clearing_away_has_one_turn() -> None:
-    backlog = waiting(("a-0", INTO_4), limits=Limits(partitions=1))
+    backlog = waiting(("a-0", INTO_4), limits=PlanLimits(partitions=1))
     backlog.charge(key("b-0"), INTO_4)
     assert started(backlog) == []
     for turn in range(2 * SLACK):
@@ -66,30 +66,30 @@ def test_a_bucket_that_was_emptied_by_clearing_away_has_one_turn() -> None:
 
 
 def test_an_exhausted_broker_holds_up_only_its_own_steps() -> None:
-    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), ("b-0", INTO_5), limits=Limits(per_broker=1))
+    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), ("b-0", INTO_5), limits=PlanLimits(per_broker=1))
     assert started(backlog) == ["a-0", "b-0"]
-    assert backlog.blocker(NORMAL, INTO_4) == Place(Kind.INCOMING, 4)
+    assert backlog.blocker(NORMAL, INTO_4) == Place(LimitKind.INCOMING, 4)
 
 
 def test_a_step_that_ends_makes_room_for_the_next() -> None:
-    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), limits=Limits(partitions=1))
+    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), limits=PlanLimits(partitions=1))
     assert started(backlog) == ["a-0"]
     backlog.release(key("a-0"))
     assert started(backlog) == ["a-1"]
 
 
 def test_a_higher_limit_lets_more_start_at_once() -> None:
-    backlog = waiting(*[(f"a-{n}", INTO_4) for n in range(9)], limits=Limits(partitions=2))
+    backlog = waiting(*[(f"a-{n}", INTO_4) for n in range(9)], limits=PlanLimits(partitions=2))
     started(backlog)
-    backlog.change_limits(Limits(partitions=5))
+    backlog.change_limits(PlanLimits(partitions=5))
     assert len(started(backlog)) == 3
     assert backlog.in_flight() == 5
 
 
 def test_a_lower_limit_leaves_what_is_in_flight() -> None:
-    backlog = waiting(*[(f"a-{n}", INTO_4) for n in range(9)], limits=Limits(partitions=5))
+    backlog = waiting(*[(f"a-{n}", INTO_4) for n in range(9)], limits=PlanLimits(partitions=5))
     started(backlog)
-    backlog.change_limits(Limits(partitions=2))
+    backlog.change_limits(PlanLimits(partitions=2))
     backlog.release(key("a-0"))
     assert started(backlog) == []
     assert backlog.in_flight() == 4
@@ -97,7 +97,7 @@ def test_a_lower_limit_leaves_what_is_in_flight() -> None:
 
 def test_a_big_step_is_not_overtaken_for_ever() -> None:
     both = Cost((4, 5), 3, False)
-    backlog = waiting(("a-0", INTO_4), ("big-0", both), ("a-1", INTO_4), limits=Limits(replicas=2))
+    backlog = waiting(("a-0", INTO_4), ("big-0", both), ("a-1", INTO_4), limits=PlanLimits(replicas=2))
     assert started(backlog) == ["a-0", "a-1"]
     backlog.release(key("a-0"))
     assert started(backlog) == []
@@ -106,7 +106,7 @@ def test_a_big_step_is_not_overtaken_for_ever() -> None:
 
 
 def test_looking_costs_the_same_however_many_wait() -> None:
-    backlog = waiting(*[(f"a-{n}", INTO_4) for n in range(5_000)], limits=Limits(partitions=1))
+    backlog = waiting(*[(f"a-{n}", INTO_4) for n in range(5_000)], limits=PlanLimits(partitions=1))
     started(backlog)
     backlog.release(key("a-0"))
     looks = 0
@@ -118,7 +118,7 @@ def test_looking_costs_the_same_however_many_wait() -> None:
 
 
 def test_it_is_idle_when_nothing_has_room() -> None:
-    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), limits=Limits(partitions=1))
+    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), limits=PlanLimits(partitions=1))
     assert not backlog.idle
     started(backlog)
     assert backlog.idle
@@ -155,7 +155,7 @@ def test_a_partition_arrives_once() -> None:
 
 
 def test_what_was_parked_goes_before_a_later_step_of_lower_rank() -> None:
-    backlog = waiting(("first-0", INTO_4), limits=Limits(partitions=1))
+    backlog = waiting(("first-0", INTO_4), limits=PlanLimits(partitions=1))
     backlog.add(key("urgent-0"), Rank(-1, True, False), INTO_5)
     started(backlog)
     backlog.add(key("urgent-1"), Rank(-1, True, False), INTO_5)
@@ -166,7 +166,7 @@ def test_what_was_parked_goes_before_a_later_step_of_lower_rank() -> None:
 
 
 def test_a_step_may_change_within_the_places_it_has() -> None:
-    backlog = waiting(("a-0", INTO_4), limits=Limits(partitions=1, per_broker=1))
+    backlog = waiting(("a-0", INTO_4), limits=PlanLimits(partitions=1, per_broker=1))
     started(backlog)
     assert backlog.fits(key("a-0"), INTO_5)
     assert not backlog.fits(key("b-0"), INTO_5)
@@ -188,13 +188,13 @@ def test_a_planned_step_takes_its_wave_when_it_comes_to_wait() -> None:
 
 def test_a_bucket_that_was_set_aside_moves_up_with_its_first_step() -> None:
     backlog = waiting(*((f"{t}-{n}", c) for t, c in (("a", INTO_4), ("b", INTO_5)) for n in range(3)))
-    backlog.change_limits(Limits(partitions=1))
+    backlog.change_limits(PlanLimits(partitions=1))
     assert started(backlog) == ["a-0"]
     backlog.plan(key("b-2"), Planned(1, 0))
     backlog.plan(key("b-1"), Planned(1, 1))
     started(backlog)
-    assert backlog.blocker(NORMAL, INTO_5) == Place(Kind.PARTITIONS)
-    backlog.change_limits(Limits())
+    assert backlog.blocker(NORMAL, INTO_5) == Place(LimitKind.PARTITIONS)
+    backlog.change_limits(PlanLimits())
     assert started(backlog) == ["b-0", "a-1", "b-2", "a-2", "b-1"]
 
 
@@ -208,7 +208,7 @@ def test_a_small_plan_is_not_held_up_by_a_long_one_in_order() -> None:
     backlog = waiting()
     for number in range(100):
         backlog.add(TopicPartition("long", number), NORMAL, INTO_4, Planned(1, number))
-    backlog.change_limits(Limits(partitions=1))
+    backlog.change_limits(PlanLimits(partitions=1))
     names = []
     for turn in range(6):
         names += started(backlog)
@@ -220,7 +220,7 @@ def test_a_small_plan_is_not_held_up_by_a_long_one_in_order() -> None:
 
 
 def test_a_stream_of_small_plans_does_not_hold_up_an_order() -> None:
-    backlog = waiting(("long-0", INTO_4), limits=Limits(partitions=1))
+    backlog = waiting(("long-0", INTO_4), limits=PlanLimits(partitions=1))
     backlog.plan(key("long-0"), Planned(1, 10))
     names: list[str] = []
     while "long-0" not in names:
@@ -231,13 +231,13 @@ def test_a_stream_of_small_plans_does_not_hold_up_an_order() -> None:
 
 
 def test_a_later_order_counts_from_now() -> None:
-    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), ("a-2", INTO_4), limits=Limits(partitions=1))
+    backlog = waiting(("a-0", INTO_4), ("a-1", INTO_4), ("a-2", INTO_4), limits=PlanLimits(partitions=1))
     for number in range(3):
         backlog.plan(TopicPartition("a", number), Planned(1, number))
     assert started(backlog) == ["a-0"]
     backlog.add(key("b-0"), NORMAL, INTO_5, Planned(2, 0))
     backlog.add(key("b-1"), NORMAL, INTO_5, Planned(2, 1))
-    backlog.change_limits(Limits())
+    backlog.change_limits(PlanLimits())
     assert sorted(started(backlog)[:2]) == ["a-1", "b-0"]
 
 

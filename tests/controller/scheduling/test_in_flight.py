@@ -1,12 +1,12 @@
-from controller.scheduling.in_flight import Flight
+from controller.scheduling.in_flight import StepsInFlight
 from tests.builders import partition
 
 STILL = partition("foo-0", (1, 2))
 MOVING = partition("foo-0", (3, 1, 2), adding=(3,), isr=(1, 2))
 
 
-def flight() -> Flight:
-    made = Flight()
+def flight() -> StepsInFlight:
+    made = StepsInFlight()
     made.note(MOVING)
     made.note(MOVING._replace(partition=1))
     made.take_touched()

@@ -1,13 +1,13 @@
 from controller.scheduling.backlog import Backlog
 from controller.scheduling.limits import Cost
 from controller.scheduling.parking import PASSES
-from controller.scheduling.plan_limits import Limits
+from controller.scheduling.plan_limits import PlanLimits
 from tests.builders import World, key, partition
 from tests.controller.scheduling.test_backlog import started, waiting
 
 LARGE = Cost((4, 5, 6), 1, False)
 SMALL = Cost((7,), 2, False)
-THREE = Limits(replicas=3)
+THREE = PlanLimits(replicas=3)
 
 
 def crowded(*more: str) -> Backlog:

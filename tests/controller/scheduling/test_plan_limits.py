@@ -1,13 +1,13 @@
 import pytest
 
 from common.plan_errors import PlanError
-from controller.scheduling.plan_limits import Limits, parse_limits
+from controller.scheduling.plan_limits import PlanLimits, parse_limits
 from controller.scheduling.steps import UNLIMITED
 
 
 def test_limits_are_named_by_their_letters() -> None:
-    assert parse_limits("r=1, p=20,b=5") == Limits(per_partition=1, partitions=20, per_broker=5)
-    assert parse_limits("") == Limits()
+    assert parse_limits("r=1, p=20,b=5") == PlanLimits(per_partition=1, partitions=20, per_broker=5)
+    assert parse_limits("") == PlanLimits()
     assert parse_limits("r=4,c=2").step == 2
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from controller.messages.effects import TopicGone
+from controller.messages.effects import TopicDeleted
 from controller.model.cluster import ControllerEpoch, Deleted, Topic
 from controller.state.decision import Decision
 from tests.builders import World
@@ -30,14 +30,14 @@ def test_what_is_not_there_cannot_be_deleted() -> None:
 
 def test_effects_are_kept_in_order_and_nothing_is_replied_yet() -> None:
     d = Decision(World().state)
-    d.emit(TopicGone("foo"))
-    d.emit(TopicGone("bar"))
-    assert d.effects == [TopicGone("foo"), TopicGone("bar")]
+    d.emit(TopicDeleted("foo"))
+    d.emit(TopicDeleted("bar"))
+    assert d.effects == [TopicDeleted("foo"), TopicDeleted("bar")]
     assert d.reply is None
 
 
 def test_an_effect_can_be_asked_for_before_all_others() -> None:
     d = Decision(World().state)
-    d.emit(TopicGone("foo"))
-    d.emit_first(TopicGone("bar"))
-    assert d.effects == [TopicGone("bar"), TopicGone("foo")]
+    d.emit(TopicDeleted("foo"))
+    d.emit_first(TopicDeleted("bar"))
+    assert d.effects == [TopicDeleted("bar"), TopicDeleted("foo")]

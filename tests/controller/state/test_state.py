@@ -97,10 +97,10 @@ def test_adding_replicas_out_of_sync_are_no_trouble(state: State) -> None:
 
 
 def test_a_partition_that_goes_takes_the_move_of_others_along(state: State) -> None:
-    state.add_foreign(key("foo-1"))
+    state.add_external(key("foo-1"))
     listed = state.reassigning_revision
     state.delete(Deleted(Partition, key("foo-1")))
-    assert state.foreign == set()
+    assert state.external == set()
     assert state.reassigning_revision > listed
 
 

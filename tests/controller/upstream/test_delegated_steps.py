@@ -6,7 +6,7 @@ from controller.messages.upstream_events import Measured
 from controller.model.cluster import Replicas
 from controller.model.errors import DONE
 from controller.reassignment.phases import Phase
-from controller.scheduling.limits import Kind, Place
+from controller.scheduling.limits import LimitKind, Place
 from controller.state.upstream import Disk
 from tests.builders import key
 from tests.controller.kraft import Gateway
@@ -156,4 +156,4 @@ def test_a_stalled_step_that_kafka_cannot_end_gives_back_places_only(target: Rep
     gateway = stalled(target, isr)
     assert submits(gateway) == [target]
     assert gateway.state.backlog.in_flight() == 1
-    assert gateway.state.backlog.usage.taken(Place(Kind.REPLICAS)) == len(set(target) - {1, 2, 3, 4})
+    assert gateway.state.backlog.usage.taken(Place(LimitKind.REPLICAS)) == len(set(target) - {1, 2, 3, 4})

@@ -164,7 +164,7 @@ def test_the_cancel_of_a_move_of_others_is_kept_until_it_has_happened() -> None:
     again = gateway.again()
     again.settle()
     assert again.kafka.replicas[key("foo-0")] == (4, 1)
-    assert (again.state.submissions, again.state.foreign) == ({}, set())
+    assert (again.state.submissions, again.state.external) == ({}, set())
     assert again.state.backlog.in_flight() == 0
 
 

@@ -126,9 +126,9 @@ def test_an_order_given_again_takes_over_what_someone_else_still_moves() -> None
     gateway.kafka.alter(KEY, (5, 6))
     for _ in range(SURE + 1):
         gateway.look()
-    assert gateway.state.foreign == {KEY}
+    assert gateway.state.external == {KEY}
     gateway.alter({"foo-0": (2, 3)})
-    assert gateway.state.foreign == set()
+    assert gateway.state.external == set()
     assert gateway.settle().kafka.replicas[KEY] == (2, 3)
 
 
@@ -260,7 +260,7 @@ def test_a_step_whose_turning_is_refused_is_taken_back() -> None:
     gateway.do(Submitted([(KEY, (1,), Outcome(Error.INVALID_REPLICA_ASSIGNMENT, "no"))]))
     assert gateway.state.submissions[KEY].stage is Stage.UNDOING
     assert gateway.settle().kafka.replicas[KEY] == (1,)
-    assert gateway.state.foreign == set()
+    assert gateway.state.external == set()
 
 
 def test_a_way_back_that_is_refused_leaves_open_which_way_it_goes() -> None:

@@ -9,8 +9,8 @@ from controller.views.jobs import (
     Totals,
     broker_loads,
     endings,
-    flying_jobs,
     job_state,
+    jobs_in_flight,
     limit_views,
     parts,
     queued,
@@ -158,7 +158,7 @@ def test_steps_in_flight_and_partitions_that_wait_are_counted_by_job() -> None:
     made.stop(6)
     made.alter({"foo-0": [4, 5, 1]})
     made.alter({"foo-1": [1, 2, 6], "foo-2": [1, 2, 6]})
-    assert (list(flying_jobs(made.state)), list(waiting_jobs(made.state))) == ([1], [2, 2])
+    assert (list(jobs_in_flight(made.state)), list(waiting_jobs(made.state))) == ([1], [2, 2])
 
 
 def test_totals_add_up() -> None:

@@ -70,8 +70,8 @@ def test_what_is_gone_while_a_listing_is_taken_is_left_out(world: World) -> None
 
 def test_a_topic_that_loses_its_partitions_meanwhile_is_left_out(world: World) -> None:
     world.alter({"bar-0": (4, 5), "foo-0": (4, 5), "foo-1": (4, 5)})
-    world.state.add_foreign(key("foo-2"))
-    world.state.add_foreign(key("ghost-0"))
+    world.state.add_external(key("foo-2"))
+    world.state.add_external(key("ghost-0"))
     rows = ongoing(world.state)
     assert next(rows).topic == "bar"
     world.state.partitions["foo"].pop()

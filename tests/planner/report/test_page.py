@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from controller.scheduling.plan_limits import Limits
+from controller.scheduling.plan_limits import PlanLimits
 from planner.plan import Plan, make_plan, moves_of
 from planner.report.page import report
 from planner.schedule import schedule
@@ -21,7 +21,7 @@ def planned(count: int = 200, brokers: int = 60, **fields: int) -> Plan:
         ((TOPIC, each.partition), tuple(1 + (b + 2) % brokers for b in each.replicas)) for each in parts
     ]
     snapshot = cluster(*parts, brokers=range(1, brokers + 1), dead={brokers})
-    return make_plan(moves_of(targets, snapshot), snapshot, Limits(**fields), 1000, schedule)
+    return make_plan(moves_of(targets, snapshot), snapshot, PlanLimits(**fields), 1000, schedule)
 
 
 def page(plan: Plan) -> str:

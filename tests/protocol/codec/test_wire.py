@@ -31,7 +31,9 @@ from tests.protocol.messages import a_message, all_schemas, all_versions, from_j
 from tests.protocol.oracle import peer_bytes
 
 VECTORS = [
-    json.loads(line) for line in (Path(__file__).parent / "vectors.jsonl").read_text().splitlines() if line
+    json.loads(line)
+    for line in (Path(__file__).parents[1] / "vectors.jsonl").read_text().splitlines()
+    if line
 ]
 MESSAGES = [schema for schema in all_schemas() if schema.kind != "header"]
 

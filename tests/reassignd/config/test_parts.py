@@ -1,7 +1,7 @@
 from backends.embedded.settings import Settings as EmbeddedSettings
 from reassignd.config.config import Assignment, Settings, resolve
 from reassignd.config.parts import embedded_defaults, embedded_settings, limits
-from server.connections.limits import Limits
+from server.connections.limits import ConnectionLimits
 
 
 def resolved(**values: str) -> Settings:
@@ -10,7 +10,7 @@ def resolved(**values: str) -> Settings:
 
 def test_the_defaults_here_are_those_of_the_parts() -> None:
     assert embedded_settings(resolved()) == EmbeddedSettings()
-    assert limits(resolved()) == Limits()
+    assert limits(resolved()) == ConnectionLimits()
 
 
 def test_milliseconds_become_seconds() -> None:

@@ -13,7 +13,7 @@ from reassignd.errors import CommandError
 from reassignd.runtime.app import Application
 from reassignd.runtime.identity import new_id
 from reassignd.runtime.records import load
-from reassignd.runtime.runtimes import world
+from reassignd.runtime.runtimes import make_runtime
 from server.driver.driver import DriverStoppedError
 
 SMALL = {"embedded.brokers": "2", "listener": "127.0.0.1:0"}
@@ -25,7 +25,7 @@ def application(
 ) -> Application:
     resolved = resolve(Assignment(key, value, "test") for key, value in settings.items())
     known = state or State()
-    build, _ = world(resolved, known, store)
+    build, _ = make_runtime(resolved, known, store)
     return Application(resolved, known, store, new_id(), build)
 
 

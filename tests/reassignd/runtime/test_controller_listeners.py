@@ -9,7 +9,7 @@ from backends.zookeeper.znodes.formats import Endpoint, Registration
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from reassignd.config.config import Assignment, Settings, resolve
 from reassignd.errors import CommandError
-from reassignd.runtime.controller_listeners import Doors
+from reassignd.runtime.controller_listeners import ControllerListeners
 from server.metrics.stats import Counters
 from tests.server.gateway.sockets import FakeKafka, connect
 
@@ -23,8 +23,8 @@ def settings(**values: str) -> Settings:
     return resolve(Assignment(name, value, "test") for name, value in given.items())
 
 
-def doors(**values: str) -> Doors:
-    return Doors(settings(**values), {}, Counters())
+def doors(**values: str) -> ControllerListeners:
+    return ControllerListeners(settings(**values), {}, Counters())
 
 
 def at(port: int, protocol: str = "PLAINTEXT") -> Registration:

@@ -6,10 +6,10 @@ import pytest
 
 from reassignd.config.setting_types import Address
 from reassignd.errors import CommandError
-from reassignd.runtime.ports import Ports
-from server.connections.limits import Limits
+from reassignd.runtime.ports import BrokerPorts
+from server.connections.limits import ConnectionLimits
 from server.connections.listener import Listeners
-from server.connections.registry import Crowd
+from server.connections.registry import ConnectionRegistry
 from server.connections.session import Session
 from server.metrics.stats import Counters
 from server.ports import BrokerPort
@@ -28,14 +28,14 @@ def broker(number: int) -> BrokerPort:
 
 @pytest.fixture
 async def listeners() -> AsyncIterator[Listeners[BrokerPort]]:
-    sessions = partial(Session, lambda _frame, _caller: b"", Limits())
-    listeners: Listeners[BrokerPort] = Listeners(sessions, Crowd(Limits(), Counters()))
+    sessions = partial(Session, lambda _frame, _caller: b"", ConnectionLimits())
+    listeners: Listeners[BrokerPort] = Listeners(sessions, ConnectionRegistry(ConnectionLimits(), Counters()))
     yield listeners
     await listeners.close_all(0)
 
 
 async def test_port_0_gives_each_broker_a_free_one_that_it_keeps(listeners: Listeners[BrokerPort]) -> None:
-    ports = Ports(listeners, Address("127.0.0.1", 0), "")
+    ports = BrokerPorts(listeners, Address("127.0.0.1", 0), "")
     first, second = [await ports.open(broker(number)) for number in (1, 2)]
     assert first.port != second.port
     await second.close()
@@ -43,27 +43,27 @@ async def test_port_0_gives_each_broker_a_free_one_that_it_keeps(listeners: List
 
 
 async def test_brokers_take_consecutive_ports_from_the_first_on(listeners: Listeners[BrokerPort]) -> None:
-    free = await Ports(listeners, Address("127.0.0.1", 0), "").open(broker(2))
+    free = await BrokerPorts(listeners, Address("127.0.0.1", 0), "").open(broker(2))
     await free.close()
-    port = await Ports(listeners, Address("127.0.0.1", free.port - 1), "").open(broker(2))
+    port = await BrokerPorts(listeners, Address("127.0.0.1", free.port - 1), "").open(broker(2))
     assert port.port == free.port
 
 
 async def test_clients_are_told_the_advertised_host(listeners: Listeners[BrokerPort]) -> None:
-    ports = Ports(listeners, Address("127.0.0.1", 0), "broker.example")
+    ports = BrokerPorts(listeners, Address("127.0.0.1", 0), "broker.example")
     port = await ports.open(broker(1))
     assert port.host == "broker.example"
     assert ports.addresses == [Address("broker.example", port.port)]
 
 
 async def test_a_port_in_use_is_named(listeners: Listeners[BrokerPort]) -> None:
-    taken = (await Ports(listeners, Address("127.0.0.1", 0), "").open(broker(1))).port
+    taken = (await BrokerPorts(listeners, Address("127.0.0.1", 0), "").open(broker(1))).port
     with pytest.raises(CommandError, match=f"port {taken} is in use; change `listener`"):
-        await Ports(listeners, Address("127.0.0.1", taken), "").open(broker(1))
+        await BrokerPorts(listeners, Address("127.0.0.1", taken), "").open(broker(1))
 
 
 async def test_a_port_may_be_closed_after_all_of_them_were(listeners: Listeners[BrokerPort]) -> None:
-    ports = Ports(listeners, Address("127.0.0.1", 0), "")
+    ports = BrokerPorts(listeners, Address("127.0.0.1", 0), "")
     port = await ports.open(broker(1))
     await ports.close_all(0)
     await port.close()

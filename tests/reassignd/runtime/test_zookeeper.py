@@ -39,7 +39,7 @@ async def pauses(monkeypatch: pytest.MonkeyPatch, *terms: str) -> list[float]:
         if not rest:
             raise EnoughError
 
-    monkeypatch.setattr(zookeeper, "stand", stand)
+    monkeypatch.setattr(zookeeper, "run_election", stand)
     monkeypatch.setattr(controller, "_in_office", in_office)
     monkeypatch.setattr("asyncio.sleep", sleep)
     with pytest.raises(EnoughError):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reassignd.spark.helper_process import HelperError, converse
+from reassignd.spark.helper_process import HelperError, exchange_lines
 
 ECHO = "import sys; print(sys.stdin.readline().strip()[::-1])"
 
@@ -17,7 +17,7 @@ async def request(*pieces: bytes) -> AsyncIterator[bytes]:
 
 
 async def ask(program: str, *pieces: bytes, seconds: float = 20) -> bytes:
-    return await converse([sys.executable, "-c", program], request(*pieces), seconds)
+    return await exchange_lines([sys.executable, "-c", program], request(*pieces), seconds)
 
 
 def runs(pid: int) -> bool:
@@ -84,7 +84,7 @@ async def test_it_ends_when_the_request_cannot_be_made(tmp_path: Path) -> None:
 
     program = f"import os, time; open({str(file)!r}, 'w').write(f'{{os.getpid()}}.'); time.sleep(600)"
     with pytest.raises(KeyError):
-        await converse([sys.executable, "-c", program], asked(), 20)
+        await exchange_lines([sys.executable, "-c", program], asked(), 20)
     assert not runs(await noted(file))
 
 
@@ -101,4 +101,4 @@ async def test_it_ends_when_nobody_waits_for_it_any_more(tmp_path: Path) -> None
 
 async def test_a_process_that_cannot_be_started_is_a_failure_like_any_other() -> None:
     with pytest.raises(HelperError, match="cannot be started: No such file or directory"):
-        await converse(["/no/such/program"], request(), 20)
+        await exchange_lines(["/no/such/program"], request(), 20)

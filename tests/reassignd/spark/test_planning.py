@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from common.worker_thread import OffLoop
+from common.worker_thread import WorkerThread
 from controller.messages.events import AlterReassignments, Event
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Job, JobKind, Reassignment, Replicas
@@ -68,7 +68,7 @@ class Case:
         self.planning = SparkPlanning(
             self.world.state,
             self.controller,
-            OffLoop(),
+            WorkerThread(),
             FACTS,
             self.spark.ask,
             lambda: self.missing,

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 import pytest
 
 from common.plan_errors import PlanError
-from controller.scheduling.plan_limits import Limits
+from controller.scheduling.plan_limits import PlanLimits
 from planner import handover
 from planner.schedule import Move, Scheduler, schedule
 from reassignd.spark.worker import spark_at, work, worker
 
-REQUEST = handover.head(Limits(), 1, {1, 2}) + handover.rows([Move("a", 0, (1,), (2,), (1,), 1)]) + b"\n"
+REQUEST = handover.head(PlanLimits(), 1, {1, 2}) + handover.rows([Move("a", 0, (1,), (2,), (1,), 1)]) + b"\n"
 
 
 @contextmanager

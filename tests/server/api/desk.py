@@ -6,11 +6,11 @@ from typing import Any
 import httpx
 from starlette.applications import Starlette
 
-from common.worker_thread import OffLoop
+from common.worker_thread import WorkerThread
 from controller.messages.events import Event
 from controller.model.cluster import TopicPartition
 from server.api.access import Access
-from server.api.call import Core
+from server.api.call import ApiServices
 from server.api.progress import Progress
 from server.api.routes import Api
 from server.http.server import Health, operations
@@ -64,12 +64,12 @@ class Desk:
         self.progress = Progress(self.world.state, self.sizes, lambda: self.seconds)
         self.health = Health(None)
         self.api = Api(self.health, Access() if access is None else access)
-        self.api.core = Core(
+        self.api.core = ApiServices(
             "1.2.3",
             "cluster-1",
             self.world.state,
             self.driver,
-            OffLoop(),
+            WorkerThread(),
             self.sizes,
             self.progress,
         )

@@ -4,7 +4,7 @@ import pytest
 from starlette.requests import Request
 
 from server.api.access import Access
-from server.api.errors import ApiError
+from server.api.errors import HttpError
 from server.http.connection import KEY
 from tests.server.api.desk import Desk
 
@@ -37,7 +37,7 @@ def test_where_users_are_named_these_may() -> None:
 @pytest.mark.parametrize(("user", "who"), [(1001, "user 1001"), (None, "an unknown user")])
 def test_others_may_not(user: int | None, who: str) -> None:
     with pytest.raises(
-        ApiError, match=f"^not allowed for {who} of this machine: .* set http.token.file$"
+        HttpError, match=f"^not allowed for {who} of this machine: .* set http.token.file$"
     ) as caught:
         Access(users={1000, 0}).principal(request(Connection(user)))
     assert caught.value.status == 403

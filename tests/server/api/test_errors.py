@@ -1,7 +1,7 @@
 import pytest
 
 from controller.model.errors import DONE, Error, Outcome
-from server.api.errors import ApiError, require
+from server.api.errors import HttpError, require
 
 
 def test_what_was_done_ends_no_request() -> None:
@@ -19,11 +19,11 @@ def test_what_was_done_ends_no_request() -> None:
     ],
 )
 def test_a_refusal_ends_the_request_with_a_status_of_its_kind(error: Error, status: int) -> None:
-    with pytest.raises(ApiError, match="why not") as raised:
+    with pytest.raises(HttpError, match="why not") as raised:
         require(Outcome(error, "why not"))
     assert raised.value.status == status
 
 
 def test_a_refusal_without_words_is_named() -> None:
-    with pytest.raises(ApiError, match="NOT_CONTROLLER"):
+    with pytest.raises(HttpError, match="NOT_CONTROLLER"):
         require(Outcome(Error.NOT_CONTROLLER))

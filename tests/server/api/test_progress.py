@@ -1,7 +1,7 @@
 """Progress by bytes; every partition of these has 100 bytes and its number."""
 
 from controller.messages.job_events import AlterRow, AlterTopic, Queue, RollBackJob
-from server.api.progress import LOOK_SECONDS, SECONDS_PER_ROW, WINDOW_SECONDS, Pace
+from server.api.progress import LOOK_SECONDS, SECONDS_PER_ROW, WINDOW_SECONDS, CopyRate
 from tests.builders import World, partition
 from tests.server.api.desk import MOVE, Desk, three
 
@@ -45,10 +45,10 @@ async def test_what_is_done_and_what_is_queued_count() -> None:
     desk.world.catch_up()
     await look(desk)
     progress = desk.progress
-    assert progress.of_job(1) == Pace(300, 603, None)
+    assert progress.of_job(1) == CopyRate(300, 603, None)
     desk.world.do(Queue([AlterTopic("foo", [AlterRow(1, (4, 2, 3)), AlterRow(2, (6, 2, 3))])]))
     await look(desk)
-    assert (progress.of_job(1), progress.of_job(2)) == (Pace(300, 300, None), Pace(0, 203, None))
+    assert (progress.of_job(1), progress.of_job(2)) == (CopyRate(300, 300, None), CopyRate(0, 203, None))
 
 
 async def test_steps_that_are_complete_count() -> None:
@@ -56,7 +56,7 @@ async def test_steps_that_are_complete_count() -> None:
     await desk.post("/v1/jobs", MOVE)
     desk.world.catch_up()
     await look(desk)
-    assert desk.progress.of_job(1) == Pace(201, 603, None)
+    assert desk.progress.of_job(1) == CopyRate(201, 603, None)
 
 
 async def test_a_rollback_counts_what_it_brings_back() -> None:
@@ -101,7 +101,11 @@ def test_a_look_at_a_million_is_rare() -> None:
 
 
 def test_nothing_left_takes_no_time_and_nothing_moving_says_nothing() -> None:
-    assert [Pace(5, 5, None).seconds_left, Pace(0, 5, 0).seconds_left, Pace(0, 5, 2).seconds_left] == [
+    assert [
+        CopyRate(5, 5, None).seconds_left,
+        CopyRate(0, 5, 0).seconds_left,
+        CopyRate(0, 5, 2).seconds_left,
+    ] == [
         0,
         None,
         3,

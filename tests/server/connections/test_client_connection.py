@@ -2,11 +2,11 @@
 
 import pytest
 
-from server.connections.client_connection import WORTH_NOTING, Guest
+from server.connections.client_connection import WORTH_NOTING, ServedConnection
 from tests.server.fakes import FakeHost
 
 
-class Holder(Guest):
+class Holder(ServedConnection):
     pending = None
     held = 0
 

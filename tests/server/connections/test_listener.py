@@ -17,9 +17,9 @@ import pytest
 
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from server.connections import listener, registry
-from server.connections.limits import Limits
+from server.connections.limits import ConnectionLimits
 from server.connections.listener import Listeners
-from server.connections.registry import Crowd
+from server.connections.registry import ConnectionRegistry
 from server.connections.session import Session
 from server.metrics.stats import Counters
 from tests.server.fakes import FakeBroker
@@ -39,7 +39,7 @@ async def test_a_client_is_answered() -> None:
 
 
 async def test_one_connection_too_many_is_closed_with_a_log_line(caplog: pytest.LogCaptureFixture) -> None:
-    async with serving(Limits(max_connections=1)) as served:
+    async with serving(ConnectionLimits(max_connections=1)) as served:
         first = await served.connect()
         await first.ask(DescribeClusterRequest(), 1)
         second = await served.connect()
@@ -51,7 +51,7 @@ async def test_one_connection_too_many_is_closed_with_a_log_line(caplog: pytest.
 
 
 async def test_a_place_is_free_again_when_a_connection_ends() -> None:
-    async with serving(Limits(max_connections=1)) as served:
+    async with serving(ConnectionLimits(max_connections=1)) as served:
         for _ in range(3):
             talk = await served.connect()
             await talk.ask(DescribeClusterRequest(), 1)
@@ -110,7 +110,7 @@ async def test_closing_all_does_not_wait_longer_than_the_grace() -> None:
 
 
 async def test_an_idle_connection_is_closed_with_a_log_line(caplog: pytest.LogCaptureFixture) -> None:
-    async with serving(Limits(idle=0.05)) as served:
+    async with serving(ConnectionLimits(idle=0.05)) as served:
         talk = await served.connect()
         assert await talk.ended()
         assert [r.levelno for r in caplog.records if "idle for 0.05 s" in r.getMessage()] == [logging.WARNING]
@@ -148,7 +148,7 @@ def tls() -> ssl.SSLContext:
 
 
 async def test_a_connection_counts_before_its_tls_is_agreed_on() -> None:
-    async with serving(Limits(max_connections=1), tls()) as served:
+    async with serving(ConnectionLimits(max_connections=1), tls()) as served:
         half_open = await served.connect()
         await until(lambda: served.listeners.connections == 1)
         too_many = await served.connect()
@@ -159,7 +159,7 @@ async def test_a_connection_counts_before_its_tls_is_agreed_on() -> None:
 
 
 async def test_a_handshake_that_takes_too_long_is_over() -> None:
-    async with serving(Limits(handshake=0.05), tls()) as served:
+    async with serving(ConnectionLimits(handshake=0.05), tls()) as served:
         silent = await served.connect()
         assert await silent.ended()
         assert (served.listeners.connections, served.stats.connections) == (0, 0)
@@ -242,4 +242,7 @@ async def test_the_event_loops_lag_is_measured() -> None:
 
 
 async def test_closing_what_was_never_opened_is_no_problem() -> None:
-    await Listeners(partial(Session, lambda *_: b"", Limits()), Crowd(Limits(), Counters())).close_all(0)
+    await Listeners(
+        partial(Session, lambda *_: b"", ConnectionLimits()),
+        ConnectionRegistry(ConnectionLimits(), Counters()),
+    ).close_all(0)

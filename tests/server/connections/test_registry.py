@@ -5,19 +5,19 @@ import logging
 
 import pytest
 
-from server.connections.client_connection import Guest
-from server.connections.limits import Limits
-from server.connections.registry import Crowd
+from server.connections.client_connection import ServedConnection
+from server.connections.limits import ConnectionLimits
+from server.connections.registry import ConnectionRegistry
 from server.metrics.stats import Counters
 
 
-class Idler(Guest):
+class Idler(ServedConnection):
     """A connection that says what it holds, and since when it was not heard."""
 
     pending = None
     held = 0
 
-    def __init__(self, crowd: Crowd, silent_seconds: float = 0.0) -> None:
+    def __init__(self, crowd: ConnectionRegistry, silent_seconds: float = 0.0) -> None:
         super().__init__(crowd)
         self.crowd = crowd
         self.heard = asyncio.get_running_loop().time() - silent_seconds
@@ -44,8 +44,8 @@ class Stubborn(Idler):
             super().close()
 
 
-def crowd(**limits: int) -> Crowd:
-    return Crowd(Limits(**limits), Counters())
+def crowd(**limits: int) -> ConnectionRegistry:
+    return ConnectionRegistry(ConnectionLimits(**limits), Counters())
 
 
 async def test_there_are_no_more_than_allowed() -> None:

@@ -12,7 +12,7 @@ from protocol.frames import RequestFrame, encode_response
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from protocol.messages.find_coordinator_response import FindCoordinatorResponse
-from server.connections.limits import Limits
+from server.connections.limits import ConnectionLimits
 from server.connections.session import Session
 from server.dispatch.router import Caller
 from server.driver.driver import DriverStoppedError
@@ -24,14 +24,14 @@ BAD_LENGTH = pack(">i", -5)
 class Rig:
     """A session whose requests are answered with their own key; a key that starts with "later" must be released."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: ConnectionLimits | None = None) -> None:
         self.client = FakeClient()
         self.transport = FakeTransport()
         self.begun: list[str] = []
         self.later: dict[str, asyncio.Future[bytes]] = {}
         self.host = FakeHost()
         self.loop = asyncio.get_running_loop()
-        self.session = Session(self.answer, limits or Limits(), FakeBroker(), self.host)
+        self.session = Session(self.answer, limits or ConnectionLimits(), FakeBroker(), self.host)
         self.session.connection_made(self.transport)
 
     def answer(self, frame: RequestFrame, _: Caller) -> bytes | Awaitable[bytes]:
@@ -110,7 +110,7 @@ async def test_requests_that_come_in_meanwhile_wait_too(rig: Rig) -> None:
 
 
 async def test_reading_stops_while_too_many_requests_wait() -> None:
-    rig = Rig(Limits(pipelined=2))
+    rig = Rig(ConnectionLimits(pipelined=2))
     rig.receive("later", "a", "b")
     assert rig.transport.flow == []
     rig.receive("c")
@@ -123,7 +123,7 @@ async def test_reading_stops_while_too_many_requests_wait() -> None:
 
 
 async def test_reading_stops_while_too_many_bytes_wait() -> None:
-    rig = Rig(Limits(pipelined_bytes=100))
+    rig = Rig(ConnectionLimits(pipelined_bytes=100))
     rig.receive("later", "a" * 200)
     assert rig.transport.flow == ["paused"]
 
@@ -137,14 +137,14 @@ async def test_a_client_that_does_not_read_is_not_served(rig: Rig) -> None:
 
 
 async def test_a_client_that_does_not_read_is_not_read_from() -> None:
-    rig = Rig(Limits(pipelined=2))
+    rig = Rig(ConnectionLimits(pipelined=2))
     rig.session.pause_writing()
     rig.receive("a", "b", "c")
     assert rig.transport.flow == ["paused"]
 
 
 async def test_a_long_burst_is_answered_in_turns() -> None:
-    rig = Rig(Limits(burst=2))
+    rig = Rig(ConnectionLimits(burst=2))
     rig.receive("a", "b", "c", "d", "e")
     assert rig.answers == ["a", "b"]
     await settle()
@@ -152,7 +152,7 @@ async def test_a_long_burst_is_answered_in_turns() -> None:
 
 
 async def test_large_answers_are_written_in_turns() -> None:
-    rig = Rig(Limits(burst_bytes=50))
+    rig = Rig(ConnectionLimits(burst_bytes=50))
     rig.receive("a" * 60, "b")
     assert rig.answers == ["a" * 60]
     await settle()
@@ -234,14 +234,14 @@ async def test_a_lost_connection_gives_up_what_it_waits_for(rig: Rig) -> None:
 
 
 async def test_an_idle_connection_is_overdue() -> None:
-    rig = Rig(Limits(idle=5))
+    rig = Rig(ConnectionLimits(idle=5))
     now = rig.loop.time()
     assert rig.session.overdue(now + 4) is None
     assert rig.session.overdue(now + 6) == "idle for 5 s"
 
 
 async def test_a_request_that_never_completes_is_overdue() -> None:
-    rig = Rig(Limits(frame=3))
+    rig = Rig(ConnectionLimits(frame=3))
     rig.session.data_received(rig.ask("a")[:-1])
     now = rig.loop.time()
     assert rig.session.overdue(now + 2) is None
@@ -284,7 +284,7 @@ async def test_the_caller_is_the_anonymous_user_of_this_peer() -> None:
         seen.append(caller)
         return b""
 
-    session = Session(remember, Limits(), FakeBroker(3), FakeHost())
+    session = Session(remember, ConnectionLimits(), FakeBroker(3), FakeHost())
     session.connection_made(FakeTransport())
     session.data_received(FakeClient().ask(ApiVersionsRequest("a", "1"), 3))
     assert (seen[0].broker.id, seen[0].principal, seen[0].peer) == (3, "User:ANONYMOUS", "10.0.0.9:4711")
@@ -315,7 +315,7 @@ async def test_requests_that_wait_behind_an_answer_are_held(rig: Rig) -> None:
 
 
 async def test_one_that_was_closed_and_is_not_read_from_is_overdue() -> None:
-    rig = Rig(Limits(leave=5))
+    rig = Rig(ConnectionLimits(leave=5))
     rig.session.close("enough")
     now = rig.loop.time()
     assert rig.session.overdue(now + 4) is None

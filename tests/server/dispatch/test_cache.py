@@ -5,7 +5,7 @@ import inspect
 
 import pytest
 
-from common.worker_thread import OffLoop
+from common.worker_thread import WorkerThread
 from protocol.messages.update_metadata_response import UpdateMetadataResponse
 from server.dispatch.cache import BodyCache, Encoded
 
@@ -16,7 +16,7 @@ class Rig:
     def __init__(self) -> None:
         self.built = 0
         self.failure: Exception | None = None
-        self.cache = BodyCache(OffLoop())
+        self.cache = BodyCache(WorkerThread())
 
     def build(self) -> UpdateMetadataResponse:
         if self.failure is not None:

@@ -55,7 +55,7 @@ async def test_others_are_served_after_some_rows() -> None:
     asked = context(0)
     others: list[str] = []
     asyncio.get_running_loop().call_soon(others.append, "served")
-    await asked.breathe(49)
+    await asked.yield_to_loop(49)
     assert others == []
-    await asked.breathe(50)
+    await asked.yield_to_loop(50)
     assert others == ["served"]

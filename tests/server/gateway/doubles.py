@@ -19,9 +19,9 @@ from protocol.frames import (
 from server.dispatch.authorizer import ANONYMOUS
 from server.dispatch.router import Caller
 from server.gateway.addresses import Address
-from server.gateway.core import Core
+from server.gateway.core import GatewayServices
 from server.relay.exchange import Asked, Client, Exchange, Rule
-from server.relay.splitter import Verdict
+from server.relay.splitter import FrameAction
 from tests.builders import World
 from tests.server.fakes import FakeBroker
 
@@ -90,7 +90,7 @@ async def finished(exchange: Exchange, frame: bytes) -> bytes:
     if exchange.finish is None:
         return frame
     verdict = exchange.finish(memoryview(frame)[4:], len(frame) - 4)
-    if isinstance(verdict, Verdict):
+    if isinstance(verdict, FrameAction):
         return verdict.put + frame[verdict.take :]
     assert inspect.isawaitable(verdict), f"{verdict} bytes are wanted"
     return await verdict
@@ -108,8 +108,8 @@ class FakeCore:
         self.make: Callable[[RequestFrame], Any] | None = None
 
     @property
-    def core(self) -> Core:
-        return Core(self._answer, self._refuse, self.state, self._submit)
+    def core(self) -> GatewayServices:
+        return GatewayServices(self._answer, self._refuse, self.state, self._submit)
 
     def _answer(self, frame: RequestFrame, _: Caller) -> bytes:
         self.answered.append(frame)

@@ -6,7 +6,7 @@ from struct import pack
 from typing import Any, cast
 
 from protocol.errors import DecodeError
-from server.connections.limits import Limits
+from server.connections.limits import ConnectionLimits
 from server.relay.counts import Counts
 from server.relay.exchange import Asked, Client, Exchange, Rule, whole
 from server.relay.session import Door, Relay, Shared
@@ -50,7 +50,7 @@ class FakeUpstreams:
 
 
 class Rig:
-    def __init__(self, limits: Limits | None = None, *, authenticates: bool = False) -> None:
+    def __init__(self, limits: ConnectionLimits | None = None, *, authenticates: bool = False) -> None:
         self.client = FakeTransport()
         self.upstreams = FakeUpstreams()
         self.counts = Counts()
@@ -64,7 +64,7 @@ class Rig:
             HELD: lambda asked, _: asked.size if not asked.whole else Exchange(),
         }
         upstreams = cast(Upstreams, self.upstreams)
-        shared = Shared(upstreams, rules, limits or Limits(), self.counts, authenticates)
+        shared = Shared(upstreams, rules, limits or ConnectionLimits(), self.counts, authenticates)
         self.relay = Relay(shared, Door(1), self.host)
         self.relay.connection_made(self.client)
 

@@ -14,7 +14,7 @@ from protocol.frames import RequestFrame, encode_response
 from protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 from protocol.messages.list_groups_response import ListedGroup, ListGroupsResponse
 from protocol.messages.metadata_response import MetadataResponse, MetadataResponseBroker
-from server.connections.limits import Limits
+from server.connections.limits import ConnectionLimits
 from server.gateway.addresses import Address
 from server.gateway.gateway import Gateway, Setup
 from server.metrics.stats import Counters
@@ -85,10 +85,12 @@ class FakeKafka:
 
 @asynccontextmanager
 async def gateway(
-    directory: Path, brokers: Mapping[int, Address], limits: Limits | None = None, **setup: Any
+    directory: Path, brokers: Mapping[int, Address], limits: ConnectionLimits | None = None, **setup: Any
 ) -> AsyncIterator[Gateway]:
     """A gateway before these brokers, on free ports."""
-    made = Gateway(FakeCore().core, replace(SETUP, **setup), limits or Limits(), Counters(), directory)
+    made = Gateway(
+        FakeCore().core, replace(SETUP, **setup), limits or ConnectionLimits(), Counters(), directory
+    )
     try:
         await made.update(brokers)
         yield made

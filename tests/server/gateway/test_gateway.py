@@ -15,7 +15,7 @@ import pytest
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.list_groups_request import ListGroupsRequest
 from protocol.messages.metadata_request import MetadataRequest
-from server.connections.limits import Limits
+from server.connections.limits import ConnectionLimits
 from server.gateway.addresses import Address
 from server.gateway.gateway import Gateway
 from server.relay.upstreams import ANY
@@ -242,7 +242,7 @@ async def test_a_client_that_writes_before_there_is_an_upstream_is_not_read(tmp_
 
 
 async def test_one_connection_too_many_is_closed(kafka: list[FakeKafka], tmp_path: Path) -> None:
-    async with gateway(tmp_path, kafka[0].brokers, Limits(max_connections=1)) as running:
+    async with gateway(tmp_path, kafka[0].brokers, ConnectionLimits(max_connections=1)) as running:
         first = await connect(running.addresses[1])
         await first.ask(DescribeClusterRequest(), 1)
         second = await connect(running.addresses[2])
@@ -294,7 +294,7 @@ async def test_an_upstream_that_nobody_vouches_for_is_not_reached(
 
 async def test_a_client_that_speaks_no_tls_takes_no_place(kafka: list[FakeKafka], tmp_path: Path) -> None:
     async with gateway(
-        tmp_path, {1: kafka[0].address}, Limits(max_connections=1), tls=server_side()
+        tmp_path, {1: kafka[0].address}, ConnectionLimits(max_connections=1), tls=server_side()
     ) as running:
         for _ in range(3):
             plain = await connect(running.addresses[1])

@@ -15,7 +15,7 @@ from protocol.messages.metadata_response import (
 )
 from server.gateway.addresses import Address
 from server.gateway.metadata import LARGEST_HEAD, metadata
-from server.relay.splitter import Verdict
+from server.relay.splitter import FrameAction
 from tests.server.gateway.doubles import FakePorts, Talk
 
 VERSIONS = range(14)
@@ -80,7 +80,7 @@ async def test_the_topics_need_not_have_come(version: int) -> None:
         assert asking.exchange.finish is not None
         came = memoryview(frame)[4 : 4 + max(wanted, 8)]
         wanted = asking.exchange.finish(came, len(frame) - 4)
-    assert isinstance(wanted, Verdict)
+    assert isinstance(wanted, FrameAction)
     assert asking.read(wanted.put + frame[wanted.take :]).topics[0].name == "foo"
 
 

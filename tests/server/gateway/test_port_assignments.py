@@ -6,30 +6,30 @@ from pathlib import Path
 
 import pytest
 
-from server.gateway.port_assignments import FILE, Places, PlacesError
+from server.gateway.port_assignments import FILE, PortAssignmentError, PortAssignments
 
 
 def test_brokers_take_positions_in_the_order_in_which_they_come(tmp_path: Path) -> None:
-    places = Places(tmp_path)
+    places = PortAssignments(tmp_path)
     assert [places.position(broker) for broker in (7, 3, 7, 5)] == [1, 2, 1, 3]
 
 
 def test_they_keep_them_over_a_restart(tmp_path: Path) -> None:
-    first = Places(tmp_path)
+    first = PortAssignments(tmp_path)
     first.position(7)
     first.position(3)
-    again = Places(tmp_path)
+    again = PortAssignments(tmp_path)
     assert [again.position(broker) for broker in (1, 3, 7)] == [3, 2, 1]
 
 
 def test_nothing_but_the_file_is_left(tmp_path: Path) -> None:
-    Places(tmp_path).position(7)
+    PortAssignments(tmp_path).position(7)
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
 
 
 def test_nobody_else_can_read_the_file_and_no_link_is_written_through(tmp_path: Path) -> None:
     (tmp_path / FILE).with_suffix(".new").symlink_to(tmp_path / "elsewhere")
-    Places(tmp_path).position(1)
+    PortAssignments(tmp_path).position(1)
     assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
     assert not (tmp_path / "elsewhere").exists()
 
@@ -37,18 +37,20 @@ def test_nobody_else_can_read_the_file_and_no_link_is_written_through(tmp_path: 
 @pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', "{"])
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text)
-    with pytest.raises(PlacesError, match=f"cannot read the ports of brokers in {re.escape(str(tmp_path))}"):
-        Places(tmp_path)
+    with pytest.raises(
+        PortAssignmentError, match=f"cannot read the ports of brokers in {re.escape(str(tmp_path))}"
+    ):
+        PortAssignments(tmp_path)
 
 
 @pytest.mark.parametrize("positions", [{"1": 1, "2": 1}, {"1": 0}, {"1": "x"}])
 def test_a_file_that_makes_no_sense_is_not_followed(tmp_path: Path, positions: dict[str, object]) -> None:
     (tmp_path / FILE).write_text(json.dumps(positions))
-    with pytest.raises(PlacesError, match="mend it, or remove it"):
-        Places(tmp_path)
+    with pytest.raises(PortAssignmentError, match="mend it, or remove it"):
+        PortAssignments(tmp_path)
 
 
 def test_a_position_that_cannot_be_kept_is_not_given(tmp_path: Path) -> None:
-    places = Places(tmp_path / "gone")
-    with pytest.raises(PlacesError, match="cannot keep the ports of brokers"):
+    places = PortAssignments(tmp_path / "gone")
+    with pytest.raises(PortAssignmentError, match="cannot keep the ports of brokers"):
         places.position(1)

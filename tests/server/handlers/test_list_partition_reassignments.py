@@ -96,9 +96,9 @@ async def test_where_nothing_moves_all_who_ask_get_one_answer() -> None:
 async def test_who_names_a_topic_while_nothing_moves_never_gets_rows_of_another() -> None:
     state = World().having(partition("foo-0", [1, 2]), partition("bar-0", [1, 2])).state
     asked = context(0, state)
-    state.add_foreign(key("bar-0"))
+    state.add_external(key("bar-0"))
     assert list(rows(await ask(everything(), asked))) == ["bar"]
-    state.foreign.clear()  # and the revision stays, as if somebody had forgotten to raise it
+    state.external.clear()  # and the revision stays, as if somebody had forgotten to raise it
     assert rows(await ask(only(foo=(0,)), asked)) == {}
 
 
@@ -106,7 +106,7 @@ async def test_moves_of_others_that_begin_and_end_are_listed_at_once() -> None:
     moved = world()
     asked = context(0, moved.state)
     listed = [list(rows(await ask(everything(), asked)))]
-    for change in (moved.state.add_foreign, moved.state.discard_foreign):
+    for change in (moved.state.add_external, moved.state.discard_external):
         change(key("foo-0"))
         listed.append([index for row in rows(await ask(everything(), asked)).values() for index, *_ in row])
     assert listed == [["foo", "bar"], [1, 0, 0], [1, 0]]

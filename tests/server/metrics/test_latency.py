@@ -8,15 +8,15 @@ import pytest
 from protocol.errors import DecodeError
 from protocol.frames import RequestFrame
 from server.dispatch.router import Caller
-from server.metrics.latency import Latency
+from server.metrics.latency import RequestLatency
 
 LIST = RequestFrame(46, 0, 1, None, memoryview(b""), known=True)
 SOMEONE = cast(Caller, None)
 
 
-def before(answer: bytes | Awaitable[bytes]) -> Latency:
+def before(answer: bytes | Awaitable[bytes]) -> RequestLatency:
     """Before something that gives this answer; half a second passes between two looks at the clock."""
-    return Latency(lambda _frame, _caller: answer, itertools.count(step=0.5).__next__)
+    return RequestLatency(lambda _frame, _caller: answer, itertools.count(step=0.5).__next__)
 
 
 async def later() -> bytes:

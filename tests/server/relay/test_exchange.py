@@ -8,14 +8,14 @@ from protocol.errors import DecodeError
 from protocol.messages.list_groups_request import ListGroupsRequest
 from protocol.messages.list_groups_response import ListedGroup, ListGroupsResponse
 from server.relay.exchange import LARGEST_ANSWER, Exchange, rewritten, whole
-from server.relay.splitter import Verdict
+from server.relay.splitter import FrameAction
 from tests.server.gateway.doubles import Talk, asked
 
 
 def test_an_answer_is_wanted_as_a_whole() -> None:
     finish = whole(lambda payload: b"ours")
     assert finish(memoryview(b"abc"), 10) == 10
-    assert finish(memoryview(b"0123456789"), 10) == Verdict(14, b"ours")
+    assert finish(memoryview(b"0123456789"), 10) == FrameAction(14, b"ours")
 
 
 def test_an_answer_too_large_to_hold_closes_the_connection() -> None:
@@ -28,7 +28,7 @@ async def test_an_answer_that_needs_no_change_keeps_its_bytes() -> None:
     exchange = Exchange(finish=rewritten(request, lambda response: response))
     unknown_tag = pack(">i", 7) + b"\0" + bytes(6) + b"\1" + b"\1\x63\1x"
     assert exchange.finish is not None
-    assert exchange.finish(memoryview(unknown_tag), len(unknown_tag)) == Verdict(
+    assert exchange.finish(memoryview(unknown_tag), len(unknown_tag)) == FrameAction(
         4 + len(unknown_tag), pack(">i", len(unknown_tag)) + unknown_tag
     )
 

@@ -8,7 +8,7 @@ from struct import pack
 import pytest
 
 from protocol.errors import DecodeError
-from server.connections.limits import Limits
+from server.connections.limits import ConnectionLimits
 from server.dispatch.authorizer import ANONYMOUS, UNKNOWN
 from server.driver.driver import DriverStoppedError
 from server.relay.exchange import Asked, Client, Exchange
@@ -180,7 +180,7 @@ async def test_what_the_upstream_does_not_read_is_not_read_from_the_client(rig: 
 
 
 async def test_reading_stops_while_too_many_answers_are_due() -> None:
-    rig = await Rig(Limits(pipelined=2)).connected()
+    rig = await Rig(ConnectionLimits(pipelined=2)).connected()
     rig.ask(*(request(PASSES, number) for number in range(3)))
     assert rig.client.flow == ["paused"]
     rig.reply(answer(0))
@@ -188,7 +188,7 @@ async def test_reading_stops_while_too_many_answers_are_due() -> None:
 
 
 async def test_reading_stops_while_too_much_is_kept_for_answers() -> None:
-    rig = await Rig(Limits(pipelined_bytes=100)).connected()
+    rig = await Rig(ConnectionLimits(pipelined_bytes=100)).connected()
     rig.later.set_result(answer(1))
     rig.ask(request(LATER, 1, bytes(100)))
     assert rig.client.flow == []
@@ -294,14 +294,14 @@ async def test_our_own_failure_closes_the_connection(rig: Rig, caplog: pytest.Lo
 
 
 async def test_an_idle_connection_is_overdue() -> None:
-    rig = await Rig(Limits(idle=5)).connected()
+    rig = await Rig(ConnectionLimits(idle=5)).connected()
     now = asyncio.get_running_loop().time()
     assert rig.relay.overdue(now + 4) is None
     assert rig.relay.overdue(now + 6) == "idle for 5 s"
 
 
 async def test_a_held_request_that_never_completes_is_overdue() -> None:
-    rig = await Rig(Limits(frame=3)).connected()
+    rig = await Rig(ConnectionLimits(frame=3)).connected()
     rig.ask(request(HELD, 1, b"body")[:-1])
     now = asyncio.get_running_loop().time()
     assert rig.relay.overdue(now + 2) is None
@@ -309,7 +309,7 @@ async def test_a_held_request_that_never_completes_is_overdue() -> None:
 
 
 async def test_its_time_begins_when_the_upstream_is_there() -> None:
-    rig = Rig(Limits(frame=3))
+    rig = Rig(ConnectionLimits(frame=3))
     rig.ask(request(HELD, 1, b"body")[:-1])
     await rig.connected()
     now = asyncio.get_running_loop().time()
@@ -318,13 +318,13 @@ async def test_its_time_begins_when_the_upstream_is_there() -> None:
 
 
 async def test_one_that_passes_may_take_its_time() -> None:
-    rig = await Rig(Limits(frame=3)).connected()
+    rig = await Rig(ConnectionLimits(frame=3)).connected()
     rig.ask(request(PASSES, 1, b"body")[:-1])
     assert rig.relay.overdue(asyncio.get_running_loop().time() + 4) is None
 
 
 async def test_a_client_that_waits_for_our_answer_is_not_overdue() -> None:
-    rig = await Rig(Limits(idle=5)).connected()
+    rig = await Rig(ConnectionLimits(idle=5)).connected()
     rig.ask(request(LATER, 1))
     rig.reply(answer(1))
     assert rig.relay.overdue(asyncio.get_running_loop().time() + 100) is None

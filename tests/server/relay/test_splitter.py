@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.errors import DecodeError
-from server.relay.splitter import PASS, Splitter, Verdict
+from server.relay.splitter import PASS, FrameAction, Splitter
 
 MAX = 1000
 
@@ -17,21 +17,21 @@ def frame(payload: bytes) -> bytes:
     return pack(">i", len(payload)) + payload
 
 
-def by_first_letter(came: memoryview, size: int) -> Verdict | int:
+def by_first_letter(came: memoryview, size: int) -> FrameAction | int:
     """p: passes; r: replaced as a whole; h: its first four bytes replaced."""
     if not came:
         return 1
     match chr(came[0]):
         case "r":
-            return Verdict(4 + size, b"<%d>" % size) if len(came) == size else size
+            return FrameAction(4 + size, b"<%d>" % size) if len(came) == size else size
         case "h":
-            return Verdict(8, b"<head>") if len(came) >= 4 else 4
+            return FrameAction(8, b"<head>") if len(came) >= 4 else 4
         case _:
             return PASS
 
 
 class Rig:
-    def __init__(self, decide: Callable[[memoryview, int], Verdict | int] = by_first_letter) -> None:
+    def __init__(self, decide: Callable[[memoryview, int], FrameAction | int] = by_first_letter) -> None:
         self.written: list[bytes] = []
         self.splitter = Splitter(decide, lambda data: self.written.append(bytes(data)), MAX)
 
@@ -87,7 +87,7 @@ def test_what_passes_is_not_held_until_it_is_whole() -> None:
 def test_what_is_held_is_not_looked_at_before_enough_of_it_is_there() -> None:
     seen: list[int] = []
 
-    def decide(came: memoryview, size: int) -> Verdict | int:
+    def decide(came: memoryview, size: int) -> FrameAction | int:
         seen.append(len(came))
         return PASS if len(came) == size else size
 
@@ -109,7 +109,7 @@ def test_an_incomplete_frame_is_seen() -> None:
 def test_nothing_passes_while_it_is_stopped() -> None:
     rig = Rig()
 
-    def stop_at_r(came: memoryview, size: int) -> Verdict | int:
+    def stop_at_r(came: memoryview, size: int) -> FrameAction | int:
         verdict = by_first_letter(came, size)
         if came and came[0] == ord("r"):
             rig.splitter.stop()

@@ -8,7 +8,7 @@ import pytest
 from controller.state.state import State
 from server.dispatch.router import Router
 from server.metrics.stats import Counters
-from server.zk_controller.endpoint import Deputy, InOffice
+from server.zk_controller.endpoint import ActiveController, ControllerEndpoint
 from tests.builders import World
 from tests.server.fakes import FakeDriver, services
 
@@ -24,7 +24,7 @@ class Seat:
     """The deputy, what its controller was asked, and the state that it sees."""
 
     def __init__(self) -> None:
-        self.deputy = Deputy()
+        self.deputy = ControllerEndpoint()
         self.driver = FakeDriver()
         self.state: State = _state()
         self.allocated: list[tuple[int, int]] = []
@@ -34,7 +34,7 @@ class Seat:
         """From now on the controller replies with this."""
         self.driver = FakeDriver(reply)
         router = Router(services(self.state, self.driver), Counters())
-        self.deputy.office = InOffice(router, self._allocate, self._alter_user, self.state)
+        self.deputy.office = ActiveController(router, self._allocate, self._alter_user, self.state)
 
     async def _allocate(self, broker: int, epoch: int) -> tuple[int, int]:
         self.allocated.append((broker, epoch))

@@ -24,7 +24,7 @@ from server.dispatch.registry import ROUTES
 from server.dispatch.router import Caller
 from server.ports import BrokerPort
 from server.zk_controller.authorization import Rights
-from server.zk_controller.endpoint import APART, OWN, Deputy, not_controller, served
+from server.zk_controller.endpoint import APART, OWN, ControllerEndpoint, not_controller, served
 from tests.server.zk_controller.conftest import Seat
 
 ALTER = AlterPartitionReassignmentsRequest(
@@ -39,7 +39,7 @@ def frame_of(message: tuple[Any, ...], version: int) -> RequestFrame:
 
 
 async def answered(
-    deputy: Deputy, message: tuple[Any, ...], version: int, rights: Rights | None = None
+    deputy: ControllerEndpoint, message: tuple[Any, ...], version: int, rights: Rights | None = None
 ) -> Any:
     frame = frame_of(message, version)
     caller = Caller(cast(BrokerPort, None), ANONYMOUS, "", Rights() if rights is None else rights)

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from backends.zookeeper.store.drops import Drops
-from backends.zookeeper.store.record_chunks import Ledger, folder
+from backends.zookeeper.store.record_chunks import RecordChunks, folder
 from backends.zookeeper.store.records import Dropped
-from backends.zookeeper.store.znode_cache import Mirror, StoredTopic
+from backends.zookeeper.store.znode_cache import StoredTopic, ZnodeCache
 from backends.zookeeper.znodes import paths
 from common.clock import settle
 from controller.messages.effects import DropReplica
@@ -149,7 +149,7 @@ async def test_wherever_we_die_what_was_dropped_is_told_to_go() -> None:
 
 
 def test_a_note_that_is_newer_than_what_was_confirmed_stays() -> None:
-    ledger, mirror = Ledger(), Mirror()
+    ledger, mirror = RecordChunks(), ZnodeCache()
     ledger.put(Dropped("foo", 0, 1, 7))
     mirror.topics["foo"] = StoredTopic(0, partitions=[partition("foo-0", [2, 3])])
     drops = Drops(ledger, mirror)
@@ -161,13 +161,13 @@ def test_a_note_that_is_newer_than_what_was_confirmed_stays() -> None:
 
 
 def test_what_is_known_of_no_topic_is_not_deleted() -> None:
-    ledger = Ledger()
+    ledger = RecordChunks()
     ledger.put(Dropped("gone", 0, 1, 7))
-    assert list(Drops(ledger, Mirror()).of({1})) == []
+    assert list(Drops(ledger, ZnodeCache()).of({1})) == []
 
 
 def test_a_list_that_changes_twice_in_one_write_is_followed() -> None:
-    ledger, mirror = Ledger(), Mirror()
+    ledger, mirror = RecordChunks(), ZnodeCache()
     mirror.topics["foo"] = StoredTopic(0, partitions=[partition("foo-0", [1, 2])])
     drops = Drops(ledger, mirror)
     drops.note([partition("foo-0", [2, 3]), partition("foo-0", [1, 3])])

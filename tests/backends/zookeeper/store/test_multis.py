@@ -6,30 +6,30 @@ from hypothesis import strategies as st
 from backends.zookeeper.store.multis import (
     MULTI_BYTES,
     MULTI_CHANGES,
-    Room,
+    MultiSpace,
     batched,
     fits,
     fits_topic,
     pieces_of,
 )
 from backends.zookeeper.store.record_chunks import Image
-from backends.zookeeper.store.transaction import Draft
-from backends.zookeeper.store.znode_cache import Mirror, StoredConfig, StoredTopic
+from backends.zookeeper.store.transaction import ZnodeTransaction
+from backends.zookeeper.store.znode_cache import StoredConfig, StoredTopic, ZnodeCache
 from controller.model.cluster import NO_ID, Change, Config, Deleted, Partition, ResourceType, Topic
 
 ID = b"\5" * 16
 
 
-def mirror(topics: int, partitions: int, replicas: tuple[int, ...] = (1001, 1002, 1003)) -> Mirror:
-    made = Mirror()
+def mirror(topics: int, partitions: int, replicas: tuple[int, ...] = (1001, 1002, 1003)) -> ZnodeCache:
+    made = ZnodeCache()
     for name in (f"t{number}" for number in range(topics)):
         rows = [Partition(name, n, replicas, replicas, replicas[0], 0, 0) for n in range(partitions)]
         made.topics[name] = StoredTopic(0, NO_ID, rows, partitions)
     return made
 
 
-def bytes_of(batch: list[Change], known: Mirror) -> int:
-    draft = Draft(known, 1, with_topic_ids=True)
+def bytes_of(batch: list[Change], known: ZnodeCache) -> int:
+    draft = ZnodeTransaction(known, 1, with_topic_ids=True)
     draft.apply(batch)
     return sum(len(each.path) + 50 + len(getattr(each, "data", None) or b"") for each in draft.operations())
 
@@ -46,7 +46,7 @@ def test_the_estimate_is_no_less_than_what_is_written(
             p._replace(replicas=(*p.replicas, 9), adding=(9,), leader_epoch=1, partition_epoch=1)
             for p in rows
         ]
-    room = Room(known)
+    room = MultiSpace(known)
     taken = [change for change in changes if room.take(change)]
     assert bytes_of(taken, known) <= room.bytes
 
@@ -67,7 +67,7 @@ def test_states_alone_are_written_many_at_a_time() -> None:
 
 
 def test_an_entity_with_long_values_is_counted_whole() -> None:
-    known = Mirror()
+    known = ZnodeCache()
     for name in "ab":
         known.configs[f"topics/{name}"] = StoredConfig(1, {"long": "x" * (MULTI_BYTES // 2)})
     changes: list[Change] = [
@@ -80,7 +80,7 @@ def test_an_entity_with_long_values_is_counted_whole() -> None:
 
 def test_a_topic_made_anew_is_not_in_one_multi_with_its_deletion() -> None:
     changes: list[Change] = [Deleted(Topic, "foo"), Topic("bar", NO_ID), Topic("foo", NO_ID)]
-    assert list(batched(changes, Mirror())) == [changes[:2], changes[2:]]
+    assert list(batched(changes, ZnodeCache())) == [changes[:2], changes[2:]]
 
 
 def test_records_of_ours_share_the_room_with_the_changes() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from backends.zookeeper.session.memory import MemoryTree
 from backends.zookeeper.session.tree import Create, Delete, ensure
 from backends.zookeeper.store import record_chunks as ledgers
-from backends.zookeeper.store.record_chunks import CHUNK, Ledger, decode_image, encode_image
+from backends.zookeeper.store.record_chunks import CHUNK, RecordChunks, decode_image, encode_image
 from backends.zookeeper.znodes.fields import ZnodeError
 from controller.model.cluster import Change, Deleted, Paused, Reassignment, Topic, TopicPartition
 
@@ -28,14 +28,14 @@ def changes(steps: list[Step]) -> list[Change]:
     ]
 
 
-async def write(tree: MemoryTree, ledger: Ledger) -> None:
+async def write(tree: MemoryTree, ledger: RecordChunks) -> None:
     image = ledger.changed()
     await tree.multi(ledger.operations(image))
     ledger.written(image)
 
 
-async def read(tree: MemoryTree) -> Ledger:
-    again = Ledger()
+async def read(tree: MemoryTree) -> RecordChunks:
+    again = RecordChunks()
     for folder in ledgers.folders():
         for name in await tree.children(folder) or []:
             znode = await tree.get(f"{folder}/{name}")
@@ -46,7 +46,7 @@ async def read(tree: MemoryTree) -> Ledger:
 
 @given(st.lists(STEPS, max_size=6))
 async def test_what_is_read_is_what_was_put(rounds: list[list[Step]]) -> None:
-    tree, ledger, expected = MemoryTree(), Ledger(), dict[TopicPartition, Reassignment]()
+    tree, ledger, expected = MemoryTree(), RecordChunks(), dict[TopicPartition, Reassignment]()
     await ensure(tree, *ledgers.folders())
     whole, ledgers.CHUNK = ledgers.CHUNK, 3
     try:
@@ -64,7 +64,7 @@ async def test_what_is_read_is_what_was_put(rounds: list[list[Step]]) -> None:
 
 
 def test_a_change_writes_no_more_than_its_chunk() -> None:
-    ledger = Ledger()
+    ledger = RecordChunks()
     for number in range(2 * CHUNK + 1):
         ledger.apply(wanted(number))
     ledger.written(image := ledger.changed())
@@ -74,7 +74,7 @@ def test_a_change_writes_no_more_than_its_chunk() -> None:
 
 
 def test_an_empty_chunk_is_removed_and_one_never_written_is_not() -> None:
-    ledger = Ledger()
+    ledger = RecordChunks()
     ledger.apply(wanted(0))
     ledger.apply(Deleted(Reassignment, wanted(0).key))
     assert ledger.operations(ledger.changed()) == []
@@ -87,21 +87,21 @@ def test_an_empty_chunk_is_removed_and_one_never_written_is_not() -> None:
 
 
 def test_a_deletion_of_what_is_not_there_is_nothing() -> None:
-    ledger = Ledger()
+    ledger = RecordChunks()
     ledger.apply(Deleted(Reassignment, wanted(0).key))
     assert ledger.changed() == {}
 
 
 def test_records_of_kafka_are_not_ours() -> None:
-    assert Ledger.keeps(wanted(0))
-    assert Ledger.keeps(Deleted(Reassignment, wanted(0).key))
-    assert not Ledger.keeps(Topic("foo", bytes(16)))
+    assert RecordChunks.keeps(wanted(0))
+    assert RecordChunks.keeps(Deleted(Reassignment, wanted(0).key))
+    assert not RecordChunks.keeps(Topic("foo", bytes(16)))
 
 
 @pytest.mark.parametrize("path", ["/reassignd/jobs/x", "/reassignd/nothing/0", "/reassignd/jobs/0"])
 def test_a_chunk_that_makes_no_sense_is_refused(path: str) -> None:
     with pytest.raises(ZnodeError):
-        Ledger().read(path, b'{"records":{}}')
+        RecordChunks().read(path, b'{"records":{}}')
 
 
 def test_chunks_can_be_laid_down_in_one_document() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from backends.zookeeper.store.znode_cache import NO_STATE, Mirror, StaleError, StoredTopic, bare, merge
+from backends.zookeeper.store.znode_cache import NO_STATE, StaleError, StoredTopic, ZnodeCache, bare, merge
 from backends.zookeeper.znodes.formats import Assignment, StateZnode, TopicZnode
 from controller.model.cluster import NO_ID, NO_LEADER, Partition
 from tests.builders import key, partition
@@ -71,8 +71,8 @@ def test_nobody_is_in_sync_whom_one_side_has_expelled(
     assert merged.leader in merged.isr
 
 
-def mirror() -> Mirror:
-    made = Mirror()
+def mirror() -> ZnodeCache:
+    made = ZnodeCache()
     made.topics["foo"] = StoredTopic(3, NO_ID, [STORED])
     return made
 

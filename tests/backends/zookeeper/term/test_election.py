@@ -6,7 +6,14 @@ import pytest
 from backends.zookeeper.session.memory import MemoryTree
 from backends.zookeeper.session.tree import ANY, Create, Delete, Operation, Set, ZookeeperError
 from backends.zookeeper.store.store import DeposedError, Term
-from backends.zookeeper.term.election import TRIES, check_rights, in_office, resign, stand, while_in_office
+from backends.zookeeper.term.election import (
+    TRIES,
+    check_rights,
+    is_controller,
+    resign,
+    run_election,
+    while_controller,
+)
 from backends.zookeeper.znodes import paths
 from common.clock import settle
 from tests.backends.zookeeper.trees import CANDIDATE, elected, made, put, read
@@ -37,7 +44,7 @@ async def test_the_first_controller_has_epoch_one_and_is_no_broker() -> None:
     assert await elected(tree) == Term(1, 1)
     assert read(tree, paths.CONTROLLER)["brokerid"] == 1000
     assert paths.broker(1000) not in tree.nodes
-    assert await in_office(tree, lambda: None)
+    assert await is_controller(tree, lambda: None)
 
 
 async def test_a_broker_is_relieved() -> None:
@@ -52,7 +59,7 @@ async def test_a_broker_is_relieved() -> None:
 async def test_a_broker_is_waited_for_when_so_configured() -> None:
     tree = await made()
     tree.write([Create(paths.CONTROLLER, BROKER, ephemeral=True)], session=2)
-    assert await stand(tree, CANDIDATE._replace(relieve_brokers=False), 0, lambda: None) is None
+    assert await run_election(tree, CANDIDATE._replace(relieve_brokers=False), 0, lambda: None) is None
 
 
 async def test_another_reassignd_is_waited_for() -> None:
@@ -60,16 +67,16 @@ async def test_another_reassignd_is_waited_for() -> None:
     await elected(tree)
     other = tree.connect()
     told: list[bool] = []
-    assert await stand(other, CANDIDATE._replace(id=1001), 0, lambda: told.append(True)) is None
+    assert await run_election(other, CANDIDATE._replace(id=1001), 0, lambda: told.append(True)) is None
     tree.expire(tree.session)
-    assert await stand(other, CANDIDATE._replace(id=1001), 0, lambda: None) == Term(2, 2)
+    assert await run_election(other, CANDIDATE._replace(id=1001), 0, lambda: None) == Term(2, 2)
     assert told == [True]
 
 
 async def test_an_office_that_makes_no_sense_is_left_alone() -> None:
     tree = await made()
     await put(tree, paths.CONTROLLER, b"{")
-    assert await stand(tree, CANDIDATE, 0, lambda: None) is None
+    assert await run_election(tree, CANDIDATE, 0, lambda: None) is None
 
 
 async def test_an_epoch_that_was_read_too_early_is_read_again() -> None:
@@ -80,7 +87,7 @@ async def test_an_epoch_that_was_read_too_early_is_read_again() -> None:
 async def test_who_was_quicker_has_the_office_and_is_watched() -> None:
     tree = await contested([Create(paths.CONTROLLER, BROKER), Set(paths.CONTROLLER_EPOCH, b"8", 0)])
     told = asyncio.Event()
-    assert await stand(tree, CANDIDATE, 0, told.set) is None
+    assert await run_election(tree, CANDIDATE, 0, told.set) is None
     await told.wait()
     assert await elected(tree) == Term(9, 2)
 
@@ -88,7 +95,7 @@ async def test_who_was_quicker_has_the_office_and_is_watched() -> None:
 async def test_a_tree_that_never_rests_is_an_error() -> None:
     tree = await contested(*([Set(paths.CONTROLLER_EPOCH, b"8", ANY)] for _ in range(TRIES)))
     with pytest.raises(ZookeeperError, match="not elected"):
-        await stand(tree, CANDIDATE, 0, lambda: None)
+        await run_election(tree, CANDIDATE, 0, lambda: None)
 
 
 async def test_our_own_earlier_term_is_no_obstacle() -> None:
@@ -101,7 +108,7 @@ async def test_who_resigns_leaves_nothing_behind() -> None:
     tree = await made()
     await resign(tree, CANDIDATE, await elected(tree))
     assert not {paths.CONTROLLER, paths.broker(1000)} & set(tree.nodes)
-    assert not await in_office(tree, lambda: None)
+    assert not await is_controller(tree, lambda: None)
 
 
 async def test_who_was_deposed_has_nothing_to_leave() -> None:
@@ -122,13 +129,13 @@ async def test_work_that_ends_in_office_is_returned() -> None:
     tree = await made()
     await elected(tree)
     ending = asyncio.get_running_loop().create_future()
-    assert await while_in_office(tree, ending, asyncio.sleep(0, "done")) == "done"
+    assert await while_controller(tree, ending, asyncio.sleep(0, "done")) == "done"
 
 
 async def test_work_is_given_up_when_another_is_elected() -> None:
     tree = await made()
     await elected(tree)
-    working = asyncio.create_task(while_in_office(tree, asyncio.get_running_loop().create_future(), never()))
+    working = asyncio.create_task(while_controller(tree, asyncio.get_running_loop().create_future(), never()))
     await settle(10)
     assert not working.done()
     tree.write([Delete(paths.CONTROLLER), Create(paths.CONTROLLER, BROKER, ephemeral=True)], session=9)
@@ -140,7 +147,7 @@ async def test_work_is_given_up_when_the_term_is_to_end() -> None:
     tree = await made()
     await elected(tree)
     ending: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
-    working = asyncio.create_task(while_in_office(tree, ending, never()))
+    working = asyncio.create_task(while_controller(tree, ending, never()))
     await settle(10)
     ending.set_result(ZookeeperError("the session is lost"))
     with pytest.raises(ZookeeperError, match="session"):

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from backends.zookeeper.session.tree import Watch, ZookeeperError
-from backends.zookeeper.term.watch_loop import Lookout
+from backends.zookeeper.term.watch_loop import WatchLoop
 from backends.zookeeper.znodes.fields import ZnodeError
 from backends.zookeeper.znodes.refusals import Refusals
 from common.clock import settle
@@ -41,15 +41,15 @@ def rounds() -> Rounds:
 
 
 @pytest.fixture
-async def lookout(rounds: Rounds) -> AsyncIterator[Lookout]:
-    lookout = Lookout(rounds.end, Refusals())
+async def lookout(rounds: Rounds) -> AsyncIterator[WatchLoop]:
+    lookout = WatchLoop(rounds.end, Refusals())
     task = spawn(lookout.run(), "lookout")
     yield lookout
     await cancel(task)
 
 
 async def test_a_subject_is_looked_at_once_and_again_when_its_watch_is_told(
-    lookout: Lookout, rounds: Rounds
+    lookout: WatchLoop, rounds: Rounds
 ) -> None:
     subject = Subject()
     lookout.set("a", subject.look)
@@ -61,7 +61,7 @@ async def test_a_subject_is_looked_at_once_and_again_when_its_watch_is_told(
     assert (subject.looks, rounds.ended) == (2, 2)
 
 
-async def test_a_subject_that_was_dropped_is_not_looked_at(lookout: Lookout) -> None:
+async def test_a_subject_that_was_dropped_is_not_looked_at(lookout: WatchLoop) -> None:
     subject = Subject()
     lookout.set("a", subject.look)
     await settle()
@@ -72,7 +72,7 @@ async def test_a_subject_that_was_dropped_is_not_looked_at(lookout: Lookout) -> 
 
 
 async def test_garbage_is_passed_over_and_looked_at_again_when_it_changes(
-    lookout: Lookout, caplog: pytest.LogCaptureFixture
+    lookout: WatchLoop, caplog: pytest.LogCaptureFixture
 ) -> None:
     bad, good = Subject(), Subject()
     bad.error = ZnodeError("it is not JSON")
@@ -85,14 +85,14 @@ async def test_garbage_is_passed_over_and_looked_at_again_when_it_changes(
     assert "/a is passed over: it is not JSON" in caplog.text
 
 
-async def test_a_round_can_be_begun_without_anything_due(lookout: Lookout, rounds: Rounds) -> None:
+async def test_a_round_can_be_begun_without_anything_due(lookout: WatchLoop, rounds: Rounds) -> None:
     lookout.wake()
     await settle()
     assert rounds.ended == 1
 
 
 async def test_when_zookeeper_cannot_be_asked_it_ends(rounds: Rounds) -> None:
-    lookout, subject = Lookout(rounds.end, Refusals()), Subject()
+    lookout, subject = WatchLoop(rounds.end, Refusals()), Subject()
     subject.error = ZookeeperError("lost")
     lookout.set("a", subject.look)
     with pytest.raises(ZookeeperError, match="lost"):
