@@ -1,5 +1,6 @@
 """What the server needs of others, as ports: the brokers it speaks for, what data they have, and someone who counts."""
 
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from controller.model.cluster import TopicPartition
@@ -77,4 +78,33 @@ class Stats(Protocol):
 
     def connection(self, change: int) -> None:
         """A connection was opened (+1) or closed (-1)."""
+        ...
+
+
+class OwnedBrokers(Protocol):
+    """Brokers of this process, to stop, slow and break. Errors: ValueError where a broker runs that must not, or does not run."""
+
+    @property
+    def brokers(self) -> Collection[int]:
+        """Their ids, whether they run or not."""
+        ...
+
+    def log_dirs(self, number: int) -> Mapping[str, bool]:
+        """The broker's log directories, and whether they work."""
+        ...
+
+    async def start_broker(self, number: int) -> None:
+        """Bring a stopped broker back."""
+        ...
+
+    async def stop_broker(self, number: int, *, controlled: bool = True) -> None:
+        """Stop it: in order, or at once as if it had crashed."""
+        ...
+
+    def slow_broker(self, number: int, factor: float) -> None:
+        """Scale its network; 0 makes it stuck, 1 makes it whole again."""
+        ...
+
+    async def fail_log_dir(self, number: int, path: str) -> None:
+        """Break one of its disks."""
         ...

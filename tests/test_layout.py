@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -132,3 +133,21 @@ def test_no_function_is_longer_than_a_page() -> None:
         and (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION
     }
     assert long == set()
+
+
+def imported_by(path: Path) -> Iterator[Path]:
+    """The modules of ours that the module imports, as files, at run time or for types alone."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            folder = ROOT / node.module.replace(".", "/")
+            for candidate in (
+                folder.with_suffix(".py"),
+                *(folder / f"{each.name}.py" for each in node.names),
+            ):
+                if candidate in SOURCES:
+                    yield candidate
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    graph = {path: set(imported_by(path)) for path in SOURCES}
+    assert len(list(TopologicalSorter(graph).static_order())) == len(SOURCES)

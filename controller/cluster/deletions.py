@@ -41,7 +41,7 @@ def is_held_back(state: State, name: str) -> bool:
     if name in state.moving:
         return True
     staying = state.live - state.shutting_down
-    return not state.drops_when_back and any(
+    return not state.profile.drops_when_back and any(
         not staying.issuperset(partition.replicas) for partition in state.partitions[name]
     )
 

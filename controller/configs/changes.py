@@ -95,7 +95,7 @@ def alter_configs(d: Decision, event: AlterConfigs) -> Iterator[None]:
         outcomes.append(outcome)
         if outcome.ok and not event.validate_only:
             _write(d, resource, values)
-            if d.state.has_upstream and GUARD in values:
+            if d.state.profile.has_upstream and GUARD in values:
                 evaluate_health(d)
             if DECIDES_STEPS & values.keys():
                 for _ in retry(d):

@@ -17,10 +17,6 @@ class ConfigValues:
     """By resource and key; absent when nothing is set on the resource."""
     config_defaults: dict[str, str] = field(default_factory=dict)
     """Defaults that the server's own settings give, shown in place of those in `config_keys`; not durable."""
-    grows_while_moving: bool = True
-    """A topic that moves may get more partitions; not where Kafka's ZooKeeper controller is followed."""
-    drops_when_back: bool = True
-    """A broker that was down drops its replicas of deleted topics when it is back; where nothing has it do so, the deletion waits for it."""
     controller_id: int | None = None
     """The id at which clients find the controller, where it is no broker. Configs can be set on it; it holds no replicas."""
     refused_topic: Callable[[str], bool] = lambda _name: False

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from controller.execution.executor import executor_of
 from controller.model.cluster import NO_LEADER, Partition, Reassignment, Replicas, TopicPartition
 from controller.scheduling import steps
 from controller.scheduling.buckets import Rank
@@ -34,7 +35,7 @@ def plan_step(state: State, partition: Partition, wanted: Reassignment) -> Plan:
         floor = f"too few replicas are in sync (min.insync.replicas {state.min_isr(partition.topic)})"
         waits_for = "offline: " + ", ".join(f"broker {r}" for r in missing) if missing else floor
     else:
-        waits_for = state.executor.obstacle(state, partition, following)
+        waits_for = executor_of(state).obstacle(state, partition, following)
     return Plan(following or partition.replicas, rank, cost, waits_for)
 
 
@@ -74,7 +75,7 @@ def following_step(
         )
 
     following = led_by(partition.leader)
-    if following == current != target and not state.executor.ELECTS:
+    if following == current != target and not executor_of(state).ELECTS:
         # The list has the new leader first already, and its election was asked for: go on without waiting for it.
         return led_by(target[0])
     return following
@@ -93,7 +94,7 @@ def _cost(state: State, partition: Partition, following: Replicas, preferred: in
         following,
         leads=_moves_leader(state, partition, following, preferred),
         size=state.sizes.get(key, 0),
-        repairs=not (state.has_upstream and well),
+        repairs=not (state.profile.has_upstream and well),
     )
 
 

@@ -120,7 +120,7 @@ TABLE: dict[tuple[Phase, Trigger], Transition] = {
     (QUEUED, Trigger.PLAN): _row("plan", _wanted(reassignments.plan), MOVING, WAITING, QUEUED, IDLE),
     (QUEUED, Trigger.TURN): _row("start", _wanted(reassignments.start), MOVING, WAITING, QUEUED, IDLE),
     (MOVING, Trigger.PROGRESS): _row("advance", _wanted(reassignments.advance), MOVING, QUEUED, IDLE),
-    (MOVING, Trigger.STALL): _row("end the step", _wanted(reassignments.stall), QUEUED, MOVING),
+    (MOVING, Trigger.STALL): _row("end the step", _wanted(reassignments.stall), IDLE, QUEUED, MOVING),
     (WAITING, Trigger.PROGRESS): _row("requeue", _wanted(reassignments.requeue), QUEUED),
 }
 

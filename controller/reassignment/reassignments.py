@@ -6,6 +6,7 @@ given the partition and its reassignment, and answer with an outcome; a refusal 
 
 from typing import NamedTuple
 
+from controller.execution.executor import executor_of
 from controller.model.cluster import (
     NO_LEADER,
     Ending,
@@ -62,7 +63,7 @@ def undo_external(d: Decision, partition: Partition) -> Outcome:
     """Take back what someone else began, as Kafka's own cancel does, and what is queued behind it."""
     withdraw(d, partition.key)
     back = partition.current
-    d.state.executor.begin(d, partition, back, back, NO_LEADER)
+    executor_of(d.state).begin(d, partition, back, back, NO_LEADER)
     return DONE
 
 
@@ -118,7 +119,7 @@ def stall(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     if wanted.key in state.external:
         return DONE
     kept = turning.kept(partition, wanted.current_of(partition), wanted.target)
-    if state.executor.can_turn(state, partition, kept):
+    if executor_of(state).can_turn(state, partition, kept):
         _begin(d, partition, kept, wanted)
     else:
         state.backlog.arrived(partition.key, partition.isr)
@@ -154,7 +155,7 @@ def plan(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
 def advance(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     """The ISR, the leader or a broker changed: the step in flight may be complete."""
     preferred = preferred_leader(d.state, partition, wanted)
-    if d.state.executor.advance(d, partition, wanted.target, preferred):
+    if executor_of(d.state).advance(d, partition, wanted.target, preferred):
         _ended(d, partition)
     return DONE
 
@@ -185,7 +186,7 @@ def end(d: Decision, wanted: Reassignment, ending: Ending) -> None:
     """Nothing more is wanted of the partition; what was queued for it takes its turn."""
     state, key = d.state, wanted.key
     d.delete(Reassignment, key)
-    state.executor.ended(d, key)
+    executor_of(state).ended(d, key)
     _finish(d, wanted, ending, 0)
     start_queued(d, key)
     topic = state.topics.get(key.topic)
@@ -265,7 +266,7 @@ def _begin(d: Decision, partition: Partition, following: Replicas, wanted: Reass
         d.state.backlog.planned[wanted.key] = waves[1:]
     d.state.discard_external(wanted.key)
     preferred = preferred_leader(d.state, partition, wanted)
-    if d.state.executor.begin(d, partition, following, wanted.target, preferred):
+    if executor_of(d.state).begin(d, partition, following, wanted.target, preferred):
         _ended(d, partition)
     else:
         charge(d.state, d.state.partitions[partition.topic][partition.partition], wanted)
@@ -306,7 +307,7 @@ def _stop(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     """KIP-455's cancel: keep what has arrived, drop what has not, and be done."""
     arrived = tuple(r for r in partition.replicas if r not in partition.adding or r in partition.isr)
     if d.state.in_step(partition):
-        d.state.executor.begin(d, partition, arrived, arrived, NO_LEADER)
+        executor_of(d.state).begin(d, partition, arrived, arrived, NO_LEADER)
     if not d.state.in_step(d.state.partitions[partition.topic][partition.partition]):
         release(d.state, partition.key)
     end(d, wanted._replace(target=arrived), Ending.STOPPED)

@@ -28,7 +28,7 @@ def adjust(d: Decision) -> None:
     state = d.state
     rate = throttle_rate(state)
     touched = state.in_flight.take_touched()
-    if state.has_upstream:
+    if state.profile.has_upstream:
         # An upstream's configs are not ours to keep records of: whoever carries out effects writes them down.
         if rate != state.throttle or (rate is not None and touched):
             d.emit_first(Rethrottle())
@@ -59,7 +59,7 @@ def throttle_rate(state: State) -> int | None:
 
 def throttled_by_others(state: State) -> list[int] | None:
     """Brokers with a rate that is no lease of ours, such as that of the stock tool's --throttle; None where that is not known."""
-    if state.has_upstream:
+    if state.profile.has_upstream:
         return None
     brokers = {
         int(name)

@@ -1,7 +1,7 @@
 """What a step in flight can be turned to without loss: replicas that it added may be in sync by now."""
 
+from controller.execution import direct_steps
 from controller.model.cluster import Partition, Replicas
-from controller.reassignment import direct_steps
 from controller.scheduling import steps
 from controller.state.state import State
 

@@ -32,8 +32,7 @@ from controller.model.cluster import (
     TopicPartition,
     UpstreamStep,
 )
-from controller.ports import StepExecutor
-from controller.reassignment import direct_steps
+from controller.model.profile import EMBEDDED, ClusterProfile
 from controller.scheduling.backlog import Backlog
 from controller.scheduling.in_flight import StepsInFlight
 from controller.scheduling.limits import BYTES_CONFIG, UNLIMITED_BYTES, limits_of
@@ -47,7 +46,7 @@ Handler = Callable[[Any], None]
 class State(UpstreamState):
     """Records by key, and counters over them."""
 
-    executor: StepExecutor = direct_steps
+    profile: ClusterProfile = EMBEDDED
     controller_epoch: int = 0
     brokers: dict[int, Broker] = field(default_factory=dict)
     live: set[int] = field(default_factory=set)
@@ -192,7 +191,7 @@ class State(UpstreamState):
             self.reassigning_revision += 1
         toggle(self.offline, record, record.leader == NO_LEADER)
         toggle(self.under_replicated, record, record.isr != record.replicas and record.under_replicated)
-        if self.has_upstream:
+        if self.profile.has_upstream:
             self._weigh(record, record.key in self.reassignments)
 
     def _put_reassignment(self, record: Reassignment) -> None:
@@ -269,7 +268,7 @@ class State(UpstreamState):
         self.backlog.planned.pop(key, None)
         count_down(self.moving, key.topic)
         self.reassigning_revision += 1
-        if self.has_upstream and (partition := self.partition(*key)) is not None:
+        if self.profile.has_upstream and (partition := self.partition(*key)) is not None:
             self._weigh(partition, False)
 
     def _delete_job(self, key: int) -> None:
@@ -299,6 +298,6 @@ class State(UpstreamState):
         if resource is ResourceType.BROKER and name == CLUSTER_DEFAULT:
             configs = self.configs.get((resource, name), {})
             self.backlog.change_limits(limits_of(configs), int(configs.get(BYTES_CONFIG, UNLIMITED_BYTES)))
-        elif self.has_upstream and resource is ResourceType.TOPIC:
+        elif self.profile.has_upstream and resource is ResourceType.TOPIC:
             for partition in self.partitions.get(name, ()):
                 self._weigh(partition, partition.key in self.reassignments)

@@ -77,8 +77,6 @@ class UpstreamState(ConfigValues):
     """Bytes of a replica."""
     disks: dict[int, Sequence[Disk]] = field(default_factory=dict)
     """By broker."""
-    has_upstream: bool = False
-    """There is an upstream whose health counts."""
     unreachable: str = ""
     """Why the upstream cannot be looked at; empty while it can."""
     missing: dict[str, int] = field(default_factory=dict)

@@ -44,8 +44,8 @@ RETRIES = 1_000
 def upstream_polled(d: Decision, event: UpstreamPolled) -> Iterator[None]:
     """Take in one look at the upstream."""
     state = d.state
-    news = bool(state.unreachable) or not state.has_upstream
-    state.has_upstream, state.unreachable = True, ""
+    news = bool(state.unreachable)
+    state.unreachable = ""
     back = _brokers(d, event)
     if event.whole:
         # A broker that lags does not know a new topic that the controller moves already.

@@ -6,6 +6,7 @@ publishes what the controller has committed a little later; seconds later, when 
 does not fit is believed only when it is seen for a while, and for long where Metadata may be of before the step.
 """
 
+from controller.execution.delegated_steps import expected_replicas, send, undo
 from controller.messages.upstream_events import Submitted, UpstreamMove, UpstreamPartition
 from controller.model.cluster import Partition, Reassignment, Replicas, UpstreamStep
 from controller.model.errors import Error, Outcome
@@ -16,7 +17,6 @@ from controller.reassignment.phases import Trigger, fire
 from controller.reassignment.reassignments import settle, start_queued
 from controller.state.decision import Decision
 from controller.state.upstream import Discrepancy, Sighting
-from controller.upstream.delegated_steps import expected_replicas, send, undo
 
 SURE, SURE_MS = 10, 2_000
 """Looks in a row that must show the same, and for how long, before it is believed."""

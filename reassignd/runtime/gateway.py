@@ -16,9 +16,9 @@ from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.events import AlterReassignments, Event
 from controller.messages.job_events import Queue, RollBackJob
 from controller.model.cluster import ResourceType
+from controller.model.profile import GATEWAY
 from controller.reassignment.throttle import throttle_rate
 from controller.state.state import State
-from controller.upstream import delegated_steps
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from reassignd import __version__
 from reassignd.config import command_config
@@ -52,7 +52,7 @@ class GatewayRuntime:
     _gateway: Gateway
 
     def __init__(self, settings: Settings, state: State, hooks: Hooks) -> None:
-        state.executor, state.has_upstream = delegated_steps, True
+        state.profile = GATEWAY
         self._settings, self._state, self._hooks = settings, state, hooks
         self._claimed = ""
         """The cluster that the records are known to be of."""

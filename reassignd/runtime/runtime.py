@@ -7,11 +7,10 @@ from common.worker_thread import WorkerThread
 from controller.messages.events import Event
 from controller.ports import Backend
 from reassignd.config.setting_types import Address
-from server.api.brokers import Brokers
 from server.connections.session import Answer
 from server.dispatch.router import Router
 from server.metrics.sources import Traffic
-from server.ports import Sizes, Stats
+from server.ports import OwnedBrokers, Sizes, Stats
 from server.relay.counts import Counts
 
 GRACE_SECONDS = 1.0
@@ -40,7 +39,7 @@ class Runtime(Protocol):
     def sizes(self) -> Sizes: ...
 
     @property
-    def brokers(self) -> Brokers | None:
+    def brokers(self) -> OwnedBrokers | None:
         """Brokers that can be stopped and started here, where reassignd owns any."""
         ...
 

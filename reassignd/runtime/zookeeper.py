@@ -36,6 +36,7 @@ from backends.zookeeper.znodes.refusals import Refusals
 from common.tasks import cancel, spawn
 from common.worker_thread import WorkerThread
 from controller.model.cluster import NO_ID
+from controller.model.profile import ZOOKEEPER
 from controller.ports import StoreLostError
 from controller.state.state import State
 from reassignd import __version__
@@ -203,7 +204,7 @@ class Controller:
             if protocol.topic_ids and (identified := loaded.identified(new_id)):
                 await store.commit(identified)
             state = State(
-                grows_while_moving=False, drops_when_back=False, fits_topic=fits_topic,
+                profile=ZOOKEEPER, fits_topic=fits_topic,
                 controller_id=self._settings.node_id,
             )  # fmt: skip
             state.apply(store.load())

@@ -3,44 +3,15 @@
 Brokers that reassignd does not own are out of its hands: with another backend there are no such endpoints to speak of.
 """
 
-from collections.abc import Collection, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from common.json_text import shown
 from server.api.call import Call, fields
 from server.api.errors import HttpError
 from server.api.table import Endpoint, Parameter
+from server.ports import OwnedBrokers
 
 FASTEST = 1000.0
-
-
-class Brokers(Protocol):
-    """Brokers that can be handled like this. Errors: ValueError when a broker runs that must not, or does not."""
-
-    @property
-    def brokers(self) -> Collection[int]:
-        """Their ids, whether they run or not."""
-        ...
-
-    def log_dirs(self, number: int) -> Mapping[str, bool]:
-        """The broker's log directories, and whether they work."""
-        ...
-
-    async def start_broker(self, number: int) -> None:
-        """Bring a stopped broker back."""
-        ...
-
-    async def stop_broker(self, number: int, *, controlled: bool = True) -> None:
-        """Stop it: in order, or at once as if it had crashed."""
-        ...
-
-    def slow_broker(self, number: int, factor: float) -> None:
-        """Scale its network; 0 makes it stuck, 1 makes it whole again."""
-        ...
-
-    async def fail_log_dir(self, number: int, path: str) -> None:
-        """Break one of its disks."""
-        ...
 
 
 async def brokers(call: Call) -> dict[str, Any]:
@@ -96,7 +67,7 @@ async def fail_log_dir(call: Call) -> dict[str, Any]:
     return _row(call, number)
 
 
-def _owned(call: Call) -> Brokers:
+def _owned(call: Call) -> OwnedBrokers:
     if call.core.brokers is None:
         raise HttpError(404, "Only brokers of the embedded cluster can be seen and handled here.")
     return call.core.brokers

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from starlette.requests import Request
 
@@ -16,10 +16,7 @@ from server.api.progress import Progress
 from server.api.spark import SparkView
 from server.api.streams import breathing
 from server.dispatch.context import LARGE_ROWS, Submitter
-from server.ports import Sizes
-
-if TYPE_CHECKING:
-    from server.api.brokers import Brokers
+from server.ports import OwnedBrokers, Sizes
 
 MAX_BODY = 100 * 1024 * 1024
 LARGE_BODY = 64 * 1024
@@ -45,7 +42,7 @@ class ApiServices:
     progress: Progress
     spark: Callable[[], SparkView] = SparkView
     """What Spark does for plans."""
-    brokers: "Brokers | None" = None
+    brokers: OwnedBrokers | None = None
     """Brokers that can be stopped and started here, where reassignd owns any."""
 
 

@@ -11,14 +11,12 @@ import logging
 import socket
 from collections.abc import Iterator
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple
+from ssl import SSLContext
+from typing import Any, NamedTuple, Protocol
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.http.peer_user import user_of
-
-if TYPE_CHECKING:
-    from server.http.connections import HttpConnections
 
 log = logging.getLogger(__name__)
 
@@ -51,11 +49,33 @@ peer_of_context: ContextVar[str] = ContextVar("peer", default="unknown")
 """Whose data is being handled, for the lines that uvicorn logs."""
 
 
+class ConnectionOwner(Protocol):
+    """Who opened the connections: `server.http.connections.HttpConnections`."""
+
+    @property
+    def bounds(self) -> Bounds: ...
+
+    @property
+    def tls(self) -> SSLContext | None: ...
+
+    def make(self, state: dict[str, Any], /) -> asyncio.Protocol:
+        """Return uvicorn's protocol for one connection, with the state that its requests get."""
+        ...
+
+    def heard_from(self, connection: "HttpConnection", /) -> None:
+        """Note that the peer has sent something."""
+        ...
+
+    def ended(self, connection: "HttpConnection", /) -> None:
+        """Note that the connection is gone."""
+        ...
+
+
 class HttpConnection(asyncio.Protocol):
     """One connection, from its accept on. It knows whether the server waits for the peer, and since when."""
 
-    def __init__(self, connections: "HttpConnections", accepted: socket.socket, *, health_only: bool) -> None:
-        self._all, self._bounds = connections, connections.bounds
+    def __init__(self, owner: ConnectionOwner, accepted: socket.socket, *, health_only: bool) -> None:
+        self._owner, self._bounds = owner, owner.bounds
         self._socket = accepted
         self._loop = asyncio.get_running_loop()
         self._opening: asyncio.Task[None] | None = None
@@ -83,7 +103,7 @@ class HttpConnection(asyncio.Protocol):
         self._opening = asyncio.create_task(self._open(), name="HTTP connection")
 
     async def _open(self) -> None:
-        tls = self._all.tls
+        tls = self._owner.tls
         seconds = None if tls is None else self._bounds.handshake
         self._taken = True
         try:
@@ -94,7 +114,7 @@ class HttpConnection(asyncio.Protocol):
             log.debug("the HTTP connection of %s did not begin: %s", self.peer, error)
         finally:
             if self._transport is None:
-                self._all.ended(self)
+                self._owner.ended(self)
 
     @property
     def waits_for_peer(self) -> bool:
@@ -121,7 +141,7 @@ class HttpConnection(asyncio.Protocol):
     def abort(self, reason: str) -> None:
         """End it at once."""
         log.debug("closed the HTTP connection of %s: %s", self.peer, reason)
-        self._all.ended(self)
+        self._owner.ended(self)
         if self._transport is not None:
             self._transport.abort()
         elif self._opening is not None:
@@ -157,12 +177,12 @@ class HttpConnection(asyncio.Protocol):
         self._transport = transport
         self.certificate = transport.get_extra_info("peercert") or None
         peer_of_context.set(self.peer)
-        self._inner = self._all.make({KEY: self})
+        self._inner = self._owner.make({KEY: self})
         self._inner.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
         self._received += len(data)
-        self._all.heard_from(self)
+        self._owner.heard_from(self)
         peer_of_context.set(self.peer)
         self._inner.data_received(data)
 
@@ -178,7 +198,7 @@ class HttpConnection(asyncio.Protocol):
         self._inner.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._all.ended(self)
+        self._owner.ended(self)
         self._inner.connection_lost(exc)
         # The collector seldom looks at old objects: without these cycles the memory is free at once.
         self._inner, self._transport, self._opening = _OVER, None, None

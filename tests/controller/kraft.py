@@ -14,8 +14,8 @@ from controller.messages.upstream_events import (
 )
 from controller.model.cluster import Broker, Partition, Record, Replicas, TopicPartition
 from controller.model.errors import DONE, Error, Outcome
+from controller.model.profile import GATEWAY
 from controller.state.state import State
-from controller.upstream import delegated_steps
 from tests.builders import World, key, records
 
 LOOK_MS = 250
@@ -155,7 +155,7 @@ class Gateway(World):
         self.kafka = kafka or Kraft()
         for name, replicas in partitions:
             self.kafka.create(name, replicas)
-        self.state.executor = delegated_steps
+        self.state.profile = GATEWAY
         self._heard = 0
         if kafka is None:
             self.look()

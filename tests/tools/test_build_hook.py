@@ -15,23 +15,23 @@ NEIGHBOURS = ("server", "protocol", "controller", "planner", "backends", "common
 
 
 def test_imports_of_our_folders_get_the_import_root() -> None:
-    source = "import os\nfrom server.http.server import x\nfrom reassignd.runtime.app import y\nfrom serverless import z\n"
+    source = "import os\nfrom server.http import x\nfrom reassignd.app import y\nfrom serverless import z\n"
     assert rewrite(source, "m.py") == (
-        "import os\nfrom reassignd.server.http import x\nfrom reassignd.runtime.app import y\nfrom serverless import z\n"
+        "import os\nfrom reassignd.server.http import x\nfrom reassignd.app import y\nfrom serverless import z\n"
     )
 
 
 def test_an_import_inside_a_function_is_rewritten_and_text_is_not() -> None:
-    source = 'def f():\n    """from server.http.server import x"""\n    from planner import spark\n'
+    source = 'def f():\n    """from server.http import x"""\n    from planner import spark\n'
     assert rewrite(source, "m.py").splitlines()[1:] == [
-        '    """from server.http.server import x"""',
+        '    """from server.http import x"""',
         "    from reassignd.planner import spark",
     ]
 
 
 def test_an_import_that_binds_one_of_our_folders_is_refused() -> None:
     with pytest.raises(ValueError, match=r"m\.py:1: write `from \.\.\. import"):
-        rewrite("import server.http.server\n", "m.py")
+        rewrite("import server.http\n", "m.py")
 
 
 @pytest.fixture(scope="module")

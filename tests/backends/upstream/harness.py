@@ -9,8 +9,8 @@ from backends.upstream.backend import UpstreamBackend
 from backends.upstream.records import OwnRecords
 from controller.machine import decide
 from controller.messages.events import Event
+from controller.model.profile import GATEWAY
 from controller.state.state import State
-from controller.upstream import delegated_steps
 from server.driver.driver import Driver
 from tests.backends.harness import Embedded, Relay, World
 from tests.backends.local import NoStats
@@ -33,7 +33,7 @@ class Gatewayed(World):
         self.inner, self.clock, self.settings = inner, inner.clock, inner.settings
         self.store = store or MemoryStore()
         self.ledger = ledger or AppliedThrottles(None)
-        self.state = State(executor=delegated_steps)
+        self.state = State(profile=GATEWAY)
         own = OwnRecords(self.store)
         self.state.apply(own.load())
         relay = Relay()

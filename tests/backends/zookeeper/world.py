@@ -39,6 +39,7 @@ from controller.messages.events import (
     Event,
 )
 from controller.model.cluster import Partition
+from controller.model.profile import ZOOKEEPER
 from controller.state.state import State
 from protocol.errors import ErrorCode
 from protocol.messages.alter_partition_request import AlterPartitionRequest
@@ -82,9 +83,7 @@ class Zookeeper(Embedded):
         spoken = protocol(self.version)
         loaded = await load(self.tree, self.refusals, OWN_ID)
         self.znodes = ZkStore(self.tree, term, loaded, with_topic_ids=spoken.topic_ids)
-        self.state = State(
-            grows_while_moving=False, drops_when_back=False, fits_topic=fits_topic, controller_id=OWN_ID
-        )
+        self.state = State(profile=ZOOKEEPER, fits_topic=fits_topic, controller_id=OWN_ID)
         self.state.apply(self.znodes.load())
         self._wire(TermContext(self.tree, self.znodes, CANDIDATE, spoken, self.refusals, form=self.form))
         self.driver.start()

@@ -13,6 +13,7 @@ from controller.messages.events import (
 from controller.messages.job_events import RollBackJob
 from controller.model.cluster import NO_LEADER
 from controller.model.errors import DONE, Error
+from controller.model.profile import ZOOKEEPER
 from tests.builders import World, key, partition
 from tests.controller.topic_requests import ID, create, delete, grow
 
@@ -113,7 +114,7 @@ def lives(world: World, broker: int) -> None:
 
 def test_where_brokers_would_keep_its_replicas_a_deletion_waits_for_them() -> None:
     world = World().having(partition("foo-0", [1, 2]), partition("bar-0", [1, 3]))
-    world.state.drops_when_back = False
+    world.state.profile = ZOOKEEPER
     world.do(BrokerStopped(2))
     assert [delete(world), delete(world, "bar")] == [DONE, DONE]
     assert [(topic.name, topic.deleting) for topic in world.state.topics.values()] == [("foo", True)]
@@ -124,7 +125,7 @@ def test_where_brokers_would_keep_its_replicas_a_deletion_waits_for_them() -> No
 
 def test_a_broker_that_has_nothing_of_a_topic_lets_no_deletion_go_on() -> None:
     world = World().having(partition("foo-0", [1, 2]))
-    world.state.drops_when_back = False
+    world.state.profile = ZOOKEEPER
     for broker in (2, 3):
         world.do(BrokerStopped(broker))
     delete(world)
@@ -134,7 +135,7 @@ def test_a_broker_that_has_nothing_of_a_topic_lets_no_deletion_go_on() -> None:
 
 def test_a_broker_that_is_about_to_stop_is_waited_for_too() -> None:
     world = World().having(partition("foo-0", [1, 2]))
-    world.state.drops_when_back = False
+    world.state.profile = ZOOKEEPER
     world.do(ControlledShutdown(2, -1))
     delete(world)
     world.do(BrokerStopped(2))

@@ -17,6 +17,7 @@ from controller.messages.events import (
 )
 from controller.model.cluster import Config, ResourceType
 from controller.model.errors import DONE, Error
+from controller.model.profile import EMBEDDED, ZOOKEEPER
 from controller.state.decision import Decision
 from tests.builders import World, partition
 from tests.controller.topic_requests import ID, create, delete, grow
@@ -186,9 +187,9 @@ def test_topic_names_are_kafkas(name: str, legal: bool) -> None:
 def test_a_topic_that_moves_grows_or_not_as_the_backend_says() -> None:
     world = World().having(partition("foo-0", [1, 2]), partition("bar-0", [1, 2]))
     world.alter({"foo-0": [3, 2]})
-    world.state.grows_while_moving = False
+    world.state.profile = ZOOKEEPER
     text = "A partition reassignment is in progress for the topic 'foo'."
     assert grow(world, 2) == (Error.REASSIGNMENT_IN_PROGRESS, text)
     assert grow(world, 2, topic="bar").ok
-    world.state.grows_while_moving = True
+    world.state.profile = EMBEDDED
     assert grow(world, 2).ok

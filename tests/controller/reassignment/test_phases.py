@@ -2,15 +2,17 @@ from collections import defaultdict
 from random import Random
 from types import SimpleNamespace
 from typing import cast
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from controller.execution import direct_steps
+from controller.execution.executor import StepExecutor
 from controller.model.cluster import NO_LEADER, Reassignment, Replicas
 from controller.model.errors import DONE, Error
-from controller.ports import StepExecutor
-from controller.reassignment import direct_steps
+from controller.reassignment import reassignments
 from controller.reassignment.phases import TABLE, Phase, Trigger, fire
 from controller.reassignment.reassignments import Order
 from controller.scheduling.limits import Cost
@@ -77,6 +79,7 @@ def test_every_phase_can_be_ordered_and_all_but_idle_can_be_cancelled() -> None:
     assert {phase for phase, trigger in TABLE if trigger is Trigger.CANCEL} == {*Phase} - {Phase.IDLE}
 
 
+DIRECT: StepExecutor = direct_steps
 STUBBORN = cast(StepExecutor, SimpleNamespace(**{**vars(direct_steps), "can_turn": lambda *_: False}))
 
 
@@ -85,11 +88,13 @@ class Walk:
 
     def __init__(self) -> None:
         self.world = World().having(partition("foo-0", (1, 2, 3)))
+        self.executor = DIRECT
         self.reached: dict[tuple[Phase, Trigger], set[Phase]] = defaultdict(set)
 
     def fire(self, trigger: Trigger, target: Replicas = ()) -> None:
         before = self.world.phase("foo-0")
-        fire(Decision(self.world.state, 1), self.world["foo-0"], trigger, Order(target, 1))
+        with patch.object(reassignments, "executor_of", lambda _: self.executor):
+            fire(Decision(self.world.state, 1), self.world["foo-0"], trigger, Order(target, 1))
         self.reached[before, trigger].add(self.world.phase("foo-0"))
 
     def order_again(self) -> None:
@@ -103,7 +108,7 @@ class Walk:
 
     def crowd(self, picks: Random) -> None:
         """Another step takes the only place, or gives it back; a step can be ended half-way, or not, as before a Kafka."""
-        self.world.state.executor = picks.choice([direct_steps, STUBBORN])
+        self.executor = picks.choice([DIRECT, STUBBORN])
         backlog = self.world.state.backlog
         backlog.change_limits(picks.choice([PlanLimits(partitions=1), PlanLimits(1, 1), PlanLimits()]))
         if picks.random() < 0.5:

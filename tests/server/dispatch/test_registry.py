@@ -75,7 +75,7 @@ def test_the_codec_knows_all_versions_that_are_served(route: Route) -> None:
 
 def documented() -> dict[int, tuple[int, int]]:
     """The bounds in docs/security.md, by API key; 0 is all others."""
-    text = (Path(__file__).parents[2] / "docs/security.md").read_text("utf-8")
+    text = (Path(__file__).parents[3] / "docs/security.md").read_text("utf-8")
     found: dict[int, tuple[int, int]] = {}
     for names, rows, numbers in re.findall(r"^\| ([^|]*) \| ([0-9,]+) \| ([0-9,]+) \|$", text, re.MULTILINE):
         keys = [int(key) for key in re.findall(r"\(([0-9]+)\)", names)] or [0]

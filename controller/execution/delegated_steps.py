@@ -5,19 +5,15 @@ the call. What came of it is seen by observation (`controller.upstream.polled`),
 taken back first: what follows is planned from where that leads.
 """
 
-from typing import TYPE_CHECKING
-
 from controller.configs.keys import BROKER_KEYS
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.effects import Elect, Submit
 from controller.model.cluster import Partition, Replicas, ResourceType, TopicPartition, UpstreamStep
 from controller.model.names import NO_LEADER
 from controller.model.upstream_step import Stage
+from controller.state.decision import Decision
+from controller.state.state import State
 from controller.state.upstream import Discrepancy
-
-if TYPE_CHECKING:
-    from controller.state.decision import Decision
-    from controller.state.state import State
 
 ELECTS = False
 MOST_DISK = "reassignment.max.disk.usage"
@@ -25,7 +21,7 @@ ELECTION, ELECTION_MS = 3, 1_000
 """Looks, and for how long, that must not show the preferred leader before the next step begins without it."""
 
 
-def begin(d: "Decision", partition: Partition, following: Replicas, _: Replicas, __: int = NO_LEADER) -> bool:
+def begin(d: Decision, partition: Partition, following: Replicas, _: Replicas, __: int = NO_LEADER) -> bool:
     """Ask for the step, or take back the one in flight; True when there is nothing to do.
 
     A step in flight is turned directly only to replicas that have all arrived: then it ends there at once. A row that
@@ -59,7 +55,7 @@ def begin(d: "Decision", partition: Partition, following: Replicas, _: Replicas,
     return False
 
 
-def advance(d: "Decision", partition: Partition, target: Replicas, preferred: int = NO_LEADER) -> bool:  # noqa: ARG001
+def advance(d: Decision, partition: Partition, target: Replicas, preferred: int = NO_LEADER) -> bool:  # noqa: ARG001
     """Take over what the upstream shows, if the step is over; True then."""
     key = partition.key
     submission = d.state.submissions.get(key)
@@ -72,7 +68,7 @@ def advance(d: "Decision", partition: Partition, target: Replicas, preferred: in
     return True
 
 
-def can_turn(state: "State", partition: Partition, kept: Replicas) -> bool:
+def can_turn(state: State, partition: Partition, kept: Replicas) -> bool:
     """Whether Kafka ends the step in flight at `kept`: at once, or by taking all of the step back.
 
     Kafka completes a step when all of its list is in sync; and a row that leaves nothing out does not turn it.
@@ -85,7 +81,7 @@ def can_turn(state: "State", partition: Partition, kept: Replicas) -> bool:
     return set(kept) <= set(partition.isr) and not set(partition.replicas) <= set(kept)
 
 
-def obstacle(state: "State", partition: Partition, following: Replicas) -> str:
+def obstacle(state: State, partition: Partition, following: Replicas) -> str:
     """The partition is not where it was left, or a broker's disk has no room for what the step would bring."""
     expected = expected_replicas(state, partition.key)
     if partition.replicas != expected:
@@ -95,13 +91,13 @@ def obstacle(state: "State", partition: Partition, following: Replicas) -> str:
     return next(filter(None, (_full(state, broker, size) for broker in coming)), "")
 
 
-def expected_replicas(state: "State", key: TopicPartition) -> Replicas:
+def expected_replicas(state: State, key: TopicPartition) -> Replicas:
     """The replicas of a partition with a reassignment and no step in flight, if nobody else changed them."""
     submission = state.submissions.get(key)
     return state.reassignments[key].original if submission is None else submission.following
 
 
-def ended(d: "Decision", key: TopicPartition) -> None:
+def ended(d: Decision, key: TopicPartition) -> None:
     """Nothing is kept of steps that are over; one in flight is followed to its end.
 
     One that was taken back is kept until Metadata shows it, so that nothing is concluded from what was before.
@@ -113,13 +109,13 @@ def ended(d: "Decision", key: TopicPartition) -> None:
         d.delete(UpstreamStep, key)
 
 
-def send(d: "Decision", key: TopicPartition, replicas: Replicas | None) -> None:
+def send(d: Decision, key: TopicPartition, replicas: Replicas | None) -> None:
     """Have the row sent; until it is answered nothing is concluded from what is seen of the partition."""
     d.state.unanswered[key] = d.state.unanswered.get(key, 0) + 1
     d.emit(Submit(*key, replicas))
 
 
-def undo(d: "Decision", partition: Partition) -> None:
+def undo(d: Decision, partition: Partition) -> None:
     """Take the step in flight back, whoever began it."""
     known = d.state.submissions.get(partition.key)
     if known is None or not known.in_flight:
@@ -131,7 +127,7 @@ def undo(d: "Decision", partition: Partition) -> None:
     send(d, partition.key, None)
 
 
-def _take_in(d: "Decision", partition: Partition, submission: UpstreamStep) -> None:
+def _take_in(d: Decision, partition: Partition, submission: UpstreamStep) -> None:
     """The step is over: the partition is where it led."""
     d.state.doubts.pop(partition.key, None)
     replicas = submission.following
@@ -140,7 +136,7 @@ def _take_in(d: "Decision", partition: Partition, submission: UpstreamStep) -> N
     d.put(submission._replace(stage=Stage.AT))
 
 
-def _leads_not_yet(d: "Decision", partition: Partition, preferred: int) -> bool:
+def _leads_not_yet(d: Decision, partition: Partition, preferred: int) -> bool:
     """The preferred leader could lead, does not, and was not waited for too long; it is asked for ever more rarely."""
     state, key = d.state, partition.key
     if partition.leader == preferred or preferred not in partition.isr or preferred not in state.live:
@@ -153,7 +149,7 @@ def _leads_not_yet(d: "Decision", partition: Partition, preferred: int) -> bool:
     return not found.confirmed(ELECTION + 1, ELECTION_MS)
 
 
-def _full(state: "State", broker: int, size: int) -> str:
+def _full(state: State, broker: int, size: int) -> str:
     """Why so many bytes more are too much for the log directory in which the broker would put them."""
     disks = [disk for disk in state.disks.get(broker, ()) if disk.total > 0]
     if not disks or not size:
@@ -171,7 +167,7 @@ def _full(state: "State", broker: int, size: int) -> str:
 
 
 def _ask(
-    d: "Decision", partition: Partition, base: Replicas, following: Replicas, turned_from: Replicas = ()
+    d: Decision, partition: Partition, base: Replicas, following: Replicas, turned_from: Replicas = ()
 ) -> None:
     adding = tuple(r for r in following if r not in base)
     removing = tuple(r for r in base if r not in following)

@@ -6,24 +6,20 @@ half-way is not known here: `controller.reassignment.reassignments` knows it.
 """
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from controller.messages.effects import DropReplica, Publish
 from controller.model.cluster import NO_LEADER, Partition, Replicas, TopicPartition
 from controller.model.election import keep_or_elect
 from controller.model.names import without
 from controller.scheduling.steps import leader_after, may_drop
-
-if TYPE_CHECKING:
-    from controller.state.decision import Decision
-    from controller.state.state import State
-
+from controller.state.decision import Decision
+from controller.state.state import State
 
 ELECTS = True
 
 
 def begin(
-    d: "Decision", partition: Partition, following: Replicas, target: Replicas, preferred: int = NO_LEADER
+    d: Decision, partition: Partition, following: Replicas, target: Replicas, preferred: int = NO_LEADER
 ) -> bool:
     """Start the step to `following`, or turn the step in flight to it; True when it is complete already.
 
@@ -51,7 +47,7 @@ def begin(
     return False
 
 
-def advance(d: "Decision", partition: Partition, target: Replicas, preferred: int = NO_LEADER) -> bool:
+def advance(d: Decision, partition: Partition, target: Replicas, preferred: int = NO_LEADER) -> bool:
     """Finish the step in flight if the ISR and the live brokers allow it; True when it is finished.
 
     When all has arrived but nothing may be dropped, the step ends without that: it takes no place any more, and what it
@@ -67,17 +63,17 @@ def advance(d: "Decision", partition: Partition, target: Replicas, preferred: in
     return True
 
 
-def can_turn(state: "State", partition: Partition, kept: Replicas) -> bool:  # noqa: ARG001
+def can_turn(state: State, partition: Partition, kept: Replicas) -> bool:  # noqa: ARG001
     """Where we are the controller, a step ends where we say."""
     return True
 
 
-def obstacle(state: "State", partition: Partition, following: Replicas) -> str:  # noqa: ARG001
+def obstacle(state: State, partition: Partition, following: Replicas) -> str:  # noqa: ARG001
     """Whatever can be planned can be done where we are the controller."""
     return ""
 
 
-def ended(d: "Decision", key: TopicPartition) -> None:
+def ended(d: Decision, key: TopicPartition) -> None:
     """Nothing is kept of a step that has ended (implements `controller.ports.Movement` with its neighbours)."""
 
 
@@ -93,7 +89,7 @@ def _joined(following: Replicas, removing: Replicas) -> Replicas:
     return following + removing
 
 
-def _survivor(current: Replicas, state: "State") -> Replicas:
+def _survivor(current: Replicas, state: State) -> Replicas:
     """The ISR of a partition that loses all of it: the first old replica that can lead, else the first."""
     return (next((r for r in current if r in state.live), current[0]),)
 
@@ -102,7 +98,7 @@ def _arrived(step: Partition) -> bool:
     return all(r in step.isr for r in step.adding)
 
 
-def _complete(state: "State", step: Partition, target: Replicas) -> bool:
+def _complete(state: State, step: Partition, target: Replicas) -> bool:
     """What was added is in sync, and enough of the next list to drop the rest (docs/how-it-works.md, Step)."""
     if not _arrived(step) or not step.removing:
         return _arrived(step)
@@ -115,7 +111,7 @@ def _complete(state: "State", step: Partition, target: Replicas) -> bool:
 
 
 def _finish(
-    d: "Decision", before: Partition, step: Partition, dropped: Replicas, target: Replicas, preferred: int
+    d: Decision, before: Partition, step: Partition, dropped: Replicas, target: Replicas, preferred: int
 ) -> None:
     """One record makes the next list the list; `before` is what brokers know now."""
     following = step.next
@@ -139,6 +135,6 @@ def _finish(
     _drop(d, final, gone)
 
 
-def _drop(d: "Decision", partition: Partition, brokers: Replicas) -> None:
+def _drop(d: Decision, partition: Partition, brokers: Replicas) -> None:
     if brokers:
         d.emit(DropReplica(partition.topic, partition.partition, brokers, partition.leader_epoch))

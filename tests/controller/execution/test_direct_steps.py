@@ -1,8 +1,8 @@
 import pytest
 
+from controller.execution import direct_steps
 from controller.messages.effects import DropReplica, Publish
 from controller.model.cluster import NO_LEADER, Partition, Replicas
-from controller.reassignment import direct_steps
 from controller.state.decision import Decision
 from tests.builders import World, partition
 

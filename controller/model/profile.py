@@ -1,0 +1,21 @@
+"""What distinguishes the kinds of cluster that the core decides about."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterProfile:
+    """A kind of cluster. The composition root chooses one; it never changes while the core runs."""
+
+    has_upstream: bool = False
+    """A running Kafka carries out the steps and owns topics, partitions and brokers; its health counts."""
+    grows_while_moving: bool = True
+    """A topic that moves may get more partitions. Kafka's ZooKeeper controller refuses that."""
+    drops_when_back: bool = True
+    """A broker that was down drops its replicas of deleted topics when it is back. Where nothing makes it do so, the
+    deletion waits for the broker."""
+
+
+EMBEDDED = ClusterProfile()
+GATEWAY = ClusterProfile(has_upstream=True)
+ZOOKEEPER = ClusterProfile(grows_while_moving=False, drops_when_back=False)
