@@ -49,6 +49,7 @@ class Guarded(ZookeeperCluster):
     def login(self, user: str = "kafka", password: str = SECRET) -> dict[str, str]:
         """Settings of reassignd, to log in."""
         file = self.folder / f"{user}-{password}.conf"
+        file.touch(0o600)
         file.write_text(_section(user, password))
         return {"zookeeper.jaas.file": str(file)}
 

@@ -109,8 +109,10 @@ def test_who_may_not_come_is_told_in_one_line(
     settings |= {"backend": "zookeeper", "listener": "127.0.0.1:0", "http.listener": "127.0.0.1:0"}
     ran = run(tmp_path, settings, "serve")
     assert ran.returncode == 1
-    assert told in ran.stderr
-    assert len(ran.stderr.splitlines()) == 1
+    # Log lines may stand before it: where the system allows few open files, a warning says so.
+    (line,) = [line for line in ran.stderr.splitlines() if not line.startswith("[")]
+    assert line.startswith("reassignd: ")
+    assert told in line
 
 
 def test_a_broker_takes_over_and_reassignd_from_it(site: Site, cluster: Guarded, topic: str) -> None:
