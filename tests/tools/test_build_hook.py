@@ -74,7 +74,7 @@ def test_the_wheel_has_one_import_root_and_all_files(wheel: Path) -> None:
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"reassignd"}
     sources = [path for folder in ("reassignd", *FOLDERS) for path in (ROOT / folder).rglob("*.py")]
     assert len([name for name in names if name.endswith(".py")]) == len(sources)
-    for name in ("py.typed", "server/page/index.html", "planner/report.css"):
+    for name in ("py.typed", "server/page/index.html", "planner/report/report.css"):
         assert f"reassignd/{name}" in names
 
 
