@@ -51,11 +51,17 @@ class UpstreamStep(NamedTuple):
         return self.stage is not Stage.AT
 
     @property
-    def led_back(self) -> Replicas:
-        """Where a cancel leads: `base` in the order that the step gave it; () where the step was turned, and nobody knows."""
+    def ways_back(self) -> frozenset[Replicas]:
+        """The lists to which a cancel may lead; none where the step was turned, and nobody knows.
+
+        It is `base` in the order that the step gave it: first what stays. What was to go comes after it, sorted by KRaft, and
+        in its order by Kafka with ZooKeeper.
+        """
         if self.turned_from:
-            return ()
-        return tuple(r for r in dict.fromkeys(self.following + self.base) if r in self.base)
+            return frozenset()
+        stays = tuple(r for r in self.following if r in self.base)
+        goes = tuple(r for r in self.base if r not in self.following)
+        return frozenset({stays + goes, stays + tuple(sorted(goes))})
 
     def is_middle(self, replicas: Replicas, isr: Replicas) -> bool:
         """Whether this is the list that the upstream has while it carries out the step, or the one that was turned.
@@ -76,6 +82,7 @@ class UpstreamStep(NamedTuple):
         """Whether these are the replicas from which the step began, at no later leader epoch than it had then.
 
         When replicas are dropped, at the end of a step or by a cancel, Kafka's controllers begin a new leader epoch
-        (PartitionChangeBuilder; KafkaController).
+        (PartitionChangeBuilder; KafkaController). What only reorders begins none: there the new order tells.
         """
-        return leader_epoch <= self.epoch and set(replicas) == set(self.base)
+        old = leader_epoch <= self.epoch and set(replicas) == set(self.base)
+        return old and replicas != self.following

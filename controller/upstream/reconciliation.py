@@ -56,7 +56,7 @@ def submitted(d: Decision, event: Submitted) -> None:
 
 def _undone(d: Decision, submission: UpstreamStep, outcome: Outcome) -> None:
     """The answer to the row that takes a step back."""
-    if outcome.ok and submission.led_back:
+    if outcome.ok and submission.ways_back:
         d.put(submission._replace(stage=Stage.TAKEN_BACK))
     elif not outcome.ok and outcome.error not in _TRY_AGAIN:
         # It goes on, then, one way or the other; what comes after it leads back.
@@ -82,8 +82,7 @@ def follow(
     elif submission.stage is Stage.SUBMITTING and seen.replicas == submission.base:
         _send_again(d, partition, Discrepancy.NOT_TAKEN, submission.following)
     elif _is_back(submission, seen):
-        back = submission.stage is Stage.TAKEN_BACK
-        _over(d, partition, submission, submission.led_back if back else seen.replicas)
+        _over(d, partition, submission, submission.base if _is_back_unseen(submission) else seen.replicas)
     elif _may_be_old(submission, seen):
         if _outlasts_lag(d, partition):
             _elsewhere(d, partition, submission, seen)
@@ -249,18 +248,22 @@ def _may_be_old(step: UpstreamStep, seen: UpstreamPartition) -> bool:
     return step.is_before(seen.replicas, seen.leader_epoch) or step.is_middle(seen.replicas, seen.isr)
 
 
+def _is_back_unseen(submission: UpstreamStep) -> bool:
+    """The upstream has said that the step was taken back, and that can have led to the very list from which it began only."""
+    return submission.stage is Stage.TAKEN_BACK and submission.ways_back == {submission.base}
+
+
 def _is_back(submission: UpstreamStep, seen: UpstreamPartition) -> bool:
     """What was to be taken back is over, surely: elsewhere, or back, as the upstream has said.
 
-    Metadata need not show it where the way back leads to the very list from which the step began.
+    Metadata need not show it where the way back can only lead to the very list from which the step began.
     Without the upstream's word, a step that was over before looks so too, where Metadata shows a later change of leader, not
     its end.
     """
     if submission.stage is Stage.TAKEN_BACK:
         drops = set(submission.following) - set(submission.base)
-        later = seen.leader_epoch > submission.epoch or not drops
-        back = submission.led_back
-        return back == submission.base or (later and seen.replicas == back)
+        later = seen.leader_epoch > submission.epoch or (not drops and seen.replicas != submission.base)
+        return _is_back_unseen(submission) or (later and seen.replicas in submission.ways_back)
     known = seen.replicas != submission.base
     return submission.stage is Stage.UNDOING and known and not _may_be_old(submission, seen)
 

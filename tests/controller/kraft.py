@@ -59,10 +59,11 @@ class Kraft:
             self._revert(name)
             return DONE
         now = self.replicas[name]
-        merged = target + tuple(r for r in now if r not in target)
+        removed = tuple(sorted(set(now) - set(target)))  # KRaft sorts what is to go.
+        merged = target + removed
         still_coming = tuple(r for r in self.adding.get(name, ()) if r in target)
         self.adding[name] = still_coming + tuple(r for r in target if r not in now)
-        self.removing[name] = tuple(r for r in now if r not in target)
+        self.removing[name] = removed
         self.replicas[name] = merged
         self._complete(name)
         return DONE

@@ -64,14 +64,39 @@ def test_a_step_that_was_over_before_it_was_taken_back_is_gone_back_from() -> No
 
 
 def test_a_way_back_that_the_upstream_has_confirmed_is_not_waited_for() -> None:
-    gateway = Gateway(FOO)
+    gateway = Gateway(("foo-0", (1, 4)))
     gateway.kafka.freeze()
     gateway.alter({"foo-0": (2, 3)})
     gateway.carry()
     gateway.alter({"foo-0": None})
     gateway.carry()
     gateway.look()
+    assert (gateway.kafka.replicas[KEY], gateway.wanted("foo-0")) == ((1, 4), None)
+
+
+def test_the_cancel_of_a_step_that_only_reorders_is_over_as_soon_as_the_new_order_is_seen() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (1, 4)})
+    gateway.carry()
+    gateway.alter({"foo-0": None})
+    for _ in range(5):
+        gateway.carry()
+        gateway.look()
     assert (gateway.kafka.replicas[KEY], gateway.wanted("foo-0")) == ((4, 1), None)
+
+
+def test_one_that_may_have_another_order_is_and_then_the_order_is_restored() -> None:
+    gateway = Gateway(FOO)
+    gateway.kafka.freeze()
+    gateway.alter({"foo-0": (2, 3)})
+    gateway.carry()
+    gateway.alter({"foo-0": None})
+    gateway.carry()
+    gateway.look_for(BLAME_MS)
+    assert (gateway.kafka.replicas[KEY], gateway.wanted("foo-0") is None) == ((1, 4), False)
+    gateway.kafka.lagging = None
+    assert gateway.settle().kafka.replicas[KEY] == (4, 1)
+    assert gateway.wanted("foo-0") is None
 
 
 def test_a_broker_that_lags_behind_the_one_asked_before_says_nothing() -> None:
@@ -123,7 +148,7 @@ def test_a_way_back_that_left_another_order_is_waited_for() -> None:
 
 
 def test_outages_keep_nobody_from_finding_out_what_became_of_a_step() -> None:
-    gateway = Gateway(FOO)
+    gateway = Gateway(("foo-0", (1, 4)))
     gateway.alter({"foo-0": (2, 3)})
     gateway.carry()
     gateway.alter({"foo-0": None})

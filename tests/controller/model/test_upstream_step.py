@@ -16,13 +16,18 @@ def test_only_a_step_that_is_over_and_taken_in_is_not_in_flight(stage: Stage) ->
 
 @pytest.mark.parametrize(
     ("base", "following", "back"),
-    [((4, 1), (2, 3), (4, 1)), ((4, 1), (1, 2), (1, 4)), ((1, 2, 3), (3, 1), (3, 1, 2))],
+    [
+        ((4, 1), (2, 3), {(4, 1), (1, 4)}),
+        ((1, 4), (2, 3), {(1, 4)}),
+        ((4, 1), (1, 2), {(1, 4)}),
+        ((1, 2, 3), (3, 1), {(3, 1, 2)}),
+    ],
 )
-def test_a_cancel_leaves_the_order_that_the_step_gave(
-    base: Replicas, following: Replicas, back: Replicas
+def test_a_cancel_leaves_the_order_that_the_step_gave_and_may_sort_the_rest(
+    base: Replicas, following: Replicas, back: set[Replicas]
 ) -> None:
-    assert UpstreamStep("foo", 0, base, following).led_back == back
-    assert UpstreamStep("foo", 0, base, following, turned_from=(5, 6)).led_back == ()
+    assert UpstreamStep("foo", 0, base, following).ways_back == back
+    assert UpstreamStep("foo", 0, base, following, turned_from=(5, 6)).ways_back == set()
 
 
 @pytest.mark.parametrize(

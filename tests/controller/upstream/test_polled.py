@@ -48,7 +48,7 @@ def test_a_move_of_others_can_be_cancelled_and_taken_over() -> None:
     assert gateway.effects[-1] == Submit("foo", 0, None)
     gateway.alter({"foo-1": (5, 7)})
     gateway.settle()
-    assert gateway.kafka.replicas == {key("foo-0"): (4, 1), key("foo-1"): (5, 7)}
+    assert gateway.kafka.replicas == {key("foo-0"): (1, 4), key("foo-1"): (5, 7)}
 
 
 def test_an_order_for_where_others_move_it_already_takes_nothing_back() -> None:
@@ -58,7 +58,7 @@ def test_an_order_for_where_others_move_it_already_takes_nothing_back() -> None:
     gateway.alter({"foo-0": (5, 6)})
     assert gateway.settle().kafka.replicas[key("foo-0")] == (5, 6)
     assert [row.replicas for row in gateway.kafka.requests] == [(5, 6), (5, 6)]
-    assert gateway.state.finished[1][key("foo-0")].original == (4, 1)
+    assert gateway.state.finished[1][key("foo-0")].original == (1, 4)
 
 
 def test_what_waits_for_a_broker_goes_on_when_it_is_back() -> None:
@@ -163,7 +163,7 @@ def test_the_cancel_of_a_move_of_others_is_kept_until_it_has_happened() -> None:
     gateway.alter({"foo-0": None})
     again = gateway.again()
     again.settle()
-    assert again.kafka.replicas[key("foo-0")] == (4, 1)
+    assert again.kafka.replicas[key("foo-0")] == (1, 4)
     assert (again.state.submissions, again.state.external) == ({}, set())
     assert again.state.backlog.in_flight() == 0
 

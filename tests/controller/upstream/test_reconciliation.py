@@ -96,7 +96,7 @@ def test_a_cancel_by_someone_else_blocks_the_partition_until_people_decide() -> 
     gateway.look_for(BLAME_MS)
     assert gateway.phase("foo-0") is Phase.WAITING
     assert gateway.why("foo-0") == "cancelled by someone else"
-    assert gateway.settle().kafka.replicas[KEY] == (4, 1)
+    assert gateway.settle().kafka.replicas[KEY] == (1, 4)
     gateway.alter({"foo-0": (2, 3)})
     assert gateway.settle().kafka.replicas[KEY] == (2, 3)
 
@@ -106,7 +106,7 @@ def test_a_blocked_partition_is_still_blocked_after_a_restart() -> None:
     gateway.kafka.alter(KEY, None)
     gateway.look_for(BLAME_MS)
     again = gateway.again()
-    assert again.settle().kafka.replicas[KEY] == (4, 1)
+    assert again.settle().kafka.replicas[KEY] == (1, 4)
     assert again.why("foo-0") == "cancelled by someone else"
 
 
