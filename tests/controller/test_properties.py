@@ -50,16 +50,18 @@ class Cluster(RuleBasedStateMachine):
         self.ordered: dict[int, dict[str, Replicas]] = {}
         self.brokers = 0
 
-    @initialize(brokers=st.integers(4, 8), min_isr=st.integers(1, 3), picks=picks)
+    @initialize(brokers=st.integers(4, 8), min_isr=st.sampled_from([1, 2, 2, 3, 3]), picks=picks)
     def begin(self, brokers: int, min_isr: int, picks: Any) -> None:
         self.brokers = brokers
         self.world = Watched(range(1, brokers + 1))
         for name in NAMES:
             self.world.configured("min.insync.replicas", str(min_isr), key(name).topic)
             self.make(name, picks)
+        for name in NAMES:
+            self.order(name, picks, repeated=False)
 
     def make(self, name: str, picks: Any) -> None:
-        replicas = tuple(picks.sample(range(1, self.brokers + 1), picks.randint(1, 3)))
+        replicas = tuple(picks.sample(range(1, self.brokers + 1), picks.choice([1, 2, 3, 3, 4])))
         live = self.world.state.live
         in_sync = tuple(r for r in replicas if r in live)
         leader = in_sync[0] if in_sync else NO_LEADER
@@ -209,6 +211,18 @@ class Cluster(RuleBasedStateMachine):
             others = [r for r in now.replicas if r != now.leader and (r in able or r in now.isr)]
             self.world.isr(name, (now.leader, *picks.sample(others, picks.randint(0, len(others)))))
 
+    @rule(picks=picks, all_of_them=st.booleans())
+    def some_arrive_and_others_lag(self, picks: Any, all_of_them: bool) -> None:
+        """Replicas that are being added get in sync, while others fall behind."""
+        able = self.world.state.live - self.world.state.shutting_down
+        for now in self.world.flying():
+            if now.leader == NO_LEADER:
+                continue
+            coming = [r for r in now.adding if r in able and r != now.leader]
+            arrived = coming if all_of_them else picks.sample(coming, picks.randint(0, len(coming)))
+            others = [r for r in now.isr if r not in {*now.adding, now.leader} and picks.random() < 0.6]
+            self.world.isr(str(now.key), (now.leader, *others, *arrived))
+
     @rule(name=names)
     def catch_up(self, name: str) -> None:
         if self.world.state.partition(*key(name)) is not None:
@@ -216,6 +230,7 @@ class Cluster(RuleBasedStateMachine):
 
     @rule(stalled=st.sets(names, min_size=1))
     def stall(self, stalled: set[str]) -> None:
+        """Steps get nowhere: all of what they add, or some of it, does not come."""
         self.world.do(Stalled([key(name) for name in stalled]))
 
     @rule(picks=picks)
