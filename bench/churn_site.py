@@ -44,6 +44,8 @@ BOUNDS = {
     "embedded.brokers": str(BROKERS),
     "gateway.ports": str(BROKERS),
 }
+OF_THE_CONTROLLER = {ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA}
+"""The cluster's own controller finds its brokers at 127.0.0.2 too, and does not log in."""
 SASL_KEYS = [ApiVersion(ApiKey.SASL_HANDSHAKE, 1, 1), ApiVersion(ApiKey.SASL_AUTHENTICATE, 0, 2)]
 
 
@@ -159,6 +161,9 @@ class _Front:
                 writer.write(encode_response(frame, SaslAuthenticateResponse(0 if fine else 58)))
                 if fine:
                     return
+            elif frame.api_key in OF_THE_CONTROLLER:
+                behind.write(len(payload).to_bytes(4) + payload)
+                return
             else:
                 raise EOFError("a request before the login")
 
