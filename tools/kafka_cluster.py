@@ -73,6 +73,7 @@ class KafkaCluster:
         """A `--command-config` file for one of PRINCIPALS on a listener of a secured cluster."""
         how = f"{listener}-{mechanism}" if listener.startswith("SASL") else listener
         path = self.folder / f"client-{how}-{principal}.properties"
+        path.touch(0o600)
         path.write_text(client_properties(listener, principal, mechanism, self.folder))
         return path
 

@@ -13,6 +13,9 @@ SPARE = 100
 LINKS = 3
 """For each port: the one that listens, and our own connections to the broker behind it."""
 
+FEW = 0.9
+"""A smaller part of the connections that were configured is worth a warning."""
+
 FEWEST = 10
 """Connections of either kind that are taken in any case."""
 
@@ -33,7 +36,10 @@ def share(settings: Settings) -> Settings:
     left = allowed - ours
     http = min(http, max(left // 4, FEWEST))
     clients = min(clients, max((left - http) // each, FEWEST))
-    log.warning(
+    # The default of connections is more than most gateways see: a tenth less is worth no warning at each start.
+    few = clients < settings.max_connections * FEW
+    log.log(
+        logging.WARNING if few else logging.INFO,
         "%d open files are allowed, %d may be wanted: %d connections are taken for Kafka, %d for HTTP; raise `ulimit -n`",
         allowed,
         wanted,
