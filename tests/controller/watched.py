@@ -139,7 +139,7 @@ class Watched(World):
         assert all(incoming[broker] <= limits.per_broker for broker in now.adding)
         fed = [len(p.adding) for p in flying if p.leader == now.leader]
         assert now.leader == NO_LEADER or len(fed) == 1 or sum(fed) <= limits.per_broker
-        in_sync = set(now.isr) & set(now.next) | set(now.adding)
+        in_sync = set(now.isr) & set(now.next) & self.state.live | set(now.adding)
         assert len(now.adding) <= limits.step or len(in_sync) <= self.state.min_isr(now.topic)
 
     def judge_effects(self, d: Decision) -> None:
