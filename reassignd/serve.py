@@ -11,11 +11,12 @@ import uvloop
 from starlette.routing import BaseRoute
 
 from backends.sqlite.store import SqliteStore
+from common.address import Address
 from common.garbage_collector import Sweeper, collect_young_only
 from common.tasks import cancel, spawn
 from reassignd import logs
 from reassignd.config.config import EMBEDDED, ZOOKEEPER, Settings
-from reassignd.config.setting_types import Address, SocketPath
+from reassignd.config.setting_types import SocketPath
 from reassignd.demo import create_demo_topics
 from reassignd.runtime.app import Application
 from reassignd.runtime.descriptors import share

@@ -8,6 +8,7 @@ from backends.client.connection import BrokerConnection
 from backends.client.errors import AuthenticationError, BrokerError
 from backends.client.handshake import Caller, open_connection
 from backends.client.security import PLAINTEXT
+from common.address import Address
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ def connector(caller: Caller) -> Connect:
 
     async def introduced(host: str, port: int) -> Channel:
         try:
-            return IntroducedChannel(await open_connection((host, port), caller, TIMEOUT_SECONDS))
+            return IntroducedChannel(await open_connection(Address(host, port), caller, TIMEOUT_SECONDS))
         except BrokerError as error:
             if isinstance(error, AuthenticationError) and str(error) not in told:
                 told.add(str(error))

@@ -14,6 +14,7 @@ from backends.client.errors import (
     UnreachableError,
     UnsupportedError,
 )
+from common.address import Address
 from common.off_loop import InlineExecutor, OffLoop
 from protocol.apis import ApiKey, find_api
 from protocol.codec.wire import schema_of
@@ -27,15 +28,6 @@ MAX_IN_FLIGHT = 16
 LARGE_ANSWER = 256 * 1024
 """Bytes from which on an answer is decoded off the loop: 100,000 partitions take 0.15 s."""
 
-Address = tuple[str, int]
-"""Host and port."""
-
-
-def shown(address: Address) -> str:
-    """The address as people write it."""
-    host, port = address
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
 
 class BrokerConnection(asyncio.Protocol):
     """One connection. `versions` has the versions that the broker serves by API key, only ApiVersions at first."""
@@ -43,7 +35,7 @@ class BrokerConnection(asyncio.Protocol):
     _transport: asyncio.Transport
 
     def __init__(self, address: Address, client_id: str) -> None:
-        self.peer = shown(address)
+        self.peer = str(address)
         self.versions: dict[int, range] = {ApiKey.API_VERSIONS: range(5)}
         self.lifetime_seconds = 0.0
         """How long the broker accepts requests after our authentication; 0 is for ever (KIP-368)."""

@@ -4,7 +4,7 @@ import asyncio
 import ssl
 from typing import NamedTuple
 
-from backends.client.connection import Address, BrokerConnection, shown
+from backends.client.connection import BrokerConnection
 from backends.client.errors import (
     AuthenticationError,
     InDoubtError,
@@ -12,6 +12,7 @@ from backends.client.errors import (
     UnsupportedError,
 )
 from backends.client.security import PLAINTEXT, Credentials, Security
+from common.address import Address
 from protocol.apis import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.api_versions_request import ApiVersionsRequest
@@ -51,12 +52,10 @@ async def open_connection(address: Address, caller: Caller, timeout_seconds: flo
                 connection.abort("the connection could not be made ready")
                 raise
     except TimeoutError as error:
-        raise UnreachableError(f"{shown(address)} did not answer within {timeout_seconds:g} s") from error
+        raise UnreachableError(f"{address} did not answer within {timeout_seconds:g} s") from error
     except InDoubtError as error:
         if isinstance(error.__cause__, ssl.SSLError):
-            raise AuthenticationError(
-                f"{shown(address)} refused our certificate: {error.__cause__}"
-            ) from error
+            raise AuthenticationError(f"{address} refused our certificate: {error.__cause__}") from error
         raise UnreachableError(str(error)) from error
     return connection
 
@@ -75,14 +74,14 @@ async def _connect(address: Address, caller: Caller) -> BrokerConnection:
         )
     except ssl.SSLCertVerificationError as error:
         raise AuthenticationError(
-            f"the certificate of {shown(address)} is not to be trusted: {error.verify_message}"
+            f"the certificate of {address} is not to be trusted: {error.verify_message}"
         ) from error
     except OSError as error:
         # Who does not understand our first bytes of TLS hangs up, or answers in another protocol.
         hung_up = tls is not None and isinstance(error, ssl.SSLError | ConnectionResetError)
         hint = NOT_TLS if hung_up else ""
         raise UnreachableError(
-            f"cannot connect to {shown(address)}: {str(error) or 'the connection was closed'}{hint}"
+            f"cannot connect to {address}: {str(error) or 'the connection was closed'}{hint}"
         ) from error
     return connection
 

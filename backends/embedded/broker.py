@@ -11,8 +11,9 @@ from typing import Protocol, TypeVar
 from backends.embedded import queries
 from backends.embedded.isr_reporter import IsrReporter
 from backends.embedded.log_dirs import LogDirs
-from backends.embedded.replica import Address, Replica
+from backends.embedded.replica import Replica
 from backends.embedded.replication import Fetch, Log, Replication, Volume
+from common.address import Address
 from controller.messages.effects import TOPIC_DELETED
 from controller.model.cluster import NO_LEADER, TopicPartition
 from protocol.errors import ErrorCode

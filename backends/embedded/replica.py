@@ -1,9 +1,10 @@
 """What a broker knows of one replica that it hosts."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from backends.embedded.replication import Log
+from common.address import Address
 from controller.model.cluster import Replicas, TopicPartition
 
 
@@ -18,13 +19,6 @@ class Replica:
     isr: Replicas
     replicas: Replicas
     adding: Replicas
-
-
-class Address(NamedTuple):
-    """Where a broker listens."""
-
-    host: str
-    port: int
 
 
 class Leader(Protocol):

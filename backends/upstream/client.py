@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from backends.client.connection import Address, BrokerConnection
+from backends.client.connection import BrokerConnection
 from backends.client.errors import BrokerError, InDoubtError, UnreachableError, UnsupportedError
 from backends.client.handshake import Caller, open_connection
 from backends.client.link import Link
+from common.address import Address
 from common.clock import Clock, RealClock
 from common.off_loop import InlineExecutor, OffLoop
 from protocol.apis import ApiKey
@@ -134,7 +135,7 @@ class UpstreamClient:
         known = self.brokers.get(broker)
         if known is None:
             raise UnreachableError(f"the upstream has no broker {broker}")
-        return self._link((known.host, known.port))
+        return self._link(Address(known.host, known.port))
 
     def _link(self, address: Address) -> Link:
         if self._closed:
@@ -151,9 +152,10 @@ class UpstreamClient:
     def _candidates(self) -> Iterator[Link]:
         """The controller, live brokers, fenced ones, the bootstrap servers; those that did not answer last time, last."""
         first = sorted(self.brokers.values(), key=lambda b: (b.id != self.controller_id, b.fenced, b.id))
-        addresses = dict.fromkeys([*((broker.host, broker.port) for broker in first), *self._bootstrap])
+        addresses: list[Address] = [Address(broker.host, broker.port) for broker in first]
+        addresses += self._bootstrap
         # A link is made, or found, when its turn comes: the one of a moment ago may have been forgotten since.
-        for address in sorted(addresses, key=self._failing):
+        for address in sorted(dict.fromkeys(addresses), key=self._failing):
             yield self._link(address)
 
     def _failing(self, address: Address) -> bool:

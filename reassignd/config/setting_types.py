@@ -5,18 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar, overload
 
+from common.address import Address
+
 T = TypeVar("T")
-
-
-class Address(NamedTuple):
-    """Where to listen. Port 0 takes a free one."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}"
 
 
 class SettingType(NamedTuple, Generic[T]):

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Self
 
 from backends.datadir import StoreError
+from common.address import Address
 from common.tasks import cancel, spawn
 from common.worker_thread import WorkerThread
 from controller.machine import decide
@@ -17,7 +18,6 @@ from controller.state.state import State
 from planner.spark import obstacle
 from reassignd import __version__
 from reassignd.config.config import Settings
-from reassignd.config.setting_types import Address
 from reassignd.errors import CommandError
 from reassignd.runtime.retention import Retention, prune_for_ever
 from reassignd.runtime.runtime import Build, Hooks

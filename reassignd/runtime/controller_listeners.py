@@ -8,6 +8,7 @@ from functools import partial
 
 from backends.zookeeper.term.live import places
 from backends.zookeeper.znodes.formats import Endpoint, Registration
+from common.address import Address
 from reassignd.config import command_config
 from reassignd.config.config import WILDCARDS, Settings
 from reassignd.config.parts import limits
@@ -17,7 +18,6 @@ from reassignd.runtime.http_access import listener_tls
 from reassignd.runtime.sockets import refused
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
-from server.gateway.addresses import Address
 from server.gateway.interceptors import Rules
 from server.ports import Stats
 from server.relay import session

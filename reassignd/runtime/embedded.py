@@ -9,13 +9,13 @@ from backends.client.handshake import Caller
 from backends.client.security import PLAINTEXT, Security
 from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.cluster import SimulatedCluster
+from common.address import Address
 from common.clock import Clock
 from controller.messages.events import Event
 from controller.state.state import State
 from reassignd import __version__
 from reassignd.config.config import Settings
 from reassignd.config.parts import embedded_defaults, embedded_settings, limits
-from reassignd.config.setting_types import Address
 from reassignd.runtime.http_access import listener_tls, trust_in_own_listener
 from reassignd.runtime.ports import BrokerPorts, Port
 from reassignd.runtime.runtime import GRACE_SECONDS, Hooks

@@ -11,6 +11,7 @@ from backends.datadir import StoreError
 from backends.upstream.applied_throttles import AppliedThrottles
 from backends.upstream.backend import UpstreamBackend
 from backends.upstream.client import UpstreamClient
+from common.address import Address
 from controller.configs.changes import ConfigSource
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.events import AlterReassignments, Event
@@ -24,7 +25,6 @@ from reassignd import __version__
 from reassignd.config import command_config
 from reassignd.config.config import Settings
 from reassignd.config.parts import limits
-from reassignd.config.setting_types import Address
 from reassignd.errors import CommandError
 from reassignd.runtime.http_access import listener_tls
 from reassignd.runtime.identity import claim
@@ -32,7 +32,6 @@ from reassignd.runtime.runtime import GRACE_SECONDS, Hooks
 from reassignd.runtime.sockets import refused
 from server.connections.session import Answer
 from server.dispatch.router import Router
-from server.gateway import addresses
 from server.gateway.core import GatewayServices
 from server.gateway.gateway import Gateway, Setup
 from server.gateway.port_assignments import PortAssignmentError
@@ -76,7 +75,7 @@ class GatewayRuntime:
         """The port that leads to any broker first."""
         by_broker = sorted(self._gateway.addresses.items())
         found = [self._gateway.bootstrap, *(address for _, address in by_broker)]
-        return [Address(*address) for address in found if address is not None]
+        return [address for address in found if address is not None]
 
     @property
     def relayed(self) -> Counts:
@@ -96,7 +95,7 @@ class GatewayRuntime:
         settings, security = self._settings, self._security
         listener = settings.listener
         setup = Setup(
-            addresses.Address(*listener),
+            listener,
             settings.gateway_ports,
             settings.advertised_host or listener.host,
             listener_tls(settings),
@@ -135,7 +134,7 @@ class GatewayRuntime:
             claim(self._settings.data_dir, "upstream.cluster.id", self._client.cluster_id)
             self._claimed = self._client.cluster_id
         try:
-            await self._gateway.update({broker: addresses.Address(*at) for broker, at in brokers.items()})
+            await self._gateway.update({broker: Address(*at) for broker, at in brokers.items()})
         except OSError as error:
             raise refused(error, self._settings.listener, "listener") from error
 

@@ -1,6 +1,6 @@
 """Where the brokers listen: one port each, the same one whenever a broker starts again."""
 
-from reassignd.config.setting_types import Address
+from common.address import Address
 from reassignd.runtime.sockets import refused
 from server.connections.listener import Listeners
 from server.ports import BrokerPort

@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from common.address import Address
 from common.worker_thread import WorkerThread
 from controller.messages.events import Event
 from controller.ports import Backend
-from reassignd.config.setting_types import Address
 from server.connections.session import Answer
 from server.dispatch.router import Router
 from server.metrics.sources import Traffic

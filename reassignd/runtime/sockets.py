@@ -7,8 +7,9 @@ import resource
 import socket
 from pathlib import Path
 
+from common.address import Address
 from reassignd.config.config import in_words
-from reassignd.config.setting_types import Address, SocketPath
+from reassignd.config.setting_types import SocketPath
 from reassignd.errors import CommandError
 
 log = logging.getLogger(__name__)

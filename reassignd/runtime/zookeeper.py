@@ -33,6 +33,7 @@ from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError
 from backends.zookeeper.znodes.formats import decode_cluster_id
 from backends.zookeeper.znodes.refusals import Refusals
+from common.address import Address
 from common.tasks import cancel, spawn
 from common.worker_thread import WorkerThread
 from controller.model.cluster import NO_ID
@@ -42,7 +43,6 @@ from controller.state.state import State
 from reassignd import __version__
 from reassignd.config import command_config
 from reassignd.config.config import Settings
-from reassignd.config.setting_types import Address
 from reassignd.config.zookeeper_security import security as zookeeper_security
 from reassignd.errors import CommandError
 from reassignd.runtime.controller_listeners import ControllerListeners

@@ -6,8 +6,9 @@ they do not come back.
 """
 
 from collections.abc import Collection
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
+from common.address import Address
 from protocol.errors import ErrorCode
 from protocol.messages.describe_cluster_response import DescribeClusterResponse
 from protocol.messages.find_coordinator_response import FindCoordinatorResponse
@@ -18,16 +19,6 @@ BROKERS = 1
 
 NO_BROKER = -1
 NOT_YET = "The coordinator's broker has no port at the gateway yet."
-
-
-class Address(NamedTuple):
-    """Where something listens, or clients are told it does."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 class Addresses(Protocol):

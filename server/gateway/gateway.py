@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from ssl import SSLContext
 
+from common.address import Address
 from server.connections.limits import ConnectionLimits
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
-from server.gateway.addresses import Address
 from server.gateway.core import GatewayServices
 from server.gateway.interceptors import rules_of
 from server.gateway.port_assignments import PortAssignmentError, PortAssignments

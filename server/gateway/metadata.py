@@ -8,9 +8,10 @@ from struct import error as NoMoreBytes  # noqa: N812
 from struct import pack, unpack_from
 from typing import NamedTuple
 
+from common.address import Address
 from protocol.codec import reading, writing
 from protocol.errors import DecodeError
-from server.gateway.addresses import Address, Addresses, controller_among
+from server.gateway.addresses import Addresses, controller_among
 from server.relay.exchange import Asked, Client, Exchange, Rule
 from server.relay.splitter import FrameAction
 

@@ -5,12 +5,13 @@ Its later versions cannot be done without: version 12 is what makes transactions
 
 from struct import error as NoMoreBytes  # noqa: N812
 
+from common.address import Address
 from protocol.codec import reading
 from protocol.codec.wire import codec
 from protocol.errors import DecodeError
 from protocol.messages.produce_response import ProduceResponse
 from protocol.messages.response_header import ResponseHeader
-from server.gateway.addresses import Address, Addresses
+from server.gateway.addresses import Addresses
 from server.relay.exchange import PASSED, Asked, Client, Exchange, Rule, sized, whole
 
 FLEXIBLE = 9

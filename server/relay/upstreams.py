@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from ssl import SSLContext
 from weakref import WeakKeyDictionary
 
-from server.gateway.addresses import Address
+from common.address import Address
 from server.relay.upstream import Client, Upstream
 
 log = logging.getLogger(__name__)

@@ -8,6 +8,7 @@ import pytest
 import uvloop
 
 from backends.upstream.client import UpstreamClient
+from common.address import Address
 from tests.clients.cluster import Cluster
 from tests.clients.java_programs import JavaAdmin
 from tests.clients.leftovers import excuse, excuse_the_last
@@ -110,6 +111,6 @@ async def client(kafka: KafkaCluster) -> AsyncIterator[UpstreamClient]:
     await made.close()
 
 
-def bootstrap(cluster: KafkaCluster, listener: str = "PLAINTEXT", broker: int = 1) -> tuple[str, int]:
+def bootstrap(cluster: KafkaCluster, listener: str = "PLAINTEXT", broker: int = 1) -> Address:
     host, _, port = cluster.address(broker, listener).partition(":")
-    return host, int(port)
+    return Address(host, int(port))

@@ -9,6 +9,7 @@ import pytest
 
 from backends.client.handshake import Caller
 from backends.upstream.client import UpstreamClient
+from common.address import Address
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -78,7 +79,7 @@ REQUESTS = {
 }
 
 
-async def answers(principal: str, places: list[tuple[str, int]], kafka: KafkaCluster) -> dict[str, Any]:
+async def answers(principal: str, places: list[Address], kafka: KafkaCluster) -> dict[str, Any]:
     """What that principal is told, as far as it does not depend on the place."""
     security = load(kafka.client_config("SASL_PLAINTEXT", principal))
     client = UpstreamClient(places, Caller(security=security))
@@ -100,7 +101,7 @@ async def test_everyone_gets_what_kafka_gives(
 ) -> None:
     host, _, port = secured_gateway.bootstrap.partition(":")
     # The second port: on reassignd's own, a broker's directories are not shown.
-    ours = await answers(principal, [(host, int(port) + 1)], secured)
+    ours = await answers(principal, [Address(host, int(port) + 1)], secured)
     theirs = await answers(principal, [bootstrap(secured, "SASL_PLAINTEXT")], secured)
     assert ours == theirs
     assert ours["alter nothing"][0] == (0 if principal in ("admin", "alter") else 31)

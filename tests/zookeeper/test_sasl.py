@@ -22,6 +22,7 @@ from backends.client.channel import connector
 from backends.client.errors import AuthenticationError
 from backends.client.handshake import Caller, open_connection
 from backends.client.security import Credentials, Security
+from common.address import Address
 from protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -255,7 +256,7 @@ def logs_in(site: Site, user: str) -> bool:
 
     async def come() -> bool:
         try:
-            (await open_connection((host, int(port)), credentials, 10)).abort("done")
+            (await open_connection(Address(host, int(port)), credentials, 10)).abort("done")
         except AuthenticationError:
             return False
         return True
@@ -267,4 +268,4 @@ def logs_in(site: Site, user: str) -> bool:
 async def test_a_wrong_password_is_refused(site: Site, user: str) -> None:
     host, _, port = site.commander.address.partition(":")
     with pytest.raises(AuthenticationError):
-        await open_connection((host, int(port)), caller(user, "guess"), 10)
+        await open_connection(Address(host, int(port)), caller(user, "guess"), 10)

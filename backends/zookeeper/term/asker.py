@@ -3,10 +3,10 @@
 from functools import partial
 from typing import Any, NamedTuple
 
-from backends.client.connection import Address
 from backends.client.errors import UnreachableError
 from backends.client.handshake import Caller, open_connection
 from backends.client.link import Link
+from common.address import Address
 from common.clock import Clock
 from controller.state.state import State
 
@@ -32,7 +32,7 @@ class BrokerAsker:
         known = self.state.brokers.get(number)
         if known is None:
             raise UnreachableError(f"there is no broker {number}")
-        address = (known.host, known.port)
+        address = Address(known.host, known.port)
         reached = self._reached.get(number)
         if reached is None or reached.address != address:
             if reached is not None:

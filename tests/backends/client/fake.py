@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from backends.client.connection import Address
+from common.address import Address
 from protocol.apis import ApiKey, find_api
 from protocol.connection import Connection
 from protocol.errors import ErrorCode
@@ -52,7 +52,7 @@ class FakeBroker:
     def address(self) -> Address:
         """Where it listens."""
         host, port = self._server.sockets[0].getsockname()
-        return host, port
+        return Address(host, port)
 
     @property
     def asked(self) -> list[Any]:

@@ -5,7 +5,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import pytest
 
-from backends.client.connection import LARGE_ANSWER, MAX_IN_FLIGHT, BrokerConnection, shown
+from backends.client.connection import LARGE_ANSWER, MAX_IN_FLIGHT, BrokerConnection
 from backends.client.errors import (
     RequestLostError,
     RequestTimedOutError,
@@ -231,11 +231,6 @@ async def test_one_that_retires_answers_what_was_asked_and_closes(
     assert not connection.usable
     assert (await task).throttle_time_ms == 7
     await connection.ended.wait()
-
-
-def test_an_address_is_shown_as_people_write_it() -> None:
-    assert shown(("kafka", 9092)) == "kafka:9092"
-    assert shown(("::1", 9092)) == "[::1]:9092"
 
 
 async def test_a_large_answer_is_decoded_off_the_loop(fake: FakeBroker, connection: BrokerConnection) -> None:

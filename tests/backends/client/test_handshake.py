@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from backends.client.connection import Address
 from backends.client.errors import AuthenticationError, UnreachableError, UnsupportedError
 from backends.client.handshake import Caller, open_connection
 from backends.client.security import Credentials, Security
+from common.address import Address
 from protocol.apis import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.api_versions_request import ApiVersionsRequest
@@ -92,11 +92,11 @@ async def test_a_broker_that_does_not_say_what_it_serves_is_too_old(fake: FakeBr
 
 
 async def test_nobody_there() -> None:
-    assert await refusal(("127.0.0.1", 1), NOBODY, UnreachableError)
+    assert await refusal(Address("127.0.0.1", 1), NOBODY, UnreachableError)
 
 
 async def test_no_such_host() -> None:
-    text = await refusal(("no-such-host.invalid", 9092), NOBODY, UnreachableError)
+    text = await refusal(Address("no-such-host.invalid", 9092), NOBODY, UnreachableError)
     assert text.startswith("cannot connect to no-such-host.invalid:9092: ")
 
 

@@ -2,13 +2,13 @@ from pathlib import Path
 
 import pytest
 
+from common.address import Address
 from reassignd.config.setting_types import (
     ADDRESS,
     FILE,
     LISTENERS,
     PATH,
     PLACE,
-    Address,
     Key,
     Listener,
     SocketPath,

@@ -4,7 +4,7 @@ from typing import cast
 
 import pytest
 
-from reassignd.config.setting_types import Address
+from common.address import Address
 from reassignd.errors import CommandError
 from reassignd.runtime.ports import BrokerPorts
 from server.connections.limits import ConnectionLimits

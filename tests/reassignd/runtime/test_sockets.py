@@ -3,7 +3,7 @@ import socket
 
 import pytest
 
-from reassignd.config.setting_types import Address
+from common.address import Address
 from reassignd.errors import CommandError
 from reassignd.runtime.sockets import allow_files, bind
 

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from common.address import Address
 from controller.messages.events import AlterConfigs
 from controller.state.state import State
 from protocol.codec.wire import schema_of
@@ -18,7 +19,6 @@ from protocol.frames import (
 )
 from server.dispatch.authorizer import ANONYMOUS
 from server.dispatch.router import Caller
-from server.gateway.addresses import Address
 from server.gateway.core import GatewayServices
 from server.relay.exchange import Asked, Client, Exchange, Rule
 from server.relay.splitter import FrameAction

@@ -9,13 +9,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from common.address import Address
 from protocol.connection import Connection
 from protocol.frames import RequestFrame, encode_response
 from protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 from protocol.messages.list_groups_response import ListedGroup, ListGroupsResponse
 from protocol.messages.metadata_response import MetadataResponse, MetadataResponseBroker
 from server.connections.limits import ConnectionLimits
-from server.gateway.addresses import Address
 from server.gateway.gateway import Gateway, Setup
 from server.metrics.stats import Counters
 from tests.server.gateway.doubles import FakeCore

@@ -7,7 +7,7 @@ from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
-from server.gateway.addresses import Address, controller_among, describe_cluster, find_coordinator
+from server.gateway.addresses import controller_among, describe_cluster, find_coordinator
 from tests.server.gateway.doubles import FakePorts, Talk
 
 CLUSTER = DescribeClusterResponse(
@@ -80,7 +80,3 @@ async def test_a_coordinator_without_a_port_is_not_available_yet() -> None:
     asking = Talk(find_coordinator(FakePorts(known=())), FindCoordinatorRequest("group"), 2)
     answer = await asking.answer(FindCoordinatorResponse(node_id=2, host="b", port=9092))
     assert (answer.error_code, answer.host) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, "")
-
-
-def test_addresses_are_written_as_clients_take_them() -> None:
-    assert [str(Address("a", 1)), str(Address("::1", 2))] == ["a:1", "[::1]:2"]

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from common.address import Address
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.list_groups_request import ListGroupsRequest
 from protocol.messages.metadata_request import MetadataRequest
 from server.connections.limits import ConnectionLimits
-from server.gateway.addresses import Address
 from server.gateway.gateway import Gateway
 from server.relay.upstreams import ANY
 from tests.server.gateway.sockets import FakeKafka, connect, gateway

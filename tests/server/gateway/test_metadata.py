@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from common.address import Address
 from protocol.errors import DecodeError
 from protocol.frames import encode_response
 from protocol.messages.metadata_request import MetadataRequest
@@ -13,7 +14,6 @@ from protocol.messages.metadata_response import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from server.gateway.addresses import Address
 from server.gateway.metadata import LARGEST_HEAD, metadata
 from server.relay.splitter import FrameAction
 from tests.server.gateway.doubles import FakePorts, Talk

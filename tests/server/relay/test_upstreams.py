@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from server.gateway.addresses import Address
+from common.address import Address
 from server.relay.upstreams import ANY, UnreachableError, Upstreams
 from tests.server.gateway.sockets import FakeKafka
 from tools.processes import free_ports
