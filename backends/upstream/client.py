@@ -65,7 +65,7 @@ class UpstreamClient:
         self.cluster_id = ""
         self.controller_id = -1
         """Where requests to any broker go first. With KRaft that is one of the live brokers, which passes them on."""
-        self._bootstrap = [(host, port) for host, port in bootstrap]
+        self._bootstrap: Sequence[Address] = tuple(bootstrap)
         self._caller = caller or Caller()
         self._clock = clock or RealClock()
         self.off_loop = off_loop or InlineExecutor()
