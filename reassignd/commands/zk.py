@@ -225,15 +225,15 @@ async def _plan_lines(tree: "Tree", name: str, path: str) -> list[str]:
 async def _originals(tree: "Tree") -> "dict[TopicPartition, tuple[int, ...]]":
     """What a rollback restores, by reassignd's own records."""
     from backends.zookeeper.store.record_chunks import RecordChunks
-    from backends.zookeeper.store.record_chunks import folder as folder_of
+    from backends.zookeeper.store.record_chunks import chunk_parent as folder_of
     from controller.model.cluster import Reassignment
 
-    ledger, folder = RecordChunks(), folder_of(Reassignment)
+    chunks, folder = RecordChunks(), folder_of(Reassignment)
     for name in await tree.children(folder) or []:
         znode = await tree.get(f"{folder}/{name}")
         if znode is not None:
-            ledger.read(f"{folder}/{name}", znode.data)
-    return {each.key: each.original for each in ledger.records() if isinstance(each, Reassignment)}
+            chunks.read(f"{folder}/{name}", znode.data)
+    return {each.key: each.original for each in chunks.records() if isinstance(each, Reassignment)}
 
 
 async def _moving(tree: "Tree") -> Iterator[str]:

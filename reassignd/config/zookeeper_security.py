@@ -3,7 +3,7 @@
 import ssl
 from pathlib import Path
 
-from backends.zookeeper.session.security import Login, Security
+from backends.zookeeper.session.security import SaslLogin, ZookeeperSecurity
 from reassignd.config import jaas, tls_files
 from reassignd.config.secret_files import warn_if_open
 from reassignd.config.setting_types import Key
@@ -30,9 +30,9 @@ SECRETS = {
 """Whoever reads these files can log in as reassignd."""
 
 
-def security(settings: Keys) -> Security:
+def security(settings: Keys) -> ZookeeperSecurity:
     """What the settings describe. Raises ConfigError, naming the setting, for what cannot be used; it tells no secret."""
-    made = Security(_tls(settings), _login(settings), _digest(settings), settings.zookeeper_set_acl)
+    made = ZookeeperSecurity(_tls(settings), _login(settings), _digest(settings), settings.zookeeper_set_acl)
     if made.set_acl and made.login is None and settings.zookeeper_tls_certificate_file is None:
         raise ConfigError(
             "zookeeper.set.acl=true needs a login that brokers have too: set zookeeper.jaas.file, or"
@@ -41,7 +41,7 @@ def security(settings: Keys) -> Security:
     return made
 
 
-def _login(settings: Keys) -> Login | None:
+def _login(settings: Keys) -> SaslLogin | None:
     key = Keys.zookeeper_jaas_file
     text = _text(settings, key)
     if text is None:
@@ -53,10 +53,10 @@ def _login(settings: Keys) -> Login | None:
     if login.module != LOGIN_MODULE:
         told = f"only {LOGIN_MODULE} (SASL with DIGEST-MD5) can be used here, not {login.module}"
         raise _wrong(settings, key, told)
-    for name in Login._fields:
+    for name in SaslLogin._fields:
         if not login.options.get(name):
             raise _wrong(settings, key, f'expected {name}="..." in the section {SECTION}')
-    return Login(*(login.options[name] for name in Login._fields))
+    return SaslLogin(*(login.options[name] for name in SaslLogin._fields))
 
 
 def _digest(settings: Keys) -> str | None:

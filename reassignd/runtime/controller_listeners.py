@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from backends.zookeeper.term.live import places
+from backends.zookeeper.term.live_brokers import listener_addresses
 from backends.zookeeper.znodes.formats import Endpoint, Registration
 from common.address import Address
 from reassignd.config import command_config
@@ -94,7 +94,7 @@ class ControllerListener:
     def brokers_changed(self, brokers: Mapping[int, Registration]) -> None:
         """See `ControllerListeners.brokers_changed`."""
         name, protocol, _ = self._wanted
-        found = places(brokers, name, protocol)
+        found = listener_addresses(brokers, name, protocol)
         self._upstreams.update({broker: Address(*at) for broker, at in found.items()})
         without = brokers.keys() - found.keys()
         for broker in sorted(without - self._without):

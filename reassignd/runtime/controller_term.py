@@ -11,7 +11,7 @@ from backends.client.handshake import Caller
 from backends.measuring.sizes import ReplicaSizes
 from backends.measuring.stalls import StallWatch
 from backends.zookeeper.session.tree import ZookeeperError
-from backends.zookeeper.term.asker import BrokerAsker
+from backends.zookeeper.term.broker_client import TermBrokerClient
 from backends.zookeeper.term.cluster import TermContext, ZookeeperCluster
 from backends.zookeeper.znodes import scram_users
 from backends.zookeeper.znodes.producer_ids import allocate
@@ -47,7 +47,7 @@ class ControllerTerm:
         self.driver = Driver(state, office.store, self.cluster, decide, stats=stats, on_failure=on_end)
         self.driver.note = Journal(state).note
         self.with_topic_ids = office.protocol.topic_ids
-        self._asker = BrokerAsker(state, caller, self._clock)
+        self._asker = TermBrokerClient(state, caller, self._clock)
         self.sizes = ReplicaSizes(self._asker, state, self.submit, self._clock)
         self._stalls = StallWatch(state, self.sizes.received)
         self._chores: list[asyncio.Task[None]] = []

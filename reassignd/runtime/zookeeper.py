@@ -15,24 +15,30 @@ from typing import Self
 from backends.client.channel import connector
 from backends.client.handshake import Caller
 from backends.client.security import PLAINTEXT
-from backends.zookeeper.admin.admin import Form
+from backends.zookeeper.admin.watcher import PlanFormat
 from backends.zookeeper.session.client import ZookeeperClient
 from backends.zookeeper.session.tree import Tree, ZookeeperError, ensure
 from backends.zookeeper.store.loading import load
 from backends.zookeeper.store.multis import fits_topic
-from backends.zookeeper.store.record_chunks import folders
+from backends.zookeeper.store.record_chunks import chunk_parents
 from backends.zookeeper.store.store import REDO, Term, ZkStore
 from backends.zookeeper.term.backoff import Backoff
-from backends.zookeeper.term.brokers import Directory
+from backends.zookeeper.term.broker_protocol import BrokerProtocol
+from backends.zookeeper.term.brokers import BrokerDirectory
 from backends.zookeeper.term.cluster import TermContext
-from backends.zookeeper.term.election import Candidate, check_rights, resign, run_election, while_controller
-from backends.zookeeper.term.live import LiveBrokers
-from backends.zookeeper.term.protocol import find_protocol
-from backends.zookeeper.term.releases import Protocol
+from backends.zookeeper.term.election import (
+    Candidate,
+    check_permissions,
+    resign,
+    run_election,
+    while_controller,
+)
+from backends.zookeeper.term.live_brokers import LiveBrokers
+from backends.zookeeper.term.protocol_detection import detect_protocol
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError
 from backends.zookeeper.znodes.formats import decode_cluster_id
-from backends.zookeeper.znodes.refusals import Refusals
+from backends.zookeeper.znodes.rejections import Rejections
 from common.address import Address
 from common.tasks import cancel, spawn
 from common.worker_thread import WorkerThread
@@ -97,10 +103,10 @@ class Controller:
             zookeeper_security(settings),
         )
         if farewell is not None:
-            farewell.act = self._tree.give_up
+            farewell.act = self._tree.abort
         still = max(STANDSTILL_SECONDS, settings.zookeeper_session_timeout_ms / 1000)
-        self._watchdog = Watchdog(still, self._tree.give_up)
-        self._refusals = Refusals()
+        self._watchdog = Watchdog(still, self._tree.abort)
+        self._rejections = Rejections()
         self._terms: Counter[str] = Counter()
         self._backoff = Backoff()
         path = settings.zookeeper_command_config
@@ -118,14 +124,14 @@ class Controller:
         """Something about the office may have changed."""
         self._ending: asyncio.Future[BaseException] | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._znodes = Znodes(self._refusals.documents, self._refusals.entries, self._terms)
+        self._znodes = Znodes(self._rejections.documents, self._rejections.entries, self._terms)
         self._candidate: Candidate
         self.address: Address
 
     async def __aenter__(self) -> Self:
         try:
             await self._tree.start()
-            await check_rights(self._tree)
+            await check_permissions(self._tree)
             await self._listen()
         except ZookeeperError as error:
             await self._tree.stop()
@@ -168,7 +174,7 @@ class Controller:
             except Exception:
                 log.exception("out of office by an error")
             # Nobody is relieved meanwhile: while terms come to nothing, a broker is the better controller.
-            pause = AGAIN_SECONDS if term is None else self._backoff.after_term()
+            pause = AGAIN_SECONDS if term is None else self._backoff.next_pause()
             if pause > AGAIN_SECONDS:
                 log.error("this term came to nothing: standing again in %g s", pause)
             await asyncio.sleep(pause)
@@ -191,17 +197,17 @@ class Controller:
                 while_controller(self._tree, self._ending, self._find_protocol()), name="protocol"
             )
             stack.push_async_callback(cancel, asking)
-            await ensure(self._tree, *folders(), REDO, "/config/changes", "/config/topics", "/config/brokers", "/config/users",
+            await ensure(self._tree, *chunk_parents(), REDO, "/config/changes", "/config/topics", "/config/brokers", "/config/users",
                          "/admin/delete_topics")  # fmt: skip
             if self._form().children:
                 await ensure(self._tree, paths.REASSIGNMENTS)
             loaded, protocol = (
-                await load(self._tree, self._refusals, self._candidate.id),
+                await load(self._tree, self._rejections, self._candidate.id),
                 await asking,
             )
             store = ZkStore(self._tree, term, loaded, with_topic_ids=protocol.topic_ids)
             stack.push_async_callback(store.close)
-            if protocol.topic_ids and (identified := loaded.identified(new_id)):
+            if protocol.topic_ids and (identified := loaded.assign_topic_ids(new_id)):
                 await store.commit(identified)
             state = State(
                 profile=ZOOKEEPER, fits_topic=fits_topic,
@@ -209,7 +215,7 @@ class Controller:
             )  # fmt: skip
             state.apply(store.load())
             office = TermContext(
-                self._tree, store, self._candidate, protocol, self._refusals,
+                self._tree, store, self._candidate, protocol, self._rejections,
                 self._settings.zookeeper_broker_listener_name,
                 self._caller.security.protocol, self._form(),
             )  # fmt: skip
@@ -220,14 +226,16 @@ class Controller:
             await self._open_doors(stack, rule, identity, state)
             raise await self._ending
 
-    async def _find_protocol(self) -> Protocol:
+    async def _find_protocol(self) -> BrokerProtocol:
         settings = self._settings
-        reach = Directory(settings.zookeeper_broker_listener_name, self._caller.security.protocol).endpoint
+        reach = BrokerDirectory(
+            settings.zookeeper_broker_listener_name, self._caller.security.protocol
+        ).endpoint
         configured = settings.zookeeper_inter_broker_protocol_version
-        return await find_protocol(self._tree, settings.node_id, configured, reach, connector(self._caller))
+        return await detect_protocol(self._tree, settings.node_id, configured, reach, connector(self._caller))
 
-    def _form(self) -> Form:
-        return Form(
+    def _form(self) -> PlanFormat:
+        return PlanFormat(
             plain=self._settings.zookeeper_reassign_partitions_plain,
             children=self._settings.zookeeper_reassignments_children,
         )
@@ -258,7 +266,7 @@ class Controller:
             Router(services, self._stats), rule.allocate, rule.alter_user, state
         )
         self._on_core(core, Metrics(sources))
-        self._backoff.served()
+        self._backoff.reset()
         stack.callback(self._close_doors)
 
     def _close_doors(self) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from kazoo.client import KazooClient
 
-from backends.zookeeper.session.security import SENSITIVE, Login, Security
+from backends.zookeeper.session.security import SENSITIVE, SaslLogin, ZookeeperSecurity
 from tests.zookeeper.guarded import SECRET, Guarded
 from tests.zookeeper.load import Load
 from tests.zookeeper.site import Site, wait_for
@@ -64,7 +64,9 @@ def test_all_znodes_have_the_acls_that_brokers_would_give_them(
 
 def acls(cluster: Guarded) -> dict[str, set[tuple[str, str]]]:
     """Who may do what with each znode, but for one that Kafka leaves open."""
-    client = KazooClient(cluster.zookeeper, **Security(login=Login("kafka", SECRET)).credentials())
+    client = KazooClient(
+        cluster.zookeeper, **ZookeeperSecurity(login=SaslLogin("kafka", SECRET)).credentials()
+    )
     client.start()
     try:
         return {path: rights(client, path) for path in tree(client) if path != "/consumers"}

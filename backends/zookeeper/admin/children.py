@@ -18,7 +18,7 @@ from backends.zookeeper.store.store import ZkStore
 from backends.zookeeper.term.watch_loop import WatchLoop
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, encode, ids, numbered
-from backends.zookeeper.znodes.refusals import Refusals
+from backends.zookeeper.znodes.rejections import Rejections
 from controller.messages.events import Event
 from controller.model.cluster import Replicas, TopicPartition
 from controller.state.state import State
@@ -38,11 +38,11 @@ class Children:
         store: ZkStore,
         state: State,
         submit: Callable[[Event], Awaitable[Any]],
-        lookout: WatchLoop,
-        refusals: Refusals,
+        watch_loop: WatchLoop,
+        rejections: Rejections,
     ) -> None:
         self._tree, self._store, self._state, self._submit = tree, store, state, submit
-        self._lookout, self._refusals = lookout, refusals
+        self._watch_loop, self._rejections = watch_loop, rejections
         self._seen: dict[TopicPartition, Znode] = {}
         self._known: dict[TopicPartition, bytes | None] = {}
         """The content that we wrote or took."""
@@ -51,11 +51,11 @@ class Children:
 
     def start(self) -> None:
         """Look at all children."""
-        self._lookout.set(paths.REASSIGNMENTS, self._look_at_topics)
+        self._watch_loop.set(paths.REASSIGNMENTS, self._look_at_topics)
 
     async def act(self) -> None:
         """Order what others wrote, unless nothing may start; then write what is being reassigned. Raises ConflictError."""
-        if not self._lookout.settled:
+        if not self._watch_loop.settled:
             return
         if not self._state.backlog.halted:
             await self._order(list(self._news()))
@@ -71,26 +71,26 @@ class Children:
         for topic in await self._tree.children(paths.REASSIGNMENTS, watch) or []:
             path = f"{paths.REASSIGNMENTS}/{topic}"
             self._folders.add(topic)
-            self._lookout.set(path, partial(self._look_at_topic, topic))
+            self._watch_loop.set(path, partial(self._look_at_topic, topic))
 
     async def _look_at_topic(self, topic: str, watch: Watch) -> None:
         path = f"{paths.REASSIGNMENTS}/{topic}"
         names = await self._tree.children(path, watch)
         if names is None:
-            self._lookout.drop(path)
+            self._watch_loop.drop(path)
             self._folders.discard(topic)
         for name in names or []:
             partition = numbered(name)
-            with self._refusals.passed_over(f"{path}/{name}"):
+            with self._rejections.skip_invalid(f"{path}/{name}"):
                 if partition is None:
                     raise ZnodeError(f"{name} is not a partition")
                 key = TopicPartition(topic, partition)
-                self._lookout.set(f"{path}/{name}", partial(self._look_at, key))
+                self._watch_loop.set(f"{path}/{name}", partial(self._look_at, key))
 
     async def _look_at(self, key: TopicPartition, watch: Watch) -> None:
         znode = await self._tree.get(path_of(key), watch)
         if znode is None:
-            self._lookout.drop(path_of(key))
+            self._watch_loop.drop(path_of(key))
             self._seen.pop(key, None)
         else:
             self._seen[key] = znode
@@ -103,7 +103,7 @@ class Children:
             if key in self._known and self._known[key] == znode.data:
                 continue
             self._known[key] = znode.data
-            with self._refusals.passed_over(path_of(key), znode.mzxid):
+            with self._rejections.skip_invalid(path_of(key), znode.mzxid):
                 target = decode_child(znode.data)
                 if not self._first or target != self._expected(key):
                     yield Entry(*key, target)
@@ -119,7 +119,7 @@ class Children:
             log.info("%d partitions are to be reassigned, ordered in %s", len(entries), paths.REASSIGNMENTS)
             reply = await self._submit(orders.order(entries, paths.REASSIGNMENTS))
             for key, outcome in orders.refusals(reply):
-                self._refusals.document(path_of(key), f"is dropped: {outcome.text}")
+                self._rejections.reject(path_of(key), f"is dropped: {outcome.text}")
 
     # ---- what is shown ----------------------------------------------------------------------------------------
 
@@ -153,10 +153,10 @@ class Children:
             await self._store.write(operations)
         except ConflictError:
             for topic in {key.topic for key, _ in changes}:
-                self._lookout.again(f"{paths.REASSIGNMENTS}/{topic}")
+                self._watch_loop.again(f"{paths.REASSIGNMENTS}/{topic}")
             for key, _ in changes:
-                self._lookout.again(path_of(key))
-            self._lookout.again(paths.REASSIGNMENTS)
+                self._watch_loop.again(path_of(key))
+            self._watch_loop.again(paths.REASSIGNMENTS)
             raise
         self._folders.update(made)
         for key, data in changes:
@@ -186,7 +186,7 @@ class Children:
             except ConflictError:
                 log.debug("%s/%s is not empty, or gone", paths.REASSIGNMENTS, topic)
             else:
-                self._lookout.drop(f"{paths.REASSIGNMENTS}/{topic}")
+                self._watch_loop.drop(f"{paths.REASSIGNMENTS}/{topic}")
                 self._folders.discard(topic)
 
 

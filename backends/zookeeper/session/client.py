@@ -25,7 +25,7 @@ from kazoo.protocol.states import KeeperState
 from kazoo.retry import KazooRetry
 
 from backends.zookeeper.session.handler import Handler, Mailbox
-from backends.zookeeper.session.security import OPEN, Security
+from backends.zookeeper.session.security import NO_SECURITY, ZookeeperSecurity
 from backends.zookeeper.session.tree import (
     Check,
     ConflictError,
@@ -65,7 +65,7 @@ class ZookeeperClient:
         hosts: str,
         session_timeout_seconds: float,
         on_lost: Callable[[], None],
-        security: Security = OPEN,
+        security: ZookeeperSecurity = NO_SECURITY,
     ) -> None:
         self._hosts, self._session_timeout_seconds = hosts, session_timeout_seconds
         self._security = security
@@ -98,14 +98,14 @@ class ZookeeperClient:
             await cancel(self._beginning)
         await asyncio.to_thread(_close, self._client)
 
-    def give_up(self) -> None:
+    def abort(self) -> None:
         """End the session from any thread, while the event loop stands still; nothing may be asked after that."""
         self._running = False
         _close(self._client)
 
     @property
-    def session(self) -> int:
-        """See `Tree.session`."""
+    def session_id(self) -> int:
+        """See `Tree.session_id`."""
         identity: tuple[int, bytes] | None = self._client.client_id
         return 0 if identity is None else identity[0]
 

@@ -10,7 +10,7 @@ SENSITIVE = ("/config/users", "/config/brokers", "/delegation_token")
 """What is below may hold secrets (Kafka: ZkData.SensitiveRootPaths)."""
 
 
-class Login(NamedTuple):
+class SaslLogin(NamedTuple):
     """Who we are by SASL, with DIGEST-MD5: the only one of ZooKeeper's mechanisms that needs no Kerberos."""
 
     username: str
@@ -18,14 +18,14 @@ class Login(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Security:
+class ZookeeperSecurity:
     """TLS if there is a context; who we are by SASL, and by ZooKeeper's scheme `digest` (`USER:PASSWORD`).
 
     With `set_acl` the znodes that we make are for those only who log in as we do, and all but sensitive ones can be read by all.
     """
 
     tls: ssl.SSLContext | None = None
-    login: Login | None = field(default=None, repr=False)
+    login: SaslLogin | None = field(default=None, repr=False)
     digest: str | None = field(default=None, repr=False)
     set_acl: bool = False
 
@@ -47,4 +47,4 @@ class Security:
         return [*CREATOR_ALL_ACL, *readable]
 
 
-OPEN = Security()
+NO_SECURITY = ZookeeperSecurity()

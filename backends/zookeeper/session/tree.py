@@ -19,7 +19,7 @@ class Znode(NamedTuple):
     version: int
     czxid: int
     mzxid: int = 0
-    session: int = 0
+    ephemeral_owner: int = 0
     """The session that an ephemeral znode goes with, else 0."""
 
 
@@ -76,7 +76,7 @@ class Tree(Protocol):
     """Znodes under a chroot. Every call raises ZookeeperError when the server cannot be asked."""
 
     @property
-    def session(self) -> int:
+    def session_id(self) -> int:
         """The id of the session that ephemeral znodes go with."""
         ...
 

@@ -17,12 +17,12 @@ from controller.model.names import without
 
 
 class Drops:
-    """The notes of one term; they are part of the ledger, which whoever calls has written."""
+    """The notes of one term; they are part of the chunks, which whoever calls has written."""
 
-    def __init__(self, ledger: RecordChunks, mirror: ZnodeCache) -> None:
-        self._ledger, self._mirror = ledger, mirror
+    def __init__(self, chunks: RecordChunks, cache: ZnodeCache) -> None:
+        self._chunks, self._cache = chunks, cache
         self._notes: dict[TopicPartition, dict[int, Dropped]] = {}
-        for note in ledger.drops():
+        for note in chunks.drops():
             self._notes.setdefault(note.partition_key, {})[note.broker] = note
 
     def note(self, changes: Iterable[Change]) -> None:
@@ -43,7 +43,7 @@ class Drops:
         While nobody leads a partition, what is left of it may be the last copy, and stays.
         """
         for key, notes in self._notes.items():
-            stored = self._mirror.partition(key)
+            stored = self._cache.partition(key)
             if stored is not None and stored.leader != NO_LEADER:
                 told = tuple(each for each in notes if each in brokers and each not in stored.replicas)
                 if told:
@@ -61,7 +61,7 @@ class Drops:
         return removed
 
     def _stored(self, key: TopicPartition) -> Replicas:
-        known = self._mirror.partition(key)
+        known = self._cache.partition(key)
         return () if known is None else known.replicas
 
     def _compare(self, before: Replicas, after: Partition) -> None:
@@ -71,11 +71,11 @@ class Drops:
         for broker in without(before, after.replicas):
             note = Dropped(*key, broker, after.leader_epoch)
             self._notes.setdefault(key, {})[broker] = note
-            self._ledger.put(note)
+            self._chunks.put(note)
         self._remove(key, [each for each in self._notes.get(key, ()) if each in after.replicas])
 
     def _remove(self, key: TopicPartition, brokers: Iterable[int]) -> None:
         for broker in brokers:
-            self._ledger.remove(Dropped, self._notes[key].pop(broker).key)
+            self._chunks.remove(Dropped, self._notes[key].pop(broker).key)
         if not self._notes.get(key, True):
             del self._notes[key]

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from backends.zookeeper.session.tree import Create, Delete, Operation, Set, Tree, Znode
-from backends.zookeeper.store.record_chunks import RecordChunks, decode_image, folders
+from backends.zookeeper.store.record_chunks import RecordChunks, chunk_parents, decode_image
 from backends.zookeeper.store.transaction import resource_of
 from backends.zookeeper.store.znode_cache import (
     NO_FOLDERS,
@@ -28,7 +28,7 @@ from backends.zookeeper.znodes.formats import (
     decode_state,
     decode_topic,
 )
-from backends.zookeeper.znodes.refusals import Refusals
+from backends.zookeeper.znodes.rejections import Rejections
 from controller.cluster.external_changes import understood
 from controller.model.cluster import (
     NO_ID,
@@ -55,35 +55,35 @@ R = TypeVar("R")
 class Loaded:
     """What a term begins with."""
 
-    def __init__(self, refusals: Refusals) -> None:
-        self.refusals = refusals
-        self.mirror = ZnodeCache()
-        self.ledger = RecordChunks()
+    def __init__(self, rejections: Rejections) -> None:
+        self.rejections = rejections
+        self.cache = ZnodeCache()
+        self.chunks = RecordChunks()
 
     def records(self, epoch: int) -> Iterator[Record]:
         """In the order that `Store.load` promises. The core counts the epoch up when it starts."""
         yield ControllerEpoch(epoch - 1)
-        topics = self.mirror.topics
+        topics = self.cache.topics
         for name, topic in topics.items():
             yield Topic(name, topic.id, topic.deletable)
             yield from topic.partitions
-        for entity, config in self.mirror.configs.items():
+        for entity, config in self.cache.configs.items():
             resource = resource_of(entity)
             if resource is not None:
                 values = understood(resource[0], config.values)
                 yield from (Config(*resource, key, value) for key, value in values.items())
-        yield from self.ledger.records()
+        yield from self.chunks.records()
         yield from self._adopted()
 
-    def identified(self, new_id: Callable[[], bytes]) -> list[Change]:
+    def assign_topic_ids(self, new_id: Callable[[], bytes]) -> list[Change]:
         """Topics that were made before the brokers knew of topic ids, with ids (Kafka: KafkaController.setTopicIds)."""
-        topics = self.mirror.topics.items()
+        topics = self.cache.topics.items()
         return [Topic(name, new_id(), each.deletable) for name, each in topics if each.id == NO_ID]
 
     def _adopted(self) -> Iterator[Reassignment]:
         """What another controller began: the step in flight is all that is known of it."""
-        known = {record.key for record in self.ledger.records() if isinstance(record, Reassignment)}
-        for name, topic in self.mirror.topics.items():
+        known = {record.key for record in self.chunks.records() if isinstance(record, Reassignment)}
+        for name, topic in self.cache.topics.items():
             for partition in topic.partitions:
                 if partition.moving and partition.key not in known:
                     yield Reassignment(name, partition.partition, partition.current, partition.next)
@@ -93,13 +93,13 @@ class Loaded:
         entity = path.removeprefix("/config/")
         znode = await tree.get(path)
         if znode is None:
-            self.mirror.configs.pop(entity, None)
+            self.cache.configs.pop(entity, None)
             return
-        known = self.mirror.configs.get(entity)
+        known = self.cache.configs.get(entity)
         stored = StoredConfig(znode.version, {} if known is None else known.values)
-        with self.refusals.passed_over(path, znode.mzxid):
+        with self.rejections.skip_invalid(path, znode.mzxid):
             stored.values = decode_config(znode.data)
-        self.mirror.configs[entity] = stored
+        self.cache.configs[entity] = stored
 
     async def read_topic(self, tree: Tree, name: str) -> bool:
         """Read a topic's znode again, and which of its partitions have folders; False when it is gone.
@@ -109,17 +109,17 @@ class Loaded:
         znode = await tree.get(paths.topic(name))
         if znode is None:
             return False
-        stored = self.mirror.topics[name]
+        stored = self.cache.topics[name]
         stored.version = max(znode.version, stored.version)
-        with self.refusals.passed_over(paths.topic(name), znode.mzxid):
-            self.mirror.observe_topic(name, whole_topic(znode.data), znode.version)
+        with self.rejections.skip_invalid(paths.topic(name), znode.mzxid):
+            self.cache.observe_topic(name, whole_topic(znode.data), znode.version)
         numbers = await tree.children(paths.partitions(name))
         stored.folders = NO_FOLDERS if numbers is None else _run(numbers)
         return True
 
     async def read_partitions(self, tree: Tree, keys: Sequence[TopicPartition]) -> list[Partition]:
         """Read the states of partitions again; those that are news. What makes no sense is written over likewise."""
-        known = [key for key in keys if self.mirror.partition(key) is not None]
+        known = [key for key in keys if self.cache.partition(key) is not None]
         znodes = await tree.get_all([paths.state(*key) for key in known])
         seen = (
             self._observed(key, znode) for key, znode in zip(known, znodes, strict=True) if znode is not None
@@ -127,40 +127,40 @@ class Loaded:
         return [each for each in seen if each is not None]
 
     def _observed(self, key: TopicPartition, znode: Znode) -> Partition | None:
-        known = self.mirror.partition(key)
+        known = self.cache.partition(key)
         if known is None:
             return None
         state = StateZnode(known.leader, known.leader_epoch, known.isr, 0)
-        with self.refusals.passed_over(paths.state(*key), znode.mzxid):
+        with self.rejections.skip_invalid(paths.state(*key), znode.mzxid):
             state = decode_state(znode.data)
-        return self.mirror.observe_state(key, state, znode.version)
+        return self.cache.observe_state(key, state, znode.version)
 
 
-async def load(tree: Tree, refusals: Refusals | None = None, own_id: int | None = None) -> Loaded:
+async def load(tree: Tree, rejections: Rejections | None = None, own_id: int | None = None) -> Loaded:
     """Read all there is. New partitions with a replica on `own_id` are left out: they are to be placed first. Raises ZookeeperError; ZnodeError when it is our own records that make no sense."""
-    loaded = Loaded(Refusals() if refusals is None else refusals)
+    loaded = Loaded(Rejections() if rejections is None else rejections)
     await _finish_redo(tree)
     names, doomed, *entities = await asyncio.gather(
         *(_children(tree, path) for path in (paths.TOPICS, paths.DELETE_TOPICS, *ENTITIES))
     )
     await _all(names, partial(_load_topic, tree, loaded, own_id))
     for name in doomed:
-        if name in loaded.mirror.topics:
-            loaded.mirror.topics[name].deletable = True
+        if name in loaded.cache.topics:
+            loaded.cache.topics[name].deletable = True
     configs = [f"{above}/{name}" for above, kind in zip(ENTITIES, entities, strict=True) for name in kind]
     await _all(configs, partial(loaded.read_config, tree))
-    await _load_ledger(tree, loaded.ledger)
+    await _load_ledger(tree, loaded.chunks)
     return loaded
 
 
-async def _load_ledger(tree: Tree, ledger: RecordChunks) -> None:
-    names = await asyncio.gather(*(_children(tree, folder) for folder in folders()))
-    chunks = [
-        f"{above}/{name}" for above, kind in zip(folders(), names, strict=True) for name in sorted(kind)
+async def _load_ledger(tree: Tree, chunks: RecordChunks) -> None:
+    names = await asyncio.gather(*(_children(tree, folder) for folder in chunk_parents()))
+    chunk_paths = [
+        f"{above}/{name}" for above, kind in zip(chunk_parents(), names, strict=True) for name in sorted(kind)
     ]
-    for path, znode in zip(chunks, await _all(chunks, tree.get), strict=True):
+    for path, znode in zip(chunk_paths, await _all(chunk_paths, tree.get), strict=True):
         if znode is not None:
-            _read_chunk(ledger, path, znode)
+            _read_chunk(chunks, path, znode)
 
 
 async def _children(tree: Tree, path: str) -> list[str]:
@@ -196,9 +196,9 @@ async def read_new_topic(tree: Tree, name: str) -> StoredTopic | None:
     return stored
 
 
-def _read_chunk(ledger: RecordChunks, path: str, znode: Znode) -> None:
+def _read_chunk(chunks: RecordChunks, path: str, znode: Znode) -> None:
     try:
-        ledger.read(path, znode.data)
+        chunks.read(path, znode.data)
     except ZnodeError as error:
         raise ZnodeError(f"{path}: {error}; restore it, or remove it to forget what it held") from error
 
@@ -207,7 +207,7 @@ async def _load_topic(tree: Tree, loaded: Loaded, own_id: int | None, name: str)
     try:
         stored = await read_new_topic(tree, name)
     except ZnodeError as error:
-        loaded.refusals.document(
+        loaded.rejections.reject(
             paths.topic(name), f"is left alone, a znode of the topic makes no sense: {error}"
         )
         return
@@ -216,7 +216,7 @@ async def _load_topic(tree: Tree, loaded: Loaded, own_id: int | None, name: str)
     unplaced = _first_unplaced(stored, own_id)
     del stored.partitions[unplaced:]
     if unplaced:
-        loaded.mirror.topics[name] = stored
+        loaded.cache.topics[name] = stored
 
 
 def _first_unplaced(stored: StoredTopic, own_id: int | None) -> int:

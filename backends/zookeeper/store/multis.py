@@ -20,9 +20,9 @@ REPLICA_BYTES = 8
 class MultiSpace:
     """One multi that is being filled. The bytes are an estimate, on the large side."""
 
-    def __init__(self, mirror: ZnodeCache) -> None:
+    def __init__(self, cache: ZnodeCache) -> None:
         self.bytes = 0
-        self._mirror = mirror
+        self._cache = cache
         self._changes = 0
         self._whole: set[str] = set()
         """Topics and entities whose znodes it has."""
@@ -48,7 +48,7 @@ class MultiSpace:
                 own = OPERATION_BYTES + 2 * len(change.topic) + _row(change)
                 return own + (self._topic(change.topic) if rewritten else 0)
             case Topic():
-                known = self._mirror.topics.get(change.name)
+                known = self._cache.topics.get(change.name)
                 identified = known is not None and known.id == NO_ID != change.id
                 return OPERATION_BYTES + len(change.name) + (self._topic(change.name) if identified else 0)
             case Config():
@@ -60,12 +60,12 @@ class MultiSpace:
         return OPERATION_BYTES
 
     def _reassigned(self, change: Partition) -> bool:
-        known = self._mirror.partition(change.key)
+        known = self._cache.partition(change.key)
         return known is None or not same_assignment(change, known)
 
     def _topic(self, name: str) -> int:
         """Bytes of the topic's znode, once."""
-        known = self._mirror.topics.get(name)
+        known = self._cache.topics.get(name)
         if known is None or name in self._whole:
             return 0
         self._whole.add(name)
@@ -76,19 +76,19 @@ class MultiSpace:
         if entity in self._whole:
             return 0
         self._whole.add(entity)
-        known = self._mirror.configs.get(entity)
+        known = self._cache.configs.get(entity)
         values = {} if known is None else known.values
         return OPERATION_BYTES + 2 * len(entity) + sum(len(k) + len(v) + 6 for k, v in values.items())
 
 
-def batched(changes: Sequence[Change], mirror: ZnodeCache) -> Iterator[Sequence[Change]]:
-    """In order, so many that a multi takes them. A batch is made when it is asked for, by what the mirror knows then."""
+def batched(changes: Sequence[Change], cache: ZnodeCache) -> Iterator[Sequence[Change]]:
+    """In order, so many that a multi takes them. A batch is made when it is asked for, by what the cache knows then."""
     batch: list[Change] = []
-    room = MultiSpace(mirror)
+    room = MultiSpace(cache)
     for change in changes:
         if not room.take(change):
             yield batch
-            batch, room = [], MultiSpace(mirror)
+            batch, room = [], MultiSpace(cache)
             room.take(change)
         batch.append(change)
     if batch:
@@ -114,9 +114,9 @@ def size_of(image: Image) -> int:
     return sum(len(path) + len(data or b"") for path, data in image.items())
 
 
-def fits(changes: Sequence[Change], image: Image, mirror: ZnodeCache) -> bool:
+def fits(changes: Sequence[Change], image: Image, cache: ZnodeCache) -> bool:
     """All of it goes into one multi."""
-    room = MultiSpace(mirror)
+    room = MultiSpace(cache)
     return all(map(room.take, changes)) and room.bytes + size_of(image) <= MULTI_BYTES
 
 

@@ -99,7 +99,7 @@ class RecordChunks:
         image = Image()
         for address in self._dirty:
             kind, number = address
-            path = f"{folder(kind)}/{number:010d}"
+            path = f"{chunk_parent(kind)}/{number:010d}"
             rows = list(self._chunks[address].values())
             image[path] = encode({"version": 1, "records": rows}) if rows else None
             if not rows and number != self._last[kind]:
@@ -137,14 +137,14 @@ class RecordChunks:
         return last
 
 
-def folder(kind: type[Kept]) -> str:
+def chunk_parent(kind: type[Kept]) -> str:
     """The parent of the chunks of one kind."""
     return f"{paths.OURS}/{KINDS[kind].folder}"
 
 
-def folders() -> Iterable[str]:
+def chunk_parents() -> Iterable[str]:
     """The parents of chunks."""
-    return map(folder, KINDS)
+    return map(chunk_parent, KINDS)
 
 
 def encode_image(image: Image) -> bytes:

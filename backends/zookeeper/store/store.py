@@ -73,13 +73,13 @@ class ZkStore:
     """
 
     def __init__(self, tree: Tree, term: Term, loaded: Loaded, *, with_topic_ids: bool) -> None:
-        self.mirror: ZnodeCache = loaded.mirror
+        self.cache: ZnodeCache = loaded.cache
         self.on_merged: Callable[[Sequence[Partition]], None] = lambda _partitions: None
         self.on_written: Callable[[], None] = lambda: None
         self._tree, self._term, self._with_ids = tree, term, with_topic_ids
         self._loaded = loaded
-        self._ledger: RecordChunks = loaded.ledger
-        self._drops = Drops(loaded.ledger, loaded.mirror)
+        self._chunks: RecordChunks = loaded.chunks
+        self._drops = Drops(loaded.chunks, loaded.cache)
         self._shared: set[str] = set()
         """Entities that others changed since our last write of them, so that the core may not know what the next leaves."""
         self._untold: set[str] = set()
@@ -118,13 +118,13 @@ class ZkStore:
 
     async def read_config(self, entity: str) -> dict[str, str] | None:
         """An entity's values when someone else has changed them since they were last told of here, or written by us alone."""
-        before = self.mirror.configs.get(entity)
+        before = self.cache.configs.get(entity)
         await self._loaded.read_config(self._tree, paths.config(entity))
-        after = self.mirror.configs.get(entity)
+        after = self.cache.configs.get(entity)
         untold = entity in self._untold
         self._untold.discard(entity)
         if before is not None and after is not None and after.version <= before.version and not untold:
-            self.mirror.configs[entity] = before
+            self.cache.configs[entity] = before
             return None
         if not untold:
             self._shared.add(entity)
@@ -141,7 +141,7 @@ class ZkStore:
 
     def stored(self, decided: Partition) -> Partition:
         """The partition as brokers should be told of it: with the leader, the ISR and the version that were stored."""
-        known = self.mirror.partition(decided.key)
+        known = self.cache.partition(decided.key)
         if known is None or known.leader_epoch != decided.leader_epoch:
             return decided
         return decided._replace(leader=known.leader, isr=known.isr, partition_epoch=known.partition_epoch)
@@ -151,7 +151,7 @@ class ZkStore:
             while True:
                 await self._wake.wait()
                 self._wake.clear()
-                while self._waiting or self._ledger.dirty:
+                while self._waiting or self._chunks.dirty:
                     group = self._next_group()
                     await self._write([change for each in group for change in each.changes])
                     for each in group:
@@ -167,7 +167,7 @@ class ZkStore:
     def _next_group(self) -> list[_Waiting]:
         """As many as fit in one multi, at least one; they stay in the queue until they are written."""
         group: list[_Waiting] = []
-        room = MultiSpace(self.mirror)
+        room = MultiSpace(self.cache)
         for waiting in self._waiting:
             fit = all(map(room.take, waiting.changes))
             if group and not fit:
@@ -183,25 +183,25 @@ class ZkStore:
         self._waiting.clear()
 
     async def _write(self, changes: Sequence[Change]) -> None:
-        kafkas = [change for change in changes if not self._ledger.keeps(change)]
+        kafkas = [change for change in changes if not self._chunks.keeps(change)]
         for change in changes:
-            if self._ledger.keeps(change):
-                self._ledger.apply(change)
+            if self._chunks.keeps(change):
+                self._chunks.apply(change)
         self._drops.note(kafkas)
-        image = self._ledger.changed()
-        if fits(kafkas, image, self.mirror):
+        image = self._chunks.changed()
+        if fits(kafkas, image, self.cache):
             await self._write_batch(kafkas, image)
         else:
             await self._write_large(image)
-            for batch in batched(kafkas, self.mirror):
+            for batch in batched(kafkas, self.cache):
                 await self._write_batch(batch, Image())
 
     async def _write_batch(self, changes: Sequence[Change], image: Image) -> None:
         """One multi."""
         for _ in range(TRIES):
-            draft = ZnodeTransaction(self.mirror, self._term.epoch, with_topic_ids=self._with_ids)
+            draft = ZnodeTransaction(self.cache, self._term.epoch, with_topic_ids=self._with_ids)
             draft.apply(changes)
-            operations = [*self._ledger.operations(image), *draft.operations()]
+            operations = [*self._chunks.operations(image), *draft.operations()]
             if not operations:
                 return
             try:
@@ -211,7 +211,7 @@ class ZkStore:
                 await self._refresh(draft, conflict)
                 continue
             draft.adopt()
-            self._ledger.written(image)
+            self._chunks.written(image)
             self._untold |= self._shared & draft.entities
             self._shared -= draft.entities
             if draft.merged:
@@ -235,8 +235,8 @@ class ZkStore:
         await self._multi([Delete(each.path) for each in (Create(MARKER), *made)])
 
     async def _multi_of_ours(self, image: Image) -> None:
-        await self._multi(self._ledger.operations(image))
-        self._ledger.written(image)
+        await self._multi(self._chunks.operations(image))
+        self._chunks.written(image)
 
     async def _multi(self, operations: Sequence[Operation]) -> None:
         try:
@@ -249,7 +249,7 @@ class ZkStore:
     async def _refresh(self, draft: ZnodeTransaction, conflict: ConflictError) -> None:
         """Read again what the draft was built on. Raises the conflict when that shows nothing that could help."""
         topic = conflict.operation.path.removeprefix(f"{paths.TOPICS}/").partition("/")[0]
-        if topic in self.mirror.topics and await self._loaded.read_topic(self._tree, topic):
+        if topic in self.cache.topics and await self._loaded.read_topic(self._tree, topic):
             await self.read_partitions(draft.partitions)
         elif conflict.operation.path.startswith("/config/"):
             await self._loaded.read_config(self._tree, conflict.operation.path)

@@ -50,8 +50,8 @@ class ZnodeTransaction:
     Making one raises StaleError when a change cannot be stored as it is, nor safely in another way.
     """
 
-    def __init__(self, mirror: ZnodeCache, controller_epoch: int, *, with_topic_ids: bool) -> None:
-        self._mirror = mirror
+    def __init__(self, cache: ZnodeCache, controller_epoch: int, *, with_topic_ids: bool) -> None:
+        self._cache = cache
         self._epoch = controller_epoch
         self._with_ids = with_topic_ids
         self._topics: dict[str, StoredTopic | None] = {}
@@ -111,16 +111,16 @@ class ZnodeTransaction:
         """The operations succeeded."""
         for name, drafted in self._topics.items():
             if drafted is None:
-                self._mirror.topics.pop(name, None)
+                self._cache.topics.pop(name, None)
             else:
                 drafted.version += name in self._reassigned
-                self._mirror.adopt(name, drafted, self._sizes.get(name, 0))
+                self._cache.adopt(name, drafted, self._sizes.get(name, 0))
         for entity, config in self._configs.items():
             if self._topics.get(entity.removeprefix("topics/"), NULL_TOPIC) is None:
-                self._mirror.configs.pop(entity, None)
+                self._cache.configs.pop(entity, None)
             else:
                 config.version += 1
-                self._mirror.configs[entity] = config
+                self._cache.configs[entity] = config
 
     @property
     def entities(self) -> AbstractSet[str]:
@@ -131,7 +131,7 @@ class ZnodeTransaction:
         """The topic as it will be; it is there, or its making is part of this draft."""
         drafted = self._topics.get(name)
         if drafted is None:
-            known = self._mirror.topics[name]
+            known = self._cache.topics[name]
             drafted = StoredTopic(
                 known.version, known.id, [*known.partitions], known.folders, known.deletable
             )
@@ -140,7 +140,7 @@ class ZnodeTransaction:
         return drafted
 
     def _put_topic(self, topic: Topic) -> None:
-        if topic.name not in self._mirror.topics and self._topics.get(topic.name) is None:
+        if topic.name not in self._cache.topics and self._topics.get(topic.name) is None:
             self._topics[topic.name] = StoredTopic(-1, topic.id if self._with_ids else NO_ID, folders=0)
             self._reassigned[topic.name] = None
             self._made.append(Create(paths.partitions(topic.name)))
@@ -188,7 +188,7 @@ class ZnodeTransaction:
     def _config(self, resource: ResourceType, name: str) -> StoredConfig:
         entity = entity_of(resource, name)
         if entity not in self._configs:
-            known = self._mirror.configs.get(entity, StoredConfig(-1, {}))
+            known = self._cache.configs.get(entity, StoredConfig(-1, {}))
             self._configs[entity] = StoredConfig(known.version, dict(known.values))
         return self._configs[entity]
 

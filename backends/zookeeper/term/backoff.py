@@ -10,11 +10,11 @@ class Backoff:
     def __init__(self) -> None:
         self._seconds = FIRST_SECONDS
 
-    def served(self) -> None:
+    def reset(self) -> None:
         """The term has begun to serve: what ends it is not what ended those before."""
         self._seconds = FIRST_SECONDS
 
-    def after_term(self) -> float:
+    def next_pause(self) -> float:
         """Seconds until the next candidature."""
         seconds, self._seconds = self._seconds, min(2 * self._seconds, MOST_SECONDS)
         return seconds

@@ -21,7 +21,7 @@ class Registered(NamedTuple):
     registration: Registration
 
 
-class Directory:
+class BrokerDirectory:
     """Who is registered. `listener` names the listener at which we reach brokers; "" for the first with that protocol."""
 
     def __init__(self, listener: str = "", protocol: str = "PLAINTEXT") -> None:

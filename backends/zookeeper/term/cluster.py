@@ -1,7 +1,7 @@
 """One term as controller of real brokers: effects to requests, ZooKeeper to events.
 
 Brokers are told what is stored, never what was only decided: the ISR and the version of a partition are those of its state
-znode, and a broker that joins is told the mirror.
+znode, and a broker that joins is told the cache.
 """
 
 import asyncio
@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 
 from backends.broker_commands.channel import Connect, connect
 from backends.broker_commands.links import BrokerLinks, Submit
-from backends.zookeeper.admin.admin import Admin, Form
+from backends.zookeeper.admin.watcher import AdminWatcher, PlanFormat
 from backends.zookeeper.session.tree import Tree, Watch, ZookeeperError
 from backends.zookeeper.store.store import DeposedError, ZkStore
-from backends.zookeeper.term.brokers import Directory, advertised_brokers
+from backends.zookeeper.term.broker_protocol import BrokerProtocol
+from backends.zookeeper.term.brokers import BrokerDirectory, advertised_brokers
 from backends.zookeeper.term.election import Candidate, is_controller
-from backends.zookeeper.term.fresh import refresh
+from backends.zookeeper.term.isr_refresh import refresh
 from backends.zookeeper.term.observer import Observer
 from backends.zookeeper.term.registrar import Registrar
-from backends.zookeeper.term.releases import Protocol
 from backends.zookeeper.znodes import paths
-from backends.zookeeper.znodes.refusals import Refusals
+from backends.zookeeper.znodes.rejections import Rejections
 from common.clock import Clock
 from common.tasks import cancel
 from controller.messages.effects import BrokerJoined, Effect, Publish, TopicDeleted
@@ -39,12 +39,12 @@ class TermContext(NamedTuple):
     tree: Tree
     store: ZkStore
     candidate: Candidate
-    protocol: Protocol
-    refusals: Refusals
+    protocol: BrokerProtocol
+    rejections: Rejections
     listener: str = ""
     security: str = "PLAINTEXT"
     """The protocol of that listener, where it has no name."""
-    form: Form = Form()
+    form: PlanFormat = PlanFormat()
 
 
 class ZookeeperCluster:
@@ -66,7 +66,7 @@ class ZookeeperCluster:
         self._office, self._on_end = office, on_end
         self._state, self._decide = state, submit
         self._store = office.store
-        self._directory = Directory(office.listener, office.security)
+        self._directory = BrokerDirectory(office.listener, office.security)
         self._links = BrokerLinks(
             state,
             self.submit,
@@ -84,14 +84,14 @@ class ZookeeperCluster:
             office.candidate,
             state,
             self.submit,
-            office.refusals,
+            office.rejections,
             self._log_dir_failed,
         )
         known = self._directory
         self._registrar = Registrar(office.tree, office.store, office.candidate, known, connect, clock)
         self._observer.on_brokers = self._registrar.look
         state.refused_topic = self._observer.refused.__contains__
-        self._admin = Admin(office.tree, office.store, state, submit, office.form, office.refusals)
+        self._admin = AdminWatcher(office.tree, office.store, state, submit, office.form, office.rejections)
         self._watching: list[asyncio.Task[None]] = []
 
     async def submit(self, event: Event) -> Any:
@@ -121,9 +121,9 @@ class ZookeeperCluster:
             for number in numbers:
                 self._follow(self._state.partitions[topic][number])
         self._observer.start()
-        self._observer.lookout.set(paths.CONTROLLER, self._look_at_office)
+        self._observer.watch_loop.set(paths.CONTROLLER, self._look_at_office)
         self._admin.start()
-        for watching in (self._observer.lookout, self._admin, self._registrar):
+        for watching in (self._observer.watch_loop, self._admin, self._registrar):
             self._watching.append(asyncio.create_task(self._watch(watching.run), name="zookeeper-watching"))
 
     async def stop(self) -> None:
@@ -170,7 +170,7 @@ class ZookeeperCluster:
             self.perform([BrokerJoined(broker)])
 
     def _stored_partitions(self, _: State) -> Iterator[Partition]:
-        topics = self._store.mirror.topics
+        topics = self._store.cache.topics
         for name in list(topics):
             index = 0
             while (topic := topics.get(name)) is not None and index < len(topic.partitions):

@@ -49,11 +49,11 @@ class Candidate(NamedTuple):
 
     id: int
     registration: Registration
-    relieve_brokers: bool = True
+    depose_brokers: bool = True
     """Take the office from a broker of Kafka's."""
 
 
-async def check_rights(tree: Tree) -> None:
+async def check_permissions(tree: Tree) -> None:
     """Find out whether we may stand, by writes that cannot be made. Raises ZookeeperError where ACLs are against it."""
     for write in (Create(paths.BROKERS), Set(paths.BROKERS, b"", NO_VERSION)):
         with suppress(ConflictError):
@@ -93,7 +93,7 @@ async def resign(tree: Tree, candidate: Candidate, term: Term) -> None:
     """Leave the office, and the list of brokers (see `registrar`), if we still are in it."""
     for path in (paths.CONTROLLER, paths.broker(candidate.id)):
         held = await tree.get(path)
-        if held is not None and held.session == tree.session:
+        if held is not None and held.ephemeral_owner == tree.session_id:
             try:
                 await tree.multi([term.check, Delete(path)])
             except ConflictError:
@@ -103,7 +103,7 @@ async def resign(tree: Tree, candidate: Candidate, term: Term) -> None:
 async def is_controller(tree: Tree, watch: Watch) -> bool:
     """Whether `/controller` is ours; `watch` is told when that may have changed."""
     held = await tree.get(paths.CONTROLLER, watch)
-    return held is not None and held.session == tree.session
+    return held is not None and held.ephemeral_owner == tree.session_id
 
 
 async def while_controller(
@@ -133,14 +133,14 @@ async def _until_deposed(tree: Tree) -> None:
 
 def _yields(tree: Tree, candidate: Candidate, holder: Znode) -> bool:
     """Whether we take the office from who holds it: a session of ours that was, or a broker."""
-    if holder.session == tree.session:
+    if holder.ephemeral_owner == tree.session_id:
         return True
     try:
         controller = decode_controller(holder.data)
     except ZnodeError as error:
         log.error("%s is left alone: %s", paths.CONTROLLER, error)
         return False
-    return candidate.relieve_brokers and not controller.ours
+    return candidate.depose_brokers and not controller.ours
 
 
 async def _epoch(tree: Tree) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from backends.zookeeper.store.loading import read_new_topic, whole_topic
 from backends.zookeeper.store.store import ZkStore
 from backends.zookeeper.store.transaction import resource_of
 from backends.zookeeper.store.znode_cache import NO_STATE
-from backends.zookeeper.term.brokers import Directory, Registered
+from backends.zookeeper.term.brokers import BrokerDirectory, Registered
 from backends.zookeeper.term.election import Candidate
 from backends.zookeeper.term.watch_loop import WatchLoop
 from backends.zookeeper.znodes import paths
@@ -24,7 +24,7 @@ from backends.zookeeper.znodes.formats import (
     decode_isr_changes,
     decode_log_dir_event,
 )
-from backends.zookeeper.znodes.refusals import Refusals
+from backends.zookeeper.znodes.rejections import Rejections
 from controller.messages.events import (
     BrokerChanged,
     BrokerStarted,
@@ -50,15 +50,15 @@ class Observer:
         self,
         tree: Tree,
         store: ZkStore,
-        directory: Directory,
+        directory: BrokerDirectory,
         candidate: Candidate,
         state: State,
         submit: Submit,
-        refusals: Refusals,
+        rejections: Rejections,
         on_log_dir_event: Callable[[int], None],
     ) -> None:
-        self.lookout = WatchLoop(self._report, refusals)
-        self._refusals = refusals
+        self.watch_loop = WatchLoop(self._report, rejections)
+        self._rejections = rejections
         self._tree, self._store, self._directory = tree, store, directory
         self._own_id = candidate.id
         self._state, self._submit = state, submit
@@ -88,8 +88,8 @@ class Observer:
             paths.PREFERRED_ELECTION: self._look_at_elections,
         }
         for path, look in looks.items():
-            self.lookout.set(path, look)
-        for topic in self._store.mirror.topics:
+            self.watch_loop.set(path, look)
+        for topic in self._store.cache.topics:
             self._watch_topic(topic)
 
     def follow(self, partition: Partition) -> None:
@@ -97,14 +97,14 @@ class Observer:
         path = paths.state(partition.topic, partition.partition)
         if partition.moving:
             key = partition.key
-            self.lookout.set(path, lambda watch: self._look_at_state(key, watch))
+            self.watch_loop.set(path, lambda watch: self._look_at_state(key, watch))
         else:
-            self.lookout.drop(path)
+            self.watch_loop.drop(path)
 
     def forget(self, topic: str) -> None:
         """The topic is gone."""
         self._unplaced.discard(topic)
-        self.lookout.drop(paths.topic(topic))
+        self.watch_loop.drop(paths.topic(topic))
 
     async def read_brokers(self, watch: Watch | None = None) -> list[Registered]:
         """Those registered, without ourselves; one that makes no sense is left out."""
@@ -114,7 +114,7 @@ class Observer:
             znode = await self._tree.get(path, watch)
             if znode is None or name == str(self._own_id):
                 continue
-            with self._refusals.passed_over(path, znode.mzxid):
+            with self._rejections.skip_invalid(path, znode.mzxid):
                 if broker is None:
                     raise ZnodeError("its name is not a broker id")
                 registered = Registered(broker, znode.czxid, decode_broker(znode.data))
@@ -134,7 +134,7 @@ class Observer:
             await self._submit(BrokerChanged(self._directory.reached(broker)))
         if new:
             for name in self._unplaced:
-                self.lookout.again(paths.topic(name))
+                self.watch_loop.again(paths.topic(name))
         self.on_brokers()
 
     async def _look_at_topics(self, watch: Watch) -> None:
@@ -143,23 +143,23 @@ class Observer:
             self._watch_topic(name)
 
     def _watch_topic(self, name: str) -> None:
-        self.lookout.set(paths.topic(name), lambda watch: self._look_at_topic(name, watch))
+        self.watch_loop.set(paths.topic(name), lambda watch: self._look_at_topic(name, watch))
 
     async def _look_at_topic(self, name: str, watch: Watch) -> None:
         znode = await self._tree.get(paths.topic(name), watch)
         if znode is None:
             self.forget(name)
             self.refused.discard(name)
-            if name in self._store.mirror.topics:
+            if name in self._store.cache.topics:
                 raise ZookeeperError(f"someone else has removed topic {name} from ZooKeeper")
             return
-        if name not in self._store.mirror.topics:
+        if name not in self._store.cache.topics:
             await self._take_in(name)
         else:
-            with self._refusals.passed_over(paths.topic(name), znode.mzxid):
-                self._store.mirror.observe_topic(name, whole_topic(znode.data), znode.version)
-        stored = self._store.mirror.topics.get(name)
-        found = stored and self._store.mirror.added(name, len(self._state.partitions.get(name, ())))
+            with self._rejections.skip_invalid(paths.topic(name), znode.mzxid):
+                self._store.cache.observe_topic(name, whole_topic(znode.data), znode.version)
+        stored = self._store.cache.topics.get(name)
+        found = stored and self._store.cache.added(name, len(self._state.partitions.get(name, ())))
         if not stored or not found:
             return
         if name in self._state.moving:
@@ -193,18 +193,18 @@ class Observer:
         if any(each.partition_epoch != NO_STATE for each in stored.partitions):
             raise ZookeeperError(f"topic {name} makes sense again: all is read anew")
         self._place(name, stored.partitions)
-        self._store.mirror.topics.setdefault(name, stored)
+        self._store.cache.topics.setdefault(name, stored)
         self.refused.discard(name)
 
     def release(self) -> None:
         """Something was decided: what was held back may go on."""
         for name in self._held - self._state.moving.keys():
             self._held.discard(name)
-            self.lookout.again(paths.topic(name))
+            self.watch_loop.again(paths.topic(name))
 
     async def _look_at_deletions(self, watch: Watch) -> None:
         for name in await self._tree.children(paths.DELETE_TOPICS, watch) or []:
-            topic = self._store.mirror.topics.get(name)
+            topic = self._store.cache.topics.get(name)
             if topic is None:
                 await self._remove(paths.delete_topic(name), *await self._never_made(name))
             elif not topic.deletable:
@@ -222,7 +222,7 @@ class Observer:
             znode = await self._tree.get(path)
             if znode is None:
                 continue
-            with self._refusals.passed_over(path):
+            with self._rejections.skip_invalid(path):
                 keys = [TopicPartition(*each) for each in decode_isr_changes(znode.data)]
                 await self._read_states(keys)
             await self._remove(path)
@@ -233,7 +233,7 @@ class Observer:
             znode = await self._tree.get(path)
             if znode is None:
                 continue
-            with self._refusals.passed_over(path):
+            with self._rejections.skip_invalid(path):
                 self._on_log_dir_event(decode_log_dir_event(znode.data))
             await self._remove(path)
 
@@ -244,12 +244,12 @@ class Observer:
         entities: dict[str, None] = {}
         for path, znode in zip(fresh, await self._tree.get_all(fresh), strict=True):
             if znode is not None:
-                with self._refusals.passed_over(path, znode.mzxid):
+                with self._rejections.skip_invalid(path, znode.mzxid):
                     entities[decode_config_change(znode.data)] = None
         for entity in entities:
             resource = resource_of(entity)
             if resource is not None:
-                with self._refusals.passed_over(paths.config(entity)):
+                with self._rejections.skip_invalid(paths.config(entity)):
                     values = await self._store.read_config(entity)
                     if values is not None:
                         await self._submit(ConfigsStored(*resource, values))
@@ -259,7 +259,7 @@ class Observer:
         znode = await self._tree.get(paths.PREFERRED_ELECTION, watch)
         if znode is None:
             return
-        with self._refusals.passed_over(paths.PREFERRED_ELECTION):
+        with self._rejections.skip_invalid(paths.PREFERRED_ELECTION):
             keys = [TopicPartition(*each) for each in named_partitions(decode_object(znode.data))]
             log.info(
                 "preferred election of %d partitions, ordered by %s", len(keys), paths.PREFERRED_ELECTION
@@ -279,7 +279,7 @@ class Observer:
     def report(self, partitions: Sequence[Partition]) -> None:
         """These are stored otherwise than was decided."""
         self._seen += partitions
-        self.lookout.wake()
+        self.watch_loop.wake()
 
     async def _never_made(self, name: str) -> list[str]:
         """The znodes of a topic that could not be placed, and so has no partitions yet."""

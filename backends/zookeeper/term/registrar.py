@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from backends.broker_commands.channel import Connect, ask_once
 from backends.zookeeper.session.tree import ConflictError, Create, Delete, Operation, Set, Tree, Znode
 from backends.zookeeper.store.store import ZkStore
-from backends.zookeeper.term.brokers import Directory, Registered
+from backends.zookeeper.term.brokers import BrokerDirectory, Registered
 from backends.zookeeper.term.election import Candidate
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError
@@ -40,7 +40,7 @@ class Registrar:
         tree: Tree,
         store: ZkStore,
         candidate: Candidate,
-        directory: Directory,
+        directory: BrokerDirectory,
         connect: Connect,
         clock: Clock | None = None,
     ) -> None:
@@ -89,7 +89,7 @@ class Registrar:
     async def _write(self, brokers: Sequence[Registered]) -> None:
         path = paths.broker(self._candidate.id)
         there = await self._tree.get(path)
-        ours = there is not None and there.session == self._tree.session
+        ours = there is not None and there.ephemeral_owner == self._tree.session_id
         if there is not None and not ours and self._is_foreign(there):
             return
         answers = [self._old.get((each.id, each.epoch)) for each in brokers]

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from backends.zookeeper.session.tree import Watch
-from backends.zookeeper.znodes.refusals import Refusals
+from backends.zookeeper.znodes.rejections import Rejections
 
 Look = Callable[[Watch], Awaitable[None]]
 """Reads something with this watch on it, and acts on what it sees."""
@@ -16,8 +16,8 @@ Look = Callable[[Watch], Awaitable[None]]
 class WatchLoop:
     """Runs looks: once when they are set, and whenever their watches are told. `after` ends each round."""
 
-    def __init__(self, after: Callable[[], Awaitable[None]], refusals: Refusals) -> None:
-        self._after, self._refusals = after, refusals
+    def __init__(self, after: Callable[[], Awaitable[None]], rejections: Rejections) -> None:
+        self._after, self._rejections = after, rejections
         self._looks: dict[str, Look] = {}
         self._due: dict[str, None] = {}
         self._wake = asyncio.Event()
@@ -61,5 +61,5 @@ class WatchLoop:
         look = self._looks.get(name)
         if look is None:
             return
-        with self._refusals.passed_over(name):
+        with self._rejections.skip_invalid(name):
             await look(lambda: self.again(name))

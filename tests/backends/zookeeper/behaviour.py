@@ -48,7 +48,7 @@ async def a_znode_can_be_replaced_at_once(tree: Tree) -> None:
     await tree.multi([Delete("/a", ANY), Create("/a", b"2", ephemeral=True)])
     znode = await tree.get("/a")
     assert znode is not None
-    assert (znode.data, znode.session) == (b"2", tree.session)
+    assert (znode.data, znode.ephemeral_owner) == (b"2", tree.session_id)
 
 
 async def children_are_named(tree: Tree) -> None:

@@ -6,13 +6,13 @@ from functools import partial
 
 import pytest
 
-from backends.zookeeper.admin.admin import WRITTEN, Form
 from backends.zookeeper.admin.plans import LIMIT_BYTES, Entry, encode_plan
-from backends.zookeeper.session.memory import MemoryTree
+from backends.zookeeper.admin.watcher import WRITTEN, PlanFormat
 from backends.zookeeper.session.tree import Create, Delete, ensure
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import encode
 from common.clock import settle
+from tests.backends.zookeeper.memory_tree import MemoryTree
 from tests.backends.zookeeper.trees import put, read
 from tests.backends.zookeeper.world import OLD, Zookeeper
 
@@ -43,7 +43,7 @@ WATCHED = {
 async def world() -> AsyncIterator[Zookeeper]:
     tree = MemoryTree()
     await ensure(tree, paths.REASSIGNMENTS)
-    world = await Zookeeper(tree, version=OLD, form=Form(children=True)).start()
+    world = await Zookeeper(tree, version=OLD, form=PlanFormat(children=True)).start()
     await world.having({"foo-0": [1, 2, 3], "foo-1": [2, 3, 1]})
     yield world
     await world.stop()
@@ -70,7 +70,7 @@ async def test_garbage_in_a_watched_znode_is_told_counted_and_harmless(
         await settle(200)
         assert path in caplog.text
         assert "Traceback" not in caplog.text
-    assert world.refusals.documents == {WATCHED[path]: len(GARBAGE)}
+    assert world.rejections.documents == {WATCHED[path]: len(GARBAGE)}
     await goes_on(world)
 
 
@@ -93,7 +93,7 @@ async def test_a_state_of_a_moving_partition_that_makes_no_sense_is_written_over
     await world.cluster.start_broker(1)
     await world.until_idle()
     assert read(world.tree, paths.state("foo", 0))["isr"] == list(world["foo-0"].isr)
-    assert world.refusals.documents["partition_state"] == len(GARBAGE)
+    assert world.rejections.documents["partition_state"] == len(GARBAGE)
     await goes_on(world)
 
 
@@ -114,14 +114,14 @@ async def test_configs_that_make_no_sense_keep_their_values_until_they_are_set_a
     assert world.state.backlog.usage.limits.partitions == 3
     await world.configure(**{limit: "4"})
     assert read(world.tree, paths.config("brokers/<default>"))["config"] == {limit: "4"}
-    assert world.refusals.documents == {"config": 1}
+    assert world.rejections.documents == {"config": 1}
 
 
 @pytest.mark.parametrize("entity", ["topics/../..", "topics/a b", "brokers/one", "nothing", "topics/."])
 async def test_a_change_of_what_has_no_configs_is_passed_over(world: Zookeeper, entity: str) -> None:
     await put(world.tree, NOTICE, {"version": 2, "entity_path": entity})
     await settle(200)
-    assert world.refusals.documents == {"config_change": 1}
+    assert world.rejections.documents == {"config_change": 1}
     await goes_on(world)
 
 
@@ -145,7 +145,7 @@ async def test_unknown_brokers_and_partitions_in_a_plan_are_counted_row_by_row(w
     await settle(200)
     await world.until_idle()
     await settle(200)
-    assert world.refusals.entries == {"reassign_partitions": 3}
+    assert world.rejections.entries == {"reassign_partitions": 3}
     assert (world.hosts("foo-1"), read(world.tree, paths.REASSIGN)) == ({1, 3, 4}, None)
 
 

@@ -3,14 +3,14 @@
 import json
 from typing import Any
 
-from backends.zookeeper.session.memory import MemoryTree
 from backends.zookeeper.session.tree import Create, Set, ensure
 from backends.zookeeper.store.loading import load
-from backends.zookeeper.store.record_chunks import folders
+from backends.zookeeper.store.record_chunks import chunk_parents
 from backends.zookeeper.store.store import REDO, Term, ZkStore
 from backends.zookeeper.term.election import Candidate, run_election
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.formats import Endpoint, Registration
+from tests.backends.zookeeper.memory_tree import MemoryTree
 
 CANDIDATE = Candidate(1000, Registration((Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 9000),)))
 
@@ -29,7 +29,7 @@ BASE = (
 async def made(**topics: list[list[int]]) -> MemoryTree:
     """A tree with these topics, each partition led by its first replica, all in sync."""
     tree = MemoryTree()
-    await ensure(tree, *BASE, *folders(), REDO)
+    await ensure(tree, *BASE, *chunk_parents(), REDO)
     for name, assignment in topics.items():
         rows = {str(number): replicas for number, replicas in enumerate(assignment)}
         await put(tree, paths.topic(name), {"version": 3, "partitions": rows})

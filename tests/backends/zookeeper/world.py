@@ -8,16 +8,15 @@ from typing import Any
 
 from backends.embedded.cluster import SimulatedCluster
 from backends.embedded.settings import Settings
-from backends.zookeeper.admin.admin import Form
-from backends.zookeeper.session.memory import MemoryTree
+from backends.zookeeper.admin.watcher import PlanFormat
 from backends.zookeeper.session.tree import ConflictError, Create, Delete, Set, ensure
 from backends.zookeeper.store.loading import load
 from backends.zookeeper.store.multis import fits_topic
-from backends.zookeeper.store.record_chunks import folders
+from backends.zookeeper.store.record_chunks import chunk_parents
 from backends.zookeeper.store.store import REDO, ZkStore
+from backends.zookeeper.term.broker_protocol import parse_protocol
 from backends.zookeeper.term.cluster import TermContext, ZookeeperCluster
 from backends.zookeeper.term.election import Candidate, run_election
-from backends.zookeeper.term.releases import protocol
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import encode
 from backends.zookeeper.znodes.formats import (
@@ -27,7 +26,7 @@ from backends.zookeeper.znodes.formats import (
     encode_broker,
     encode_state,
 )
-from backends.zookeeper.znodes.refusals import Refusals
+from backends.zookeeper.znodes.rejections import Rejections
 from common.clock import settle
 from controller.machine import decide
 from controller.messages.effects import ConfigsChanged, TopicDeleted
@@ -47,6 +46,7 @@ from protocol.messages.alter_partition_response import AlterPartitionResponse, P
 from server.driver.driver import Driver
 from tests.backends.harness import SETTINGS, Embedded, Relay
 from tests.backends.local import LocalNetwork, NoStats
+from tests.backends.zookeeper.memory_tree import MemoryTree
 
 OWN_ID = 1000
 PORT = 9000
@@ -65,27 +65,27 @@ class Zookeeper(Embedded):
         tree: MemoryTree | None = None,
         settings: Settings = SETTINGS,
         version: str = NEW,
-        form: Form = Form(),  # noqa: B008 (immutable)
+        form: PlanFormat = PlanFormat(),  # noqa: B008 (immutable)
     ) -> None:
         super().__init__(None, settings)
         self.tree = tree or MemoryTree()
         self.version, self.form = version, form
-        self.refusals = Refusals()
+        self.rejections = Rejections()
         self.office: ZookeeperCluster
 
     async def start(self) -> "Zookeeper":
-        await ensure(self.tree, *BASE, *folders(), REDO)
+        await ensure(self.tree, *BASE, *chunk_parents(), REDO)
         for path in (paths.CONTROLLER, *(paths.broker(n) for n in range(1, 10))):
             if await self.tree.get(path) is not None:
                 await self.tree.multi([Delete(path)])
         term = await run_election(self.tree, CANDIDATE, 0, lambda: None)
         assert term is not None
-        spoken = protocol(self.version)
-        loaded = await load(self.tree, self.refusals, OWN_ID)
+        spoken = parse_protocol(self.version)
+        loaded = await load(self.tree, self.rejections, OWN_ID)
         self.znodes = ZkStore(self.tree, term, loaded, with_topic_ids=spoken.topic_ids)
         self.state = State(profile=ZOOKEEPER, fits_topic=fits_topic, controller_id=OWN_ID)
         self.state.apply(self.znodes.load())
-        self._wire(TermContext(self.tree, self.znodes, CANDIDATE, spoken, self.refusals, form=self.form))
+        self._wire(TermContext(self.tree, self.znodes, CANDIDATE, spoken, self.rejections, form=self.form))
         self.driver.start()
         await self.cluster.start()
         await settle()

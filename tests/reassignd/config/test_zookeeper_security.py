@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.zookeeper.session.security import OPEN, Login, Security
+from backends.zookeeper.session.security import NO_SECURITY, SaslLogin, ZookeeperSecurity
 from reassignd.config.config import Assignment, resolve
 from reassignd.config.tls_files import blocks
 from reassignd.config.zookeeper_security import security
@@ -17,7 +17,7 @@ JAAS = f'Client {{ {MODULE} required username="ann" password="a-secret"; }};'
 ENABLED = {"zookeeper.ssl.client.enable": "true"}
 
 
-def made(values: Mapping[str, object]) -> Security:
+def made(values: Mapping[str, object]) -> ZookeeperSecurity:
     return security(resolve(Assignment(key, str(value), "here") for key, value in values.items()))
 
 
@@ -41,13 +41,13 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_nothing_said_is_plain_text_without_a_login() -> None:
-    assert made({}) == OPEN
+    assert made({}) == NO_SECURITY
 
 
 def test_a_login_of_the_brokers(file: Path) -> None:
     file.write_text(f"// Brokers have it too.\nServer {{ a.B required; }};\n{JAAS}")
     found = made({"zookeeper.jaas.file": file, "zookeeper.set.acl": "true"})
-    assert found == Security(login=Login("ann", "a-secret"), set_acl=True)
+    assert found == ZookeeperSecurity(login=SaslLogin("ann", "a-secret"), set_acl=True)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_file_that_is_not_there() -> None:
 
 def test_the_scheme_digest(file: Path) -> None:
     file.write_text("super:s-secret\n")
-    assert made({"zookeeper.digest.file": file}) == Security(digest="super:s-secret")
+    assert made({"zookeeper.digest.file": file}) == ZookeeperSecurity(digest="super:s-secret")
 
 
 @pytest.mark.parametrize("text", ["", "\n", "super", "super:", ":s-secret", "super:s-secret\nann:a-secret"])

@@ -30,7 +30,7 @@ async def pauses(monkeypatch: pytest.MonkeyPatch, *terms: str) -> list[float]:
 
     async def in_office(_: Term) -> None:
         if rest[0] == "served":
-            controller._backoff.served()
+            controller._backoff.reset()
         raise ZookeeperError("over")
 
     async def sleep(seconds: float) -> None:

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from backends.zookeeper.admin.admin import Form
 from backends.zookeeper.admin.children import decode_child, path_of
+from backends.zookeeper.admin.watcher import PlanFormat
 from backends.zookeeper.session.tree import Create, Delete, Znode, ensure
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError
@@ -21,7 +21,7 @@ FOO_1 = path_of(TopicPartition("foo", 1))
 
 @pytest.fixture
 async def world() -> AsyncIterator[Zookeeper]:
-    world = Zookeeper(form=Form(children=True))
+    world = Zookeeper(form=PlanFormat(children=True))
     await ensure(world.tree, paths.REASSIGNMENTS)
     await world.start()
     await world.having({"foo-0": [1, 2, 3], "foo-1": [2, 3, 1]})

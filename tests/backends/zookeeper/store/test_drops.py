@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from backends.zookeeper.store.drops import Drops
-from backends.zookeeper.store.record_chunks import RecordChunks, folder
+from backends.zookeeper.store.record_chunks import RecordChunks, chunk_parent
 from backends.zookeeper.store.records import Dropped
 from backends.zookeeper.store.znode_cache import StoredTopic, ZnodeCache
 from backends.zookeeper.znodes import paths
@@ -29,7 +29,7 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[Zookeeper]:
 
 def notes(world: Zookeeper) -> set[tuple[str, int, int]]:
     """Topic, partition and broker of each note in ZooKeeper."""
-    above = folder(Dropped)
+    above = chunk_parent(Dropped)
     chunks = [read(world.tree, path) for path in world.tree.nodes if path.startswith(f"{above}/")]
     return {(topic, number, broker) for chunk in chunks for topic, number, broker, _ in chunk["records"]}
 
@@ -149,27 +149,27 @@ async def test_wherever_we_die_what_was_dropped_is_told_to_go() -> None:
 
 
 def test_a_note_that_is_newer_than_what_was_confirmed_stays() -> None:
-    ledger, mirror = RecordChunks(), ZnodeCache()
-    ledger.put(Dropped("foo", 0, 1, 7))
-    mirror.topics["foo"] = StoredTopic(0, partitions=[partition("foo-0", [2, 3])])
-    drops = Drops(ledger, mirror)
+    chunks, cache = RecordChunks(), ZnodeCache()
+    chunks.put(Dropped("foo", 0, 1, 7))
+    cache.topics["foo"] = StoredTopic(0, partitions=[partition("foo-0", [2, 3])])
+    drops = Drops(chunks, cache)
     assert not drops.confirmed(1, [DropReplica("foo", 0, (1,), 6)])
     assert not drops.confirmed(4, [DropReplica("foo", 0, (4,), 7)])
     assert [each.brokers for each in drops.of({1, 4})] == [(1,)]
     assert drops.confirmed(1, [DropReplica("foo", 0, (1,), 7)])
-    assert (list(drops.of({1})), list(ledger.drops())) == ([], [])
+    assert (list(drops.of({1})), list(chunks.drops())) == ([], [])
 
 
 def test_what_is_known_of_no_topic_is_not_deleted() -> None:
-    ledger = RecordChunks()
-    ledger.put(Dropped("gone", 0, 1, 7))
-    assert list(Drops(ledger, ZnodeCache()).of({1})) == []
+    chunks = RecordChunks()
+    chunks.put(Dropped("gone", 0, 1, 7))
+    assert list(Drops(chunks, ZnodeCache()).of({1})) == []
 
 
 def test_a_list_that_changes_twice_in_one_write_is_followed() -> None:
-    ledger, mirror = RecordChunks(), ZnodeCache()
-    mirror.topics["foo"] = StoredTopic(0, partitions=[partition("foo-0", [1, 2])])
-    drops = Drops(ledger, mirror)
+    chunks, cache = RecordChunks(), ZnodeCache()
+    cache.topics["foo"] = StoredTopic(0, partitions=[partition("foo-0", [1, 2])])
+    drops = Drops(chunks, cache)
     drops.note([partition("foo-0", [2, 3]), partition("foo-0", [1, 3])])
-    assert [note.broker for note in ledger.drops()] == [2]
-    assert key("foo-0") == next(ledger.drops()).partition_key
+    assert [note.broker for note in chunks.drops()] == [2]
+    assert key("foo-0") == next(chunks.drops()).partition_key

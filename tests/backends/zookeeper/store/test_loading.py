@@ -2,7 +2,6 @@
 
 import pytest
 
-from backends.zookeeper.session.memory import MemoryTree
 from backends.zookeeper.store.loading import load
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError
@@ -16,6 +15,7 @@ from controller.model.cluster import (
     Topic,
 )
 from controller.state.state import State
+from tests.backends.zookeeper.memory_tree import MemoryTree
 from tests.backends.zookeeper.trees import made, put, read, store_on
 
 
@@ -51,7 +51,7 @@ async def test_a_target_in_the_state_is_a_step_in_flight() -> None:
     tree = await made(foo=[[1, 2]])
     state = {**read(tree, paths.state("foo", 0)), "targetReplicas": [2, 3]}
     await put(tree, paths.state("foo", 0), state)
-    [partition] = (await load(tree)).mirror.topics["foo"].partitions
+    [partition] = (await load(tree)).cache.topics["foo"].partitions
     assert (partition.replicas, partition.adding, partition.removing) == ((2, 3, 1), (3,), (1,))
 
 
@@ -102,5 +102,5 @@ async def test_what_was_wanted_of_a_topic_that_is_gone_is_still_known() -> None:
 async def test_topics_without_states_have_nobody_in_office() -> None:
     tree = await made()
     await put(tree, paths.topic("foo"), {"partitions": {"0": [1, 2]}})
-    [partition] = (await load(tree)).mirror.topics["foo"].partitions
+    [partition] = (await load(tree)).cache.topics["foo"].partitions
     assert (partition.leader, partition.leader_epoch, partition.partition_epoch) == (-1, -1, -1)

@@ -20,7 +20,7 @@ from controller.model.cluster import NO_ID, Change, Config, Deleted, Partition, 
 ID = b"\5" * 16
 
 
-def mirror(topics: int, partitions: int, replicas: tuple[int, ...] = (1001, 1002, 1003)) -> ZnodeCache:
+def cache(topics: int, partitions: int, replicas: tuple[int, ...] = (1001, 1002, 1003)) -> ZnodeCache:
     made = ZnodeCache()
     for name in (f"t{number}" for number in range(topics)):
         rows = [Partition(name, n, replicas, replicas, replicas[0], 0, 0) for n in range(partitions)]
@@ -38,7 +38,7 @@ def bytes_of(batch: list[Change], known: ZnodeCache) -> int:
 def test_the_estimate_is_no_less_than_what_is_written(
     topics: int, partitions: int, replicas: int, step: bool
 ) -> None:
-    known = mirror(topics, partitions, tuple(range(1001, 1001 + replicas)))
+    known = cache(topics, partitions, tuple(range(1001, 1001 + replicas)))
     changes: list[Change] = [Topic(name, ID) for name in known.topics]
     if step:
         rows = [each.partitions[-1] for each in known.topics.values()]
@@ -52,14 +52,14 @@ def test_the_estimate_is_no_less_than_what_is_written(
 
 
 def test_topics_that_are_rewritten_are_counted_whole() -> None:
-    known = mirror(60, 1_000)
+    known = cache(60, 1_000)
     batches = list(batched([Topic(name, ID) for name in known.topics], known))
     assert sum(map(len, batches)) == 60
     assert len(batches) > 1
 
 
 def test_states_alone_are_written_many_at_a_time() -> None:
-    known = mirror(MULTI_CHANGES, 500)
+    known = cache(MULTI_CHANGES, 500)
     rows = [each.partitions[0] for each in known.topics.values()]
     changes = [each._replace(leader=1002, leader_epoch=1, partition_epoch=1) for each in rows]
     assert list(batched(changes, known)) == [changes]
@@ -84,7 +84,7 @@ def test_a_topic_made_anew_is_not_in_one_multi_with_its_deletion() -> None:
 
 
 def test_records_of_ours_share_the_room_with_the_changes() -> None:
-    known = mirror(10, 1_000)
+    known = cache(10, 1_000)
     changes: list[Change] = [Topic(name, ID) for name in known.topics]
     image = Image({"/a": b"x" * 300_000, "/b": b"x" * 150_000, "/c": b"x" * 150_000})
     assert fits(changes, Image(), known)

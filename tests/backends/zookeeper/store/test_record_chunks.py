@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.zookeeper.session.memory import MemoryTree
 from backends.zookeeper.session.tree import Create, Delete, ensure
 from backends.zookeeper.store import record_chunks as ledgers
 from backends.zookeeper.store.record_chunks import CHUNK, RecordChunks, decode_image, encode_image
 from backends.zookeeper.znodes.fields import ZnodeError
 from controller.model.cluster import Change, Deleted, Paused, Reassignment, Topic, TopicPartition
+from tests.backends.zookeeper.memory_tree import MemoryTree
 
 Step = tuple[bool, int, int]
 """Put or delete, which partition, and its target."""
@@ -28,15 +28,15 @@ def changes(steps: list[Step]) -> list[Change]:
     ]
 
 
-async def write(tree: MemoryTree, ledger: RecordChunks) -> None:
-    image = ledger.changed()
-    await tree.multi(ledger.operations(image))
-    ledger.written(image)
+async def write(tree: MemoryTree, chunks: RecordChunks) -> None:
+    image = chunks.changed()
+    await tree.multi(chunks.operations(image))
+    chunks.written(image)
 
 
 async def read(tree: MemoryTree) -> RecordChunks:
     again = RecordChunks()
-    for folder in ledgers.folders():
+    for folder in ledgers.chunk_parents():
         for name in await tree.children(folder) or []:
             znode = await tree.get(f"{folder}/{name}")
             assert znode is not None
@@ -46,50 +46,50 @@ async def read(tree: MemoryTree) -> RecordChunks:
 
 @given(st.lists(STEPS, max_size=6))
 async def test_what_is_read_is_what_was_put(rounds: list[list[Step]]) -> None:
-    tree, ledger, expected = MemoryTree(), RecordChunks(), dict[TopicPartition, Reassignment]()
-    await ensure(tree, *ledgers.folders())
+    tree, chunks, expected = MemoryTree(), RecordChunks(), dict[TopicPartition, Reassignment]()
+    await ensure(tree, *ledgers.chunk_parents())
     whole, ledgers.CHUNK = ledgers.CHUNK, 3
     try:
         for steps in rounds:
             for change in changes(steps):
-                ledger.apply(change)
+                chunks.apply(change)
                 if isinstance(change, Reassignment):
                     expected[change.key] = change
                 elif isinstance(change, Deleted) and isinstance(change.key, TopicPartition):
                     expected.pop(change.key, None)
-            await write(tree, ledger)
-        assert list((await read(tree)).records()) == list(ledger.records()) == list(expected.values())
+            await write(tree, chunks)
+        assert list((await read(tree)).records()) == list(chunks.records()) == list(expected.values())
     finally:
         ledgers.CHUNK = whole
 
 
 def test_a_change_writes_no_more_than_its_chunk() -> None:
-    ledger = RecordChunks()
+    chunks = RecordChunks()
     for number in range(2 * CHUNK + 1):
-        ledger.apply(wanted(number))
-    ledger.written(image := ledger.changed())
+        chunks.apply(wanted(number))
+    chunks.written(image := chunks.changed())
     assert len(image) == 3
-    ledger.apply(wanted(CHUNK + 5, 7))
-    assert list(ledger.changed()) == ["/reassignd/reassignments/0000000001"]
+    chunks.apply(wanted(CHUNK + 5, 7))
+    assert list(chunks.changed()) == ["/reassignd/reassignments/0000000001"]
 
 
 def test_an_empty_chunk_is_removed_and_one_never_written_is_not() -> None:
-    ledger = RecordChunks()
-    ledger.apply(wanted(0))
-    ledger.apply(Deleted(Reassignment, wanted(0).key))
-    assert ledger.operations(ledger.changed()) == []
-    ledger.apply(Paused(True))
-    image = ledger.changed()
-    assert [type(each) for each in ledger.operations(image)] == [Create]
-    ledger.written(image)
-    ledger.apply(Deleted(Paused, ()))
-    assert [type(each) for each in ledger.operations(ledger.changed())] == [Delete]
+    chunks = RecordChunks()
+    chunks.apply(wanted(0))
+    chunks.apply(Deleted(Reassignment, wanted(0).key))
+    assert chunks.operations(chunks.changed()) == []
+    chunks.apply(Paused(True))
+    image = chunks.changed()
+    assert [type(each) for each in chunks.operations(image)] == [Create]
+    chunks.written(image)
+    chunks.apply(Deleted(Paused, ()))
+    assert [type(each) for each in chunks.operations(chunks.changed())] == [Delete]
 
 
 def test_a_deletion_of_what_is_not_there_is_nothing() -> None:
-    ledger = RecordChunks()
-    ledger.apply(Deleted(Reassignment, wanted(0).key))
-    assert ledger.changed() == {}
+    chunks = RecordChunks()
+    chunks.apply(Deleted(Reassignment, wanted(0).key))
+    assert chunks.changed() == {}
 
 
 def test_records_of_kafka_are_not_ours() -> None:

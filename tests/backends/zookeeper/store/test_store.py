@@ -4,8 +4,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from backends.zookeeper.session import memory
-from backends.zookeeper.session.memory import MemoryTree
 from backends.zookeeper.session.tree import ZookeeperError
 from backends.zookeeper.store import multis, store
 from backends.zookeeper.store.loading import load
@@ -25,6 +23,8 @@ from controller.model.cluster import (
     Topic,
     TopicPartition,
 )
+from tests.backends.zookeeper import memory_tree
+from tests.backends.zookeeper.memory_tree import MemoryTree
 from tests.backends.zookeeper.trees import elected, made, put, put_state, read, store_on
 
 FOO = Partition("foo", 0, (1, 2), (1, 2), 1, 0, 0)
@@ -62,24 +62,24 @@ async def test_a_topic_gets_its_id_when_brokers_know_of_ids(
 ) -> None:
     loaded = await load(tree)
     written = ZkStore(tree, await elected(tree), loaded, with_topic_ids=with_ids)
-    await written.commit(loaded.identified(lambda: b"\5" * 16))
+    await written.commit(loaded.assign_topic_ids(lambda: b"\5" * 16))
     stored = read(tree, paths.topic("foo"))
     assert (stored.get("topic_id"), stored["partitions"]) == (topic_id, {"0": [1, 2], "1": [2, 3]})
-    assert (await load(tree)).identified(lambda: NO_ID) == ([] if with_ids else [Topic("foo", NO_ID)])
+    assert (await load(tree)).assign_topic_ids(lambda: NO_ID) == ([] if with_ids else [Topic("foo", NO_ID)])
     await written.close()
 
 
 async def test_many_large_topics_get_their_ids_in_several_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multis, "MULTI_BYTES", 20_000)
-    monkeypatch.setattr(memory, "LIMIT_BYTES", 40_000)
+    monkeypatch.setattr(memory_tree, "LIMIT_BYTES", 40_000)
     tree = await made()
     rows = {str(number): [1001, 1002, 1003] for number in range(100)}
     for number in range(30):
         await put(tree, paths.topic(f"t{number}"), {"version": 3, "partitions": rows})
     loaded = await load(tree)
     written = ZkStore(tree, await elected(tree), loaded, with_topic_ids=True)
-    await written.commit(loaded.identified(lambda: b"\5" * 16))
-    assert (await load(tree)).identified(lambda: NO_ID) == []
+    await written.commit(loaded.assign_topic_ids(lambda: b"\5" * 16))
+    assert (await load(tree)).assign_topic_ids(lambda: NO_ID) == []
     await written.close()
 
 
@@ -182,7 +182,7 @@ async def test_a_topic_is_made_grown_and_deleted_with_all_its_znodes(
     config = Deleted(Config, (ResourceType.TOPIC, "bar", "retention.ms"))
     await written.commit([*gone, config, Deleted(Topic, "bar")])
     assert {path for path in tree.nodes if "config_change_" not in path} == before
-    assert "bar" not in written.mirror.topics
+    assert "bar" not in written.cache.topics
 
 
 async def test_a_config_is_merged_with_what_somebody_set_meanwhile(
@@ -227,7 +227,7 @@ async def test_a_large_commit_is_there_wholly_or_not_at_all(
     await written.commit(jobs(2_000))
     for count in range(first, len(tree.log) + 1):
         left = tree.survived(count)
-        there = len(list((await load(left)).ledger.records()))
+        there = len(list((await load(left)).chunks.records()))
         complete = any("complete" in path for nodes in tree.log[:count] for path in nodes)
         assert there == (2_000 if complete else 0)
         assert await left.children(store.REDO) == []

@@ -71,26 +71,26 @@ def test_nobody_is_in_sync_whom_one_side_has_expelled(
     assert merged.leader in merged.isr
 
 
-def mirror() -> ZnodeCache:
+def cache() -> ZnodeCache:
     made = ZnodeCache()
     made.topics["foo"] = StoredTopic(3, NO_ID, [STORED])
     return made
 
 
 def test_only_a_newer_state_is_news() -> None:
-    known = mirror()
+    known = cache()
     assert known.observe_state(key("foo-0"), StateZnode(1, 4, (1,), 1), 7) is None
     seen = known.observe_state(key("foo-0"), StateZnode(1, 4, (1,), 1), 8)
     assert seen == known.partition(key("foo-0")) == STORED._replace(isr=(1,), partition_epoch=8)
 
 
 def test_a_state_of_what_is_not_known_is_none() -> None:
-    assert mirror().observe_state(key("bar-0"), StateZnode(1, 4, (1,), 1), 8) is None
-    assert mirror().partition(key("foo-1")) is None
+    assert cache().observe_state(key("bar-0"), StateZnode(1, 4, (1,), 1), 8) is None
+    assert cache().partition(key("foo-1")) is None
 
 
 def test_partitions_that_others_add_are_found_and_the_rest_is_ours_to_say() -> None:
-    known = mirror()
+    known = cache()
     seen = TopicZnode(NO_ID, {0: Assignment((9,)), 1: Assignment((2, 3))})
     known.observe_topic("foo", seen, 5)
     assert known.added("foo", 1) == [bare("foo", 1, Assignment((2, 3)))]
@@ -99,7 +99,7 @@ def test_partitions_that_others_add_are_found_and_the_rest_is_ours_to_say() -> N
 
 
 def test_partitions_that_are_being_deleted_are_not_taken_for_added_ones() -> None:
-    assert mirror().added("foo", 0) == []
+    assert cache().added("foo", 0) == []
 
 
 def test_a_partition_without_a_state_may_be_led_by_any_of_its_replicas() -> None:
@@ -108,7 +108,7 @@ def test_a_partition_without_a_state_may_be_led_by_any_of_its_replicas() -> None
 
 
 def test_what_was_read_while_a_write_was_under_way_is_not_lost() -> None:
-    known = mirror()
+    known = cache()
     known.observe_state(key("foo-0"), StateZnode(1, 4, (1,), 1), 9)
     known.observe_topic("foo", TopicZnode(NO_ID, {0: Assignment((1,)), 1: Assignment((2,))}), 4)
     written = StoredTopic(4, NO_ID, [STORED._replace(replicas=(3, 2, 1), partition_epoch=8)])

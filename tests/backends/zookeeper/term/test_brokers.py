@@ -1,6 +1,6 @@
 import pytest
 
-from backends.zookeeper.term.brokers import Directory, Registered
+from backends.zookeeper.term.brokers import BrokerDirectory, Registered
 from backends.zookeeper.znodes.fields import ZnodeError
 from backends.zookeeper.znodes.formats import Endpoint, Registration
 from controller.messages.events import BrokerRegistration
@@ -12,7 +12,7 @@ ONE = Registered(1, 70, Registration((TLS, PLAIN), "rack-a"))
 
 
 def test_brokers_come_go_return_and_change() -> None:
-    directory = Directory()
+    directory = BrokerDirectory()
     two = ONE._replace(id=2)
     assert directory.changes([ONE, two]) == ([], [ONE, two], [])
     back, moved = ONE._replace(epoch=71), two._replace(registration=Registration((PLAIN,)))
@@ -21,17 +21,17 @@ def test_brokers_come_go_return_and_change() -> None:
 
 
 def test_a_broker_is_reached_at_its_first_listener_in_plaintext_or_at_the_one_named() -> None:
-    assert Directory().reached(ONE) == BrokerRegistration(1, "10.0.0.1", 9092, "rack-a", 70)
-    assert Directory("OUTSIDE").reached(ONE).port == 9093
+    assert BrokerDirectory().reached(ONE) == BrokerRegistration(1, "10.0.0.1", 9092, "rack-a", 70)
+    assert BrokerDirectory("OUTSIDE").reached(ONE).port == 9093
 
 
 def test_a_broker_that_cannot_be_reached_is_refused() -> None:
     with pytest.raises(ZnodeError, match="no listener named INTERNAL; set "):
-        Directory("INTERNAL").reached(ONE)
+        BrokerDirectory("INTERNAL").reached(ONE)
 
 
 def test_what_brokers_place_on_the_controller_is_placed_elsewhere() -> None:
-    directory = Directory()
+    directory = BrokerDirectory()
     directory.changes([ONE, ONE._replace(id=2)])
     for replicas, expected in (((9, 1), (2, 1)), ((1, 2), (1, 2)), ((2, 9), (2, 1))):
         placed = directory.place(Partition("foo", 0, replicas, replicas, -1), 9)
@@ -39,7 +39,7 @@ def test_what_brokers_place_on_the_controller_is_placed_elsewhere() -> None:
 
 
 def test_who_takes_the_controllers_place_is_in_another_rack_if_possible() -> None:
-    directory = Directory()
+    directory = BrokerDirectory()
     racks = {1: "a", 2: "a", 3: "b", 4: "a", 5: "b"}
     directory.changes([Registered(n, 1, Registration((PLAIN,), rack)) for n, rack in racks.items()])
     placed = [directory.place(Partition("foo", n, (1, 9), (1, 9), -1), 9).replicas for n in range(3)]
@@ -48,14 +48,14 @@ def test_who_takes_the_controllers_place_is_in_another_rack_if_possible() -> Non
 
 
 def test_more_replicas_than_brokers_are_refused() -> None:
-    directory = Directory()
+    directory = BrokerDirectory()
     directory.changes([ONE, ONE._replace(id=2)])
     with pytest.raises(ZnodeError, match=r"has 3 replicas, and there are 2 brokers \(9 is reassignd"):
         directory.place(Partition("foo", 0, (1, 9, 2), (), -1), 9)
 
 
 def test_the_controller_is_in_a_rack_when_brokers_are() -> None:
-    directory = Directory()
+    directory = BrokerDirectory()
     assert directory.rack is None
     bare = Registered(0, 1, Registration((PLAIN,)))
     directory.changes([ONE, bare])
@@ -63,7 +63,7 @@ def test_the_controller_is_in_a_rack_when_brokers_are() -> None:
 
 
 def test_all_listeners_are_told_to_clients() -> None:
-    directory = Directory()
+    directory = BrokerDirectory()
     directory.changes([ONE])
     [told] = directory.told()
     assert [(each.listener, each.security_protocol) for each in told.endpoints] == [

@@ -3,12 +3,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from backends.zookeeper.session.memory import MemoryTree
 from backends.zookeeper.session.tree import ANY, Create, Delete, Operation, Set, ZookeeperError
 from backends.zookeeper.store.store import DeposedError, Term
 from backends.zookeeper.term.election import (
     TRIES,
-    check_rights,
+    check_permissions,
     is_controller,
     resign,
     run_election,
@@ -16,6 +15,7 @@ from backends.zookeeper.term.election import (
 )
 from backends.zookeeper.znodes import paths
 from common.clock import settle
+from tests.backends.zookeeper.memory_tree import MemoryTree
 from tests.backends.zookeeper.trees import CANDIDATE, elected, made, put, read
 
 BROKER = b'{"version":2,"brokerid":2,"timestamp":"17","kraftControllerEpoch":-1}'
@@ -53,13 +53,13 @@ async def test_a_broker_is_relieved() -> None:
         [Create(paths.CONTROLLER, BROKER, ephemeral=True), Create(paths.CONTROLLER_EPOCH, b"7")], session=2
     )
     assert await elected(tree) == Term(8, 1)
-    assert tree.nodes[paths.CONTROLLER].session == tree.session
+    assert tree.nodes[paths.CONTROLLER].ephemeral_owner == tree.session_id
 
 
 async def test_a_broker_is_waited_for_when_so_configured() -> None:
     tree = await made()
     tree.write([Create(paths.CONTROLLER, BROKER, ephemeral=True)], session=2)
-    assert await run_election(tree, CANDIDATE._replace(relieve_brokers=False), 0, lambda: None) is None
+    assert await run_election(tree, CANDIDATE._replace(depose_brokers=False), 0, lambda: None) is None
 
 
 async def test_another_reassignd_is_waited_for() -> None:
@@ -68,7 +68,7 @@ async def test_another_reassignd_is_waited_for() -> None:
     other = tree.connect()
     told: list[bool] = []
     assert await run_election(other, CANDIDATE._replace(id=1001), 0, lambda: told.append(True)) is None
-    tree.expire(tree.session)
+    tree.expire(tree.session_id)
     assert await run_election(other, CANDIDATE._replace(id=1001), 0, lambda: None) == Term(2, 2)
     assert told == [True]
 
@@ -158,7 +158,7 @@ async def test_rights_are_checked_without_a_trace() -> None:
     tree = await made()
     await elected(tree)
     before = dict(tree.nodes)
-    await check_rights(tree)
+    await check_permissions(tree)
     assert tree.nodes == before
 
 
@@ -166,4 +166,4 @@ async def test_a_lack_of_rights_is_told() -> None:
     tree = await made()
     tree.lost = True
     with pytest.raises(ZookeeperError):
-        await check_rights(tree)
+        await check_permissions(tree)

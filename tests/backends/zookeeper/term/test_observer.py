@@ -129,7 +129,7 @@ async def test_partitions_added_behind_a_write_are_found(world: Zookeeper) -> No
     """A write that does not fit reads the topic anew, before the watch does."""
     rows = {"0": [1, 2, 3], "1": [2, 3, 1], "2": [6, 5]}
     await put(world.tree, paths.topic("foo"), {"version": 3, "partitions": rows})
-    world.znodes.mirror.observe_topic("foo", decode_topic(world.tree.nodes[paths.topic("foo")].data), 9)
+    world.znodes.cache.observe_topic("foo", decode_topic(world.tree.nodes[paths.topic("foo")].data), 9)
     await settle(200)
     assert world["foo-2"].leader == 6
 

@@ -5,16 +5,16 @@ from collections.abc import AsyncIterator
 import pytest
 
 from backends.broker_commands.channel import Channel
-from backends.zookeeper.session.memory import MemoryTree
 from backends.zookeeper.session.tree import Create, Delete
-from backends.zookeeper.term.brokers import Directory, Registered
+from backends.zookeeper.term.brokers import BrokerDirectory, Registered
 from backends.zookeeper.term.registrar import RETRY_SECONDS, Registrar
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.formats import encode_broker
 from common.clock import ManualClock, settle
 from common.tasks import cancel, spawn
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
-from tests.backends.zookeeper.term.test_live import registered, registration
+from tests.backends.zookeeper.memory_tree import MemoryTree
+from tests.backends.zookeeper.term.test_live_brokers import registered, registration
 from tests.backends.zookeeper.trees import CANDIDATE, made, read, store_on
 
 OURS = paths.broker(CANDIDATE.id)
@@ -47,7 +47,7 @@ class Office:
     async def start(self, tree: MemoryTree | None = None) -> "Office":
         self.tree = tree or await made()
         store = await store_on(self.tree)
-        self.directory = Directory()
+        self.directory = BrokerDirectory()
         self.registrar = Registrar(self.tree, store, CANDIDATE, self.directory, self._connect, self.clock)
         self.tasks = [spawn(self.registrar.run(), "registrar"), store._task]
         return self
@@ -111,7 +111,7 @@ async def test_an_entry_from_an_earlier_session_is_replaced() -> None:
     tree.write([Create(OURS, data, ephemeral=True)], session=9)
     office = await Office().start(tree)
     await office.having(b1="2.8")
-    assert tree.nodes[OURS].session == tree.session
+    assert tree.nodes[OURS].ephemeral_owner == tree.session_id
     await cancel(*office.tasks)
 
 
@@ -120,7 +120,7 @@ async def test_a_broker_that_has_our_id_is_left_alone_and_told_of(caplog: pytest
     tree.write([Create(OURS, registration(1), ephemeral=True)], session=9)
     office = await Office().start(tree)
     await office.having(b1="2.8")
-    assert tree.nodes[OURS].session == 9
+    assert tree.nodes[OURS].ephemeral_owner == 9
     assert "give reassignd a --node-id that no broker has" in caplog.text
     await cancel(*office.tasks)
 

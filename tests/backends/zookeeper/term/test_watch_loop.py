@@ -6,7 +6,7 @@ import pytest
 from backends.zookeeper.session.tree import Watch, ZookeeperError
 from backends.zookeeper.term.watch_loop import WatchLoop
 from backends.zookeeper.znodes.fields import ZnodeError
-from backends.zookeeper.znodes.refusals import Refusals
+from backends.zookeeper.znodes.rejections import Rejections
 from common.clock import settle
 from common.tasks import cancel, spawn
 
@@ -41,19 +41,19 @@ def rounds() -> Rounds:
 
 
 @pytest.fixture
-async def lookout(rounds: Rounds) -> AsyncIterator[WatchLoop]:
-    lookout = WatchLoop(rounds.end, Refusals())
-    task = spawn(lookout.run(), "lookout")
-    yield lookout
+async def watch_loop(rounds: Rounds) -> AsyncIterator[WatchLoop]:
+    watch_loop = WatchLoop(rounds.end, Rejections())
+    task = spawn(watch_loop.run(), "watch_loop")
+    yield watch_loop
     await cancel(task)
 
 
 async def test_a_subject_is_looked_at_once_and_again_when_its_watch_is_told(
-    lookout: WatchLoop, rounds: Rounds
+    watch_loop: WatchLoop, rounds: Rounds
 ) -> None:
     subject = Subject()
-    lookout.set("a", subject.look)
-    lookout.set("a", subject.look)
+    watch_loop.set("a", subject.look)
+    watch_loop.set("a", subject.look)
     await settle()
     subject.watch()
     subject.watch()
@@ -61,23 +61,23 @@ async def test_a_subject_is_looked_at_once_and_again_when_its_watch_is_told(
     assert (subject.looks, rounds.ended) == (2, 2)
 
 
-async def test_a_subject_that_was_dropped_is_not_looked_at(lookout: WatchLoop) -> None:
+async def test_a_subject_that_was_dropped_is_not_looked_at(watch_loop: WatchLoop) -> None:
     subject = Subject()
-    lookout.set("a", subject.look)
+    watch_loop.set("a", subject.look)
     await settle()
-    lookout.drop("a")
+    watch_loop.drop("a")
     subject.watch()
     await settle()
     assert subject.looks == 1
 
 
 async def test_garbage_is_passed_over_and_looked_at_again_when_it_changes(
-    lookout: WatchLoop, caplog: pytest.LogCaptureFixture
+    watch_loop: WatchLoop, caplog: pytest.LogCaptureFixture
 ) -> None:
     bad, good = Subject(), Subject()
     bad.error = ZnodeError("it is not JSON")
-    lookout.set("/a", bad.look)
-    lookout.set("/b", good.look)
+    watch_loop.set("/a", bad.look)
+    watch_loop.set("/b", good.look)
     await settle()
     bad.watch()
     await settle()
@@ -85,15 +85,15 @@ async def test_garbage_is_passed_over_and_looked_at_again_when_it_changes(
     assert "/a is passed over: it is not JSON" in caplog.text
 
 
-async def test_a_round_can_be_begun_without_anything_due(lookout: WatchLoop, rounds: Rounds) -> None:
-    lookout.wake()
+async def test_a_round_can_be_begun_without_anything_due(watch_loop: WatchLoop, rounds: Rounds) -> None:
+    watch_loop.wake()
     await settle()
     assert rounds.ended == 1
 
 
 async def test_when_zookeeper_cannot_be_asked_it_ends(rounds: Rounds) -> None:
-    lookout, subject = WatchLoop(rounds.end, Refusals()), Subject()
+    watch_loop, subject = WatchLoop(rounds.end, Rejections()), Subject()
     subject.error = ZookeeperError("lost")
-    lookout.set("a", subject.look)
+    watch_loop.set("a", subject.look)
     with pytest.raises(ZookeeperError, match="lost"):
-        await lookout.run()
+        await watch_loop.run()

@@ -5,9 +5,9 @@ from functools import partial
 
 import pytest
 
-from backends.zookeeper.admin import admin
-from backends.zookeeper.admin.admin import WRITTEN, Form
+from backends.zookeeper.admin import watcher
 from backends.zookeeper.admin.plans import Entry, encode_plan, fitting
+from backends.zookeeper.admin.watcher import WRITTEN, PlanFormat
 from backends.zookeeper.session.tree import Create, Delete, Operation
 from backends.zookeeper.znodes import paths
 from common.clock import settle
@@ -162,7 +162,7 @@ async def test_it_is_written_as_kafka_writes_it_and_rolled_back_all_the_same(wor
 
 
 async def test_the_originals_are_in_it_where_that_is_wanted() -> None:
-    world = await Zookeeper(form=Form(plain=False)).start()
+    world = await Zookeeper(form=PlanFormat(plain=False)).start()
     await world.having(THREE)
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3]))
     assert originals(world) == {"foo-0": (1, 2, 3)}
@@ -174,10 +174,10 @@ async def test_the_originals_are_in_it_where_that_is_wanted() -> None:
 
 @pytest.mark.parametrize("after", [True, False])
 async def test_a_plan_goes_on_after_a_change_of_the_form(after: bool) -> None:
-    world = await Zookeeper(form=Form(plain=not after)).start()
+    world = await Zookeeper(form=PlanFormat(plain=not after)).start()
     await world.having(THREE)
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3]))
-    world.form = Form(plain=after)
+    world.form = PlanFormat(plain=after)
     next_life = await world.survivor(world.commits)
     await settle(200)
     assert originals(next_life) == {"foo-0": None if after else (1, 2, 3)}
@@ -213,7 +213,7 @@ async def test_what_does_not_fit_into_a_znode_is_carried_out_and_cancelled_all_t
     world: Zookeeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = len(encode_plan([Entry("foo", 0, (4, 5, 6))]))
-    monkeypatch.setattr(admin, "fitting", partial(fitting, limit=one + 1))
+    monkeypatch.setattr(watcher, "fitting", partial(fitting, limit=one + 1))
     await write(world, paths.REASSIGN, document(foo_0=[4, 5, 6], foo_1=[5, 3, 1], foo_2=[6, 1, 2]))
     assert held(world) == {"foo-0": (4, 5, 6)}
     next_life = await world.survivor(world.commits)

@@ -29,7 +29,7 @@ KINDS = {
 """By how the path begins; the first counts."""
 
 
-class Refusals:
+class Rejections:
     """Lives as long as the process, over all terms."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Refusals:
         self._told: dict[str, int] = {}
         """By path: the mzxid of what was told of last."""
 
-    def document(self, path: str, what: str, *, mzxid: int = 0, level: int = logging.ERROR) -> None:
+    def reject(self, path: str, what: str, *, mzxid: int = 0, level: int = logging.ERROR) -> None:
         """Tell of it, once for each content that has a mzxid."""
         if mzxid and self._told.get(path) == mzxid:
             return
@@ -49,7 +49,7 @@ class Refusals:
         self.documents[kind_of(path)] += 1
         log.log(level, "%s %s", path, what)
 
-    def rows(self, path: str, refused: Iterable[str]) -> None:
+    def reject_rows(self, path: str, refused: Iterable[str]) -> None:
         """Tell of rows of a plan, of the first ones at least; each says what is wrong with it."""
         number = 0
         for number, what in enumerate(refused, 1):
@@ -60,12 +60,12 @@ class Refusals:
         self.entries[kind_of(path)] += number
 
     @contextmanager
-    def passed_over(self, path: str, mzxid: int = 0) -> Iterator[None]:
+    def skip_invalid(self, path: str, mzxid: int = 0) -> Iterator[None]:
         """A ZnodeError ends the block, and goes no further."""
         try:
             yield
         except ZnodeError as error:
-            self.document(path, f"is passed over: {error}", mzxid=mzxid)
+            self.reject(path, f"is passed over: {error}", mzxid=mzxid)
 
 
 def kind_of(path: str) -> str:

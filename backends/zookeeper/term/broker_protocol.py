@@ -11,7 +11,7 @@ _LATEST = 99
 OLDEST = "2.2"
 
 
-class Protocol(NamedTuple):
+class BrokerProtocol(NamedTuple):
     """`versions` are those of the requests to brokers."""
 
     versions: Versions
@@ -28,7 +28,7 @@ _ISR_BY_REQUEST = (2, 7, 2)
 _TOPIC_IDS = (2, 8, 0)
 
 
-def protocol(version: str) -> Protocol:
+def parse_protocol(version: str) -> BrokerProtocol:
     """`2.4-IV0`, `3.9`, `3.9.1`: without an IV, the last of that release. Raises ValueError."""
     matched = _PATTERN.fullmatch(version.strip())
     if matched is None:
@@ -38,7 +38,7 @@ def protocol(version: str) -> Protocol:
     if level < (2, 2, 0) or level >= (4, 0, 0):
         raise ValueError(f"inter.broker.protocol.version {version} is not served: {OLDEST} to 3.9 are")
     versions = Versions(_of(_LEADER_AND_ISR, level), _of(_UPDATE_METADATA, level), _of(_STOP_REPLICA, level))
-    return Protocol(versions, level >= _ISR_BY_REQUEST, level >= _TOPIC_IDS)
+    return BrokerProtocol(versions, level >= _ISR_BY_REQUEST, level >= _TOPIC_IDS)
 
 
 def _of(table: dict[tuple[int, int, int], int], level: tuple[int, int, int]) -> int:

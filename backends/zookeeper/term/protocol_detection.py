@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from backends.broker_commands.channel import Connect, ask_once, connect
 from backends.zookeeper.session.tree import Tree, Znode, ZookeeperError
-from backends.zookeeper.term.brokers import Directory
-from backends.zookeeper.term.releases import Protocol, protocol
+from backends.zookeeper.term.broker_protocol import BrokerProtocol, parse_protocol
+from backends.zookeeper.term.brokers import BrokerDirectory
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, numbered
 from backends.zookeeper.znodes.formats import Endpoint, Registration, decode_broker
@@ -30,18 +30,18 @@ GIVE_UP_SECONDS = 30.0
 """When brokers are registered and none answers: one of them may be a better controller."""
 
 Reach = Callable[[Registration], Endpoint]
-PLAIN: Reach = Directory().endpoint
+PLAIN: Reach = BrokerDirectory().endpoint
 
 
-async def find_protocol(
+async def detect_protocol(
     tree: Tree, own_id: int, configured: str, reach: Reach = PLAIN, connect: Connect = connect
-) -> Protocol:
+) -> BrokerProtocol:
     """The oldest that a broker speaks, or what is configured; without topic ids unless all brokers answered.
 
     `reach` tells where a broker is asked. Waits until a broker is registered. Raises ZookeeperError, also when none answers.
     """
     if configured:
-        return protocol(configured)
+        return parse_protocol(configured)
     poll, now = _Poll(tree, own_id, reach, connect), asyncio.get_running_loop().time
     since = now()
     while True:
@@ -83,12 +83,12 @@ class _Poll:
         )
         self._log()
 
-    def outcome(self) -> Protocol:
+    def outcome(self) -> BrokerProtocol:
         """What to speak by what was told. Raises ZookeeperError when that cannot be served."""
         versions = sorted(set(self.told.values()))
         log.info("the brokers speak %s %s", KEY, ", ".join(versions))
         try:
-            oldest = min(map(protocol, versions))
+            oldest = min(map(parse_protocol, versions))
         except ValueError as error:
             raise ZookeeperError(str(error)) from error
         if self.missing and oldest.topic_ids:

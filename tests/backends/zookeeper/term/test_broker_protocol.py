@@ -1,6 +1,6 @@
 import pytest
 
-from backends.zookeeper.term.releases import protocol
+from backends.zookeeper.term.broker_protocol import parse_protocol
 
 
 @pytest.mark.parametrize(
@@ -19,11 +19,11 @@ from backends.zookeeper.term.releases import protocol
 def test_a_version_says_what_brokers_take(
     version: str, requests: tuple[int, ...], by_request: bool, ids: bool
 ) -> None:
-    found = protocol(version)
+    found = parse_protocol(version)
     assert (found.versions[:3], found.isr_by_request, found.topic_ids) == (requests, by_request, ids)
 
 
 @pytest.mark.parametrize("version", ["", "two", "2.1", "4.0", "0.10.2"])
 def test_what_is_not_served_is_refused(version: str) -> None:
     with pytest.raises(ValueError, match=r"inter\.broker\.protocol\.version"):
-        protocol(version)
+        parse_protocol(version)

@@ -2,7 +2,7 @@ import pytest
 
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import decode_object
-from backends.zookeeper.znodes.refusals import Refusals, kind_of
+from backends.zookeeper.znodes.rejections import Rejections, kind_of
 
 
 @pytest.mark.parametrize(
@@ -25,23 +25,23 @@ def test_a_znode_has_a_kind(path: str, kind: str) -> None:
 def test_what_makes_no_sense_is_told_and_counted_and_goes_no_further(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    refusals = Refusals()
-    with refusals.passed_over(paths.broker(7)):
+    rejections = Rejections()
+    with rejections.skip_invalid(paths.broker(7)):
         decode_object(b"{garbage")
     assert caplog.messages == ["/brokers/ids/7 is passed over: it is not JSON"]
-    assert refusals.documents == {"broker": 1}
+    assert rejections.documents == {"broker": 1}
 
 
 def test_the_same_content_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
-    refusals = Refusals()
+    rejections = Rejections()
     for mzxid in (5, 5, 6):
-        refusals.document(paths.broker(7), "is passed over", mzxid=mzxid)
-    assert (len(caplog.messages), refusals.documents["broker"]) == (2, 2)
+        rejections.reject(paths.broker(7), "is passed over", mzxid=mzxid)
+    assert (len(caplog.messages), rejections.documents["broker"]) == (2, 2)
 
 
 def test_rows_are_counted_apart_and_the_first_are_told(caplog: pytest.LogCaptureFixture) -> None:
-    refusals = Refusals()
-    refusals.rows(paths.REASSIGN, (f"foo-{n} is not reassigned: why" for n in range(25)))
+    rejections = Rejections()
+    rejections.reject_rows(paths.REASSIGN, (f"foo-{n} is not reassigned: why" for n in range(25)))
     assert caplog.messages[0] == "/admin/reassign_partitions: foo-0 is not reassigned: why"
     assert caplog.messages[20:] == ["/admin/reassign_partitions: 5 more are refused"]
-    assert (refusals.entries, refusals.documents) == ({"reassign_partitions": 25}, {})
+    assert (rejections.entries, rejections.documents) == ({"reassign_partitions": 25}, {})

@@ -2,9 +2,9 @@
 
 import pytest
 
-from backends.zookeeper.session.memory import MemoryTree
 from backends.zookeeper.session.tree import Create, ZookeeperError
 from tests.backends.zookeeper.behaviour import BEHAVIOUR, Behaviour
+from tests.backends.zookeeper.memory_tree import MemoryTree
 
 
 @pytest.mark.parametrize("behaves", BEHAVIOUR, ids=lambda each: each.__name__)
@@ -30,5 +30,5 @@ async def test_ephemeral_znodes_go_with_their_session() -> None:
     other = tree.connect()
     await other.multi([Create("/a", ephemeral=True)])
     await tree.multi([Create("/b", ephemeral=True)])
-    tree.expire(other.session)
+    tree.expire(other.session_id)
     assert set(tree.nodes) == {"/", "/b"}

@@ -49,7 +49,9 @@ class LiveBrokers:
         self._on_change(found)
 
 
-def places(brokers: Mapping[int, Registration], listener: str, protocol: str) -> dict[int, tuple[str, int]]:
+def listener_addresses(
+    brokers: Mapping[int, Registration], listener: str, protocol: str
+) -> dict[int, tuple[str, int]]:
     """Where each broker listens under this name, with this protocol: never at a listener that is for others."""
     return {
         broker: (each.host, each.port)

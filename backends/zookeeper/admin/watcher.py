@@ -30,7 +30,7 @@ from backends.zookeeper.store.znode_cache import same_assignment
 from backends.zookeeper.term.watch_loop import WatchLoop
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, decode_object, encode
-from backends.zookeeper.znodes.refusals import Refusals
+from backends.zookeeper.znodes.rejections import Rejections
 from controller.messages.events import AlterReply, Event
 from controller.messages.zookeeper_events import Halt
 from controller.model.cluster import Replicas, TopicPartition
@@ -44,7 +44,7 @@ WRITTEN = f"{paths.OURS}/documents"
 """Digests of the documents as we wrote them last."""
 
 
-class Form(NamedTuple):
+class PlanFormat(NamedTuple):
     """How documents are written: as Kafka writes them, or with KIP-236's originals; and with its earlier draft's children.
 
     Kafka's tools and brokers take no document with originals: they see no plan then.
@@ -54,7 +54,7 @@ class Form(NamedTuple):
     children: bool = False
 
 
-class Admin:
+class AdminWatcher:
     """Watches for one term. Whoever runs it calls `begin` before anything may move."""
 
     def __init__(
@@ -63,12 +63,12 @@ class Admin:
         store: ZkStore,
         state: State,
         submit: Callable[[Event], Awaitable[Any]],
-        form: Form,
-        refusals: Refusals,
+        form: PlanFormat,
+        rejections: Rejections,
     ) -> None:
         self._tree, self._store, self._state, self._submit, self._form = tree, store, state, submit, form
-        self._refusals = refusals
-        self._lookout = WatchLoop(self._act, refusals)
+        self._rejections = rejections
+        self._watch_loop = WatchLoop(self._act, rejections)
         self._seen: dict[str, Znode | None] = {}
         self._ours: dict[str, str] = {}
         """By path: the digest of what we wrote or took."""
@@ -83,7 +83,7 @@ class Admin:
         self._entries: dict[TopicPartition, Entry] = {}
         """What the plan held when it was written."""
         self._children = (
-            Children(tree, store, state, submit, self._lookout, refusals) if form.children else None
+            Children(tree, store, state, submit, self._watch_loop, rejections) if form.children else None
         )
 
     async def begin(self) -> None:
@@ -92,24 +92,24 @@ class Admin:
         written = await self._tree.get(WRITTEN)
         self._digests = None if written is None else written.data or b""
         if written is not None:
-            with self._refusals.passed_over(WRITTEN):
+            with self._rejections.skip_invalid(WRITTEN):
                 found = decode_object(written.data)
                 self._ours = {path: each for path, each in found.items() if isinstance(each, str)}
 
     def start(self) -> None:
         """Look at everything."""
         for path in (paths.REASSIGN, paths.CANCEL, paths.QUEUE):
-            self._lookout.set(path, partial(self._look, path))
+            self._watch_loop.set(path, partial(self._look, path))
         if self._children is not None:
             self._children.start()
 
     def wake(self) -> None:
         """Something was decided: the documents may have to show it."""
-        self._lookout.wake()
+        self._watch_loop.wake()
 
     async def run(self) -> None:
         """Look for ever. Raises ZookeeperError when ZooKeeper cannot be asked."""
-        await self._lookout.run()
+        await self._watch_loop.run()
 
     async def _look(self, path: str, watch: Watch) -> None:
         self._seen[path] = await self._tree.get(path, watch)
@@ -136,7 +136,7 @@ class Admin:
         except ConflictError as conflict:
             log.debug("looked at again: %s", conflict)
             for path in (paths.REASSIGN, paths.CANCEL, paths.QUEUE):
-                self._lookout.again(path)
+                self._watch_loop.again(path)
 
     async def _take_document(self) -> None:
         entries = self._news(paths.REASSIGN, self._pending)
@@ -194,7 +194,7 @@ class Admin:
         refused = dict(orders.refusals(await self._submit(event)))
         missing = [f"{entry.key} is not rolled back: original_replicas is missing" for entry in skipped]
         lost = [f"{key} is not rolled back: {outcome.text}" for key, outcome in refused.items()]
-        self._refusals.rows(paths.REASSIGN, missing + lost)
+        self._rejections.reject_rows(paths.REASSIGN, missing + lost)
         back = [key for key in keys if key not in refused]
         log.info("%d partitions are rolled back, ordered by %s", len(back), paths.CANCEL)
         unthrottled = orders.unthrottle(self._state, back)
@@ -203,7 +203,7 @@ class Admin:
         if found is not None and not skipped:
             self._taken(paths.REASSIGN)
         await self._write(skipped, Delete(paths.CANCEL))
-        self._lookout.again(paths.REASSIGN)
+        self._watch_loop.again(paths.REASSIGN)
 
     def _news(self, path: str, pending: Callable[[], Sequence[Entry]]) -> list[Entry] | None:
         """The entries of a document that is not ours and may be taken: nothing is pending, or we have just come."""
@@ -212,13 +212,13 @@ class Admin:
             return None
         if not self._first and pending():
             what = "was written over while it was carried out: ignored"
-            self._refusals.document(path, what, mzxid=znode.mzxid, level=logging.WARNING)
+            self._rejections.reject(path, what, mzxid=znode.mzxid, level=logging.WARNING)
             return None
         try:
             return decode_plan(znode.data)
         except ZnodeError as error:
             what = f"is passed over, and left as it is: {error}"
-            self._refusals.document(path, what, mzxid=znode.mzxid)
+            self._rejections.reject(path, what, mzxid=znode.mzxid)
             return None
 
     def _taken(self, path: str) -> None:
@@ -229,7 +229,9 @@ class Admin:
 
     def _tell_of_refusals(self, path: str, reply: AlterReply) -> None:
         rows = orders.refusals(reply)
-        self._refusals.rows(path, (f"{key} is not reassigned: {outcome.text}" for key, outcome in rows))
+        self._rejections.reject_rows(
+            path, (f"{key} is not reassigned: {outcome.text}" for key, outcome in rows)
+        )
 
     # ---- what is shown ----------------------------------------------------------------------------------------
 
@@ -277,7 +279,7 @@ class Admin:
         return [self._entries[key] for key in gone if self._is_ahead(key)]
 
     def _is_ahead(self, key: TopicPartition) -> bool:
-        decided, stored = self._state.partition(*key), self._store.mirror.partition(key)
+        decided, stored = self._state.partition(*key), self._store.cache.partition(key)
         return decided is not None and stored is not None and not same_assignment(decided, stored)
 
     def _made_so(self, path: str, data: bytes | None) -> Operation | None:

@@ -25,7 +25,7 @@ class MemoryTree:
 
     def __init__(self, nodes: dict[str, Znode] | None = None, session: int = 1) -> None:
         self.nodes: dict[str, Znode] = {"/": Znode(None, 0, 0)} if nodes is None else nodes
-        self.session = session
+        self.session_id = session
         self.log: list[dict[str, Znode]] = []
         """The znodes after each multi."""
         self.lost = False
@@ -36,15 +36,15 @@ class MemoryTree:
 
     def survived(self, multis: int) -> "MemoryTree":
         """What a crash after so many of them leaves."""
-        return MemoryTree(dict(self.log[multis - 1]), self.session + 1)
+        return MemoryTree(dict(self.log[multis - 1]), self.session_id + 1)
 
     def connect(self) -> "MemorySession":
         """Another client."""
-        return MemorySession(self, self.session + 1 + len(self._watches) + self._zxid)
+        return MemorySession(self, self.session_id + 1 + len(self._watches) + self._zxid)
 
     def expire(self, session: int) -> None:
         """End a session: its ephemeral znodes go."""
-        for path in [path for path, node in self.nodes.items() if node.session == session]:
+        for path in [path for path, node in self.nodes.items() if node.ephemeral_owner == session]:
             self._touched(path, _remove(self.nodes, Delete(path)))
 
     async def get(self, path: str, watch: Watch | None = None) -> Znode | None:
@@ -73,7 +73,7 @@ class MemoryTree:
     async def multi(self, operations: Sequence[Operation]) -> None:
         """See `Tree.multi`."""
         await self._trip()
-        self.write(operations, self.session)
+        self.write(operations, self.session_id)
 
     def write(self, operations: Sequence[Operation], session: int) -> None:
         """The same at once, on behalf of a session."""
@@ -144,13 +144,13 @@ class MemorySession:
     """Another session on the znodes of a `MemoryTree`."""
 
     def __init__(self, tree: MemoryTree, session: int) -> None:
-        self._tree, self.session = tree, session
+        self._tree, self.session_id = tree, session
         self.get, self.get_all, self.children = tree.get, tree.get_all, tree.children
 
     async def multi(self, operations: Sequence[Operation]) -> None:
         """See `Tree.multi`."""
         await asyncio.sleep(0)
-        self._tree.write(operations, self.session)
+        self._tree.write(operations, self.session_id)
 
 
 def _expect(nodes: dict[str, Znode], operation: Operation, version: int) -> Znode:

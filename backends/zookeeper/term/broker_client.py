@@ -19,7 +19,7 @@ class _Reached(NamedTuple):
     link: Link
 
 
-class BrokerAsker:
+class TermBrokerClient:
     """Implements `backends.client.asker.Asker`: one connection a broker, to where the core knows it to be."""
 
     def __init__(self, state: State, caller: Caller, clock: Clock) -> None:

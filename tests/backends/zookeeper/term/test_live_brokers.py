@@ -1,12 +1,12 @@
 from collections.abc import Mapping
 
-from backends.zookeeper.session.memory import MemoryTree
 from backends.zookeeper.session.tree import Create, Delete, ensure
-from backends.zookeeper.term.live import LiveBrokers, places
+from backends.zookeeper.term.live_brokers import LiveBrokers, listener_addresses
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.formats import Endpoint, Registration, encode_broker
 from common.clock import settle
 from common.tasks import cancel, spawn
+from tests.backends.zookeeper.memory_tree import MemoryTree
 from tests.backends.zookeeper.trees import made
 
 
@@ -58,4 +58,4 @@ def test_a_broker_is_reached_at_the_listener_of_this_name_and_protocol_alone() -
         2: broker(("INTERNAL", "PLAINTEXT"), ("CLIENT", "SSL")),
         3: broker(("INTERNAL", "PLAINTEXT")),
     }
-    assert places(brokers, "INTERNAL", "SSL") == {1: ("localhost", 2)}
+    assert listener_addresses(brokers, "INTERNAL", "SSL") == {1: ("localhost", 2)}
