@@ -14,7 +14,6 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import NamedTuple
 
-from bench.raw import RawConnection, encode, requests_per_second
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -33,6 +32,7 @@ from protocol.messages.metadata_request import MetadataRequest, MetadataRequestT
 from tools.kafka_cluster import running_kafka
 from tools.kafka_settings import SMALL_FETCHES, Spec
 from tools.processes import Reassignd
+from tools.raw_connection import RawConnection, encode, requests_per_second
 
 TOPIC = "bench"
 SETTLE_SECONDS = 1.0

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from bench.raw import RawConnection
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -30,6 +29,7 @@ from protocol.messages.create_topics_request import (
     CreateTopicsRequest,
 )
 from tools.processes import Reassignd
+from tools.raw_connection import RawConnection
 
 BROKERS = 6
 PARTITION_BYTES = 5 * 2**19

@@ -15,14 +15,14 @@ from statistics import mean, median
 from threading import Event, Thread
 
 from bench.gateway_site import Site, Topic, cancel_all, listed, load, move, site, submit
-from bench.raw import RawConnection, encode
 from bench.relay import LARGE, SMALL, large, small
-from bench.waiting import wait_until
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
     ReassignableTopic,
 )
+from tools.raw_connection import RawConnection, encode
+from tools.waiting import wait_until
 
 RATE = 15_000_000
 """Bytes a second that each broker may move, so that replicas do not share two cores with what is measured."""

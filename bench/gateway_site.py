@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.request import urlopen
 
-from bench.raw import RawConnection, encode, processor_seconds
-from bench.waiting import wait_until
 from protocol.frames import decode_response, parse_response
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -34,6 +32,8 @@ from tools.java import java_command
 from tools.kafka_cluster import KafkaCluster, running_kafka
 from tools.kafka_settings import Spec
 from tools.processes import Reassignd
+from tools.raw_connection import RawConnection, encode, processor_seconds
+from tools.waiting import wait_until
 
 BATCH_BYTES = 160_000
 P_LIMIT = "reassignment.max.concurrent.partition.movements"

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 from bench.api_speed import SLOW_EMBEDDED
 from bench.large_requests import Bystander
-from bench.raw import RawConnection, address, encode, processor_seconds
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_configs_request import AlterConfigsResource as ReplacedResource
 from protocol.messages.alter_partition_reassignments_request import (
@@ -45,6 +44,7 @@ from protocol.messages.list_partition_reassignments_request import (
 )
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from tools.processes import Reassignd
+from tools.raw_connection import RawConnection, address, encode, processor_seconds
 
 PATIENCE_SECONDS = 120
 LOOK_SECONDS = 0.05

@@ -8,7 +8,6 @@ from threading import Event, Thread
 from time import perf_counter
 
 from bench.api_speed import SLOW_EMBEDDED, summary
-from bench.raw import RawConnection, encode
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -24,6 +23,7 @@ from protocol.messages.list_partition_reassignments_request import (
     ListPartitionReassignmentsTopics,
 )
 from tools.processes import Reassignd
+from tools.raw_connection import RawConnection, encode
 
 PARTITIONS_PER_TOPIC = 1_000
 TOPICS_PER_REQUEST = 10

@@ -17,7 +17,6 @@ import httpx
 
 from bench.api_speed import SLOW_EMBEDDED
 from bench.large_requests import PARTITIONS_PER_TOPIC, alter, create
-from bench.raw import RawConnection, encode
 from bench.turns import TARGET_MS, milliseconds_per_step
 from common.garbage_collector import collect_young_only
 from controller.scheduling.limits import CONFIGS
@@ -29,6 +28,7 @@ from protocol.messages.incremental_alter_configs_request import (
 )
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from tools.processes import Reassignd
+from tools.raw_connection import RawConnection, encode
 
 FEW, MORE = 10, 1_000
 """The limit on partitions that move, before and after it is changed."""

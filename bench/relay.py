@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from kafka import KafkaProducer
 
-from bench.raw import CORRELATION_ID, RawConnection, encode, processor_seconds
 from protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -26,6 +25,7 @@ from protocol.messages.list_partition_reassignments_request import ListPartition
 from tools.kafka_cluster import running_kafka
 from tools.kafka_settings import Spec
 from tools.processes import Reassignd
+from tools.raw_connection import CORRELATION_ID, RawConnection, encode, processor_seconds
 
 TOPIC = "relayed"
 MESSAGE = 500_000

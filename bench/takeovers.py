@@ -23,9 +23,9 @@ from backends.zookeeper.znodes.formats import (
     encode_topic,
 )
 from bench.sinks import Sinks, Told
-from bench.waiting import wait_until
 from controller.model.cluster import NO_ID, Partition
 from tools.commander import Commander
+from tools.waiting import wait_until
 from tools.zookeeper_cluster import ZookeeperCluster
 
 SINKS = (11, 12, 13)

@@ -14,10 +14,8 @@ from statistics import median
 
 from kafka import KafkaProducer
 
-from bench.raw import RawConnection
 from bench.sinks import Sinks
 from bench.takeovers import Arena, Takeover, arena, resident_mb, start
-from bench.waiting import wait_until
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -30,6 +28,8 @@ from protocol.messages.create_topics_request import (
 )
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from tools.commander import Commander
+from tools.raw_connection import RawConnection
+from tools.waiting import wait_until
 from tools.zookeeper_cluster import ZookeeperCluster, running_cluster
 
 TOPIC, OURS = "bench", 1000

@@ -57,7 +57,6 @@ OF_MANY_MODULES = {
     "reassignd/test_bad_input.py",
     "reassignd/test_commands.py",
     "reassignd/test_doors.py",
-    "reassignd/test_kills.py",
     "server/test_adversity.py",
     "server/test_fuzz.py",
     "server/gateway/test_churn.py",
@@ -99,7 +98,7 @@ def own_tests_of(source: Path) -> Path:
 
 SOURCES = [path for package in PACKAGES for path in written(ROOT / package)]
 MODULES = [path for path in SOURCES if path.name != "__init__.py" and runs(path)]
-FILES = [*SOURCES, *written(ROOT / "bench"), *written(ROOT / "tests")]
+FILES = [*SOURCES, *written(ROOT / "bench"), *written(ROOT / "campaigns"), *written(ROOT / "tests")]
 
 
 @pytest.mark.parametrize("source", MODULES, ids=name_of)

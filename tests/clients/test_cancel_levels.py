@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.raw import RawConnection
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
     ReassignableTopic,
 )
 from tests.clients.cluster import Cluster
+from tools.raw_connection import RawConnection
 
 
 @pytest.fixture

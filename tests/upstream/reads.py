@@ -7,12 +7,12 @@ from kafka import KafkaConsumer, KafkaProducer
 from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
 from kafka.structs import OffsetAndMetadata, TopicPartition
 
-from bench.raw import RawConnection
 from controller.model.cluster import ResourceType
 from protocol.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest, TopicRequest
 from tests.clients.java_programs import JavaAdmin
 from tests.upstream.borrowed import message
 from tools.kafka_cluster import admin_client
+from tools.raw_connection import RawConnection
 
 TOPIC, GROUP, TRANSACTION, USER = "read-by-many", "group-of-many", "transaction-of-many", "user-of-many"
 VALUE, NOTE = b"a record of many", "an offset of many"

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from kafka import KafkaAdminClient
 
-from bench.raw import RawConnection
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -22,6 +21,7 @@ from protocol.messages.metadata_request import MetadataRequest
 from tests.clients.cluster import Cluster, wait_for
 from tools.kafka_cluster import KafkaCluster, admin_client
 from tools.processes import Reassignd, free_ports
+from tools.raw_connection import RawConnection
 
 ALTER_PARTITION_REASSIGNMENTS, LIST_PARTITION_REASSIGNMENTS = 45, 46
 

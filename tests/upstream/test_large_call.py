@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from bench.raw import RawConnection
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -24,6 +23,7 @@ from tests.upstream.conftest import served
 from tools.kafka_cluster import KafkaCluster, running_kafka
 from tools.kafka_settings import Spec
 from tools.processes import Reassignd
+from tools.raw_connection import RawConnection
 
 TOPICS = ("large0", "large1", "large2")
 PARTITIONS = 4_000

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
 
-from bench.raw import RawConnection
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.metadata_request import MetadataRequest
@@ -18,6 +17,7 @@ from tests.reassignd.shell import Shell
 from tests.upstream.test_gateway_serves import ports_of
 from tools.kafka_cluster import admin_client
 from tools.processes import Reassignd
+from tools.raw_connection import RawConnection
 from tools.zookeeper_cluster import ZookeeperCluster, running_cluster
 
 AUTHORIZER = {

@@ -5,7 +5,6 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from bench.raw import address, encode
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -14,6 +13,7 @@ from protocol.messages.alter_partition_reassignments_request import (
 from tests.clients.cluster import Cluster, wait_for
 from tests.reassignd.shell import Shell
 from tools.processes import Reassignd
+from tools.raw_connection import address, encode
 
 
 def newest(shell: Shell) -> Any:

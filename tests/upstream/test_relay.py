@@ -10,7 +10,6 @@ import pytest
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from bench.raw import RawConnection, address, encode
 from protocol.codec.wire import codec
 from protocol.codec.writing import varint
 from protocol.errors import ErrorCode
@@ -21,6 +20,7 @@ from tests.upstream.traffic import Traffic
 from tools.java import java_command
 from tools.kafka_cluster import KafkaCluster, admin_client
 from tools.processes import Reassignd
+from tools.raw_connection import RawConnection, address, encode
 
 SECONDS = 90
 FOUR = [[1, 2], [2, 3], [3, 4], [4, 1]]

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from bench.raw import RawConnection, address
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.cluster import ResourceType
 from protocol.apis import ApiKey
@@ -19,6 +18,7 @@ from tests.upstream.reads import NOT_READ, Read, populate, reads
 from tests.upstream.test_gateway_serves import ports_of
 from tools.kafka_cluster import KafkaCluster
 from tools.processes import Reassignd
+from tools.raw_connection import RawConnection, address
 
 TRIES = 30
 """Free space on disks and offsets of the quorum change between two answers, though not between all of them."""

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.raw import RawConnection
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignableTopic,
@@ -12,6 +11,7 @@ from protocol.messages.alter_partition_reassignments_request import (
 from tests.clients.cluster import Cluster, wait_for
 from tests.reassignd.shell import Shell
 from tools.processes import Reassignd
+from tools.raw_connection import RawConnection
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What `bench.churn` runs against: an embedded cluster, and before it a gateway with TLS and SASL, each a process.
+"""What `campaigns.churn` runs against: an embedded cluster, and before it a gateway with TLS and SASL, each a process.
 
 Between the two stands a front that wants SASL (PLAIN), which the embedded cluster has not: it listens on 127.0.0.2, on the
 ports that the cluster has on 127.0.0.1 and tells clients to be at 127.0.0.2.
@@ -14,7 +14,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.raw import address
 from protocol.apis import ApiKey
 from protocol.frames import (
     decode_request,
@@ -27,6 +26,7 @@ from protocol.messages.api_versions_response import ApiVersion
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
 from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
 from tools.processes import Served, free_ports
+from tools.raw_connection import address
 
 BROKERS = 3
 FRONT = "127.0.0.2"

@@ -1,4 +1,4 @@
-"""Clients that cost next to nothing themselves: a request is encoded once, and an answer is read but not looked at."""
+"""Blocking Kafka connection for tests and benchmarks. It costs little: requests are encoded once, answers are not decoded."""
 
 import asyncio
 import os
@@ -19,40 +19,40 @@ CALM_SECONDS = 2
 
 
 def encode(request: tuple[Any, ...], version: int) -> bytes:
-    """A whole frame, to be sent as often as wanted."""
+    """Return the request as a frame, which may be sent repeatedly."""
     return encode_as(request, version, "bench")
 
 
 def encode_as(request: tuple[Any, ...], version: int, client_id: str) -> bytes:
-    """The same, in another client's name."""
+    """Return the request as a frame with a client id."""
     return encode_request(request, version, CORRELATION_ID, client_id)
 
 
 def address(bootstrap: str) -> tuple[str, int]:
-    """Host and port of "HOST:PORT"."""
+    """Split "HOST:PORT"."""
     host, _, port = bootstrap.rpartition(":")
     return host, int(port)
 
 
 def processor_seconds(pid: int) -> float:
-    """What the process has used (Linux)."""
+    """Return the CPU time of the process, user and system (Linux)."""
     fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class RawConnection:
-    """One connection, one request at a time, blocking."""
+    """A blocking connection with one request in flight."""
 
     def __init__(self, bootstrap: str) -> None:
         self._socket = socket.create_connection(address(bootstrap), timeout=120)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def close(self) -> None:
-        """Closes it."""
+        """Close the connection."""
         self._socket.close()
 
     def timed(self, frame: bytes) -> tuple[float, bytes]:
-        """Seconds until the whole answer to an encoded request was here, and the answer."""
+        """Send a frame. Return the seconds until its answer was received, and the answer."""
         begun = perf_counter()
         self._socket.sendall(frame)
         (size,) = unpack(">i", self._receive(4))
@@ -60,14 +60,14 @@ class RawConnection:
         return perf_counter() - begun, bytes(answer)
 
     def ask(self, request: tuple[Any, ...], version: int) -> Any:
-        """The decoded answer to a request."""
+        """Send a request and return the decoded answer."""
         _, answer = self.timed(encode(request, version))
         return decode_response(parse_response(answer, schema_of(type(request)).api_key or 0, version))
 
     def wait_until_calm(self) -> None:
-        """Returns when the server has done what followed from earlier requests, or after CALM_SECONDS.
+        """Wait until the server has finished the work of earlier requests, at most CALM_SECONDS.
 
-        Ten small requests in a row are answered soon, then.
+        The server is idle when it answers ten small requests in a row within 3 ms each.
         """
         frame = encode(ListPartitionReassignmentsRequest(topics=()), 0)
         deadline = perf_counter() + CALM_SECONDS
@@ -87,7 +87,7 @@ class RawConnection:
 
 
 class _Asker(asyncio.Protocol):
-    """Sends one frame again as soon as its answer is here. Answers are of one size, `answer_bytes` with the length."""
+    """Sends a frame again as soon as it is answered. Every answer has `answer_bytes` bytes, length included."""
 
     transport: asyncio.Transport
 
@@ -110,7 +110,7 @@ class _Asker(asyncio.Protocol):
 
 
 def requests_per_second(bootstrap: str, frame: bytes, connections: int, seconds: float) -> float:
-    """How many answers a second all connections together get, each asking again when it is answered."""
+    """Return the answers per second of all connections, each with one request in flight."""
     probe = RawConnection(bootstrap)
     answer_bytes = 4 + len(probe.timed(frame)[1])
     probe.close()

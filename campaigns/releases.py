@@ -1,4 +1,4 @@
-"""Failures of every kind under plans of 60 partitions in ZooKeeper mode: `python -m bench.campaign --release 2.4`.
+"""Failures of every kind under plans of 60 partitions in ZooKeeper mode: `python -m campaigns.releases --release 2.4`.
 
 Brokers restart in order and by kill -9; reassignd dies, and stands still for 20 s while another one stands by; ZooKeeper
 restarts. A new plan is ordered before each of these. In the end every partition must be at its target, no broker may
@@ -20,8 +20,6 @@ from kazoo.client import KazooClient
 
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.formats import decode_state, decode_topic
-from bench.raw import RawConnection
-from bench.waiting import wait_until
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -34,6 +32,8 @@ from protocol.messages.create_topics_request import (
 )
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from tools.commander import Commander
+from tools.raw_connection import RawConnection
+from tools.waiting import wait_until
 from tools.zookeeper_cluster import ZookeeperCluster, running_cluster
 
 TOPIC, PARTITIONS, BROKERS = "campaign", 60, 4
@@ -236,7 +236,7 @@ def _listed_by(commander: Commander) -> int | None:
 
 def main() -> int:
     """1 where a log is left over, or a broker stopped without the controller's leave."""
-    options = argparse.ArgumentParser(prog="python -m bench.campaign", description=__doc__)
+    options = argparse.ArgumentParser(prog="python -m campaigns.releases", description=__doc__)
     options.add_argument("--release", default="2.4", choices=["3.9", "2.8", "2.4"])
     options.add_argument("--protocol", default="2.4-IV0", help="inter.broker.protocol.version")
     options.add_argument("--rounds", type=int, default=1)

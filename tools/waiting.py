@@ -1,4 +1,4 @@
-"""Waits for what another process does."""
+"""Wait for a condition that another process brings about."""
 
 import time
 from collections.abc import Callable
@@ -7,9 +7,9 @@ PATIENCE_SECONDS = 120
 
 
 def wait_until(holds: Callable[[], object], what: Callable[[], str], every: float = 0.01) -> None:
-    """Looks every so many seconds; raises RuntimeError, which says what did not come, after PATIENCE_SECONDS."""
+    """Poll `holds` every `every` seconds. Raises RuntimeError with the text of `what` after PATIENCE_SECONDS."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not holds():
         if time.monotonic() > deadline:
-            raise RuntimeError(f"waited in vain for {what()}")
+            raise RuntimeError(f"timed out after {PATIENCE_SECONDS} s waiting for {what()}")
         time.sleep(every)

@@ -1,4 +1,4 @@
-"""What `bench.churn` does to a server: one act is one connection, or a few requests on one."""
+"""What `campaigns.churn` does to a server: one act is one connection, or a few requests on one."""
 
 import asyncio
 import contextlib
@@ -12,8 +12,7 @@ from contextlib import asynccontextmanager
 from random import Random
 from typing import Any, NamedTuple
 
-from bench.churn_site import Place
-from bench.raw import CORRELATION_ID, encode
+from campaigns.churn_site import Place
 from protocol.codec.wire import schema_of
 from protocol.frames import decode_response, parse_response
 from protocol.messages.alter_configs_request import AlterConfigsRequest
@@ -48,6 +47,7 @@ from protocol.messages.list_partition_reassignments_request import (
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
+from tools.raw_connection import CORRELATION_ID, encode
 
 TOPIC = "churned"
 PARTITIONS = 12

@@ -1,4 +1,4 @@
-"""A client of one running server, over Kafka's protocol and over HTTP, as the kill suite needs it."""
+"""Client of one running server, over Kafka's protocol and over HTTP."""
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,8 +6,7 @@ from typing import Any
 
 import httpx
 
-from bench.ledger import Key, LostError, Replicas
-from bench.raw import RawConnection, encode_as
+from campaigns.partition_model import Key, LostError, Replicas
 from protocol.codec.wire import schema_of
 from protocol.frames import decode_response, parse_response
 from protocol.messages.alter_partition_reassignments_request import (
@@ -26,24 +25,25 @@ from protocol.messages.describe_configs_request import DescribeConfigsRequest, D
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.metadata_request import MetadataRequest
+from tools.raw_connection import RawConnection, encode_as
 
 ALL = 10_000
-LOOKS = 20
+ATTEMPTS = 20
 TOPIC, BROKER = 2, 4
 DYNAMIC = {1, 2, 3}
-"""Sources of configs that someone set (Kafka: DescribeConfigsResponse.ConfigSource): on a topic, a broker, all brokers."""
+"""Sources of dynamic configs of a topic, a broker and all brokers (Kafka: DescribeConfigsResponse.ConfigSource)."""
 
 
-class GoneError(Exception):
-    """No answer: the request may have been carried out or not."""
+class NoAnswerError(Exception):
+    """There was no answer: the request may have been carried out or not."""
 
 
 class RefusedError(Exception):
-    """Answered with a refusal: nothing has been done."""
+    """The server refused the request and changed nothing."""
 
 
-class Asking:
-    """Asks the brokers in `up`, one at random, and the API."""
+class CampaignClient:
+    """Sends requests to a random broker of `up`, and to the HTTP API."""
 
     def __init__(self, bootstrap: str, http: str, brokers: int, rng: random.Random) -> None:
         self._host, _, port = bootstrap.rpartition(":")
@@ -54,13 +54,13 @@ class Asking:
         self.up = set(self.all)
 
     def close(self) -> None:
-        """Closes the connections."""
+        """Close the connections."""
         self._http.close()
 
     # ---- HTTP -----------------------------------------------------------------------------------------------
 
     def http(self, method: str, path: str, body: object = None, tag: str = "", **query: object) -> Any:
-        """The answer's JSON. Raises GoneError, RefusedError."""
+        """Return the JSON of the answer. Raises NoAnswerError, RefusedError."""
         try:
             answer = self._http.request(
                 method,
@@ -70,20 +70,20 @@ class Asking:
                 headers={"user-agent": tag},
             )
         except httpx.TransportError as error:
-            raise GoneError(str(error)) from error
+            raise NoAnswerError(str(error)) from error
         if answer.status_code == 503:
-            raise GoneError(answer.text)
+            raise NoAnswerError(answer.text)
         if answer.is_error:
             raise RefusedError(answer.text)
         return answer.json()
 
     def job(self, number: int) -> Any:
-        """A job with all its partitions, each once. Raises LostError when some are missing again and again.
+        """Return a job with all its partitions. Raises LostError if partitions are missing in ATTEMPTS attempts.
 
-        A long listing is made while the state changes, and may leave out what changes meanwhile.
+        The server builds a long listing in slices; partitions that change meanwhile may be missing.
         """
         found = ""
-        for _ in range(LOOKS):
+        for _ in range(ATTEMPTS):
             detail = self.http("GET", f"/v1/jobs/{number}", limit=ALL)
             parts = {(part["topic"], part["partition"]): part for part in detail["partitions"]}
             if len(parts) == detail["job"]["total"]:
@@ -94,7 +94,7 @@ class Asking:
     # ---- Kafka's protocol -----------------------------------------------------------------------------------
 
     def kafka(self, request: tuple[Any, ...], version: int, tag: str = "kills", broker: int = 0) -> Any:
-        """The decoded answer. Raises GoneError."""
+        """Return the decoded answer. Raises NoAnswerError."""
         port = self._first_port + (broker or self._rng.choice(sorted(self.up))) - 1
         try:
             connection = RawConnection(f"{self._host}:{port}")
@@ -103,11 +103,11 @@ class Asking:
             finally:
                 connection.close()
         except OSError as error:
-            raise GoneError(str(error)) from error
+            raise NoAnswerError(str(error)) from error
         return decode_response(parse_response(answer, schema_of(type(request)).api_key or 0, version))
 
     def alter(self, rows: Mapping[Key, Replicas | None], tag: str) -> dict[Key, int]:
-        """The error code of each row."""
+        """Send a plan. Return the error code of each row."""
         topics: dict[str, list[ReassignablePartition]] = {}
         for (topic, partition), replicas in rows.items():
             topics.setdefault(topic, []).append(ReassignablePartition(partition, replicas))
@@ -120,7 +120,7 @@ class Asking:
         }
 
     def create(self, name: str, assignment: Sequence[Replicas], size: int) -> int:
-        """The error code."""
+        """Create a topic. Return the error code."""
         rows = [CreatableReplicaAssignment(*each) for each in enumerate(assignment)]
         config = CreatableTopicConfig("embedded.partition.bytes", str(size))
         answer = self.kafka(CreateTopicsRequest([CreatableTopic(name, -1, -1, rows, [config])]), 7)
@@ -128,12 +128,12 @@ class Asking:
         return code
 
     def delete(self, name: str) -> int:
-        """The error code."""
+        """Delete a topic. Return the error code."""
         code: int = self.kafka(DeleteTopicsRequest([DeleteTopicState(name)]), 6).responses[0].error_code
         return code
 
     def ongoing(self) -> dict[Key, Replicas]:
-        """The target of each reassignment (46)."""
+        """Return the target of each reassignment (46)."""
         return {
             (topic.name, row.partition_index): row.replicas[: len(row.replicas) - len(row.removing_replicas)]
             for topic in self.kafka(ListPartitionReassignmentsRequest(), 0).topics
@@ -141,7 +141,7 @@ class Asking:
         }
 
     def replicas(self) -> dict[Key, tuple[Replicas, Replicas]]:
-        """Replicas and ISR of every partition, from Metadata."""
+        """Return replicas and ISR of every partition, from Metadata."""
         return {
             (topic.name, row.partition_index): (row.replica_nodes, row.isr_nodes)
             for topic in self.kafka(MetadataRequest(None), 12).topics
@@ -149,7 +149,7 @@ class Asking:
         }
 
     def hosted(self) -> set[tuple[int, Key]]:
-        """Every replica on every broker's disks."""
+        """Return every replica in the log directories of every broker."""
         return {
             (broker, (topic.name, row.partition_index))
             for broker in self.all
@@ -159,7 +159,7 @@ class Asking:
         }
 
     def set_configs(self, topics: Iterable[str]) -> set[tuple[str, str]]:
-        """The configs that are set on brokers, and throttles on topics: (resource, config)."""
+        """Return the dynamic configs of brokers and the throttles of topics as (resource, config)."""
         wanted = [DescribeConfigsResource(BROKER, str(number), None) for number in self.all]
         wanted += [DescribeConfigsResource(TOPIC, name, None) for name in topics]
         return {

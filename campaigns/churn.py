@@ -1,4 +1,4 @@
-"""Fuzz and churn: `python -m bench.churn`, or `--minutes 10`.
+"""Fuzz and churn: `python -m campaigns.churn`, or `--minutes 10`.
 
 Frames, connections, TLS, SASL and HTTP, whole and broken, in random order, against an embedded cluster and a gateway before it.
 In the end both hold as much memory as after the warm-up, within 10 %, have no more files open, and neither has logged a
@@ -15,8 +15,8 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from bench.churn_acts import ACTS, METADATA, TOPIC, Act, Sample, talk
-from bench.churn_site import Place, site
+from campaigns.churn_acts import ACTS, METADATA, TOPIC, Act, Sample, talk
+from campaigns.churn_site import Place, site
 from common.garbage_collector import SWEEP_SECONDS
 from protocol.messages.delete_topics_request import DeleteTopicsRequest
 

@@ -1,0 +1,18 @@
+from collections.abc import Iterator
+
+import pytest
+
+from tools import waiting
+from tools.waiting import wait_until
+
+
+def test_it_returns_when_the_condition_holds() -> None:
+    answers: Iterator[bool] = iter([False, False, True])
+    wait_until(lambda: next(answers), lambda: "the third answer", every=0)
+    assert next(answers, None) is None
+
+
+def test_the_error_names_what_did_not_happen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "PATIENCE_SECONDS", 0)
+    with pytest.raises(RuntimeError, match="two brokers"):
+        wait_until(lambda: False, lambda: "two brokers", every=0)
