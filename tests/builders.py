@@ -13,8 +13,6 @@ from controller.messages.events import (
     BrokerRegistration,
     BrokerStarted,
     BrokerStopped,
-    ConfigChange,
-    ConfigOp,
     Continue,
     ControlledShutdown,
     ControllerStarted,
@@ -37,6 +35,7 @@ from controller.model.cluster import (
     Topic,
     TopicPartition,
 )
+from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Outcome
 from controller.reassignment.phases import Phase, phase_of
 from controller.scheduling.limits import CONFIGS

@@ -14,12 +14,13 @@ from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.isr_reporter import IsrReporter
 from backends.embedded.log_dirs import LogDirs
 from backends.embedded.replication import Fetch, Replication, Traffic, Volume
-from backends.embedded.settings import PARTITION_BYTES, PRODUCE_RATE, Settings
+from backends.embedded.settings import Settings
 from backends.embedded.shutdown import controlled_shutdown
 from backends.embedded.throttles import Throttles
 from backends.measuring.stalls import LOOK_SECONDS, Received, StallWatch
 from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
+from controller.configs.names import PARTITION_BYTES, PRODUCE_RATE
 from controller.messages.effects import ConfigsChanged, Effect, TopicDeleted
 from controller.messages.events import (
     BrokerRegistration,

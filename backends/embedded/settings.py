@@ -4,10 +4,6 @@ from dataclasses import dataclass
 
 MIB = 1024 * 1024
 
-PARTITION_BYTES = "embedded.partition.bytes"
-PRODUCE_RATE = "embedded.produce.bytes.per.second"
-"""Topic configs that override `partition_bytes` and `produce_bytes_per_second`; durable as all configs are."""
-
 
 @dataclass(frozen=True, slots=True)
 class Settings:

@@ -6,9 +6,9 @@ A rate limits a broker as leader or as follower, and holds only for replicas tha
 from collections.abc import Mapping
 from math import inf
 
+from controller.configs.names import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.cluster import ResourceType, TopicPartition
-from controller.reassignment.throttle import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from controller.state.state import State
 
 Listed = frozenset[tuple[int, int]] | None

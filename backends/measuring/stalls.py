@@ -8,13 +8,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from common.clock import Clock
+from controller.configs.keys import BROKER_KEYS
+from controller.configs.names import STEP_TIMEOUT
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.events import Event, Stalled
 from controller.model.cluster import ResourceType, TopicPartition
 from controller.state.state import State
 
-STEP_TIMEOUT = "reassignment.step.timeout.ms"
-DEFAULT_TIMEOUT_MS = 600_000
 LOOK_SECONDS = 1.0
 
 LOOKS = 1_000
@@ -75,4 +75,4 @@ class StallWatch:
 
     def _timeout(self) -> float:
         value = self._state.config(ResourceType.BROKER, CLUSTER_DEFAULT, STEP_TIMEOUT)
-        return int(value or DEFAULT_TIMEOUT_MS) / 1000
+        return int(value or BROKER_KEYS[STEP_TIMEOUT].default) / 1000

@@ -12,15 +12,10 @@ from backends.client.asker import BrokerClient
 from backends.client.errors import BrokerError
 from backends.upstream.applied_throttles import AppliedThrottles
 from common.clock import Clock, within
-from controller.messages.events import ConfigOp
+from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES
 from controller.model.cluster import ResourceType
-from controller.reassignment.throttle import (
-    FOLLOWER_REPLICAS,
-    LEADER_REPLICAS,
-    RATES,
-    Throttle,
-    wanted_throttle,
-)
+from controller.model.configs import ConfigOp
+from controller.reassignment.throttle import Throttle, wanted_throttle
 from controller.state.state import State
 from protocol.errors import ErrorCode
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource

@@ -8,18 +8,17 @@ from typing import Any
 from backends.client.asker import BrokerClient
 from backends.client.errors import BrokerError
 from common.clock import Clock
+from controller.configs.names import MIN_ISR, UNCLEAN_ELECTION
 from controller.messages.events import Event
 from controller.messages.upstream_events import TopicConfigsSeen
-from controller.model.cluster import ResourceType
+from controller.model.configs import ConfigSource, ResourceType
 from controller.state.state import State
 from protocol.errors import ErrorCode
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 
 log = logging.getLogger(__name__)
 
-CONFIGS = ("min.insync.replicas", "unclean.leader.election.enable")
-DEFAULT_CONFIG = 5
-"""Source of a value that nobody has set anywhere (Kafka: DescribeConfigsResponse.ConfigSource)."""
+CONFIGS = (MIN_ISR, UNCLEAN_ELECTION)
 OFTEN_SECONDS = 1.0
 """Between two looks for topics that matter now and did not before."""
 SELDOM_SECONDS = 60.0
@@ -66,7 +65,7 @@ class TopicConfigs:
         seen = {}
         for result in response.results:
             if result.error_code == ErrorCode.NONE:
-                set_ = {c.name: c.value for c in result.configs if c.config_source != DEFAULT_CONFIG}
+                set_ = {c.name: c.value for c in result.configs if c.config_source != ConfigSource.DEFAULT}
                 seen[result.resource_name] = {config: set_.get(config) for config in CONFIGS}
             elif result.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 log.warning(

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from itertools import islice
 
 from controller.configs.keys import BROKER_KEYS
+from controller.configs.names import HEALTH_GUARD
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.model.cluster import NO_LEADER, ResourceType, TopicPartition
 from controller.state.decision import Decision
 from controller.state.state import State
 from controller.views.reassignments import effective_min_isr
 
-GUARD = "reassignment.health.guard"
 _STEPS = {"hold": 0, "slow": 1, "off": None}
 NAMED = 3
 """Partitions named in the reason: those that have been in trouble for longest."""
@@ -20,7 +20,9 @@ def evaluate_health(d: Decision) -> None:
     """Let steps start, or not, by what is known of the cluster's health."""
     state = d.state
     unreachable = state.unreachable
-    mode = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, GUARD) or BROKER_KEYS[GUARD].default
+    mode = (
+        state.config(ResourceType.BROKER, CLUSTER_DEFAULT, HEALTH_GUARD) or BROKER_KEYS[HEALTH_GUARD].default
+    )
     troubles = [unreachable] if unreachable else list(_troubles(state))
     state.trouble = "; ".join(troubles)
     # Without the upstream nothing can start, whatever the mode.

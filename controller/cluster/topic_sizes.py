@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from controller.configs.names import NUM_PARTITIONS, REPLICATION_FACTOR
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.events import NewPartitions, NewTopic
 from controller.model.cluster import ResourceType
@@ -56,8 +57,8 @@ def wanted_of(state: State, topic: NewTopic) -> tuple[int, int]:
     """How many partitions of how many replicas, with the cluster's defaults where the request leaves that open."""
     count, factor = topic.partitions, topic.replication_factor
     return (
-        count if count != -1 else _default(state, "num.partitions"),
-        factor if factor != -1 else _default(state, "default.replication.factor"),
+        count if count != -1 else _default(state, NUM_PARTITIONS),
+        factor if factor != -1 else _default(state, REPLICATION_FACTOR),
     )
 
 

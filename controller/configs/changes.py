@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
 from controller.cluster.brokers import recover
-from controller.cluster.health import GUARD, evaluate_health
+from controller.cluster.health import evaluate_health
 from controller.configs.keys import BROKER_KEYS, TOPIC_KEYS, ConfigKey, ConfigType
+from controller.configs.names import HEALTH_GUARD, MIN_ISR, UNCLEAN_ELECTION
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.effects import ConfigsChanged
-from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import Config, ResourceType
+from controller.model.configs import ConfigChange, ConfigOp, ConfigSource
 from controller.model.errors import DONE, Error, Outcome
 from controller.model.names import display_name
 from controller.reassignment.phases import Trigger, fire_at
@@ -24,22 +25,13 @@ KEYS: dict[ResourceType, dict[str, ConfigKey]] = {
     ResourceType.TOPIC: TOPIC_KEYS,
     ResourceType.BROKER: BROKER_KEYS,
 }
-DECIDES_STEPS = {"min.insync.replicas", "unclean.leader.election.enable"}
+DECIDES_STEPS = {MIN_ISR, UNCLEAN_ELECTION}
 ROWS_PER_SLICE = 2_000
 RESOURCES_PER_SLICE = 20
 LONGEST_ID = 10
 """Digits of a broker's id."""
 MAX_KEY = 100
 """Characters of a config's name, beyond which it is like no other."""
-
-
-class ConfigSource(IntEnum):
-    """Where a value comes from, numbered as on the wire (Kafka: DescribeConfigsResponse.ConfigSource)."""
-
-    DYNAMIC_TOPIC = 1
-    DYNAMIC_BROKER = 2
-    DYNAMIC_DEFAULT_BROKER = 3
-    DEFAULT = 5
 
 
 class ConfigValue(NamedTuple):
@@ -95,7 +87,7 @@ def alter_configs(d: Decision, event: AlterConfigs) -> Iterator[None]:
         outcomes.append(outcome)
         if outcome.ok and not event.validate_only:
             _write(d, resource, values)
-            if d.state.profile.has_upstream and GUARD in values:
+            if d.state.profile.has_upstream and HEALTH_GUARD in values:
                 evaluate_health(d)
             if DECIDES_STEPS & values.keys():
                 for _ in retry(d):
@@ -195,14 +187,10 @@ def _check_level(wanted: ResourceChanges, name: str) -> Outcome:
 
 
 def _combine(before: str, op: ConfigOp, value: str) -> str:
-    items, changed = _items(before), _items(value)
+    items, changed = list_items(before), list_items(value)
     if op is ConfigOp.SUBTRACT:
         return ",".join(item for item in items if item not in changed)
     return ",".join(items + [item for item in changed if item not in items])
-
-
-def _items(value: str) -> list[str]:
-    return [item.strip() for item in value.split(",") if item.strip()]
 
 
 def _check_value(resource: ResourceType, name: str, value: str) -> Outcome:

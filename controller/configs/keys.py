@@ -9,6 +9,23 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import NamedTuple
 
+from controller.configs.names import (
+    CANCEL_MODE,
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    HEALTH_GUARD,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    MAX_DISK_USAGE,
+    MIN_ISR,
+    NUM_PARTITIONS,
+    PARTITION_BYTES,
+    PRODUCE_RATE,
+    REPLICATION_FACTOR,
+    STEP_TIMEOUT,
+    THROTTLE,
+    UNCLEAN_ELECTION,
+)
 from controller.scheduling.limits import PREFIX
 
 INT_MAX = 2**31 - 1
@@ -104,9 +121,9 @@ def _long(name: str, default: int, doc: str, low: int = 0) -> ConfigKey:
     return ConfigKey(name, ConfigType.LONG, str(default), doc, whole(low, LONG_MAX))
 
 
-def _throttled(role: str) -> ConfigKey:
+def _throttled(role: str, name: str) -> ConfigKey:
     return ConfigKey(
-        f"{role}.replication.throttled.replicas",
+        name,
         ConfigType.LIST,
         "",
         f"Replicas throttled on the {role} side: partition:broker pairs, or * for all.",
@@ -115,25 +132,21 @@ def _throttled(role: str) -> ConfigKey:
 
 
 _EITHER = [
-    _int(
-        "min.insync.replicas", 1, "Replicas that must be in sync for a write with acks=all, and in a step.", 1
-    ),
-    _boolean(
-        "unclean.leader.election.enable", "false", "A replica out of sync may lead when no other is left."
-    ),
+    _int(MIN_ISR, 1, "Replicas that must be in sync for a write with acks=all, and in a step.", 1),
+    _boolean(UNCLEAN_ELECTION, "false", "A replica out of sync may lead when no other is left."),
 ]
 
 _TOPIC = [
     *_EITHER,
-    _throttled("leader"),
-    _throttled("follower"),
+    _throttled("leader", LEADER_REPLICAS),
+    _throttled("follower", FOLLOWER_REPLICAS),
     _long(
-        "embedded.partition.bytes",
+        PARTITION_BYTES,
         0,
         "Embedded cluster: bytes that a partition of the topic begins with; unset, the server's own setting.",
     ),
     _long(
-        "embedded.produce.bytes.per.second",
+        PRODUCE_RATE,
         0,
         "Embedded cluster: bytes written to a partition in a second; unset, the server's own.",
     ),
@@ -181,12 +194,12 @@ _TOPIC = [
 
 _BROKER = [
     _long(
-        "leader.replication.throttled.rate",
+        LEADER_RATE,
         LONG_MAX,
         "Bytes a second that throttled replicas are sent (KIP-73).",
     ),
     _long(
-        "follower.replication.throttled.rate",
+        FOLLOWER_RATE,
         LONG_MAX,
         "Bytes a second that throttled replicas fetch (KIP-73).",
     ),
@@ -223,7 +236,7 @@ _CLUSTER_WIDE = [
         1,
     ),
     ConfigKey(
-        "reassignment.health.guard",
+        HEALTH_GUARD,
         ConfigType.STRING,
         "hold",
         "Gateway: while a broker is missing or others' partitions are under min ISR, start nothing but repairs (hold), "
@@ -231,33 +244,33 @@ _CLUSTER_WIDE = [
         one_of("hold", "slow", "off"),
     ),
     ConfigKey(
-        "reassignment.max.disk.usage",
+        MAX_DISK_USAGE,
         ConfigType.DOUBLE,
         "0.9",
         "Gateway: a move that would fill a log directory of its target beyond this share waits.",
         fraction,
     ),
     _long(
-        "reassignment.throttle.bytes.per.second",
+        THROTTLE,
         LONG_MAX,
         "Bytes a second that each broker sends to, and fetches for, replicas that are being added.",
         1,
     ),
     _long(
-        "reassignment.step.timeout.ms",
+        STEP_TIMEOUT,
         600_000,
         "A step whose new replicas receive nothing for so long ends: it keeps those that are in sync, drops the others, and waits for its turn again.",
         1_000,
     ),
     ConfigKey(
-        "reassignment.cancel.mode",
+        CANCEL_MODE,
         ConfigType.STRING,
         "rollback",
         "What a cancel does: go back to the original replicas (KIP-236), or stop where it is (KIP-455).",
         one_of("rollback", "stop"),
     ),
-    _int("num.partitions", 1, "Partitions of a new topic that does not say.", 1),
-    _int("default.replication.factor", 1, "Replicas of a new topic that does not say.", 1),
+    _int(NUM_PARTITIONS, 1, "Partitions of a new topic that does not say.", 1),
+    _int(REPLICATION_FACTOR, 1, "Replicas of a new topic that does not say.", 1),
 ]
 
 TOPIC_KEYS = {key.name: key for key in sorted(_TOPIC)}

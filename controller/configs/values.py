@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from controller.configs.names import CANCEL_MODE, MIN_ISR, UNCLEAN_ELECTION
 from controller.model.cluster import Config, ResourceType
 
 CLUSTER_DEFAULT = ""
@@ -38,16 +39,16 @@ class ConfigValues:
 
     def min_isr(self, topic: str) -> int:
         """`min.insync.replicas` of the topic."""
-        return int(self.topic_config(topic, "min.insync.replicas") or 1)
+        return int(self.topic_config(topic, MIN_ISR) or 1)
 
     def unclean_allowed(self, topic: str) -> bool:
         """`unclean.leader.election.enable` of the topic."""
-        return self.topic_config(topic, "unclean.leader.election.enable") == "true"
+        return self.topic_config(topic, UNCLEAN_ELECTION) == "true"
 
     @property
     def cancel_stops(self) -> bool:
         """`reassignment.cancel.mode`: a cancel stops where the partition is (KIP-455) instead of going back."""
-        return self.config(ResourceType.BROKER, CLUSTER_DEFAULT, "reassignment.cancel.mode") == "stop"
+        return self.config(ResourceType.BROKER, CLUSTER_DEFAULT, CANCEL_MODE) == "stop"
 
     def _set_config(self, record: Config) -> None:
         self.configs.setdefault((record.resource, record.name), {})[record.config] = record.value

@@ -6,6 +6,7 @@ taken back first: what follows is planned from where that leads.
 """
 
 from controller.configs.keys import BROKER_KEYS
+from controller.configs.names import MAX_DISK_USAGE
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.effects import Elect, Submit
 from controller.model.cluster import Partition, Replicas, ResourceType, TopicPartition, UpstreamStep
@@ -16,7 +17,6 @@ from controller.state.state import State
 from controller.state.upstream import Discrepancy
 
 ELECTS = False
-MOST_DISK = "reassignment.max.disk.usage"
 ELECTION, ELECTION_MS = 3, 1_000
 """Looks, and for how long, that must not show the preferred leader before the next step begins without it."""
 
@@ -156,7 +156,8 @@ def _full(state: State, broker: int, size: int) -> str:
         return ""
     disk = min(disks, key=lambda each: (each.replicas, each.usable))
     mark = float(
-        state.config(ResourceType.BROKER, CLUSTER_DEFAULT, MOST_DISK) or BROKER_KEYS[MOST_DISK].default
+        state.config(ResourceType.BROKER, CLUSTER_DEFAULT, MAX_DISK_USAGE)
+        or BROKER_KEYS[MAX_DISK_USAGE].default
     )
     used = (disk.total - disk.usable + size + state.backlog.usage.bytes_to(broker)) / disk.total
     return (

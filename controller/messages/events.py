@@ -17,6 +17,7 @@ from controller.messages.upstream_events import (
 )
 from controller.messages.zookeeper_events import ConfigsStored, Halt, PartitionsStored, TopicStored
 from controller.model.cluster import Replicas, ResourceType, TopicPartition
+from controller.model.configs import ConfigChange
 from controller.model.errors import Outcome
 
 # ---- reassignments (KIP-455) ------------------------------------------------------------------------------
@@ -108,23 +109,6 @@ class CreatePartitions(NamedTuple):
 
 
 # ---- configs ----------------------------------------------------------------------------------------------
-
-
-class ConfigOp(Enum):
-    """Kafka: AlterConfigOp.OpType."""
-
-    SET = 0
-    DELETE = 1
-    APPEND = 2
-    SUBTRACT = 3
-
-
-class ConfigChange(NamedTuple):
-    """One key; APPEND and SUBTRACT are for lists, DELETE goes back to the default."""
-
-    config: str
-    op: ConfigOp
-    value: str | None
 
 
 class ResourceChanges(NamedTuple):

@@ -7,9 +7,9 @@ ids in preference order; the first replica is the preferred leader.
 KIP-455: `Partition.adding` and `Partition.removing`. KIP-236: `Reassignment.original`.
 """
 
-from enum import IntEnum
 from typing import NamedTuple
 
+from controller.model.configs import Config, Lease, ResourceType
 from controller.model.jobs import Ending, Finished, Job, JobKind, Pending
 from controller.model.names import NO_ID, NO_LEADER, Replicas, TopicPartition, key_of, without
 from controller.model.upstream_step import UpstreamStep
@@ -170,42 +170,6 @@ class Paused(NamedTuple):
     def key(self) -> tuple[()]:
         """What the record is stored under."""
         return ()
-
-
-class ResourceType(IntEnum):
-    """Kinds of configured things, numbered as on the wire (Kafka: ConfigResource.Type)."""
-
-    TOPIC = 2
-    BROKER = 4
-
-
-class Config(NamedTuple):
-    """One configured value; a broker resource with an empty name is the cluster-wide default."""
-
-    resource: ResourceType
-    name: str
-    config: str
-    value: str
-
-    @property
-    def key(self) -> tuple[ResourceType, str, str]:
-        """What the record is stored under."""
-        return (self.resource, self.name, self.config)
-
-
-class Lease(NamedTuple):
-    """A config that we set for as long as partitions move, and what it was before."""
-
-    resource: ResourceType
-    name: str
-    config: str
-    ours: str
-    found: str | None
-
-    @property
-    def key(self) -> tuple[ResourceType, str, str]:
-        """What the record is stored under."""
-        return (self.resource, self.name, self.config)
 
 
 Record = (

@@ -9,18 +9,12 @@ its leader at all, so that the original catches up (KIP-352's second motive).
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, THROTTLE
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.effects import ConfigsChanged, Rethrottle
 from controller.model.cluster import Config, Lease, ResourceType
 from controller.state.decision import Decision
 from controller.state.state import State
-
-RATE = "reassignment.throttle.bytes.per.second"
-LEADER_REPLICAS = "leader.replication.throttled.replicas"
-FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
-LEADER_RATE = "leader.replication.throttled.rate"
-FOLLOWER_RATE = "follower.replication.throttled.rate"
-RATES = (LEADER_RATE, FOLLOWER_RATE)
 
 
 def adjust(d: Decision) -> None:
@@ -51,7 +45,7 @@ def adjust(d: Decision) -> None:
 def throttle_rate(state: State) -> int | None:
     """Bytes a second: the least of the cluster's and of the jobs under way, or None."""
     rates = [job.throttle for number in state.open if (job := state.jobs.get(number)) and job.throttle]
-    cluster = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, RATE)
+    cluster = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, THROTTLE)
     if cluster is not None:
         rates.append(int(cluster))
     return min(rates, default=None)

@@ -1,7 +1,7 @@
 """Settings as the parts want them: each has a dataclass of its own, in seconds and without dotted names."""
 
-from backends.embedded.settings import PARTITION_BYTES, PRODUCE_RATE
 from backends.embedded.settings import Settings as EmbeddedSettings
+from controller.configs.names import PARTITION_BYTES, PRODUCE_RATE
 from reassignd.config.config import Settings
 from server.connections.limits import ConnectionLimits
 

@@ -12,11 +12,11 @@ from backends.upstream.applied_throttles import AppliedThrottles
 from backends.upstream.backend import UpstreamBackend
 from backends.upstream.client import UpstreamClient
 from common.address import Address
-from controller.configs.changes import ConfigSource
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.events import AlterReassignments, Event
 from controller.messages.job_events import Queue, RollBackJob
 from controller.model.cluster import ResourceType
+from controller.model.configs import ConfigSource
 from controller.model.profile import GATEWAY
 from controller.reassignment.throttle import throttle_rate
 from controller.state.state import State

@@ -4,11 +4,12 @@ from typing import Any
 
 from common.json_text import shown
 from controller.configs.keys import BROKER_KEYS
+from controller.configs.names import THROTTLE
 from controller.configs.values import CLUSTER_DEFAULT
-from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
+from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Outcome
-from controller.reassignment.throttle import RATE
 from controller.scheduling.limits import ALIASES, CONFIGS
 from controller.scheduling.plan_limits import LETTERS
 from controller.views.jobs import broker_loads
@@ -17,19 +18,19 @@ from server.api.errors import HttpError, require
 from server.api.shown import limit_rows
 from server.api.table import Endpoint
 
-SHORT = {LETTERS[field].lower(): config for config, field in CONFIGS.items()} | {"throttle": RATE}
+SHORT = {LETTERS[field].lower(): config for config, field in CONFIGS.items()} | {"throttle": THROTTLE}
 """Short name, in lower case -> config."""
 
-NAMES = {**SHORT, **ALIASES, **{config: config for config in (*CONFIGS, RATE)}}
+NAMES = {**SHORT, **ALIASES, **{config: config for config in (*CONFIGS, THROTTLE)}}
 
 
 async def limits(call: Call) -> dict[str, Any]:
     """What is in force, and how much of it is used."""
     state = call.state
-    rate = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, RATE)
+    rate = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, THROTTLE)
     throttle = {
         "name": "throttle",
-        "config": RATE,
+        "config": THROTTLE,
         "limit": None if rate is None else int(rate),
         "used": None,
     }

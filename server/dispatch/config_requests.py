@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from controller.messages.events import AlterConfigs, ConfigChange, ResourceChanges
+from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
+from controller.model.configs import ConfigChange
 from controller.model.errors import Outcome
 from protocol.counter import Bounds
 from protocol.errors import ErrorCode

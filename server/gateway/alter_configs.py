@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from controller.configs.changes import check_changes
 from controller.configs.values import CLUSTER_DEFAULT
-from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
+from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Error, Outcome
 from protocol.errors import ErrorCode
 from protocol.messages.alter_configs_request import AlterConfigsRequest

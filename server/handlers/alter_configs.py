@@ -8,7 +8,7 @@ INVALID_REQUEST, INVALID_CONFIG.
 
 from collections.abc import Sequence
 
-from controller.messages.events import ConfigChange, ConfigOp
+from controller.model.configs import ConfigChange, ConfigOp
 from protocol.apis import ApiKey
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse

@@ -7,8 +7,9 @@ its own, and we hear of ours as of any change.
 from typing import Any
 
 from controller.configs.changes import check_changes
-from controller.messages.events import ConfigChange, ConfigOp, ResourceChanges
+from controller.messages.events import ResourceChanges
 from controller.model.cluster import ResourceType
+from controller.model.configs import ConfigChange, ConfigOp
 from controller.state.state import State
 from protocol.apis import ApiKey
 from protocol.errors import ErrorCode

@@ -14,8 +14,6 @@ from controller.messages.events import (
     AlterConfigs,
     AlterReassignments,
     AlterReply,
-    ConfigChange,
-    ConfigOp,
     CreateTopics,
     DeleteTopics,
     Event,
@@ -24,6 +22,7 @@ from controller.messages.events import (
 )
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Partition, Reassignment, Replicas, ResourceType, TopicPartition
+from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Outcome
 from controller.ports import Backend
 from controller.state.state import State

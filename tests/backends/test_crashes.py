@@ -2,10 +2,11 @@
 
 import pytest
 
-from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.configs.names import THROTTLE
+from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.messages.job_events import RollBackJob
 from controller.model.cluster import ResourceType
-from controller.reassignment.throttle import RATE
+from controller.model.configs import ConfigChange, ConfigOp
 from tests.backends.harness import Embedded
 
 pytestmark = pytest.mark.whole
@@ -24,7 +25,7 @@ async def limited_and_throttled() -> Embedded:
     world = await Embedded().start()
     await world.having(ORIGINAL)
     limits = {PREFIX + "partition.movements": "2", PREFIX + "replica.movements.per.partition": "1"}
-    await configure(world, **limits, **{RATE: "700000"})
+    await configure(world, **limits, **{THROTTLE: "700000"})
     return world
 
 

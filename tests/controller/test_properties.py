@@ -11,8 +11,6 @@ from controller.messages.events import (
     AlterConfigs,
     AlterReassignments,
     AlterReply,
-    ConfigChange,
-    ConfigOp,
     DeleteTopics,
     ElectionType,
     ElectLeaders,
@@ -23,6 +21,7 @@ from controller.messages.events import (
 )
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioritize, Prune, Queue, RollBackJob
 from controller.model.cluster import NO_LEADER, Partition, Replicas, ResourceType
+from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Error
 from tests.builders import key, outcomes, partition
 from tests.controller.watched import Watched

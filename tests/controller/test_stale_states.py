@@ -12,8 +12,6 @@ from controller.messages.events import (
     BrokerChanged,
     BrokerStarted,
     BrokerStopped,
-    ConfigChange,
-    ConfigOp,
     Continue,
     ControlledShutdown,
     ControllerStarted,
@@ -54,6 +52,7 @@ from controller.messages.upstream_events import (
 )
 from controller.messages.zookeeper_events import ConfigsStored, Halt, PartitionsStored, TopicStored
 from controller.model.cluster import Broker, Partition, ResourceType, Topic
+from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Error, Outcome
 from controller.state.upstream import Disk
 from controller.views.jobs import parts, queued, totals

@@ -9,19 +9,13 @@ from typing import NamedTuple
 
 from backends.zookeeper.admin.plans import Entry
 from backends.zookeeper.znodes import paths
-from controller.messages.events import (
-    AlterConfigs,
-    AlterReassignments,
-    AlterReply,
-    ConfigChange,
-    ConfigOp,
-    ResourceChanges,
-)
+from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS
+from controller.messages.events import AlterConfigs, AlterReassignments, AlterReply, ResourceChanges
 from controller.messages.job_events import AlterRow, AlterTopic, Queue
 from controller.model.cluster import Reassignment, Replicas, ResourceType, TopicPartition
+from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Outcome
 from controller.reassignment.queue import waiting_entries
-from controller.reassignment.throttle import FOLLOWER_REPLICAS, LEADER_REPLICAS
 from controller.state.state import State
 
 PRINCIPAL = "ZooKeeper"

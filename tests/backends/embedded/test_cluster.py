@@ -4,10 +4,10 @@ from dataclasses import astuple, replace
 import pytest
 
 from backends.embedded.cluster import Listener
-from backends.embedded.settings import PARTITION_BYTES, PRODUCE_RATE
-from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.configs.names import LEADER_RATE, LEADER_REPLICAS, PARTITION_BYTES, PRODUCE_RATE
+from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
-from controller.reassignment.throttle import LEADER_RATE, LEADER_REPLICAS
+from controller.model.configs import ConfigChange, ConfigOp
 from protocol.messages.alter_replica_log_dirs_request import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,

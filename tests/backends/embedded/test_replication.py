@@ -4,8 +4,8 @@ import pytest
 
 from backends.embedded.replication import SERVED, Fetch, Log, Replication, Volume
 from backends.embedded.throttles import Throttles
+from controller.configs.names import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from controller.model.cluster import Config, ResourceType
-from controller.reassignment.throttle import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from controller.state.state import State
 from tests.builders import key
 

@@ -1,20 +1,15 @@
 from typing import Any
 
-from backends.measuring.stalls import (
-    DEFAULT_TIMEOUT_MS,
-    LOOK_SECONDS,
-    LOOKS,
-    STEP_TIMEOUT,
-    Received,
-    StallWatch,
-)
+from backends.measuring.stalls import LOOK_SECONDS, LOOKS, Received, StallWatch
 from common.clock import ManualClock
 from common.tasks import cancel, spawn
+from controller.configs.keys import BROKER_KEYS
+from controller.configs.names import STEP_TIMEOUT
 from controller.messages.events import Event, Stalled
 from controller.model.cluster import Config, ResourceType, TopicPartition
 from tests.builders import World, key, partition
 
-TIMEOUT = DEFAULT_TIMEOUT_MS / 1000
+TIMEOUT = int(BROKER_KEYS[STEP_TIMEOUT].default) / 1000
 
 
 class Watched:

@@ -3,8 +3,8 @@
 from typing import Any
 
 from backends.client.errors import UnreachableError
-from controller.messages.events import ConfigOp
 from controller.model.cluster import ResourceType
+from controller.model.configs import ConfigOp
 from protocol.messages.describe_configs_request import DescribeConfigsRequest
 from protocol.messages.describe_configs_response import (
     DescribeConfigsResourceResult,

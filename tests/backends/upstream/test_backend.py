@@ -8,10 +8,10 @@ import pytest
 from backends.client.errors import AuthenticationError, RequestLostError, UnreachableError
 from backends.upstream.backend import RETRY_SECONDS
 from common.clock import settle
+from controller.configs.names import THROTTLE
 from controller.messages.effects import Publish
 from controller.model.errors import Error
 from controller.reassignment.phases import Phase, phase_of
-from controller.reassignment.throttle import RATE
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from tests.backends.harness import Embedded
 from tests.backends.upstream.harness import Gatewayed
@@ -144,7 +144,7 @@ async def until_written(world: Gatewayed) -> None:
 @pytest.mark.parametrize("killed", [False, True])
 async def test_a_throttle_lasts_as_long_as_the_move_even_over_a_crash(world: Gatewayed, killed: bool) -> None:
     await world.having({"foo-0": [1, 2]})
-    await world.configure(**{RATE: "200000"})
+    await world.configure(**{THROTTLE: "200000"})
     await world.alter({"foo-0": [1, 3]})
     while not world.inner.state.partition("foo", 0).adding:  # type: ignore[union-attr]
         await asyncio.sleep(0.001)

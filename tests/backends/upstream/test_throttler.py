@@ -10,8 +10,9 @@ from backends.upstream.applied_throttles import AppliedThrottles
 from backends.upstream.throttler import CHECK_SECONDS, PATIENCE_SECONDS, RETRY_SECONDS, Throttler
 from common.clock import ManualClock, settle
 from common.tasks import cancel
+from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES
 from controller.model.cluster import Broker, Deleted
-from controller.reassignment.throttle import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, Throttle
+from controller.reassignment.throttle import Throttle
 from controller.state.state import State
 from protocol.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from tests.backends.upstream.configured import Configured

@@ -5,8 +5,9 @@ from typing import Any
 from backends.zookeeper.admin.plans import decode_plan
 from backends.zookeeper.znodes import paths
 from common.clock import settle
-from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import Replicas, ResourceType
+from controller.model.configs import ConfigChange, ConfigOp
 from tests.backends.zookeeper.trees import put
 from tests.backends.zookeeper.world import Zookeeper
 

@@ -1,11 +1,12 @@
 from collections.abc import Iterator
 
 from controller.cluster.removed_topics import GONE_MS
+from controller.configs.names import THROTTLE
 from controller.messages.job_events import Pause
 from controller.messages.upstream_events import Measured, TopicConfigsSeen, UpstreamPolled
 from controller.model.cluster import NO_ID, Deleted, Ending, Partition, Reassignment, Topic, TopicPartition
 from controller.reassignment.phases import Phase
-from controller.reassignment.throttle import RATE, wanted_throttle
+from controller.reassignment.throttle import wanted_throttle
 from tests.builders import World, key, partition
 from tests.controller.kraft import Gateway
 
@@ -139,14 +140,14 @@ def test_a_topic_that_is_gone_leaves_nothing_in_memory() -> None:
 
 def test_a_topic_that_goes_in_mid_move_leaves_no_step_behind() -> None:
     gateway = Gateway(FOO)
-    gateway.default(RATE, "1000")
+    gateway.default(THROTTLE, "1000")
     gateway.alter({"foo-0": (2, 3)})
     gateway.carry()
     gateway.look()
     gateway.kafka.replicas.clear()
     gateway.look_for(GONE_MS)
     assert (gateway.state.in_flight, gateway.state.adding) == ({}, 0)
-    gateway.default(RATE, "2000")
+    gateway.default(THROTTLE, "2000")
     assert not wanted_throttle(gateway.state).brokers
 
 

@@ -3,7 +3,6 @@ import pytest
 from controller.configs.changes import (
     RESOURCES_PER_SLICE,
     ROWS_PER_SLICE,
-    ConfigSource,
     ConfigValue,
     check_changes,
     check_resource,
@@ -11,8 +10,9 @@ from controller.configs.changes import (
 )
 from controller.machine import decide
 from controller.messages.effects import ConfigsChanged
-from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import NO_LEADER, Config, Reassignment, ResourceType
+from controller.model.configs import ConfigChange, ConfigOp, ConfigSource
 from controller.model.errors import DONE, Error, Outcome
 from controller.state.decision import Decision
 from tests.builders import World, partition

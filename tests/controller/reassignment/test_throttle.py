@@ -1,7 +1,9 @@
+from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, THROTTLE
 from controller.messages.effects import Rethrottle, Submit
-from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, DeleteTopics, ResourceChanges
+from controller.messages.events import AlterConfigs, DeleteTopics, ResourceChanges
 from controller.model.cluster import ResourceType
-from controller.reassignment.throttle import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATE, RATES, wanted_throttle
+from controller.model.configs import ConfigChange, ConfigOp
+from controller.reassignment.throttle import wanted_throttle
 from tests.builders import World, key, partition
 from tests.controller.kraft import Gateway
 
@@ -9,7 +11,7 @@ from tests.controller.kraft import Gateway
 def throttled(rate: int | None = 1_000) -> World:
     world = World().having(partition("foo-0", [1, 2]), partition("foo-1", [2, 1]))
     if rate is not None:
-        world.default(RATE, str(rate))
+        world.default(THROTTLE, str(rate))
     return world
 
 
@@ -62,9 +64,9 @@ def test_the_lists_follow_the_window() -> None:
 def test_the_rate_can_be_changed_while_it_runs() -> None:
     world = throttled()
     world.alter({"foo-0": [1, 3]})
-    world.default(RATE, "5000")
+    world.default(THROTTLE, "5000")
     assert rates(world) == {1: "5000", 3: "5000"}
-    world.default(RATE, None)
+    world.default(THROTTLE, None)
     assert (lists(world), rates(world)) == ((None, None), {})
 
 
@@ -145,7 +147,7 @@ def test_before_an_upstream_every_broker_on_a_list_gets_the_rate_and_none_for_mo
     gateway = Gateway(("foo-0", (1, 2)), ("foo-1", (7, 8)))
     gateway.kafka.alter(key("foo-1"), (5, 6))
     gateway.look()
-    gateway.default(RATE, "5")
+    gateway.default(THROTTLE, "5")
     gateway.alter({"foo-0": (1, 3)})
     throttle = wanted_throttle(gateway.state)
     assert set(throttle.brokers) == {1, 2, 3}
@@ -154,7 +156,7 @@ def test_before_an_upstream_every_broker_on_a_list_gets_the_rate_and_none_for_mo
 
 def test_an_upstream_is_throttled_before_rows_are_sent() -> None:
     gateway = Gateway(("foo-0", (1, 2)))
-    gateway.default(RATE, "1000")
+    gateway.default(THROTTLE, "1000")
     gateway.effects.clear()
     gateway.alter({"foo-0": (3, 4)})
     assert [type(effect) for effect in gateway.effects] == [Rethrottle, Submit]

@@ -2,8 +2,9 @@
 
 import pytest
 
-from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
+from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import DONE
 from server.dispatch.authorizer import CLUSTER, Authorizer, Operation
 from server.dispatch.config_requests import Wanted, alter, refusal

@@ -10,8 +10,6 @@ from controller.messages.events import (
     AlterReassignments,
     BrokerStarted,
     BrokerStopped,
-    ConfigChange,
-    ConfigOp,
     ControllerStarted,
     CreatePartitions,
     CreateTopics,
@@ -25,6 +23,7 @@ from controller.messages.events import (
 )
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioritize, RollBackJob
 from controller.model.cluster import ResourceType
+from controller.model.configs import ConfigChange, ConfigOp
 from server.driver.journal import Journal, progress, report_for_ever
 from tests.builders import World, key, partition, registration
 from tests.server.rig import Rig, settle

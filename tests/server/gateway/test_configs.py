@@ -2,9 +2,9 @@
 
 import pytest
 
-from controller.configs.changes import ConfigSource
 from controller.configs.keys import BROKER_KEYS
 from controller.model.cluster import Config, ResourceType
+from controller.model.configs import ConfigSource
 from protocol.errors import DecodeError, ErrorCode
 from protocol.frames import decode_request
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource

@@ -1,7 +1,8 @@
 """AlterConfigs (33)."""
 
-from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
+from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import DONE
 from protocol.messages.alter_configs_request import AlterableConfig, AlterConfigsRequest, AlterConfigsResource
 from server.handlers.alter_configs import handle, refuse

@@ -4,7 +4,8 @@ import pytest
 
 from backends.zookeeper.admin import orders
 from backends.zookeeper.admin.plans import Entry
-from controller.messages.events import AlterReply, ConfigOp, TopicOutcomes
+from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS
+from controller.messages.events import AlterReply, TopicOutcomes
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import (
     Config,
@@ -17,8 +18,8 @@ from controller.model.cluster import (
     Topic,
     TopicPartition,
 )
+from controller.model.configs import ConfigOp
 from controller.model.errors import Error, Outcome
-from controller.reassignment.throttle import FOLLOWER_REPLICAS, LEADER_REPLICAS
 from controller.state.state import State
 from tests.builders import partition
 

@@ -7,8 +7,9 @@ import pytest
 from backends.zookeeper.session.tree import Create, Delete
 from backends.zookeeper.znodes import paths
 from common.clock import settle
-from controller.messages.events import AlterConfigs, ConfigChange, ConfigOp, ResourceChanges
+from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
+from controller.model.configs import ConfigChange, ConfigOp
 from controller.scheduling.limits import PREFIX
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
 from protocol.messages.stop_replica_request import StopReplicaRequest

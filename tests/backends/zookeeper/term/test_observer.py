@@ -16,8 +16,6 @@ from backends.zookeeper.znodes.formats import (
 from common.clock import settle
 from controller.messages.events import (
     AlterConfigs,
-    ConfigChange,
-    ConfigOp,
     CreateTopics,
     ElectionType,
     ElectLeaders,
@@ -25,6 +23,7 @@ from controller.messages.events import (
     ResourceChanges,
 )
 from controller.model.cluster import ResourceType
+from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Error
 from tests.backends.zookeeper.trees import put, put_state, read
 from tests.backends.zookeeper.world import OLD, OWN_ID, Zookeeper

@@ -1,0 +1,89 @@
+"""Dynamic configs as records, and the changes that clients make to them (KIP-226, KIP-339)."""
+
+from enum import Enum, IntEnum
+from typing import NamedTuple
+
+
+class ResourceType(IntEnum):
+    """Kinds of resources that have configs, numbered as on the wire (Kafka: ConfigResource.Type)."""
+
+    TOPIC = 2
+    BROKER = 4
+
+
+Resource = tuple[ResourceType, str]
+"""A topic by its name, or a broker by its id; a broker resource with an empty name is the cluster-wide default."""
+
+ConfigName = tuple[ResourceType, str, str]
+"""Resource type, resource name and config name."""
+
+
+def list_items(value: str | None) -> list[str]:
+    """The items of a config that is a list; none for None. Kafka accepts spaces and empty items."""
+    return [item.strip() for item in (value or "").split(",") if item.strip()]
+
+
+class Config(NamedTuple):
+    """One configured value."""
+
+    resource: ResourceType
+    name: str
+    config: str
+    value: str
+
+    @property
+    def key(self) -> ConfigName:
+        """What the record is stored under."""
+        return (self.resource, self.name, self.config)
+
+
+class Lease(NamedTuple):
+    """A throttle config that reassignd set, or is about to set. The record is durable before the config is set.
+
+    Where the controller owns the configs, `ours` is the value that was set and `found` the value before, or None.
+    Before an upstream, `ours` lists only what reassignd added: entries of a list of replicas, or the rates one of
+    which is set; `found` is None. In both cases the entries of `ours` that are not in `found` are owned.
+    """
+
+    resource: ResourceType
+    name: str
+    config: str
+    ours: str
+    found: str | None
+
+    @property
+    def key(self) -> ConfigName:
+        """What the record is stored under."""
+        return (self.resource, self.name, self.config)
+
+    @property
+    def owned(self) -> list[str]:
+        """The entries of a list, or the rates, that reassignd added: those in `ours` that are not in `found`."""
+        found = list_items(self.found)
+        return [item for item in list_items(self.ours) if item not in found]
+
+
+class ConfigOp(Enum):
+    """Kafka: AlterConfigOp.OpType."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class ConfigChange(NamedTuple):
+    """One change of one config. APPEND and SUBTRACT apply to lists; DELETE restores the default."""
+
+    config: str
+    op: ConfigOp
+    value: str | None
+
+
+class ConfigSource(IntEnum):
+    """Where a value comes from, numbered as on the wire (Kafka: DescribeConfigsResponse.ConfigSource)."""
+
+    DYNAMIC_TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    DEFAULT = 5
