@@ -13,7 +13,7 @@ from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.effects import ConfigsChanged
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import Config, ResourceType
-from controller.model.configs import ConfigChange, ConfigOp, ConfigSource
+from controller.model.configs import ConfigChange, ConfigOp, ConfigSource, list_items
 from controller.model.errors import DONE, Error, Outcome
 from controller.model.names import display_name
 from controller.reassignment.phases import Trigger, fire_at
