@@ -1,6 +1,7 @@
-"""The command line. Exit codes: 0 done, 1 failed, 2 not understood; the last two with one line on stderr.
+"""The command line. Exit codes: 0 success, 1 failed or not complete, 2 invalid arguments or settings.
 
-What a verb needs is imported when it runs: `reassignd --version` must not pay for the server.
+A failure prints one line on stderr. The module of a subcommand is imported when the subcommand runs, so
+`reassignd --version` does not import the server.
 """
 
 import sys
@@ -16,10 +17,11 @@ from reassignd.config.config import FLAGS, KEYS, Assignment, parse_override, rea
 from reassignd.errors import CommandError, ConfigError
 from reassignd.printable import printable
 
-F = TypeVar("F", bound=Callable[..., Any])
+CommandFunction = TypeVar("CommandFunction", bound=Callable[..., Any])
 
 
-def _flags(command: F) -> F:
+def _settings_options(command: CommandFunction) -> CommandFunction:
+    """Add one option for each setting that has a flag."""
     for flag, name in reversed(FLAGS.items()):
         key = KEYS[name]
         text = f"{key.doc} [{name}, default {key.default or 'none'}]"
@@ -27,62 +29,68 @@ def _flags(command: F) -> F:
     return command
 
 
-VERBS = {
+SUBCOMMANDS = {
     "broker": "brokers",
-    "cancel": "take_back",
+    "cancel": "cancel",
     "execute": "execute",
-    "job": "show",
-    "jobs": "show",
+    "job": "jobs",
+    "jobs": "jobs",
     "limits": "limits",
-    "list": "show",
-    "pause": "steer",
+    "list": "jobs",
+    "pause": "pause",
     "plan": "plan",
-    "priority": "steer",
+    "priority": "pause",
     "queue": "queue",
-    "resume": "steer",
-    "rollback": "take_back",
+    "resume": "pause",
+    "rollback": "cancel",
     "snapshot": "snapshot",
     "status": "status",
     "zk": "zk",
 }
-"""Verb -> its module in `reassignd.commands`, which has a command of that name (`list_` for `list`)."""
+"""Subcommand -> module in `reassignd.commands` that defines a click command of that name (`list_` for `list`)."""
 
 
-class Verbs(click.Group):
-    """Imports a verb when it is asked for."""
+class LazyGroup(click.Group):
+    """Group that imports the module of a subcommand on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *VERBS])
+        return sorted([*super().list_commands(ctx), *SUBCOMMANDS])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in VERBS:
+        if cmd_name not in SUBCOMMANDS:
             return super().get_command(ctx, cmd_name)
-        module = import_module(f"reassignd.commands.{VERBS[cmd_name]}")
+        module = import_module(f"reassignd.commands.{SUBCOMMANDS[cmd_name]}")
         command = getattr(module, {"list": "list_"}.get(cmd_name, cmd_name))
         if not isinstance(command, click.Command):
             raise TypeError(f"{module.__name__} has no command {cmd_name}")
         return command
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
 @click.version_option(__version__, prog_name="reassignd", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Partition reassignments for Apache Kafka: durable, in steps, and with a way back."""
+    """Execute partition reassignments of Apache Kafka in steps, with limits, cancellation and rollback."""
 
 
 @cli.command()
-@_flags
+@_settings_options
 @click.option(
-    "--config", metavar="FILE", type=click.Path(path_type=Path), help="A .properties file to start from."
+    "--config", metavar="FILE", type=click.Path(path_type=Path), help="A .properties file with settings."
 )
 @click.option(
-    "--override", "overrides", metavar="KEY=VALUE", multiple=True, help="One setting; may come repeatedly."
+    "--override",
+    "overrides",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="A single setting. Can be given more than once.",
 )
-@click.option("--demo-topics", is_flag=True, help="Create a few topics on the first start, to try things on.")
+@click.option(
+    "--demo-topics", is_flag=True, help="Create a few topics on the first start of the embedded cluster."
+)
 def serve(config: Path | None, overrides: Sequence[str], demo_topics: bool, **flags: str | None) -> None:
-    """Serve Kafka's admin protocol until SIGTERM or SIGINT.
+    """Run the server until SIGTERM or SIGINT.
 
-    A flag counts before an override, an override before the file, and the file before the defaults.
+    Precedence of settings: options, then --override, then the file of --config, then defaults.
     """
     assignments = [] if config is None else list(read_file(config))
     assignments += map(parse_override, overrides)
@@ -98,21 +106,21 @@ def serve(config: Path | None, overrides: Sequence[str], demo_topics: bool, **fl
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit code."""
+    """Run the command and return its exit code."""
     try:
         code = cli.main(arguments, prog_name="reassignd", standalone_mode=False)
     except click.ClickException as error:
-        return _complain(error.format_message(), error.exit_code)
+        return _print_error(error.format_message(), error.exit_code)
     except ConfigError as error:
-        return _complain(str(error), 2)
+        return _print_error(str(error), 2)
     except CommandError as error:
-        return _complain(str(error), 1)
+        return _print_error(str(error), 1)
     except (click.Abort, KeyboardInterrupt):
-        return _complain("interrupted", 1)
+        return _print_error("interrupted", 1)
     return code if isinstance(code, int) else 0
 
 
-def _complain(text: str, code: int) -> int:
+def _print_error(text: str, code: int) -> int:
     line = printable(" ".join(text.split()))
     print(f"reassignd: {line}", file=sys.stderr)
     return code

@@ -1,11 +1,11 @@
-"""The verb `broker`: stop, start, slow and break brokers of the embedded cluster."""
+"""The command `broker`: stop, start, slow and break brokers of the embedded cluster."""
 
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from reassignd.commands.options import FORMAT, JSON, asks_server
-from reassignd.commands.text import columns, say
+from reassignd.commands.options import FORMAT, JSON, with_client
+from reassignd.commands.text import columns, echo
 from reassignd.printable import as_json
 
 if TYPE_CHECKING:
@@ -16,62 +16,64 @@ BROKER = click.argument("number", metavar="BROKER", type=click.IntRange(0))
 
 @click.group()
 def broker() -> None:
-    """Brokers of the embedded cluster: see what becomes of a reassignment when they fail."""
+    """Stop, start, slow down and break brokers of the embedded cluster."""
 
 
 @broker.command("list")
 @FORMAT
-@asks_server
-def list_(client: "Client", form: str) -> None:
-    """List them, with their log directories."""
+@with_client
+def list_(client: "Client", output_format: str) -> None:
+    """List the brokers and their log directories."""
     answer = client.get("/v1/brokers")
-    if form == JSON:
-        say(as_json(answer))
+    if output_format == JSON:
+        echo(as_json(answer))
         return
     for line in columns(("broker", "state", "address", "rack", "log dirs"), map(_cells, answer["brokers"])):
-        say(line)
+        echo(line)
 
 
 @broker.command()
 @BROKER
-@click.option("--crash", is_flag=True, help="At once, its leaderships not moved away first.")
+@click.option(
+    "--crash", is_flag=True, help="Stop without a controlled shutdown: leaders are not moved first."
+)
 @FORMAT
-@asks_server
-def stop(client: "Client", form: str, number: int, crash: bool) -> None:
+@with_client
+def stop(client: "Client", output_format: str, number: int, crash: bool) -> None:
     """Stop a broker."""
     answer = client.post(f"/v1/brokers/{number}/stop", controlled=not crash)
-    _say(form, answer, f"Broker {number} has stopped.")
+    _print(output_format, answer, f"Broker {number} has stopped.")
 
 
 @broker.command()
 @BROKER
 @FORMAT
-@asks_server
-def start(client: "Client", form: str, number: int) -> None:
-    """Start a stopped broker, with the data it had; broken disks are replaced by empty ones."""
-    _say(form, client.post(f"/v1/brokers/{number}/start"), f"Broker {number} runs.")
+@with_client
+def start(client: "Client", output_format: str, number: int) -> None:
+    """Start a stopped broker. It has its data; failed log directories are replaced with empty ones."""
+    _print(output_format, client.post(f"/v1/brokers/{number}/start"), f"Broker {number} has started.")
 
 
 @broker.command()
 @BROKER
 @click.argument("factor", metavar="FACTOR", type=click.FloatRange(0, 1000))
 @FORMAT
-@asks_server
-def slow(client: "Client", form: str, number: int, factor: float) -> None:
-    """Scale a broker's network: 0 makes it stuck, 1 makes it whole again."""
+@with_client
+def slow(client: "Client", output_format: str, number: int, factor: float) -> None:
+    """Multiply a broker's network rate by FACTOR: 0 stops all copying, 1 restores the rate."""
     answer = client.post(f"/v1/brokers/{number}/slow", {"factor": factor})
-    _say(form, answer, f"Broker {number} has its network times {factor:g}.")
+    _print(output_format, answer, f"Broker {number} has {factor:g} times its network rate.")
 
 
 @broker.command("fail-log-dir")
 @BROKER
 @click.argument("path", metavar="PATH")
 @FORMAT
-@asks_server
-def fail_log_dir(client: "Client", form: str, number: int, path: str) -> None:
-    """Break a disk; `reassignd broker list` tells the paths."""
+@with_client
+def fail_log_dir(client: "Client", output_format: str, number: int, path: str) -> None:
+    """Fail a log directory. `reassignd broker list` shows the paths."""
     answer = client.post(f"/v1/brokers/{number}/fail-log-dir", {"path": path})
-    _say(form, answer, f"Broker {number} has lost {path}.")
+    _print(output_format, answer, f"Log directory {path} of broker {number} has failed.")
 
 
 def _cells(row: dict[str, Any]) -> tuple[object, ...]:
@@ -80,5 +82,5 @@ def _cells(row: dict[str, Any]) -> tuple[object, ...]:
     return row["id"], state, f"{row['host']}:{row['port']}", row["rack"] or "", ", ".join(dirs)
 
 
-def _say(form: str, answer: Any, text: str) -> None:
-    say(as_json(answer) if form == JSON else text)
+def _print(output_format: str, answer: Any, text: str) -> None:
+    echo(as_json(answer) if output_format == JSON else text)

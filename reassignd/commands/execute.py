@@ -1,13 +1,12 @@
-"""The verb `execute`: submit a plan."""
+"""The command `execute`: submit a plan."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from reassignd.commands import plans
-from reassignd.commands.options import FORMAT, JSON, PLAN_FILE, TIMEOUT, WAIT, asks_server
-from reassignd.commands.text import counted, refused_lines, say
+from reassignd.commands.options import FORMAT, JSON, PLAN_FILE, TIMEOUT, WAIT, read_plan_file, with_client
+from reassignd.commands.text import counted, echo, refused_lines
 from reassignd.printable import as_json
 
 if TYPE_CHECKING:
@@ -18,67 +17,77 @@ if TYPE_CHECKING:
 @PLAN_FILE
 @WAIT
 @TIMEOUT
-@click.option("--queue", is_flag=True, help="Run it behind what runs; what moves is rolled back first.")
-@click.option("--append", is_flag=True, help="Queue it even while an earlier queued plan has not started.")
+@click.option(
+    "--queue",
+    is_flag=True,
+    help="Queue the plan behind existing jobs. Partitions that are moving are rolled back first.",
+)
+@click.option(
+    "--append",
+    is_flag=True,
+    help="Queue the plan even if entries of an earlier queued plan have not started.",
+)
 @click.option(
     "--throttle",
     metavar="BYTES",
     type=click.IntRange(1, 2**63 - 1),
-    help="Bytes a second to and from each broker, for as long as this job's replicas move.",
+    help="Throttle in bytes per second to and from each broker, while replicas of this job move.",
 )
 @click.option(
     "--priority",
     metavar="N",
     type=click.IntRange(-1000, 1000),
-    help="Jobs with a higher one start their steps first.  [default: 0, queued -1]",
+    help="Steps of jobs with a higher priority start first.  [default: 0, or -1 with --queue]",
 )
 @FORMAT
-@asks_server
+@with_client
 def execute(
     client: "Client",
-    form: str,
+    output_format: str,
     plan_file: Path,
     wait: bool,
     timeout: float | None,
     **options: Any,
 ) -> int:
-    """Submit a plan as a job, and print the replicas from before as a plan to go back by.
+    """Submit a plan as a job, and print the current replicas as a plan.
 
-    The plan is refused as a whole when an entry is wrong.
+    A plan with an invalid entry is rejected as a whole.
     """
-    return submit(client, form, plan_file, options, Waiting(wait, timeout))
+    return submit(client, output_format, plan_file, options, WaitOptions(wait, timeout))
 
 
-class Waiting(NamedTuple):
-    """Whether to follow the job, and for how many seconds at most."""
+class WaitOptions(NamedTuple):
+    """Whether to wait for the job, and the maximum time in seconds."""
 
-    wait: bool
+    enabled: bool
     timeout: float | None
 
 
-def submit(client: "Client", form: str, plan_file: Path, options: dict[str, Any], waiting: Waiting) -> int:
-    """Submit the plan with these options of the API; the exit code."""
-    answer = client.post("/v1/jobs", plans.read(plan_file), **options)
-    if form == JSON:
-        say(as_json(answer))
+def submit(
+    client: "Client", output_format: str, plan_file: Path, options: dict[str, Any], wait: WaitOptions
+) -> int:
+    """Submit the plan with these query parameters of the API; return the exit code."""
+    answer = client.post("/v1/jobs", read_plan_file(plan_file), **options)
+    if output_format == JSON:
+        echo(as_json(answer))
     else:
-        _tell(answer)
+        _print_answer(answer)
     code = 1 if answer["refused"] else 0
-    if not waiting.wait or answer["job"] is None:
+    if not wait.enabled or answer["job"] is None:
         return code
 
     from reassignd.commands.follow import follow
 
-    return max(code, follow(client, answer["job"], waiting.timeout))
+    return max(code, follow(client, answer["job"], wait.timeout))
 
 
-def _tell(answer: dict[str, Any]) -> None:
+def _print_answer(answer: dict[str, Any]) -> None:
     job = answer["job"]
     if job is not None:
-        say(f"The replicas until now; to go back: reassignd rollback {job}\n")
-        say(as_json(answer["rollback"]) + "\n")
-        say(f"Job {job}: {counted(answer['accepted'], 'partition')} accepted.")
+        echo(f"Current replicas (`reassignd rollback {job}` restores them):\n")
+        echo(as_json(answer["rollback"]) + "\n")
+        echo(f"Job {job}: {counted(answer['accepted'], 'partition')} accepted.")
     elif not answer["refused"]:
-        say("Nothing to do: every partition has these replicas, or is on its way to them.")
+        echo("Nothing to do: every partition has these replicas already, or is being moved to them.")
     for line in refused_lines(answer["refused"]):
-        say(line, err=True)
+        echo(line, err=True)

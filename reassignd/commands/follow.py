@@ -1,4 +1,4 @@
-"""Waiting for a job: progress, what is left and why, also while the server is started again."""
+"""Wait for a job: show its progress, and reconnect when the server restarts."""
 
 import sys
 import time
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from planner.report.units import in_bytes
 from reassignd.client import Client
-from reassignd.commands.text import copied, counted, duration, say
+from reassignd.commands.text import copied, counted, duration, echo
 from reassignd.errors import UnreachableError
 from reassignd.printable import printable
 
@@ -16,24 +16,24 @@ Row = dict[str, Any]
 
 POLL_SECONDS = 0.5
 RETRY_SECONDS = 1.0
-PLAIN_SECONDS = 5.0
-"""Between two lines where there is no terminal."""
+LINE_SECONDS = 5.0
+"""Minimum interval of progress lines when stderr is not a terminal."""
 
-ENOUGH = 3
-"""Partitions that must be done before their pace says anything."""
+MIN_DONE_FOR_ESTIMATE = 3
+"""Partitions that must be done before the time left is estimated from their rate."""
 
 DONE = "done"
 
 
-class Seen(NamedTuple):
-    """When, and how many partitions were done."""
+class Sample(NamedTuple):
+    """Number of partitions that were done at a time."""
 
     seconds: float
     done: int
 
 
 class Display(Protocol):
-    """Shows how far the job is."""
+    """Shows the progress of a job."""
 
     def show(self, job: Row, text: str) -> None: ...
 
@@ -48,18 +48,18 @@ def follow(
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> int:
-    """Wait until the job has ended; the exit code: 0 when every partition is where the job wants it."""
+    """Wait until the job has ended; return exit code 0 if every partition reached its target, else 1."""
     try:
         with _display() as display:
             detail = _until_ended(client, number, timeout, display, now, sleep)
     except KeyboardInterrupt:
-        say(f"Job {number} goes on; `reassignd job {number}` shows it.", err=True)
+        echo(f"Job {number} continues; `reassignd job {number}` shows it.", err=True)
         return 1
     job = detail["job"]
     if job["state"] != "ended":
-        say(f"Job {number} is not complete: {_text(detail, None)}", err=True)
+        echo(f"Job {number} is not complete: {_text(detail, None)}", err=True)
         return 1
-    return _verdict(detail)
+    return _print_ending(detail)
 
 
 def _until_ended(
@@ -71,50 +71,54 @@ def _until_ended(
     sleep: Callable[[float], None],
 ) -> Row:
     deadline = None if timeout is None else now() + timeout
-    began: Seen | None = None
+    first: Sample | None = None
     while True:
-        detail = _asked(client, number, display, lambda: deadline is not None and now() >= deadline, sleep)
+        detail = _poll(client, number, display, lambda: deadline is not None and now() >= deadline, sleep)
         job = detail["job"]
-        seen = Seen(now(), job["done"])
-        began = began or seen
-        display.show(job, _text(detail, _left(began, seen, job)))
+        sample = Sample(now(), job["done"])
+        first = first or sample
+        display.show(job, _text(detail, _seconds_left(first, sample, job)))
         if job["state"] == "ended" or (deadline is not None and now() >= deadline):
             return detail
         sleep(POLL_SECONDS)
 
 
-def _asked(
+def _poll(
     client: Client,
     number: int,
     display: Display,
-    late: Callable[[], bool],
+    expired: Callable[[], bool],
     sleep: Callable[[float], None],
 ) -> Row:
-    """The job, as soon as the server answers. Raises UnreachableError when it is late."""
-    away = False
+    """Return the job as soon as the server responds. Raises UnreachableError after the deadline."""
+    unreachable = False
     while True:
         try:
             detail: Row = client.get(f"/v1/jobs/{number}", limit=0)
         except UnreachableError as error:
-            if late():
+            if expired():
                 raise
-            if not away:
-                display.note(f"{error}; trying again until it answers")
-            away = True
+            if not unreachable:
+                display.note(f"{error}; retrying until the server responds")
+            unreachable = True
             sleep(RETRY_SECONDS)
         else:
-            if away:
-                display.note("the server is back")
+            if unreachable:
+                display.note("the server responds again")
             return detail
 
 
-def _left(began: Seen, seen: Seen, job: Row) -> float | None:
-    """Seconds that the rest will take: by bytes, else as partitions were done since we look; None where neither tells."""
+def _seconds_left(first: Sample, sample: Sample, job: Row) -> float | None:
+    """Estimate the seconds left: from bytes, else from the partitions done since the first sample; None if unknown."""
     if job["copied"] is not None:
         left: int | None = job["copied"]["seconds_left"]
         return left
-    done = seen.done - began.done
-    return None if done < ENOUGH else (seen.seconds - began.seconds) / done * (job["total"] - seen.done)
+    done = sample.done - first.done
+    return (
+        None
+        if done < MIN_DONE_FOR_ESTIMATE
+        else (sample.seconds - first.seconds) / done * (job["total"] - sample.done)
+    )
 
 
 def _text(detail: Row, left: float | None) -> str:
@@ -130,20 +134,23 @@ def _text(detail: Row, left: float | None) -> str:
     return ", ".join(parts)
 
 
-def _verdict(detail: Row) -> int:
+def _print_ending(detail: Row) -> int:
     job, endings = detail["job"], dict(detail["endings"])
     took = duration((job["ended_ms"] - job["created_ms"]) / 1000)
     good = endings.pop(DONE, 0)
     if not endings:
-        say(f"Job {job['id']} is done: {counted(good, 'partition')} in {took}.", err=True)
+        echo(f"Job {job['id']} is done: {counted(good, 'partition')} in {took}.", err=True)
         return 0
     others = ", ".join(f"{times:,} {ending}" for ending, times in endings.items())
-    say(f"Job {job['id']} has ended, not as ordered: {good:,} done, {others}.", err=True)
+    echo(
+        f"Job {job['id']} has ended, but not every partition reached its target: {good:,} done, {others}.",
+        err=True,
+    )
     return 1
 
 
-class _Plain:
-    """Lines, when something has changed."""
+class _LineDisplay:
+    """Prints a line when the progress has changed."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -151,31 +158,31 @@ class _Plain:
 
     def show(self, job: Row, text: str) -> None:
         line = f"job {job['id']}: {job['done']:,} of {job['total']:,} done" + (f", {text}" if text else "")
-        due = self._last is None or self._now() - self._last[0] >= PLAIN_SECONDS
+        due = self._last is None or self._now() - self._last[0] >= LINE_SECONDS
         if due and (self._last is None or line != self._last[1]):
             self._last = self._now(), line
             self.note(line)
 
     def note(self, text: str) -> None:
-        say(text, err=True)
+        echo(text, err=True)
 
 
 @contextmanager
 def _display() -> Iterator[Display]:
     if not sys.stderr.isatty():
-        yield _Plain()
+        yield _LineDisplay()
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     console = Console(stderr=True)
-    look = (
+    layout = (
         TextColumn("job {task.description}"),
         BarColumn(30),
         MofNCompleteColumn(),
         TextColumn("{task.fields[text]}", markup=False),
     )
-    with Progress(*look, console=console) as progress:
+    with Progress(*layout, console=console) as progress:
         task = progress.add_task("", total=None, text="")
 
         class Bar:

@@ -1,5 +1,6 @@
-"""Options that every verb has which asks a running server."""
+"""Options shared by the commands, and the client of commands that use a running server."""
 
+import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -7,8 +8,11 @@ from typing import Any
 
 import click
 
+from reassignd.errors import CommandError
+
 DEFAULT_URL = "http://127.0.0.1:9080"
 FILE = click.Path(path_type=Path)
+STDIN = Path("-")
 JSON = "json"
 
 PLAN_FILE = click.option(
@@ -17,51 +21,64 @@ PLAN_FILE = click.option(
     metavar="PLAN",
     type=FILE,
     required=True,
-    help="The plan, as for kafka-reassign-partitions; - reads it from stdin.",
+    help="The plan, in the format of kafka-reassign-partitions; - for stdin.",
 )
 
 WAIT = click.option(
-    "--wait", is_flag=True, help="Show progress until the job has ended; exit 1 if not as ordered."
+    "--wait",
+    is_flag=True,
+    help="Show progress until the job has ended. Exit with 1 if a partition did not reach its target.",
 )
 TIMEOUT = click.option(
-    "--timeout", metavar="SECONDS", type=click.FloatRange(min=0), help="With --wait: how long at most."
+    "--timeout", metavar="SECONDS", type=click.FloatRange(min=0), help="With --wait: give up after this time."
 )
 
 FORMAT = click.option(
     "--format",
-    "form",
+    "output_format",
     type=click.Choice(["text", JSON]),
     default="text",
-    help="What is printed: for people, or the API's JSON.",
+    help="Output format: text, or the JSON of the API.  [default: text]",
 )
-JSON_ANYWAY = click.option(
-    "--format", type=click.Choice(["text", JSON]), expose_value=False, help="It is JSON in any case."
+FORMAT_IGNORED = click.option(
+    "--format",
+    type=click.Choice(["text", JSON]),
+    expose_value=False,
+    help="Ignored: the output is always JSON.",
 )
 
-_OPTIONS = (
+_CONNECTION_OPTIONS = (
     click.option(
         "--url",
         metavar="URL",
         envvar="REASSIGND_URL",
         default=DEFAULT_URL,
-        help=f"The server's HTTP listener, or unix:PATH; also by REASSIGND_URL.  [default: {DEFAULT_URL}]",
+        help=f"URL of the server's HTTP listener, or unix:PATH.  [env: REASSIGND_URL, default: {DEFAULT_URL}]",
     ),
     click.option(
         "--token-file",
         metavar="FILE",
         type=FILE,
         envvar="REASSIGND_TOKEN_FILE",
-        help="A file with the bearer token; also by REASSIGND_TOKEN_FILE.",
+        help="File with the bearer token.  [env: REASSIGND_TOKEN_FILE]",
     ),
-    click.option("--ca-file", metavar="FILE", type=FILE, help="Authorities (PEM) to trust for https."),
     click.option(
-        "--certificate-file", metavar="FILE", type=FILE, help="A client certificate and its key (PEM)."
+        "--ca-file",
+        metavar="FILE",
+        type=FILE,
+        help="PEM file with the certificate authorities to trust for https.",
+    ),
+    click.option(
+        "--certificate-file",
+        metavar="FILE",
+        type=FILE,
+        help="PEM file with a client certificate and its key.",
     ),
 )
 
 
-def asks_server(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options; the command is given a client before its own parameters."""
+def with_client(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of the connection, and pass an open client as the first argument."""
 
     @wraps(command)
     def run(
@@ -76,6 +93,14 @@ def asks_server(command: Callable[..., Any]) -> Callable[..., Any]:
         with Client(Target(url, token_file, ca_file, certificate_file)) as client:
             return command(client, **parameters)
 
-    for option in reversed(_OPTIONS):
+    for option in reversed(_CONNECTION_OPTIONS):
         run = option(run)
     return run
+
+
+def read_plan_file(path: Path) -> bytes:
+    """Return the content of the file, or of stdin for `-`. The server validates it. Raises CommandError."""
+    try:
+        return sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
+    except OSError as error:
+        raise CommandError(f"cannot read {path}: {error.strerror}") from error

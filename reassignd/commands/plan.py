@@ -1,4 +1,4 @@
-"""The verb `plan`: what a reassignment will take, before it begins."""
+"""The command `plan`: forecast a reassignment before it starts."""
 
 from pathlib import Path
 
@@ -11,19 +11,19 @@ from planner.report.units import in_bytes, in_time, in_words
 from planner.schedule import schedule
 from planner.snapshot import read_snapshot
 from planner.spark import running, schedule_of, submitted
-from reassignd.commands.text import say
+from reassignd.commands.text import echo
 from reassignd.errors import CommandError
 
 BANDWIDTH = 100 * 1024 * 1024
 
-NAMED = 5
+MAX_WAITING_PRINTED = 5
 """Waiting partitions in the printed summary; summary.json has more of them."""
 
-INLINE = 50_000
-"""A plan of so many partitions is done before Spark would have started; it runs there only if told where."""
+MAX_INLINE_PARTITIONS = 50_000
+"""Largest plan that is computed without Spark: up to this size it takes less time than starting Spark."""
 
-PACKAGES = {"pyarrow", "pyspark", "py4j"}
-"""What the server does without, and `plan` does not."""
+OPTIONAL_PACKAGES = {"pyarrow", "pyspark", "py4j"}
+"""Packages that only `plan` needs; they are not dependencies of the server."""
 
 FILE = click.Path(path_type=Path)
 
@@ -42,45 +42,45 @@ def _limits(_: click.Context, __: click.Parameter, text: str) -> PlanLimits:
     metavar="PLAN",
     type=FILE,
     required=True,
-    help="The plan, as for kafka-reassign-partitions --execute.",
+    help="The plan, in the format of kafka-reassign-partitions.",
 )
 @click.option(
     "--snapshot",
     metavar="SNAPSHOT",
     type=FILE,
     required=True,
-    help="The cluster, as JSON lines or Parquet (docs/planner.md).",
+    help="The cluster, as JSON lines or Parquet, from `reassignd snapshot`.",
 )
 @click.option(
     "--limits",
     metavar="r=1,p=20,…",
     callback=_limits,
     default="",
-    help="R, P, L, C and B: replicas of one partition in a step; and at once, partitions moving, leader movements,"
-    " replicas moving, and replicas to and from each broker. Unlimited by default.",
+    help="Limits: r replicas of one partition in a step; at once p partitions, l leader movements, c replicas,"
+    " and b replicas to and from each broker. Unlimited by default.",
 )
 @click.option(
     "--bandwidth",
     metavar="BYTES",
     type=click.IntRange(min=1),
     default=BANDWIDTH,
-    help="Bytes per second into, and out of, each broker for this.  [default: 104857600]",
+    help="Bytes per second into, and out of, each broker.  [default: 104857600]",
 )
-@click.option("--master", metavar="URL", help="A Spark master.  [default: local[*], for large plans]")
-@click.option("--remote", metavar="sc://HOST:PORT", help="A Spark Connect server, instead of a master.")
+@click.option("--master", metavar="URL", help="Spark master.  [default: local[*] for large plans]")
+@click.option("--remote", metavar="sc://HOST:PORT", help="Spark Connect server, instead of a master.")
 @click.option(
     "--output",
     metavar="DIR",
     type=FILE,
     required=True,
-    help="Where steps.parquet, waves.parquet, summary.json and report.html are written.",
+    help="Directory for steps.parquet, waves.parquet, summary.json and report.html.",
 )
 @click.option(
     "--format",
-    "form",
+    "output_format",
     type=click.Choice(["text", "json"]),
     default="text",
-    help="What is printed: a summary, or every step as a line of JSON, wave by wave.",
+    help="Output format: a summary, or one line of JSON for each step, in the order of waves.  [default: text]",
 )
 def plan(
     plan_file: Path,
@@ -88,20 +88,20 @@ def plan(
     limits: PlanLimits,
     bandwidth: int,
     output: Path,
-    form: str,
+    output_format: str,
     **where: str | None,
 ) -> None:
-    """Forecast a reassignment: every step, the waves they go in, bytes and time.
+    """Forecast a reassignment: its steps, their waves, the bytes and the time.
 
-    Nothing is moved, and no cluster is asked: all comes from the plan and a snapshot. Above 50,000 partitions, or when
-    told where, it is computed on Spark.
+    Needs the plan and a snapshot only; it does not connect to a cluster and moves nothing. Plans of more than 50,000
+    partitions are computed with Spark, smaller ones too if --master or --remote is given.
     """
     if None not in where.values():
-        raise click.UsageError("--master and --remote exclude each other")
+        raise click.UsageError("--master and --remote cannot be used together")
     try:
         cluster = read_snapshot(snapshot)
         moves = moves_of(read_targets(plan_file), cluster)
-        if len(moves) <= INLINE and not (any(where.values()) or submitted()):
+        if len(moves) <= MAX_INLINE_PARTITIONS and not (any(where.values()) or submitted()):
             made = make_plan(moves, cluster, limits, bandwidth, schedule)
         else:
             with running(**where) as spark:
@@ -111,14 +111,14 @@ def plan(
         raise CommandError(str(error)) from error
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        if package not in PACKAGES:
+        if package not in OPTIONAL_PACKAGES:
             raise
         raise CommandError(f"plan needs {package}: .venv/bin/pip install -e '.[spark]'") from error
-    if form == "json":
+    if output_format == "json":
         for line in json_lines(made):
-            say(line)
+            echo(line)
     else:
-        say(_summary(made, output))
+        echo(_summary(made, output))
 
 
 def _summary(made: Plan, output: Path) -> str:
@@ -128,14 +128,14 @@ def _summary(made: Plan, output: Path) -> str:
     copies = f"{in_words(forecast.replica_movements, 'replica')} ({in_bytes(forecast.bytes)}) to copy"
     took, least = in_time(forecast.seconds), in_time(forecast.least_seconds)
     lines = [
-        f"{moving} to move, {forecast.unchanged:,} in place already",
+        f"{moving} to move, {forecast.unchanged:,} already at the target",
         f"{steps}: {copies}, {in_words(forecast.leader_movements, 'leader movement')}",
-        f"forecast: {took} at {in_bytes(forecast.bandwidth)}/s per broker, no less than {least}",
+        f"forecast: {took} at {in_bytes(forecast.bandwidth)}/s per broker, at least {least}",
         *(
             f"waits: {each['topic']}-{each['partition']}: {each['reason']}"
-            for each in forecast.waiting[:NAMED]
+            for each in forecast.waiting[:MAX_WAITING_PRINTED]
         ),
     ]
-    if forecast.waiting_partitions > NAMED:
-        lines.append(f"waits: {forecast.waiting_partitions - NAMED:,} more")
+    if forecast.waiting_partitions > MAX_WAITING_PRINTED:
+        lines.append(f"waits: {forecast.waiting_partitions - MAX_WAITING_PRINTED:,} more")
     return "\n".join([*lines, f"report: {output / 'report.html'}"])

@@ -1,4 +1,4 @@
-"""The verb `queue`: plans behind what runs; KIP-236's --generate-queue, --verify-queue and --execute-queue."""
+"""The command `queue`: plans that run after existing jobs (--generate-queue, --verify-queue, --execute-queue of KIP-236)."""
 
 import json
 from collections.abc import Sequence
@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from controller.cluster.placement import place
-from reassignd.commands import plans
-from reassignd.commands.execute import Waiting, submit
-from reassignd.commands.options import FILE, FORMAT, JSON, PLAN_FILE, TIMEOUT, WAIT, asks_server
-from reassignd.commands.text import counted, part_lines, say
+from reassignd.commands.execute import WaitOptions, submit
+from reassignd.commands.options import (
+    FILE,
+    FORMAT,
+    JSON,
+    PLAN_FILE,
+    TIMEOUT,
+    WAIT,
+    read_plan_file,
+    with_client,
+)
+from reassignd.commands.text import counted, echo, part_lines
 from reassignd.errors import CommandError
 from reassignd.printable import as_json
 
@@ -23,7 +31,7 @@ Row = dict[str, Any]
 
 @click.group()
 def queue() -> None:
-    """Plans that run behind what runs (KIP-236)."""
+    """Queue plans behind existing jobs (KIP-236)."""
 
 
 def _brokers(_: click.Context, __: click.Parameter, text: str) -> list[int]:
@@ -40,19 +48,29 @@ def _brokers(_: click.Context, __: click.Parameter, text: str) -> list[int]:
     metavar="FILE",
     type=FILE,
     required=True,
-    help='{"version":1,"topics":[{"topic":"foo"}]}',
+    help='The topics: {"version":1,"topics":[{"topic":"foo"}]}',
 )
 @click.option(
-    "--broker-list", metavar="ID,ID,...", required=True, callback=_brokers, help="Where they may go."
+    "--broker-list",
+    metavar="ID,ID,...",
+    required=True,
+    callback=_brokers,
+    help="The brokers to spread the topics over.",
 )
-@click.option("--disable-rack-aware", is_flag=True, help="Do not spread replicas over racks.")
+@click.option(
+    "--disable-rack-aware", is_flag=True, help="Do not spread the replicas of a partition over racks."
+)
 @FORMAT
-@asks_server
+@with_client
 def generate(
-    client: "Client", form: str, topics_file: Path, broker_list: Sequence[int], disable_rack_aware: bool
+    client: "Client",
+    output_format: str,
+    topics_file: Path,
+    broker_list: Sequence[int],
+    disable_rack_aware: bool,
 ) -> None:
-    """Propose a plan that spreads topics over brokers; nothing is moved, nothing is queued."""
-    topics = _topics(plans.read(topics_file), topics_file)
+    """Propose a plan that spreads topics over brokers. Nothing is moved or queued."""
+    topics = _topics(read_plan_file(topics_file), topics_file)
     rows = [json.loads(line) for line in b"".join(client.stream("/v1/snapshot")).splitlines()]
     racks = {row["id"]: row["rack"] for row in rows if row["kind"] == "broker"}
     for broker in broker_list:
@@ -61,43 +79,53 @@ def generate(
     chosen = {broker: None if disable_rack_aware else racks[broker] for broker in broker_list}
     now = [row for topic in topics for row in _partitions(rows, topic)]
     proposed = _proposed(now, chosen)
-    if form == JSON:
-        say(as_json({"current": _plan(now), "proposed": _plan(proposed)}))
+    if output_format == JSON:
+        echo(as_json({"current": _plan(now), "proposed": _plan(proposed)}))
     else:
-        say(f"The replicas now:\n{as_json(_plan(now))}\n\nProposed:\n{as_json(_plan(proposed))}")
+        echo(f"Current replicas:\n{as_json(_plan(now))}\n\nProposed plan:\n{as_json(_plan(proposed))}")
 
 
 @queue.command()
-@click.option("--limit", metavar="N", type=click.IntRange(0, 10_000), default=20, help="Entries shown.")
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(0, 10_000),
+    default=20,
+    help="Maximum number of entries to print.  [default: 20]",
+)
 @FORMAT
-@asks_server
-def verify(client: "Client", form: str, limit: int) -> int:
-    """Show what is queued and has not started; exit 1 while there is any."""
+@with_client
+def verify(client: "Client", output_format: str, limit: int) -> int:
+    """List the queued entries that have not started. Exits with 1 while there are any."""
     answer = client.get("/v1/queue", limit=limit)
-    if form == JSON:
-        say(as_json(answer))
+    if output_format == JSON:
+        echo(as_json(answer))
     elif not answer["total"]:
-        say("The queue is empty.")
+        echo("The queue is empty.")
     else:
-        say(f"{counted(answer['total'], 'partition')} in the queue:")
+        echo(f"{counted(answer['total'], 'partition')} in the queue:")
         for line in part_lines([{**entry, "step": None} for entry in answer["entries"]]):
-            say(line)
+            echo(line)
     return 1 if answer["total"] else 0
 
 
 @queue.command()
 @PLAN_FILE
-@click.option("--append", is_flag=True, help="Even while an earlier queued plan has not started.")
+@click.option(
+    "--append",
+    is_flag=True,
+    help="Queue the plan even if entries of an earlier queued plan have not started.",
+)
 @WAIT
 @TIMEOUT
 @FORMAT
-@asks_server
+@with_client
 def execute(
-    client: "Client", form: str, plan_file: Path, append: bool, wait: bool, timeout: float | None
+    client: "Client", output_format: str, plan_file: Path, append: bool, wait: bool, timeout: float | None
 ) -> int:
-    """Submit a plan behind what runs, as `reassignd execute --queue` does."""
+    """Submit a plan that runs after existing jobs. The same as `reassignd execute --queue`."""
     options = {"queue": True, "append": append}
-    return submit(client, form, plan_file, options, Waiting(wait, timeout))
+    return submit(client, output_format, plan_file, options, WaitOptions(wait, timeout))
 
 
 def _topics(data: bytes, path: Path) -> list[str]:
@@ -106,7 +134,7 @@ def _topics(data: bytes, path: Path) -> list[str]:
     except (ValueError, LookupError, TypeError) as error:
         raise CommandError(f'{path}: expected {{"version":1,"topics":[{{"topic":"foo"}}]}}') from error
     if not all(isinstance(each, str) for each in topics) or len(set(topics)) != len(topics):
-        raise CommandError(f"{path}: expected the names of different topics")
+        raise CommandError(f"{path}: expected topic names, each once")
     return topics
 
 

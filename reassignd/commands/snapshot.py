@@ -1,4 +1,4 @@
-"""The verb `snapshot`: the cluster on paper, for `reassignd plan`."""
+"""The command `snapshot`: save the cluster for `reassignd plan`."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reassignd.commands.options import FILE, JSON_ANYWAY, asks_server
+from reassignd.commands.options import FILE, FORMAT_IGNORED, with_client
 from reassignd.errors import CommandError
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ PARQUET = ".parquet"
     "--output",
     metavar="FILE",
     type=FILE,
-    help="Where to write it: Parquet when the name ends with .parquet, else JSON lines.  [default: stdout]",
+    help="Output file: Parquet if the name ends with .parquet, else JSON lines.  [default: stdout]",
 )
-@JSON_ANYWAY
-@asks_server
+@FORMAT_IGNORED
+@with_client
 def snapshot(client: "Client", output: Path | None) -> None:
-    """Write down brokers and partitions as JSON lines, for `reassignd plan`."""
+    """Print all brokers and partitions as JSON lines, for `reassignd plan`."""
     chunks = client.stream("/v1/snapshot")
     if output is None:
         for chunk in chunks:
@@ -38,16 +38,16 @@ def snapshot(client: "Client", output: Path | None) -> None:
 
 
 def _write(chunks: Iterable[bytes], output: Path) -> None:
-    """Whole or not at all."""
-    draft = output.with_name(output.name + ".new")
+    """Write a temporary file first and rename it, so that the output is never incomplete."""
+    temporary = output.with_name(output.name + ".new")
     try:
-        with draft.open("wb") as file:
+        with temporary.open("wb") as file:
             file.writelines(chunks)
         if output.suffix == PARQUET:
             from planner.snapshot import read_snapshot, write_snapshot
 
-            write_snapshot(read_snapshot(draft), output)
+            write_snapshot(read_snapshot(temporary), output)
         else:
-            draft.replace(output)
+            temporary.replace(output)
     finally:
-        draft.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)

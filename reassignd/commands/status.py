@@ -1,4 +1,4 @@
-"""The verb `status`: everything at a glance."""
+"""The command `status`: the state of the cluster and of all jobs."""
 
 import sys
 import time
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planner.report.units import in_bytes, in_time
-from reassignd.commands.options import FORMAT, JSON, asks_server
-from reassignd.commands.text import broker_lines, counted, job_lines, reason_lines, say, when
+from reassignd.commands.options import FORMAT, JSON, with_client
+from reassignd.commands.text import broker_lines, counted, echo, job_lines, reason_lines, when
 from reassignd.errors import UnreachableError
 from reassignd.printable import as_json, printable
 
@@ -17,31 +17,31 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--watch", is_flag=True, help="Show it again and again, until interrupted.")
+@click.option("--watch", is_flag=True, help="Refresh the output until interrupted.")
 @click.option(
     "--interval",
     metavar="SECONDS",
     type=click.FloatRange(min=0.1),
     default=1.0,
-    help="With --watch: how often.  [default: 1]",
+    help="With --watch: interval of refreshes.  [default: 1]",
 )
 @FORMAT
-@asks_server
-def status(client: "Client", form: str, watch: bool, interval: float) -> None:
-    """Show the cluster, what moves, what does not and why, and the limits."""
+@with_client
+def status(client: "Client", output_format: str, watch: bool, interval: float) -> None:
+    """Show the cluster, the jobs, the reasons of partitions that do not move, and the limits."""
     if not watch:
-        say(_page(client, form))
+        echo(_page(client, output_format))
         return
     try:
-        _watch(client, form, interval)
+        _watch(client, output_format, interval)
     except KeyboardInterrupt:
         return
 
 
-def _watch(client: "Client", form: str, interval: float) -> None:
-    if form == JSON or not sys.stdout.isatty():
+def _watch(client: "Client", output_format: str, interval: float) -> None:
+    if output_format == JSON or not sys.stdout.isatty():
         while True:
-            say(_page(client, form) + ("" if form == JSON else "\n"))
+            echo(_page(client, output_format) + ("" if output_format == JSON else "\n"))
             time.sleep(interval)
     from rich.live import Live
     from rich.text import Text
@@ -49,16 +49,16 @@ def _watch(client: "Client", form: str, interval: float) -> None:
     with Live(auto_refresh=False, screen=True) as live:
         while True:
             try:
-                page = _page(client, form)
+                page = _page(client, output_format)
             except UnreachableError as error:
                 page = printable(str(error))
             live.update(Text(page, no_wrap=True, overflow="ellipsis"), refresh=True)
             time.sleep(interval)
 
 
-def _page(client: "Client", form: str) -> str:
+def _page(client: "Client", output_format: str) -> str:
     answer = client.get("/v1/status")
-    return as_json(answer) if form == JSON else "\n".join(map(printable, lines(answer)))
+    return as_json(answer) if output_format == JSON else "\n".join(map(printable, lines(answer)))
 
 
 def lines(status: dict[str, Any]) -> list[str]:
@@ -72,8 +72,8 @@ def lines(status: dict[str, Any]) -> list[str]:
         found += ["", *broker_lines(status["incoming"])]
     if status["reasons"]:
         rest = status["reassignments"]["waiting"] + status["reassignments"]["queued"]
-        sample = f" (the first {status['sampled']})" if status["sampled"] < rest else ""
-        found += ["", f"Why they do not move{sample}:", *reason_lines(status["reasons"])]
+        sample = f" (first {status['sampled']} partitions)" if status["sampled"] < rest else ""
+        found += ["", f"Not moving, by reason{sample}:", *reason_lines(status["reasons"])]
     return [
         *found,
         "",
@@ -101,18 +101,18 @@ def _cluster(status: dict[str, Any]) -> str:
     )
 
 
-_GUARD = {0: "only repairs start", 1: "one step at a time", None: "not well, but the guard is off"}
+_GUARD = {0: "only repairs start", 1: "one step at a time", None: "not healthy, but the guard is off"}
 
 
 def _moves(status: dict[str, Any]) -> str:
     totals = status["reassignments"]
     paused = "PAUSED: " if status["paused"] else ""
-    others = f", {totals['others']:,} of others" if totals["others"] else ""
+    others = f", {totals['others']:,} external" if totals["others"] else ""
     if not totals["ongoing"]:
         return f"Moves     {paused}none{others}"
     parts = [f"{totals[name]:,} {name}" for name in ("moving", "waiting", "queued")]
     if totals["pending"]:
-        parts.append(f"{totals['pending']:,} to follow a rollback")
+        parts.append(f"{totals['pending']:,} pending a rollback")
     return f"Moves     {paused}{counted(totals['ongoing'], 'partition')}: {', '.join(parts)}{others}"
 
 
@@ -131,7 +131,7 @@ def _throttle(throttle: dict[str, Any]) -> str:
 
 
 def spark_line(spark: dict[str, Any]) -> str:
-    """What Spark does for plans."""
+    """Return the state of the planner on Spark as text."""
     match spark["state"]:
         case "off":
             return "off: planner.spark.min.partitions is 0"
@@ -144,8 +144,8 @@ def spark_line(spark: dict[str, Any]) -> str:
         return f"working since {when(spark['since_ms'])} on {job}: {partitions}"
     if spark["state"] == "failed":
         return f"failed on {job}: {spark['reason']}"
-    told = spark["forecast"]
+    forecast = spark["forecast"]
     return (
-        f"ordered {partitions} of {job} in {counted(told['waves'], 'wave')},"
-        f" forecast {in_time(told['seconds'])} for {in_bytes(told['bytes'])}"
+        f"ordered {partitions} of {job} in {counted(forecast['waves'], 'wave')},"
+        f" forecast {in_time(forecast['seconds'])} for {in_bytes(forecast['bytes'])}"
     )

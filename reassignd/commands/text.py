@@ -1,4 +1,4 @@
-"""What people read: aligned columns, times, and sentences about jobs."""
+"""Text output: aligned tables, times, and the rows of jobs and partitions."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -11,13 +11,13 @@ from reassignd.printable import printable
 
 Row = dict[str, Any]
 
-PACE = ("copied", "rate", "left")
-BAR = 20
-"""Characters of a bar that shows progress."""
+COPY_COLUMNS = ("copied", "rate", "left")
+BAR_WIDTH = 20
+"""Width of a progress bar in characters."""
 
 
 def columns(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """Lines of a table; numbers stand to the right."""
+    """Yield the lines of a table; columns of numbers are aligned right."""
     table = [[printable(str(cell)) for cell in row] for row in rows]
     numeric = [
         bool(table) and all(row[i].replace(",", "").isdecimal() for row in table) for i in range(len(head))
@@ -32,27 +32,27 @@ def columns(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[s
 
 
 def job_lines(jobs: Sequence[Row]) -> Iterator[str]:
-    """A table of jobs."""
+    """Yield a table of jobs."""
     head = ("job", "kind", "state", "progress", "moving", "waiting", "queued", "created", "by")
     if not any(job["copied"] for job in jobs):
         yield from columns(head, (_job_cells(job) for job in jobs))
         return
-    rows = ((*cells[:4], *_pace_cells(job["copied"]), *cells[4:]) for job, cells in _with_cells(jobs))
-    yield from columns((*head[:4], *PACE, *head[4:]), rows)
+    rows = ((*cells[:4], *_copy_cells(job["copied"]), *cells[4:]) for job, cells in _jobs_with_cells(jobs))
+    yield from columns((*head[:4], *COPY_COLUMNS, *head[4:]), rows)
 
 
 def broker_lines(incoming: Sequence[Row]) -> Iterator[str]:
-    """A table of brokers that data is copied to."""
-    yield from columns(("to broker", *PACE), ((row["broker"], *_pace_cells(row)) for row in incoming))
+    """Yield a table of the brokers that data is copied to."""
+    yield from columns(("to broker", *COPY_COLUMNS), ((row["broker"], *_copy_cells(row)) for row in incoming))
 
 
-def copied(pace: Row) -> str:
-    """How much of how much."""
-    return f"{in_bytes(pace['bytes'])} of {in_bytes(pace['total'])}"
+def copied(progress: Row) -> str:
+    """Return `20 MiB of 70 MiB`."""
+    return f"{in_bytes(progress['bytes'])} of {in_bytes(progress['total'])}"
 
 
 def part_lines(parts: Sequence[Row]) -> Iterator[str]:
-    """A table of a job's partitions."""
+    """Yield a table of the partitions of a job."""
     head = ("partition", "state", "replicas", "target", "note")
     yield from columns(
         head,
@@ -70,12 +70,12 @@ def part_lines(parts: Sequence[Row]) -> Iterator[str]:
 
 
 def reason_lines(reasons: Sequence[Row]) -> Iterator[str]:
-    """How many partitions do not move, and why."""
-    return (f"  {each['partitions']:>7,}  {printable(each['reason'])}" for each in reasons)
+    """Yield a line for each reason, with the number of partitions."""
+    return (f"  {row['partitions']:>7,}  {printable(row['reason'])}" for row in reasons)
 
 
 def refused_lines(refused: Sequence[Row], most: int = 20) -> Iterator[str]:
-    """One line for each partition that was refused."""
+    """Yield a line for each rejected partition, at most `most` of them."""
     for row in refused[:most]:
         yield f"refused: {row['topic']}-{row['partition']}: {printable(row['message'])}"
     if len(refused) > most:
@@ -83,23 +83,23 @@ def refused_lines(refused: Sequence[Row], most: int = 20) -> Iterator[str]:
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 partition`, `2,000 partitions`."""
+    """Return `1 partition` or `2,000 partitions`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def listed(replicas: Iterable[int]) -> str:
-    """Broker ids as a plan has them."""
+    """Return broker ids in the format of a plan: `[1,2,3]`."""
     return "[" + ",".join(map(str, replicas)) + "]"
 
 
 def bar(done: int, total: int) -> str:
-    """How far it is, drawn."""
-    filled = BAR * done // total if total else BAR
-    return "#" * filled + "." * (BAR - filled)
+    """Return a progress bar of `#` and `.`."""
+    filled = BAR_WIDTH * done // total if total else BAR_WIDTH
+    return "#" * filled + "." * (BAR_WIDTH - filled)
 
 
 def duration(seconds: float) -> str:
-    """`42 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Return `42 s`, `3 min 20 s` or `2 h 5 min`."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -109,13 +109,13 @@ def duration(seconds: float) -> str:
 
 
 def when(milliseconds: int) -> str:
-    """Local time; the day too when it is not today."""
+    """Return a timestamp in local time, with the date unless it is today."""
     then, now = datetime.fromtimestamp(milliseconds / 1000, UTC).astimezone(), datetime.now(UTC).astimezone()
     return f"{then:%H:%M:%S}" if then.date() == now.date() else f"{then:%Y-%m-%d %H:%M:%S}"
 
 
-def say(text: str, *, err: bool = False) -> None:
-    """Print the lines; what others have put into them cannot steer the terminal."""
+def echo(text: str, *, err: bool = False) -> None:
+    """Print the text without control characters, which names from the cluster can contain."""
     click.echo("\n".join(map(printable, text.split("\n"))), err=err)
 
 
@@ -140,15 +140,19 @@ def _job_cells(job: Row) -> tuple[object, ...]:
     )
 
 
-def _with_cells(jobs: Iterable[Row]) -> Iterator[tuple[Row, tuple[object, ...]]]:
+def _jobs_with_cells(jobs: Iterable[Row]) -> Iterator[tuple[Row, tuple[object, ...]]]:
     return ((job, _job_cells(job)) for job in jobs)
 
 
-def _pace_cells(pace: Row | None) -> tuple[str, str, str]:
-    if pace is None:
+def _copy_cells(progress: Row | None) -> tuple[str, str, str]:
+    if progress is None:
         return ("", "", "")
-    rate, left = pace["rate"], pace["seconds_left"]
-    return copied(pace), "" if rate is None else f"{in_bytes(rate)}/s", "" if left is None else duration(left)
+    rate, left = progress["rate"], progress["seconds_left"]
+    return (
+        copied(progress),
+        "" if rate is None else f"{in_bytes(rate)}/s",
+        "" if left is None else duration(left),
+    )
 
 
 def _step(part: Row) -> str:

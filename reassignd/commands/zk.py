@@ -1,7 +1,7 @@
-"""The verb `zk`: plans by znode, whoever is the controller (KIP-236; kafka-reassign-partitions --zookeeper before Kafka 3).
+"""The command `zk`: plans by znode (KIP-236, and kafka-reassign-partitions --zookeeper before Kafka 3).
 
-`submit` writes what every controller takes. `cancel` and `queue` are for a reassignd in office: no broker of Kafka's heeds
-them, and they are refused then, rather than left lying.
+`submit` writes a znode that every controller reads. `cancel` and `queue` fail unless reassignd is the controller, because
+Kafka's controller ignores their znodes.
 """
 
 import asyncio
@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
 
-from reassignd.commands import plans
-from reassignd.commands.options import FILE
-from reassignd.commands.text import say
+from reassignd.commands.options import FILE, PLAN_FILE, read_plan_file
+from reassignd.commands.text import echo
 from reassignd.config.config import Assignment, Settings, read_file, resolve
 from reassignd.errors import CommandError
 
@@ -26,109 +25,100 @@ P = ParamSpec("P")
 
 SESSION_SECONDS = 6.0
 
-PLAN = click.option(
-    "--reassignment-json-file",
-    "file",
-    metavar="FILE",
-    type=FILE,
-    required=True,
-    help="A plan, as Kafka's tool takes it.",
-)
-
 
 @click.group()
 def zk() -> None:
-    """Plans by znode, in a cluster in ZooKeeper mode."""
+    """Submit, cancel, queue and show plans by znode, in a cluster in ZooKeeper mode."""
 
 
-def asks_zookeeper(
-    verb: Callable[Concatenate["Tree", P], Awaitable[None]],
+def with_zookeeper(
+    command: Callable[Concatenate["Tree", P], Awaitable[None]],
 ) -> Callable[..., None]:
-    """Give the verb the tree of znodes that `--zookeeper` names, or `--config`."""
+    """Add the options of the ZooKeeper connection, and pass the znode tree as the first argument."""
 
     @click.option(
         "--zookeeper",
         metavar="HOST:PORT/CHROOT",
-        help="As the brokers have it; when not given, it is that of --config.",
+        help="zookeeper.connect of the brokers.  [default: zookeeper.connect in the file of --config]",
     )
     @click.option(
         "--config",
         metavar="FILE",
         type=FILE,
-        help="The file of `reassignd serve`: it says how to come to ZooKeeper.",
+        help="Configuration file of `reassignd serve`, with the settings of the ZooKeeper connection.",
     )
     def run(zookeeper: str | None, config: Path | None, *args: P.args, **kwargs: P.kwargs) -> None:
         if zookeeper is None and config is None:
-            raise click.UsageError("give --zookeeper, or a --config that has zookeeper.connect")
+            raise click.UsageError("give --zookeeper, or --config with a file that has zookeeper.connect")
         assignments = [] if config is None else list(read_file(config))
         if zookeeper is not None:
             assignments.append(Assignment("zookeeper.connect", zookeeper, "--zookeeper"))
-        asyncio.run(_connected(resolve(assignments), lambda tree: verb(tree, *args, **kwargs)))
+        asyncio.run(_connected(resolve(assignments), lambda tree: command(tree, *args, **kwargs)))
 
-    run.__doc__, run.__name__ = verb.__doc__, verb.__name__
-    run.__click_params__ += getattr(verb, "__click_params__", [])  # type: ignore[attr-defined]
+    run.__doc__, run.__name__ = command.__doc__, command.__name__
+    run.__click_params__ += getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
     return run
 
 
 @zk.command()
-@asks_zookeeper
-@PLAN
-async def submit(tree: "Tree", file: Path) -> None:
-    """Leave a plan for the controller, when there is none."""
+@with_zookeeper
+@PLAN_FILE
+async def submit(tree: "Tree", plan_file: Path) -> None:
+    """Write a plan to /admin/reassign_partitions. Fails while there is one."""
     from backends.zookeeper.admin.plans import encode_plan
     from backends.zookeeper.znodes import paths
 
-    plan = await _read_plan(tree, file)
+    plan = await _read_plan(tree, plan_file)
     if await tree.get(paths.CANCEL) is not None:
-        raise CommandError(f"{paths.CANCEL} exists: wait until what is pending has been cancelled")
+        raise CommandError(f"{paths.CANCEL} exists: wait until the cancellation is complete")
     await _create(tree, paths.REASSIGN, encode_plan(plan))
-    say(f"submitted: {len(plan)} partitions, in {paths.REASSIGN}")
+    echo(f"submitted: {len(plan)} partitions, in {paths.REASSIGN}")
 
 
 @zk.command()
-@asks_zookeeper
-@PLAN
-async def queue(tree: "Tree", file: Path) -> None:
-    """Leave a plan to run behind what runs; partitions that move are rolled back first."""
+@with_zookeeper
+@PLAN_FILE
+async def queue(tree: "Tree", plan_file: Path) -> None:
+    """Write a plan to /admin/reassign_partitions_queue. Partitions that are moving are rolled back first."""
     from backends.zookeeper.admin.plans import encode_plan
     from backends.zookeeper.znodes import paths
 
-    await _check_office(tree)
-    plan = await _read_plan(tree, file)
+    await _require_reassignd(tree)
+    plan = await _read_plan(tree, plan_file)
     await _create(tree, paths.QUEUE, encode_plan(plan))
-    say(f"queued: {len(plan)} partitions, in {paths.QUEUE}")
+    echo(f"queued: {len(plan)} partitions, in {paths.QUEUE}")
 
 
 @zk.command()
-@asks_zookeeper
+@with_zookeeper
 async def cancel(tree: "Tree") -> None:
-    """Take back what is pending of the plan in ZooKeeper."""
+    """Cancel the pending reassignments of the plan in ZooKeeper."""
     from backends.zookeeper.znodes import paths
 
-    await _check_office(tree)
+    await _require_reassignd(tree)
     if await tree.get(paths.REASSIGN) is None:
-        say("no pending reassignments to cancel")
+        echo("no pending reassignments to cancel")
         return
     await _create(tree, paths.CANCEL, b"")
-    say("submitted the cancellation of all pending reassignments")
+    echo("submitted the cancellation of all pending reassignments")
 
 
 @zk.command()
-@asks_zookeeper
+@with_zookeeper
 async def show(tree: "Tree") -> None:
-    """Who the controller is, what was left for it, and what moves."""
+    """Show the controller, the plans in ZooKeeper, and the partitions that move."""
     from backends.zookeeper.znodes import paths
 
-    office = await _office(tree)
-    say(f"controller: {'nobody' if office is None else office.broker} ({_whose(office)})")
+    controller = await _controller(tree)
+    echo(f"controller: {'none' if controller is None else controller.broker} ({_kind(controller)})")
     for name, path in (("plan", paths.REASSIGN), ("queue", paths.QUEUE)):
         for line in await _plan_lines(tree, name, path):
-            say(line)
+            echo(line)
     if await tree.get(paths.CANCEL) is not None:
-        say("cancel: asked for")
+        echo("cancel: requested")
     for lines in (await _moving(tree), await _children(tree)):
         for line in lines:
-            say(line)
+            echo(line)
 
 
 async def _connected(settings: Settings, act: "Callable[[Tree], Awaitable[None]]") -> None:
@@ -148,25 +138,25 @@ async def _connected(settings: Settings, act: "Callable[[Tree], Awaitable[None]]
         await client.stop()
 
 
-async def _read_plan(tree: "Tree", file: Path) -> "list[Entry]":
-    """The file's entries, as far as a controller takes them. Raises CommandError."""
+async def _read_plan(tree: "Tree", plan_file: Path) -> "list[Entry]":
+    """Read the plan and check that its partitions exist. Raises CommandError."""
     from backends.zookeeper.admin.plans import decode_file
     from backends.zookeeper.znodes import paths
     from backends.zookeeper.znodes.fields import ZnodeError
     from backends.zookeeper.znodes.formats import decode_topic
 
     try:
-        plan = decode_file(plans.read(file))
+        plan = decode_file(read_plan_file(plan_file))
     except ZnodeError as error:
-        raise CommandError(f"{file}: {error}") from error
+        raise CommandError(f"{plan_file}: {error}") from error
     for topic in sorted({each.topic for each in plan}):
         znode = await tree.get(paths.topic(topic))
         known = {} if znode is None else decode_topic(znode.data).partitions
         for each in plan:
             if each.topic == topic and each.partition not in known:
-                raise CommandError(f"{file}: there is no partition {each.key}")
+                raise CommandError(f"{plan_file}: there is no partition {each.key}")
     if not plan:
-        raise CommandError(f"{file}: it names no partitions")
+        raise CommandError(f"{plan_file}: the plan has no partitions")
     return plan
 
 
@@ -178,11 +168,11 @@ async def _create(tree: "Tree", path: str, data: bytes) -> None:
         await tree.multi([Create(path, data)])
     except ConflictError as conflict:
         raise CommandError(
-            f"{path} exists already: wait until it is gone (`reassignd zk show`)"
+            f"{path} exists already: wait until it is deleted (`reassignd zk show`)"
         ) from conflict
 
 
-async def _office(tree: "Tree") -> Any:
+async def _controller(tree: "Tree") -> Any:
     from backends.zookeeper.znodes import paths
     from backends.zookeeper.znodes.formats import decode_controller
 
@@ -190,16 +180,18 @@ async def _office(tree: "Tree") -> Any:
     return None if znode is None else decode_controller(znode.data)
 
 
-async def _check_office(tree: "Tree") -> None:
-    office = await _office(tree)
-    if office is None or not office.ours:
-        raise CommandError(f"the controller is {_whose(office)}, which does not know this; start reassignd")
+async def _require_reassignd(tree: "Tree") -> None:
+    controller = await _controller(tree)
+    if controller is None or not controller.ours:
+        raise CommandError(
+            f"the controller is {_kind(controller)}, which does not support this command; start reassignd"
+        )
 
 
-def _whose(office: Any) -> str:
-    if office is None:
-        return "nobody"
-    return "reassignd" if office.ours else "a broker of Kafka's"
+def _kind(controller: Any) -> str:
+    if controller is None:
+        return "none"
+    return "reassignd" if controller.ours else "a Kafka broker"
 
 
 async def _plan_lines(tree: "Tree", name: str, path: str) -> list[str]:
@@ -212,18 +204,18 @@ async def _plan_lines(tree: "Tree", name: str, path: str) -> list[str]:
     try:
         plan = decode_plan(znode.data)
     except ZnodeError as error:
-        return [f"{name}: {path} makes no sense: {error}"]
+        return [f"{name}: {path} is invalid: {error}"]
     lines = [f"{name}: {len(plan)} partitions, written {znode.version} times"]
     known = await _originals(tree)
     for each in plan:
         original = each.original or known.get(each.key)
-        was = "" if original is None else f", from {_ids(original)}"
-        lines.append(f"  {each.key} to {_ids(each.replicas)}{was}")
+        origin = "" if original is None else f", from {_ids(original)}"
+        lines.append(f"  {each.key} to {_ids(each.replicas)}{origin}")
     return lines
 
 
 async def _originals(tree: "Tree") -> "dict[TopicPartition, tuple[int, ...]]":
-    """What a rollback restores, by reassignd's own records."""
+    """Return the original replicas in reassignd's records, which a rollback restores."""
     from backends.zookeeper.store.record_chunks import RecordChunks
     from backends.zookeeper.store.record_chunks import chunk_parent as folder_of
     from controller.model.cluster import Reassignment
@@ -253,7 +245,10 @@ async def _moving(tree: "Tree") -> Iterator[str]:
 
 
 async def _children(tree: "Tree") -> list[str]:
-    """KIP-236's earlier draft: which reassignment a child is, and whether it was changed, tell its zxids."""
+    """Return a line for each child of /admin/reassignments (an earlier draft of KIP-236).
+
+    czxid identifies the reassignment; mzxid differs from it if the target was changed.
+    """
     from backends.zookeeper.admin.children import decode_child
     from backends.zookeeper.znodes import paths
     from backends.zookeeper.znodes.fields import ZnodeError
@@ -268,7 +263,7 @@ async def _children(tree: "Tree") -> list[str]:
             try:
                 to = f"to {_ids(decode_child(znode.data))}"
             except ZnodeError as error:
-                to = f"makes no sense: {error}"
+                to = f"is invalid: {error}"
             changed = f", changed {znode.mzxid:#x}" if znode.mzxid != znode.czxid else ""
             lines.append(f"  {path} {to}, reassignment {znode.czxid:#x}{changed}")
     return [f"children: {len(lines)}", *lines] if lines else []

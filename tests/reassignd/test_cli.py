@@ -9,7 +9,7 @@ from reassignd.errors import CommandError
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Settings, bool]]:
-    """What `serve` was asked to serve, instead of doing so."""
+    """Record the settings that `serve` is run with, without running a server."""
     asked: list[tuple[Settings, bool]] = []
 
     def run(settings: Settings, *, demo_topics: bool) -> None:
@@ -19,8 +19,8 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Settings, bool]]:
     return asked
 
 
-def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    """Exit code and what stands on stderr, one line of it."""
+def run_failing(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    """Return the exit code and stderr, which must be one line."""
     code = cli.main(arguments)
     out, err = capsys.readouterr()
     assert out == ""
@@ -28,17 +28,17 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int,
     return code, err.strip()
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_prints_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--version"]) == 0
     assert capsys.readouterr().out == f"reassignd {__version__}\n"
 
 
-def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--help"]) == 0
     assert "serve" in capsys.readouterr().out
 
 
-def test_without_arguments_the_defaults_are_served(served: list[tuple[Settings, bool]]) -> None:
+def test_serve_without_arguments_uses_the_defaults(served: list[tuple[Settings, bool]]) -> None:
     assert cli.main(["serve"]) == 0
     [(settings, demo_topics)] = served
     assert (str(settings.listener), settings.embedded_brokers, demo_topics) == ("127.0.0.1:9092", 6, False)
@@ -57,7 +57,7 @@ def test_every_flag_sets_its_key(served: list[tuple[Settings, bool]]) -> None:
     assert (settings.data_dir, settings.log_format, demo_topics) == (Path("d"), "json", True)
 
 
-def test_an_override_counts_before_the_file_and_a_flag_before_both(
+def test_a_flag_takes_precedence_over_an_override_and_an_override_over_the_file(
     served: list[tuple[Settings, bool]], tmp_path: Path
 ) -> None:
     file = tmp_path / "some.properties"
@@ -90,10 +90,10 @@ def test_an_override_counts_before_the_file_and_a_flag_before_both(
         ([], "Missing command."),
     ],
 )
-def test_what_is_not_understood_exits_with_2_and_one_line(
+def test_invalid_arguments_exit_with_2_and_one_line(
     arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, line = complaint(capsys, *arguments)
+    code, line = run_failing(capsys, *arguments)
     assert code == 2
     assert line.startswith(f"reassignd: {expected}")
 
@@ -105,10 +105,10 @@ def test_a_failure_exits_with_1_and_one_line(
         raise CommandError(f"no luck\nwith demo_topics={demo_topics}")
 
     monkeypatch.setattr(serve, "run", run)
-    assert complaint(capsys, "serve") == (1, "reassignd: no luck with demo_topics=False")
+    assert run_failing(capsys, "serve") == (1, "reassignd: no luck with demo_topics=False")
 
 
-def test_an_interrupt_before_the_server_takes_signals_exits_with_1(
+def test_an_interrupt_before_the_signal_handlers_are_set_exits_with_1(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(_: Settings, *, demo_topics: bool) -> None:
@@ -119,20 +119,23 @@ def test_an_interrupt_before_the_server_takes_signals_exits_with_1(
     assert capsys.readouterr().err.strip() == "reassignd: interrupted"
 
 
-def test_the_help_lists_each_verb_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_lists_each_command_once(capsys: pytest.CaptureFixture[str]) -> None:
     cli.main(["--help"])
     listed = [line.split()[0] for line in capsys.readouterr().out.partition("Commands:")[2].splitlines()[1:]]
-    assert listed == sorted({*cli.VERBS, "serve"})
+    assert listed == sorted({*cli.SUBCOMMANDS, "serve"})
 
 
-def test_zookeeper_is_named_by_an_option_or_a_file(
+def test_the_zookeeper_connection_comes_from_an_option_or_a_file(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    code, line = complaint(capsys, "zk", "show")
-    assert (code, line) == (2, "reassignd: give --zookeeper, or a --config that has zookeeper.connect")
+    code, line = run_failing(capsys, "zk", "show")
+    assert (code, line) == (
+        2,
+        "reassignd: give --zookeeper, or --config with a file that has zookeeper.connect",
+    )
     file = tmp_path / "reassignd.config.properties"
     file.write_text("zookeeper.jaas.file=no/such")
-    code, line = complaint(capsys, "zk", "show", "--config", str(file))
+    code, line = run_failing(capsys, "zk", "show", "--config", str(file))
     assert (code, line) == (
         2,
         "reassignd: zookeeper.jaas.file: cannot read no/such: No such file or directory",

@@ -142,7 +142,7 @@ def test_what_a_person_reads(slow: Shell) -> None:
     slow.ok("limits", "P=1")
     out = slow.ok("execute", "--reassignment-json-file", slow.plan(range(2)), "--throttle", "1000")
     lines = out.splitlines()
-    assert lines[0] == "The replicas until now; to go back: reassignd rollback 1"
+    assert lines[0] == "Current replicas (`reassignd rollback 1` restores them):"
     assert json.loads(lines[2])["partitions"][0]["replicas"] == ORIGINALS[0]
     assert lines[4] == "Job 1: 2 partitions accepted."
     status = slow.ok("status")

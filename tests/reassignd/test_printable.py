@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from reassignd.cli import main
-from reassignd.commands.text import columns, reason_lines, refused_lines, say
+from reassignd.commands.text import columns, echo, reason_lines, refused_lines
 from reassignd.logs import JsonFormatter, PlainFormatter
 from reassignd.printable import as_json, printable
 
@@ -40,13 +40,15 @@ def test_a_reason_or_a_refusal_stays_one_line() -> None:
     assert (reason.endswith(SHOWN), refused.endswith(SHOWN)) == (True, True)
 
 
-def test_what_is_said_keeps_its_lines_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
-    say("one\x1b[1m\ntwo")
-    say("three\x07", err=True)
+def test_echo_keeps_line_breaks_and_escapes_other_control_characters(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    echo("one\x1b[1m\ntwo")
+    echo("three\x07", err=True)
     assert capsys.readouterr() == ("one\\x1b[1m\ntwo\n", "three\\x07\n")
 
 
-def test_a_complaint_is_printable(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_message_is_printable(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["no\x1b]0;title\x07"]) == 2
     assert "\\x1b]0;title\\x07" in capsys.readouterr().err
 

@@ -32,7 +32,7 @@ def test_a_job_that_is_half_done_is_rolled_back_whole(site: Site) -> None:
         site.wait_for_hosts(held, 0, {1, 2, 3, 4})
         job = newest_job(site)
         rolled = reassignd(site, "rollback", str(job))
-        assert (rolled.returncode, rolled.stdout) == (0, f"Job {job + 1} takes job {job} back.\n")
+        assert (rolled.returncode, rolled.stdout) == (0, f"Job {job + 1} rolls back job {job}.\n")
         site.release()
         site.wait_until_idle()
     load.check()

@@ -62,16 +62,16 @@ def test_the_list_shows_state_and_disks(capsys: pytest.CaptureFixture[str]) -> N
     [
         (["stop", "2"], ("stop", None, {"controlled": True}), "Broker 2 has stopped."),
         (["stop", "2", "--crash"], ("stop", None, {"controlled": False}), "Broker 2 has stopped."),
-        (["start", "2"], ("start", None, {}), "Broker 2 runs."),
-        (["slow", "2", "0.5"], ("slow", {"factor": 0.5}, {}), "Broker 2 has its network times 0.5."),
+        (["start", "2"], ("start", None, {}), "Broker 2 has started."),
+        (["slow", "2", "0.5"], ("slow", {"factor": 0.5}, {}), "Broker 2 has 0.5 times its network rate."),
         (
             ["fail-log-dir", "2", "/a"],
             ("fail-log-dir", {"path": "/a"}, {}),
-            "Broker 2 has lost /a.",
+            "Log directory /a of broker 2 has failed.",
         ),
     ],
 )
-def test_each_verb_asks_and_says_what_is_done(
+def test_each_command_sends_its_request_and_prints_the_result(
     arguments: list[str],
     request_: tuple[str, object, dict[str, object]],
     text: str,
@@ -79,12 +79,12 @@ def test_each_verb_asks_and_says_what_is_done(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["broker", *arguments]) == 0
-    verb, body, query = request_
-    assert asked == [(f"/v1/brokers/2/{verb}", body, query)]
+    action, body, query = request_
+    assert asked == [(f"/v1/brokers/2/{action}", body, query)]
     assert capsys.readouterr().out == text + "\n"
 
 
-def test_json_is_the_answer_as_it_is(
+def test_json_output_is_the_response_unchanged(
     asked: list[tuple[str, object, dict[str, object]]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["broker", "list", "--format", "json"]) == 0

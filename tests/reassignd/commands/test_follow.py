@@ -1,4 +1,4 @@
-"""Waiting for a job."""
+"""Waiting for a job: the progress lines and the exit code."""
 
 from typing import Any, cast
 
@@ -26,8 +26,8 @@ def detail(done: int, total: int = 4, *, ended: bool = False, **more: Any) -> di
     return {"job": job, "reasons": [], "endings": {"done": total} if ended else {}, **more}
 
 
-class Script:
-    """A client with these answers, and a clock that a sleep moves on."""
+class ScriptedClient:
+    """A client with scripted responses, and a clock that `sleep` advances."""
 
     def __init__(self, *answers: dict[str, Any] | Exception) -> None:
         self.answers = list(answers)
@@ -47,59 +47,59 @@ class Script:
         return follow(cast(Client, self), 7, timeout, now=lambda: self.seconds, sleep=self.sleep)
 
 
-def test_a_job_that_ends_as_ordered_is_done(capsys: pytest.CaptureFixture[str]) -> None:
-    assert Script(detail(0), detail(4, ended=True)).follow() == 0
+def test_exits_with_0_when_every_partition_reached_its_target(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ScriptedClient(detail(0), detail(4, ended=True)).follow() == 0
     out, err = capsys.readouterr()
     assert (out, err.splitlines()[0]) == ("", "job 7: 0 of 4 done, 1 moving, 3 queued")
     assert err.splitlines()[-1] == "Job 7 is done: 4 partitions in 12 s."
 
 
-def test_a_job_that_ends_otherwise_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+def test_exits_with_1_when_partitions_ended_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
     ended = detail(4, ended=True, endings={"done": 1, "rolled back": 3})
-    assert Script(ended).follow() == 1
+    assert ScriptedClient(ended).follow() == 1
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last == "Job 7 has ended, not as ordered: 1 done, 3 rolled back."
+    assert last == "Job 7 has ended, but not every partition reached its target: 1 done, 3 rolled back."
 
 
-def test_the_first_reason_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_shows_the_first_reason(capsys: pytest.CaptureFixture[str]) -> None:
     reasons = [{"reason": "limit P: 1 of 1 partition movements", "partitions": 3}]
-    Script(detail(0, reasons=reasons), detail(4, ended=True)).follow()
+    ScriptedClient(detail(0, reasons=reasons), detail(4, ended=True)).follow()
     assert "3 queued, limit P: 1 of 1 partition movements" in capsys.readouterr().err
 
 
-def test_bytes_tell_how_far_it_is_and_how_long_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_shows_the_copied_bytes_and_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
     copied = {"bytes": 1024, "total": 4096, "rate": 512, "seconds_left": 6}
-    Script(detail(0, copied=copied), detail(4, ended=True)).follow()
+    ScriptedClient(detail(0, copied=copied), detail(4, ended=True)).follow()
     assert "3 queued, 1 KiB of 4 KiB copied at 512 B/s, 6 s left" in capsys.readouterr().err
 
 
-def test_a_server_that_is_away_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_retries_while_the_server_is_unreachable(capsys: pytest.CaptureFixture[str]) -> None:
     gone = UnreachableError("cannot reach it")
-    assert Script(detail(0), gone, gone, detail(4, ended=True)).follow() == 0
+    assert ScriptedClient(detail(0), gone, gone, detail(4, ended=True)).follow() == 0
     lines = capsys.readouterr().err.splitlines()
-    assert lines[1:3] == ["cannot reach it; trying again until it answers", "the server is back"]
+    assert lines[1:3] == ["cannot reach it; retrying until the server responds", "the server responds again"]
 
 
-def test_a_job_that_takes_too_long_is_not_complete(capsys: pytest.CaptureFixture[str]) -> None:
-    assert Script(detail(1)).follow(timeout=3) == 1
+def test_exits_with_1_after_the_timeout(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ScriptedClient(detail(1)).follow(timeout=3) == 1
     assert capsys.readouterr().err.splitlines()[-1] == "Job 7 is not complete: 1 moving, 2 queued"
 
 
-def test_a_server_that_is_away_too_long_is_an_error() -> None:
+def test_fails_when_the_server_is_unreachable_until_the_timeout() -> None:
     with pytest.raises(UnreachableError):
-        Script(UnreachableError("cannot reach it")).follow(timeout=3)
+        ScriptedClient(UnreachableError("cannot reach it")).follow(timeout=3)
 
 
-def test_whoever_stops_waiting_is_told_that_the_job_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
-    script = Script(detail(0))
+def test_an_interrupt_prints_that_the_job_continues(capsys: pytest.CaptureFixture[str]) -> None:
+    script = ScriptedClient(detail(0))
 
     def interrupted(_: float) -> None:
         raise KeyboardInterrupt
 
     assert follow(cast(Client, script), 7, now=lambda: 0.0, sleep=interrupted) == 1
-    assert capsys.readouterr().err.splitlines()[-1] == "Job 7 goes on; `reassignd job 7` shows it."
+    assert capsys.readouterr().err.splitlines()[-1] == "Job 7 continues; `reassignd job 7` shows it."
 
 
-def test_a_job_that_is_gone_is_an_error() -> None:
+def test_fails_when_the_job_does_not_exist() -> None:
     with pytest.raises(CommandError, match="no job"):
-        Script(CommandError("There is no job 7")).follow()
+        ScriptedClient(CommandError("There is no job 7")).follow()

@@ -9,13 +9,13 @@ import pytest
 from planner.schedule import schedule
 from planner.snapshot import write_snapshot
 from reassignd.cli import main
-from reassignd.commands import plan as verb
+from reassignd.commands import plan as plan_command
 from tests.planner.builders import cluster, partition
 
 
 @pytest.fixture
 def arguments(tmp_path: Path) -> list[str]:
-    """A plan of eight partitions, of which seven wait for a dead broker."""
+    """Arguments for a plan of eight partitions, seven of which wait for an offline broker."""
     partitions = [partition("orders", number, (1, 2)) for number in range(8)]
     write_snapshot(cluster(*partitions, dead={6}), tmp_path / "snapshot")
     targets = [
@@ -27,33 +27,33 @@ def arguments(tmp_path: Path) -> list[str]:
 
 
 @pytest.fixture
-def sparks(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str | None]]:
-    """Where Spark was run; the Python form stands in for it."""
-    where = []
+def spark_sessions(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str | None]]:
+    """Record the options of each Spark session, and schedule in Python instead."""
+    sessions: list[dict[str, str | None]] = []
 
     @contextmanager
     def running(**options: str | None) -> Iterator[None]:
-        where.append(options)
+        sessions.append(options)
         yield
 
-    monkeypatch.setattr(verb, "running", running)
-    monkeypatch.setattr(verb, "schedule_of", lambda _: schedule)
-    return where
+    monkeypatch.setattr(plan_command, "running", running)
+    monkeypatch.setattr(plan_command, "schedule_of", lambda _: schedule)
+    return sessions
 
 
 def test_a_summary_is_printed_and_the_files_are_written(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*arguments, "--limits", "r=1", "--bandwidth", "100"]) == 0
-    said = capsys.readouterr().out
-    assert "8 partitions to move, 0 in place already" in said
-    assert "waits: orders-1: offline: broker 6" in said
-    assert "waits: 2 more" in said
+    printed = capsys.readouterr().out
+    assert "8 partitions to move, 0 already at the target" in printed
+    assert "waits: orders-1: offline: broker 6" in printed
+    assert "waits: 2 more" in printed
     names = {"steps.parquet", "waves.parquet", "summary.json", "report.html"}
     assert {file.name for file in (tmp_path / "out").iterdir()} == names
 
 
-def test_json_is_a_step_a_line_and_nothing_else(
+def test_json_output_is_one_line_for_each_step(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*arguments, "--limits", "r=1", "--format", "json"]) == 0
@@ -62,27 +62,27 @@ def test_json_is_a_step_a_line_and_nothing_else(
     assert list(first) == keys
 
 
-def test_a_small_plan_does_not_wait_for_spark(
-    arguments: list[str], sparks: list[dict[str, str | None]]
+def test_a_small_plan_is_computed_without_spark(
+    arguments: list[str], spark_sessions: list[dict[str, str | None]]
 ) -> None:
     assert main(arguments) == 0
-    assert sparks == []
+    assert spark_sessions == []
 
 
-def test_a_large_plan_goes_to_spark(
-    arguments: list[str], sparks: list[dict[str, str | None]], monkeypatch: pytest.MonkeyPatch
+def test_a_large_plan_is_computed_with_spark(
+    arguments: list[str], spark_sessions: list[dict[str, str | None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verb, "INLINE", 7)
+    monkeypatch.setattr(plan_command, "MAX_INLINE_PARTITIONS", 7)
     assert main(arguments) == 0
-    assert sparks == [{"master": None, "remote": None}]
+    assert spark_sessions == [{"master": None, "remote": None}]
 
 
 @pytest.mark.parametrize(("option", "where"), [("--master", "local[2]"), ("--remote", "sc://there")])
-def test_spark_is_used_where_one_is_named(
-    arguments: list[str], sparks: list[dict[str, str | None]], option: str, where: str
+def test_spark_is_used_when_a_master_or_remote_is_given(
+    arguments: list[str], spark_sessions: list[dict[str, str | None]], option: str, where: str
 ) -> None:
     assert main([*arguments, option, where]) == 0
-    assert sparks == [{"master": None, "remote": None, option.lstrip("-"): where}]
+    assert spark_sessions == [{"master": None, "remote": None, option.lstrip("-"): where}]
 
 
 @pytest.mark.parametrize(
@@ -94,20 +94,20 @@ def test_spark_is_used_where_one_is_named(
             "Invalid value for '--limits': 'r=0': expected an integer in [1, 2147483647]",
         ),
         (["--bandwidth", "0"], 2, "Invalid value for '--bandwidth'"),
-        (["--master", "local", "--remote", "sc://there"], 2, "--master and --remote exclude each other"),
+        (["--master", "local", "--remote", "sc://there"], 2, "--master and --remote cannot be used together"),
         (["--snapshot", "nowhere"], 1, "cannot read nowhere: No such file or directory"),
     ],
 )
-def test_what_is_wrong_is_one_line(
+def test_an_error_is_one_line(
     arguments: list[str], capsys: pytest.CaptureFixture[str], more: Sequence[str], code: int, message: str
 ) -> None:
     assert main([*arguments, *more]) == code
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert printed.count("\n") == 1
 
 
-def test_what_plan_needs_and_the_server_does_not_is_named_in_one_line(
+def test_a_missing_optional_package_is_named_in_one_line(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)

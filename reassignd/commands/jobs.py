@@ -1,0 +1,92 @@
+"""The verbs `list`, `jobs` and `job`: what there is."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reassignd.commands.options import FORMAT, FORMAT_IGNORED, JSON, with_client
+from reassignd.commands.text import counted, echo, job_lines, part_lines, reason_lines, when
+from reassignd.printable import as_json
+
+if TYPE_CHECKING:
+    from reassignd.client import Client
+
+COUNT = click.IntRange(0, 10_000)
+
+
+@click.command("list")
+@FORMAT_IGNORED
+@with_client
+def list_(client: "Client") -> None:
+    """Print the ongoing reassignments as a plan, with adding and removing replicas; {} if there are none.
+
+    `replicas` is the target, so the output is a valid plan for `reassignd execute`.
+    """
+    for chunk in client.stream("/v1/reassignments"):
+        click.echo(chunk, nl=False)
+
+
+@click.command()
+@click.option(
+    "--limit", metavar="N", type=COUNT, default=20, help="Maximum number of jobs to print.  [default: 20]"
+)
+@click.option(
+    "--offset", metavar="N", type=click.IntRange(0), default=0, help="Number of rows to skip.  [default: 0]"
+)
+@FORMAT
+@with_client
+def jobs(client: "Client", output_format: str, limit: int, offset: int) -> None:
+    """List the jobs, newest first."""
+    answer = client.get("/v1/jobs", limit=limit, offset=offset)
+    if output_format == JSON:
+        echo(as_json(answer))
+        return
+    if not answer["total"]:
+        echo("No jobs yet.")
+        return
+    for line in job_lines(answer["jobs"]):
+        echo(line)
+    older = answer["total"] - offset - len(answer["jobs"])
+    if older > 0:
+        echo(f"{counted(older, 'older job')}: --offset {offset + limit}")
+
+
+@click.command()
+@click.argument("number", metavar="JOB", type=click.IntRange(1))
+@click.option(
+    "--limit",
+    metavar="N",
+    type=COUNT,
+    default=20,
+    help="Maximum number of partitions to print.  [default: 20]",
+)
+@click.option(
+    "--offset", metavar="N", type=click.IntRange(0), default=0, help="Number of rows to skip.  [default: 0]"
+)
+@FORMAT
+@with_client
+def job(client: "Client", output_format: str, number: int, limit: int, offset: int) -> None:
+    """Show the progress of a job, its partitions, and the reasons of those that do not move."""
+    answer = client.get(f"/v1/jobs/{number}", limit=limit, offset=offset)
+    if output_format == JSON:
+        echo(as_json(answer))
+        return
+    for line in _lines(answer):
+        echo(line)
+
+
+def _lines(answer: dict[str, Any]) -> list[str]:
+    row = answer["job"]
+    lines = list(job_lines([row]))
+    if row["ended_ms"]:
+        endings = ", ".join(f"{times:,} {ending}" for ending, times in answer["endings"].items())
+        lines.append(f"Ended {when(row['ended_ms'])}: {endings}")
+    if row["throttle"]:
+        lines.append(f"Throttle: {row['throttle']:,} bytes/s")
+    if answer["reasons"]:
+        lines += ["", "Not moving, by reason:", *reason_lines(answer["reasons"])]
+    if answer["partitions"]:
+        lines += ["", *part_lines(answer["partitions"])]
+    if answer["next"] is not None:
+        lines.append(f"More partitions: --offset {answer['next']}")
+    return lines

@@ -1,0 +1,55 @@
+"""The commands `pause`, `resume` and `priority`."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reassignd.commands.options import FORMAT, JSON, with_client
+from reassignd.commands.text import echo
+from reassignd.printable import as_json
+
+if TYPE_CHECKING:
+    from reassignd.client import Client
+
+JOB = click.argument("number", metavar="[JOB]", type=click.IntRange(1), required=False)
+
+
+@click.command()
+@JOB
+@FORMAT
+@with_client
+def pause(client: "Client", output_format: str, number: int | None) -> None:
+    """Start no more steps, of one job or of all jobs. Steps in flight finish."""
+    _print(output_format, _post(client, number, "pause"), f"{_subject(number)} is paused.")
+
+
+@click.command()
+@JOB
+@FORMAT
+@with_client
+def resume(client: "Client", output_format: str, number: int | None) -> None:
+    """Resume one job, or lift the pause of all jobs. Jobs that were paused by number stay paused."""
+    _print(output_format, _post(client, number, "resume"), f"{_subject(number)} is resumed.")
+
+
+@click.command()
+@click.argument("number", metavar="JOB", type=click.IntRange(1))
+@click.argument("priority", metavar="N", type=click.IntRange(-1000, 1000))
+@FORMAT
+@with_client
+def priority(client: "Client", output_format: str, number: int, priority: int) -> None:
+    """Change the priority of a job. Jobs with a higher priority start their steps first. Write -- before a negative number."""
+    answer = client.post(f"/v1/jobs/{number}/priority", {"priority": priority})
+    _print(output_format, answer, f"Job {number} has priority {priority}.")
+
+
+def _post(client: "Client", number: int | None, verb: str) -> Any:
+    return client.post(f"/v1/{verb}" if number is None else f"/v1/jobs/{number}/{verb}")
+
+
+def _subject(number: int | None) -> str:
+    return "Everything" if number is None else f"Job {number}"
+
+
+def _print(output_format: str, answer: Any, text: str) -> None:
+    echo(as_json(answer) if output_format == JSON else text)
