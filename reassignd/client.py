@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from ssl import SSLContext, SSLError, create_default_context
+from ssl import SSLContext, SSLError
 from typing import Any, NamedTuple, Self
 
 import httpx
 
+from common.tls import client_context_from_files
 from reassignd import __version__
 from reassignd.config.setting_types import UNIX
 from reassignd.config.token import read_token
@@ -124,9 +125,6 @@ def _text(value: object) -> str:
 
 def _tls(target: Target) -> SSLContext:
     try:
-        context = create_default_context(cafile=target.ca_file)
-        if target.certificate_file is not None:
-            context.load_cert_chain(target.certificate_file)
+        return client_context_from_files(target.ca_file, target.certificate_file)
     except (OSError, SSLError) as error:
         raise CommandError(f"cannot use the TLS files: {error}") from error
-    return context

@@ -20,8 +20,9 @@ from reassignd.config.setting_types import SocketPath
 from reassignd.demo import create_demo_topics
 from reassignd.runtime.app import Application
 from reassignd.runtime.descriptors import share
-from reassignd.runtime.http_access import HttpAccess, http_access, warn_of_plain_text
+from reassignd.runtime.http_access import HttpAccess, http_access
 from reassignd.runtime.identity import claim, cluster_id
+from reassignd.runtime.listener_security import warn_of_plain_text
 from reassignd.runtime.records import load, open_store
 from reassignd.runtime.runtimes import make_runtime
 from reassignd.runtime.sockets import bind, bind_path

@@ -9,12 +9,13 @@ from functools import partial
 from backends.zookeeper.term.live_brokers import listener_addresses
 from backends.zookeeper.znodes.formats import Endpoint, Registration
 from common.address import Address
+from common.tls import client_context_from_files
 from reassignd.config import command_config
 from reassignd.config.config import WILDCARDS, Settings
 from reassignd.config.parts import limits
 from reassignd.config.setting_types import Listener
 from reassignd.errors import CommandError
-from reassignd.runtime.http_access import listener_tls
+from reassignd.runtime.listener_security import listener_tls
 from reassignd.runtime.sockets import refused
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
@@ -137,4 +138,4 @@ def _wanted(settings: Settings, tls: Tls) -> Sequence[Listener]:
 
 def _tls_to_brokers(settings: Settings) -> ssl.SSLContext:
     path = settings.zookeeper_command_config
-    return ssl.create_default_context() if path is None else command_config.trust(path)
+    return client_context_from_files() if path is None else command_config.relay_tls(path)

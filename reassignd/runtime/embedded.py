@@ -11,12 +11,13 @@ from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.cluster import SimulatedCluster
 from common.address import Address
 from common.clock import Clock
+from common.tls import pinned_client_context
 from controller.messages.events import Event
 from controller.state.state import State
 from reassignd import __version__
 from reassignd.config.config import Settings
 from reassignd.config.parts import embedded_defaults, embedded_settings, limits
-from reassignd.runtime.http_access import listener_tls, trust_in_own_listener
+from reassignd.runtime.listener_security import listener_tls
 from reassignd.runtime.ports import BrokerPorts, Port
 from reassignd.runtime.runtime import GRACE_SECONDS, Hooks
 from server.connections.listener import Listeners
@@ -87,7 +88,7 @@ class EmbeddedRuntime:
     def _connect(self) -> Connect:
         """How the brokers reach the controller, which is behind the ports that clients use."""
         certificate = self._settings.listener_tls_certificate_file
-        security = PLAINTEXT if certificate is None else Security(tls=trust_in_own_listener(certificate))
+        security = PLAINTEXT if certificate is None else Security(tls=pinned_client_context(certificate))
         return connector(Caller(software_version=__version__, security=security))
 
     async def _listen(self, broker: EmbeddedBroker) -> Port:

@@ -26,8 +26,8 @@ from reassignd.config import command_config
 from reassignd.config.config import Settings
 from reassignd.config.parts import limits
 from reassignd.errors import CommandError
-from reassignd.runtime.http_access import listener_tls
 from reassignd.runtime.identity import claim
+from reassignd.runtime.listener_security import listener_tls
 from reassignd.runtime.runtime import GRACE_SECONDS, Hooks
 from reassignd.runtime.sockets import refused
 from server.connections.session import Answer

@@ -10,12 +10,12 @@ from backends.client.channel import connector
 from backends.client.handshake import Caller
 from backends.client.security import Security
 from backends.datadir import StoreError
+from common.tls import pinned_client_context
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterRow, AlterTopic
 from protocol.messages.metadata_request import MetadataRequest
 from reassignd.embedded import EmbeddedCluster, ManualClock
 from reassignd.errors import CommandError, ConfigError
-from reassignd.runtime.http_access import trust_in_own_listener
 
 QUICK = {"embedded.partition.bytes": "1000", "embedded.tick.ms": "1"}
 PATIENCE_SECONDS = 60
@@ -79,7 +79,7 @@ async def test_with_tls_files_clients_and_brokers_speak_tls() -> None:
         await idle(cluster)
         host, _, port = cluster.bootstrap_servers.split(",")[0].rpartition(":")
         caller = Caller(
-            software_version="test", security=Security(tls=trust_in_own_listener(Path(certificate)))
+            software_version="test", security=Security(tls=pinned_client_context(Path(certificate)))
         )
         channel = await connector(caller)(host, int(port))
         answer = await channel.request(MetadataRequest(None), 8)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from backends.client.security import Credentials, Security
-from reassignd.config.command_config import load, trust
-from reassignd.config.tls_files import blocks
+from common.tls import pem_blocks
+from reassignd.config.command_config import load, relay_tls
 from reassignd.errors import ConfigError
 
 TLS = Path(__file__).parents[2] / "reassignd" / "tls"
@@ -116,7 +116,7 @@ def test_certificates_and_key_within_the_properties(file: Path) -> None:
 
 def test_others_connections_go_on_by_whom_we_trust_and_without_our_certificate(file: Path) -> None:
     file.write_text(f"security.protocol=SASL_PLAINTEXT\n{TRUST}\nssl.keystore.location=nowhere.jks\n")
-    assert len(trust(file).get_ca_certs()) == 1
+    assert len(relay_tls(file).get_ca_certs()) == 1
 
 
 def test_the_name_in_the_certificate_is_checked_unless_that_is_put_off(file: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_key_may_have_a_password(file: Path, tmp_path: Path, password: str, op
     key = tmp_path / "key.pem"
     encrypt = ["openssl", "pkcs8", "-topk8", "-in", str(TLS / "ann.pem"), "-passout", "pass:opens-it"]
     encrypted = subprocess.run(encrypt, check=True, capture_output=True, text=True).stdout
-    key.write_text(encrypted + blocks((TLS / "ann.pem").read_text(), "CERTIFICATE"))
+    key.write_text(encrypted + pem_blocks((TLS / "ann.pem").read_text(), "CERTIFICATE"))
     lines = ["ssl.keystore.type=PEM", f"ssl.keystore.location={key}", f"ssl.key.password={password}"]
     if opens:
         tls(file, *lines)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from backends.zookeeper.session.security import NO_SECURITY, SaslLogin, ZookeeperSecurity
+from common.tls import pem_blocks
 from reassignd.config.config import Assignment, resolve
-from reassignd.config.tls_files import blocks
 from reassignd.config.zookeeper_security import security
 from reassignd.errors import ConfigError
 
@@ -114,7 +114,7 @@ def test_a_key_in_a_file_of_its_own_with_a_password(
     file: Path, tmp_path: Path, password: str | None, opens: bool
 ) -> None:
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
-    certificate.write_text(blocks((TLS / "ann.pem").read_text(), "CERTIFICATE"))
+    certificate.write_text(pem_blocks((TLS / "ann.pem").read_text(), "CERTIFICATE"))
     encrypt = ["openssl", "pkcs8", "-topk8", "-in", str(TLS / "ann.pem"), "-passout", "pass:opens-it"]
     key.write_bytes(subprocess.run(encrypt, check=True, capture_output=True).stdout)
     values: dict[str, object] = {"zookeeper.tls.certificate.file": certificate, "zookeeper.tls.key.file": key}

@@ -1,4 +1,4 @@
-"""Who may use `/v1`: local, or with something to show."""
+"""Who may use `/v1`: local users, or clients with a token or a certificate."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from reassignd.config.config import Assignment, Settings, resolve
 from reassignd.errors import CommandError
-from reassignd.runtime.http_access import http_access, warn_of_plain_text
+from reassignd.runtime.http_access import http_access
 from server.http import peer_user
 
 TLS = Path(__file__).parents[2] / "reassignd" / "tls"
@@ -29,16 +29,16 @@ def test_a_unix_socket_is_local() -> None:
     assert http_access(settings(http_listener="unix:s")).tls is None
 
 
-def test_where_others_can_reach_it_something_must_be_shown() -> None:
+def test_a_listener_that_others_reach_needs_a_token_or_certificates() -> None:
     with pytest.raises(CommandError, match=r"^http.listener is 0.0.0.0:9080, which others can reach: set"):
         http_access(settings(http_listener="0.0.0.0:9080"))
 
 
-def test_a_token_opens_it_to_others(token: Path) -> None:
+def test_a_token_allows_a_public_listener(token: Path) -> None:
     assert http_access(settings(http_listener="0.0.0.0:9080", http_token_file=str(token))).tls is None
 
 
-def test_certificates_open_it_to_others() -> None:
+def test_client_certificates_allow_a_public_listener() -> None:
     certificate, ca = str(TLS / "server.pem"), str(TLS / "ca.pem")
     made = http_access(
         settings(
@@ -50,24 +50,24 @@ def test_certificates_open_it_to_others() -> None:
     assert made.tls is not None
 
 
-def test_a_certificate_of_its_own_is_not_enough() -> None:
+def test_a_server_certificate_alone_does_not_allow_a_public_listener() -> None:
     certificate = str(TLS / "server.pem")
     with pytest.raises(CommandError, match="which others can reach"):
         http_access(settings(http_listener="0.0.0.0:9080", http_tls_certificate_file=certificate))
 
 
 @pytest.mark.parametrize("name", ["http_tls_key_file", "http_tls_client_ca_file"])
-def test_a_key_or_an_authority_goes_with_a_certificate(name: str) -> None:
+def test_a_key_or_a_client_ca_needs_a_certificate(name: str) -> None:
     with pytest.raises(CommandError, match=r"is set without http\.tls\.certificate\.file"):
         http_access(settings(**{name: "x.pem"}))
 
 
-def test_a_certificate_that_cannot_be_read_is_told() -> None:
+def test_a_missing_certificate_file_is_reported() -> None:
     with pytest.raises(CommandError, match=r"^cannot use the http.tls files: .*No such file"):
         http_access(settings(http_tls_certificate_file="no.pem"))
 
 
-def test_a_token_that_others_can_read_is_warned_of(token: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_token_file_that_others_can_read_is_logged(token: Path, caplog: pytest.LogCaptureFixture) -> None:
     http_access(settings(http_token_file=str(token)))
     assert caplog.text == ""
     token.chmod(0o644)
@@ -75,29 +75,19 @@ def test_a_token_that_others_can_read_is_warned_of(token: Path, caplog: pytest.L
     assert "others can read the token" in caplog.text
 
 
-@pytest.mark.parametrize("backend", ["embedded", "zookeeper"])
-def test_a_listener_in_plain_text_that_others_reach_is_warned_of(
-    backend: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    warn_of_plain_text(settings(backend=backend))
-    assert caplog.text == ""
-    warn_of_plain_text(settings(backend=backend, listener="10.0.0.1:9092"))
-    assert "the listener 10.0.0.1:9092 is not on loopback and has no TLS" in caplog.text
-
-
-def test_a_token_in_plain_text_is_warned_of(token: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_token_over_plain_text_is_logged(token: Path, caplog: pytest.LogCaptureFixture) -> None:
     http_access(settings(http_listener="10.0.0.1:9080", http_token_file=str(token)))
     assert "others can read the token on its way" in caplog.text
 
 
-def test_before_a_running_cluster_loopback_is_open_to_our_own_user_and_root() -> None:
+def test_on_loopback_before_a_real_cluster_only_our_user_and_root_have_access() -> None:
     ours = {os.geteuid(), 0}
     assert http_access(settings(backend="zookeeper")).access.users == ours
     assert http_access(settings(backend="zookeeper", http_listener="unix:s")).access.users is None
     assert http_access(settings()).access.users is None
 
 
-def test_where_the_system_tells_no_users_a_token_is_asked_for(
+def test_without_the_users_of_connections_a_token_is_required(
     token: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(peer_user, "supported", lambda: False)
@@ -106,7 +96,7 @@ def test_where_the_system_tells_no_users_a_token_is_asked_for(
     assert http_access(settings(backend="zookeeper", http_token_file=str(token))).access.users is None
 
 
-def test_names_are_judged_on_tcp_without_tls_only() -> None:
+def test_host_names_are_checked_on_tcp_without_tls_only() -> None:
     certificate = str(TLS / "server.pem")
     assert http_access(settings()).names is not None
     assert http_access(settings(http_listener="unix:s")).names is None

@@ -1,0 +1,95 @@
+"""TLS contexts: every `ssl.SSLContext` of reassignd is made here.
+
+PEM material of clients is given as text, since Kafka's client properties may hold it inline (KIP-651).
+"""
+
+import re
+import ssl
+import tempfile
+import textwrap
+from pathlib import Path
+
+_BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
+
+
+def server_context(certificate: Path, key: Path | None, client_ca: Path | None = None) -> ssl.SSLContext:
+    """Return the context of a listener: its certificate chain, and its key unless the chain's file has it.
+
+    With `client_ca` clients may present a certificate that one of these authorities has signed.
+    Raises OSError (also `ssl.SSLError`) for files that cannot be used.
+    """
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate, key)
+    if client_ca is not None:
+        context.load_verify_locations(client_ca)
+        context.verify_mode = ssl.CERT_OPTIONAL
+    return context
+
+
+def client_context(authorities: str | None, *, check_hostname: bool = True) -> ssl.SSLContext:
+    """Return a context that trusts the authorities in the PEM text and no others; None: those of the system.
+
+    Raises ValueError for a text without a certificate, and `ssl.SSLError` for one that OpenSSL cannot read.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = check_hostname
+    if authorities is None:
+        context.load_default_certs()
+        return context
+    certificates = pem_blocks(authorities, "CERTIFICATE")
+    if not certificates:
+        raise ValueError("there is no PEM certificate in it")
+    context.load_verify_locations(cadata=certificates)
+    return context
+
+
+def load_identity(context: ssl.SSLContext, pem: str, password: str) -> None:
+    """Give the context the certificate chain and the private key in the PEM text; `password` decrypts the key.
+
+    Raises ValueError for a text that lacks either, and `ssl.SSLError` for one that OpenSSL cannot use.
+    """
+    chain, key = pem_blocks(pem, "CERTIFICATE"), pem_blocks(pem, "PRIVATE KEY")
+    if not chain or not key:
+        raise ValueError(f"there is no PEM {'private key' if chain else 'certificate'} in it")
+    # OpenSSL reads them from files only. This file is readable for our user alone and removed at once.
+    with tempfile.NamedTemporaryFile("w", encoding="ascii", prefix="reassignd-") as file:
+        file.write(key + chain)
+        file.flush()
+        # A function, since OpenSSL would prompt for a missing password at the terminal.
+        context.load_cert_chain(Path(file.name), password=lambda: password)
+
+
+def client_context_from_files(
+    ca_file: Path | None = None, certificate_file: Path | None = None
+) -> ssl.SSLContext:
+    """Return a context with Python's defaults for clients; `certificate_file` holds a chain and its key.
+
+    Raises OSError (also `ssl.SSLError`) for files that cannot be used.
+    """
+    context = ssl.create_default_context(cafile=ca_file)
+    if certificate_file is not None:
+        context.load_cert_chain(certificate_file)
+    return context
+
+
+def pinned_client_context(certificate: Path) -> ssl.SSLContext:
+    """Return a context that trusts the certificate in the file and no other, under any host name."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.load_verify_locations(certificate)
+    return context
+
+
+def pem_blocks(text: str, kind: str) -> str:
+    """Return the PEM blocks whose label ends with `kind` (CERTIFICATE, PRIVATE KEY), without the text around them.
+
+    Properties files may give a block on one line; its line breaks are restored.
+    """
+    blocks = []
+    for label, body in _BLOCK.findall(text):
+        if label.endswith(kind):
+            # Lines of an encrypted key's header ("Proc-Type: 4,ENCRYPTED") stay as they are.
+            lines = body if ":" in body else "\n".join(textwrap.wrap("".join(body.split()), 64))
+            blocks.append(f"-----BEGIN {label}-----\n{lines.strip()}\n-----END {label}-----\n")
+    return "".join(blocks)

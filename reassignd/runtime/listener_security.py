@@ -1,0 +1,54 @@
+"""Security of the Kafka listener: its TLS context, and a warning where it is open to others."""
+
+import logging
+import ssl
+from pathlib import Path
+
+from common.tls import server_context
+from reassignd.config.config import EMBEDDED, Settings
+from reassignd.config.secret_files import warn_if_open
+from reassignd.errors import CommandError
+from server.http.same_site import is_local
+
+log = logging.getLogger(__name__)
+
+
+def listener_tls(settings: Settings) -> ssl.SSLContext | None:
+    """Return the TLS context of the Kafka listener; None for plain text. Raises CommandError."""
+    certificate, key = settings.listener_tls_certificate_file, settings.listener_tls_key_file
+    if certificate is None:
+        if key is not None:
+            raise CommandError("listener.tls.key.file is set without listener.tls.certificate.file")
+        return None
+    return checked_server_context("listener.tls", certificate, key)
+
+
+def checked_server_context(
+    setting: str, certificate: Path, key: Path | None, client_ca: Path | None = None
+) -> ssl.SSLContext:
+    """Return `server_context`, and warn of a key that others can read.
+
+    Raises CommandError, naming the group of settings, for files that cannot be used.
+    """
+    try:
+        context = server_context(certificate, key, client_ca)
+    except OSError as error:
+        raise CommandError(f"cannot use the {setting} files: {error}") from error
+    warn_if_open(certificate if key is None else key, "the private key")
+    return context
+
+
+def warn_of_plain_text(settings: Settings) -> None:
+    """Log a warning when the Kafka listener is reachable from other hosts and has no TLS."""
+    if settings.listener_tls_certificate_file is not None or is_local(settings.listener.host):
+        return
+    risk = (
+        "everybody who reaches it can use the embedded cluster"
+        if settings.backend == EMBEDDED
+        else "others can read what clients send"
+    )
+    log.warning(
+        "the listener %s is not on loopback and has no TLS: %s; see listener.tls.certificate.file",
+        settings.listener,
+        risk,
+    )
