@@ -1,4 +1,4 @@
-"""The shape of the tree: every module has its test file, and no function is longer than a page."""
+"""Rules of the source tree: each module has its test file, and functions have a maximum length."""
 
 import ast
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ GENERATED = ROOT / "protocol" / "messages"
 
 LONGEST_FUNCTION = 40
 
-VERBS = ("execute", "limits", "options", "plans", "queue", "show", "snapshot", "steer", "take_back")
+COMMANDS = ("cancel", "execute", "jobs", "limits", "options", "pause", "queue", "snapshot")
 
 TESTED_ELSEWHERE = {
     "backends/zookeeper/session/client.py": "tests/zookeeper/test_client.py",
@@ -22,7 +22,7 @@ TESTED_ELSEWHERE = {
     "backends/zookeeper/session/tree.py": "tests/backends/zookeeper/behaviour.py",
     "reassignd/commands/zk.py": "tests/zookeeper/test_orders.py",
     "reassignd/runtime/controller_term.py": "tests/zookeeper/test_moves.py",
-    **{f"reassignd/commands/{verb}.py": "tests/reassignd/test_commands.py" for verb in VERBS},
+    **{f"reassignd/commands/{name}.py": "tests/reassignd/test_commands.py" for name in COMMANDS},
     "controller/scheduling/buckets.py": "tests/controller/scheduling/test_backlog.py",
     "planner/expressions.py": "tests/planner/test_spark.py",
     "reassignd/runtime/embedded.py": "tests/reassignd/runtime/test_app.py",
@@ -38,7 +38,7 @@ TESTED_ELSEWHERE = {
     "tools/processes.py": "tests/clients/servers.py",
     "tools/zookeeper_cluster.py": "tests/zookeeper/conftest.py",
 }
-"""What shows itself only in a whole: verbs against a running server, SQL in Spark, rows in answers, processes."""
+"""Modules that need a running server, Spark or other processes, and the tests that cover them."""
 
 OF_MANY_MODULES = {
     "backends/test_contract.py",
@@ -62,7 +62,7 @@ OF_MANY_MODULES = {
     "server/gateway/test_churn.py",
     "test_layout.py",
 }
-"""Test files that are about no single module; those in WHOLE are about the whole server, or a whole backend."""
+"""Test files that do not belong to a single module. Those in WHOLE test the whole server or a whole backend."""
 
 WHOLE = [ROOT / "tests" / "clients", ROOT / "tests" / "upstream", ROOT / "tests" / "zookeeper"]
 
