@@ -8,7 +8,7 @@ Why nothing is reordered wrongly: within a batch a later `Publish` of a partitio
 again: that begins a new batch, so a topic that is deleted and made anew is stopped before it is led.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -52,12 +52,7 @@ class Batch:
         """Add the partition; that a replica is new is not forgotten when a later state replaces an unsent one."""
         key = effect.partition.key
         earlier = self._published.get(key)
-        if earlier is not None:
-            new = {*earlier.new, *effect.new}
-            effect = effect._replace(
-                new=tuple(r for r in effect.partition.replicas if r in new), lead=earlier.lead or effect.lead
-            )
-        self._published[key] = effect
+        self._published[key] = effect if earlier is None else merge_publish(earlier, effect)
 
     def drop(self, effect: DropReplica) -> None:
         """Add a stop of replicas; when the topic is gone nobody need be told how it was led before."""
@@ -65,6 +60,14 @@ class Batch:
         self._dropped[key] = effect
         if effect.leader_epoch == TOPIC_DELETED:
             self._published.pop(key, None)
+
+    def published(self) -> Iterable[Publish]:
+        """The states to be sent, one per partition."""
+        return self._published.values()
+
+    def drops(self) -> Iterable[DropReplica]:
+        """The drops to be sent, one per partition. They follow the states."""
+        return self._dropped.values()
 
     def drop_of(self, key: TopicPartition) -> DropReplica | None:
         """The drop of replicas of this partition, if there is one."""
@@ -129,6 +132,14 @@ class ClusterSnapshot:
                 )
         yield leader_and_isr(header, state, [])
         yield update_metadata(header, state, [])
+
+
+def merge_publish(earlier: Publish, later: Publish) -> Publish:
+    """Return the later state, with `new` and `lead` of the unsent earlier one added."""
+    new = {*earlier.new, *later.new}
+    return later._replace(
+        new=tuple(r for r in later.partition.replicas if r in new), lead=earlier.lead or later.lead
+    )
 
 
 def _still_dropped(drop: DropReplica, broker: int, state: State) -> bool:

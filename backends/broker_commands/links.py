@@ -12,6 +12,7 @@ from typing import Any
 
 from backends.broker_commands.batch import Batch, ClusterSnapshot, all_partitions
 from backends.broker_commands.channel import Channel, Connect, connect
+from backends.broker_commands.pending import PendingChanges
 from backends.broker_commands.requests import Header, Versions, live_brokers
 from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
@@ -31,6 +32,10 @@ Submit = Callable[[Event], Awaitable[Any]]
 """Gives the controller an event; the reply comes when the decision is durable."""
 
 RETRY_SECONDS = 0.1
+"""Pause between two attempts to send a request to a broker."""
+
+MAX_QUEUED = 8
+"""Batches that may wait for one broker before they are coalesced."""
 
 
 class BrokerLinks:
@@ -97,6 +102,8 @@ class BrokerLinks:
             return
         for link in self._links.values():
             link.queue.append(self._open)
+            if link.pending is not None or len(link.queue) > MAX_QUEUED:
+                link.coalesce()
         self._open = Batch()
 
     def _batch_for(self, key: TopicPartition) -> Batch:
@@ -106,9 +113,7 @@ class BrokerLinks:
 
     def _joined(self, broker: int) -> None:
         self._left(broker)
-        link = _Link(self, self.state.brokers[broker])
-        link.queue.append(ClusterSnapshot(self.partitions))
-        self._links[broker] = link
+        self._links[broker] = _Link(self, self.state.brokers[broker])
 
     def _left(self, broker: int) -> None:
         self.seal()
@@ -119,27 +124,43 @@ class BrokerLinks:
 
 
 class _Link:
-    """Sends one broker what is in its queue."""
+    """Sends one broker the whole state first, then the changes since.
+
+    All links queue the same batches. When more than `MAX_QUEUED` wait in `queue`, they are moved to `pending`, which
+    keeps one entry per partition, and later batches follow them there until the link has caught up. So the memory is
+    bounded while the broker is slow or unreachable.
+    """
 
     def __init__(self, links: BrokerLinks, broker: Broker) -> None:
-        self.queue: deque[Batch | ClusterSnapshot] = deque()
+        self.queue: deque[Batch] = deque()
         self.wake = asyncio.Event()
         self.idle = False
+        self.pending: PendingChanges | None = None
         self._links, self._broker = links, broker
         self._channel: Channel | None = None
         self.task = spawn(self._run(), f"link-to-broker-{broker.id}")
 
+    def coalesce(self) -> None:
+        """Move the queue to the pending changes."""
+        self.pending = self.pending or PendingChanges(self._broker.id)
+        while self.queue:
+            self.pending.add(self.queue.popleft())
+
     async def _run(self) -> None:
+        batch: Batch | ClusterSnapshot = ClusterSnapshot(self._links.partitions)
         try:
             while True:
-                batch = await self._next()
                 for request in batch.requests(self._header(), self._links.state):
                     await self._handle(batch, request, await self._send(request))
+                batch = await self._next()
         finally:
             self._close()
 
-    async def _next(self) -> Batch | ClusterSnapshot:
+    async def _next(self) -> Batch:
         while True:
+            if self.pending:
+                return self.pending.take()
+            self.pending = None
             if not self.queue:
                 self._links.seal()
             if self.queue:

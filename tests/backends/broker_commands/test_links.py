@@ -1,5 +1,6 @@
 import asyncio
 import logging
+import tracemalloc
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -45,6 +46,7 @@ class Brokers:
         self.answers = dict(ANSWERS)
         self.connects = 0
         self.down = False
+        self.unreachable: set[int] = set()
         self.busy: asyncio.Event | None = None
         self.links = BrokerLinks(
             self.world.state, self.submit, lambda: 1, connect=self.connect, clock=self.clock
@@ -55,7 +57,7 @@ class Brokers:
 
     async def connect(self, _host: str, port: int) -> Channel:
         self.connects += 1
-        if self.down:
+        if self.down or port - 9000 in self.unreachable:
             raise ConnectionRefusedError
         return FakeChannel(self, port - 9000)
 
@@ -72,7 +74,7 @@ class FakeChannel:
         self._brokers, self._broker = brokers, broker
 
     async def request(self, message: tuple[Any, ...], _version: int) -> Any:
-        if self._brokers.down:
+        if self._brokers.down or self._broker in self._brokers.unreachable:
             raise ConnectionResetError
         if self._brokers.busy is not None:
             await self._brokers.busy.wait()
@@ -204,3 +206,39 @@ async def test_what_a_broker_has_deleted_is_told_and_what_it_refused_is_logged(
     await brokers.perform(*drops)
     assert confirmed == [(2, drops[:1])]
     assert "broker 2 refused to delete its replica of foo-1: error 56" in caplog.text
+
+
+async def test_pending_changes_for_an_unreachable_broker_are_bounded_and_end_in_the_final_state(
+    brokers: Brokers,
+) -> None:
+    """100,000 changes of the same 1,000 partitions, while broker 1 is registered and cannot be reached."""
+    brokers.unreachable.add(1)
+    partitions = [partition(f"foo-{number}", [1, 2, 3]) for number in range(1000)]
+
+    async def change(rounds: range) -> None:
+        for epoch in rounds:
+            for made in partitions:
+                brokers.links.perform([Publish(made._replace(leader_epoch=epoch))])
+            await brokers.perform()
+
+    tracemalloc.start()
+    try:
+        await change(range(1, 10))
+        before = tracemalloc.get_traced_memory()[0]
+        await change(range(10, 101))
+        after = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert after - before < 100_000  # 91,000 changes: about a byte each
+    brokers.unreachable.clear()
+    await brokers.clock.advance(RETRY_SECONDS)
+    rows = [
+        (row.partition_index, row.leader_epoch)
+        for number, request in brokers.requests
+        if number == 1 and isinstance(request, LeaderAndIsrRequest)
+        for topic in request.topic_states
+        for row in topic.partition_states
+    ]
+    assert dict(rows) == dict.fromkeys(range(1000), 100)
+    assert len(rows) <= 1250  # at most one batch was in flight, then each partition once
+    assert brokers.links.idle
