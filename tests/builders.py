@@ -77,7 +77,7 @@ def records(state: State) -> list[Record]:
         *(row for rows in state.finished.values() for row in rows.values()),
         *state.pending.values(),
         *state.leases.values(),
-        *state.submissions.values(),
+        *state.upstream_steps.values(),
         *([Paused(True)] if state.paused else []),
     ]
 

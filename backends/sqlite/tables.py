@@ -170,21 +170,32 @@ def _pending(row: Row) -> Pending:
     return Pending(_same(topic), partition, _replicas(target), job)
 
 
-def _submission_row(s: UpstreamStep) -> Row:
+_STAGE_NAMES = {
+    Stage.SUBMITTING: "submitting",
+    Stage.ACTIVE: "active",
+    Stage.UNDOING: "undoing",
+    Stage.UNDONE: "taken_back",
+    Stage.ENDED: "arrived",
+    Stage.SETTLED: "at",
+}
+_STAGES = {name: stage for stage, name in _STAGE_NAMES.items()}
+
+
+def _upstream_step_row(s: UpstreamStep) -> Row:
     return (
         s.topic,
         s.partition,
         *map(_text, (s.base, s.following)),
-        s.stage.name.lower(),
-        _text(s.turned_from),
+        _STAGE_NAMES[s.stage],
+        _text(s.replaced),
         s.epoch,
     )
 
 
-def _submission(row: Row) -> UpstreamStep:
-    topic, partition, base, following, stage, turned_from, epoch = row
+def _upstream_step(row: Row) -> UpstreamStep:
+    topic, partition, base, following, stage, replaced, epoch = row
     lists = _replicas(base), _replicas(following)
-    return UpstreamStep(_same(topic), partition, *lists, Stage[stage.upper()], _replicas(turned_from), epoch)
+    return UpstreamStep(_same(topic), partition, *lists, _STAGES[stage], _replicas(replaced), epoch)
 
 
 def _lease_row(lease: Lease) -> Row:
@@ -273,8 +284,8 @@ TABLES: dict[type[Record], Table] = {
         "topic partition base following stage turned_from epoch",
         2,
         "topic, partition",
-        _submission_row,
-        _submission,
+        _upstream_step_row,
+        _upstream_step,
     ),
     Lease: Table(
         "leases",

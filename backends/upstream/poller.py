@@ -33,7 +33,7 @@ from protocol.messages.metadata_response import MetadataResponse
 
 log = logging.getLogger(__name__)
 
-SETTLING = {Stage.SUBMITTING, Stage.UNDOING, Stage.TAKEN_BACK, Stage.ARRIVED}
+SETTLING = {Stage.SUBMITTING, Stage.UNDOING, Stage.UNDONE, Stage.ENDED}
 
 HEARSAY = 10
 """How often a broker is asked again about a topic that it does not know; the controller, which does, answers no Metadata."""
@@ -153,14 +153,14 @@ class UpstreamPoller:
         return any(s.stage in SETTLING for s in self._in_flight())
 
     def _in_flight(self) -> list[UpstreamStep]:
-        return [self._state.submissions[key] for key in self._state.under_way]
+        return [self._state.upstream_steps[key] for key in self._state.delegated_in_flight]
 
     def _unclear(self, moves: dict[TopicPartition, UpstreamMove]) -> set[TopicPartition]:
         """The partitions of which the moves alone do not say enough."""
         state = self._state
-        ours = {s.key for s in self._in_flight() if s.key not in moves or s.stage is Stage.ARRIVED}
+        ours = {s.key for s in self._in_flight() if s.key not in moves or s.stage is Stage.ENDED}
         # Only what was not there last time: a topic that we may not see would be asked for for ever.
-        news = {key for key in moves.keys() - self._moves.keys() if key not in state.under_way}
+        news = {key for key in moves.keys() - self._moves.keys() if key not in state.delegated_in_flight}
         ended = state.external - moves.keys()
         return ours | news | ended | state.doubts.keys()
 

@@ -24,18 +24,18 @@ def evaluate_health(d: Decision) -> None:
         state.config(ResourceType.BROKER, CLUSTER_DEFAULT, HEALTH_GUARD) or BROKER_KEYS[HEALTH_GUARD].default
     )
     troubles = [unreachable] if unreachable else list(_troubles(state))
-    state.trouble = "; ".join(troubles)
+    state.health_problem = "; ".join(troubles)
     # Without the upstream nothing can start, whatever the mode.
     state.backlog.hold((0 if unreachable else _STEPS[mode]) if troubles else None)
 
 
 def _troubles(state: State) -> Iterator[str]:
-    missing = sorted((state.brokers.keys() - state.live) | state.absent)
+    missing = sorted((state.brokers.keys() - state.live) | state.unlisted_brokers)
     if missing:
         yield "missing: " + ", ".join(f"broker {broker}" for broker in missing)
-    if state.weak:
-        named = ", ".join(_weakness(state, key) for key in sorted(islice(state.weak, NAMED)))
-        more = f" and {len(state.weak) - NAMED} more" if len(state.weak) > NAMED else ""
+    if state.under_min_isr:
+        named = ", ".join(_weakness(state, key) for key in sorted(islice(state.under_min_isr, NAMED)))
+        more = f" and {len(state.under_min_isr) - NAMED} more" if len(state.under_min_isr) > NAMED else ""
         yield f"under min ISR: {named}{more}"
 
 

@@ -24,10 +24,10 @@ GONE_MS = 10_000
 
 def is_removed(d: Decision, topic: str) -> bool:
     """Missed for so long that no broker's lag explains it: what is wanted of the topic ends, and cannot be had back."""
-    since = d.state.missing.setdefault(topic, d.now_ms)
+    since = d.state.missing_since.setdefault(topic, d.now_ms)
     gone = d.now_ms - since >= GONE_MS
     if gone:
-        del d.state.missing[topic]
+        del d.state.missing_since[topic]
     return gone
 
 
@@ -61,7 +61,7 @@ def _keys(state: State, topic: str) -> list[TopicPartition]:
     known = [partition.key for partition in state.partitions.get(topic, ())]
     return known or [
         key
-        for key in dict.fromkeys(chain(state.pending, state.reassignments, state.submissions))
+        for key in dict.fromkeys(chain(state.pending, state.reassignments, state.upstream_steps))
         if key.topic == topic
     ]
 
@@ -69,7 +69,7 @@ def _keys(state: State, topic: str) -> list[TopicPartition]:
 def _forget(d: Decision, key: TopicPartition) -> None:
     state = d.state
     forget_queued(d, key)
-    if key in state.submissions:
+    if key in state.upstream_steps:
         d.delete(UpstreamStep, key)
     release(state, key)
     state.doubts.pop(key, None)

@@ -29,8 +29,8 @@ def begin(d: Decision, partition: Partition, following: Replicas, _: Replicas, _
     Only a step that was not turned before is: what the upstream does if it misses a row must be known.
     """
     if d.state.in_step(partition):
-        known = d.state.submissions.get(partition.key)
-        if known is not None and known.stage is Stage.ARRIVED:
+        known = d.state.upstream_steps.get(partition.key)
+        if known is not None and known.stage is Stage.ENDED:
             _take_in(d, partition, known)
             return True
         if following == partition.next and not (known and known.in_flight):
@@ -40,7 +40,7 @@ def begin(d: Decision, partition: Partition, following: Replicas, _: Replicas, _
         arrived = {*partition.isr, *partition.current}
         if (
             known is None
-            or known.turned_from
+            or known.replaced
             or known.stage not in {Stage.SUBMITTING, Stage.ACTIVE}
             or not set(following) <= arrived
             or set(following) == set(partition.current)
@@ -58,8 +58,8 @@ def begin(d: Decision, partition: Partition, following: Replicas, _: Replicas, _
 def advance(d: Decision, partition: Partition, target: Replicas, preferred: int = NO_LEADER) -> bool:  # noqa: ARG001
     """Take over what the upstream shows, if the step is over; True then."""
     key = partition.key
-    submission = d.state.submissions.get(key)
-    if submission is None or submission.stage is not Stage.ARRIVED:
+    submission = d.state.upstream_steps.get(key)
+    if submission is None or submission.stage is not Stage.ENDED:
         return False
     final = partition._replace(replicas=submission.following, adding=(), removing=())
     if _leads_not_yet(d, final, preferred):
@@ -73,8 +73,8 @@ def can_turn(state: State, partition: Partition, kept: Replicas) -> bool:
 
     Kafka completes a step when all of its list is in sync; and a row that leaves nothing out does not turn it.
     """
-    known = state.submissions.get(partition.key)
-    if known is None or known.turned_from or known.stage not in {Stage.SUBMITTING, Stage.ACTIVE}:
+    known = state.upstream_steps.get(partition.key)
+    if known is None or known.replaced or known.stage not in {Stage.SUBMITTING, Stage.ACTIVE}:
         return False
     if set(kept) == set(partition.current):
         return True
@@ -93,7 +93,7 @@ def obstacle(state: State, partition: Partition, following: Replicas) -> str:
 
 def expected_replicas(state: State, key: TopicPartition) -> Replicas:
     """The replicas of a partition with a reassignment and no step in flight, if nobody else changed them."""
-    submission = state.submissions.get(key)
+    submission = state.upstream_steps.get(key)
     return state.reassignments[key].original if submission is None else submission.following
 
 
@@ -102,10 +102,10 @@ def ended(d: Decision, key: TopicPartition) -> None:
 
     One that was taken back is kept until Metadata shows it, so that nothing is concluded from what was before.
     """
-    submission = d.state.submissions.get(key)
+    submission = d.state.upstream_steps.get(key)
     if submission is None:
         d.state.doubts.pop(key, None)
-    elif not submission.in_flight and not submission.turned_from:
+    elif not submission.in_flight and not submission.replaced:
         d.delete(UpstreamStep, key)
 
 
@@ -117,10 +117,10 @@ def send(d: Decision, key: TopicPartition, replicas: Replicas | None) -> None:
 
 def undo(d: Decision, partition: Partition) -> None:
     """Take the step in flight back, whoever began it."""
-    known = d.state.submissions.get(partition.key)
+    known = d.state.upstream_steps.get(partition.key)
     if known is None or not known.in_flight:
         known = UpstreamStep(*partition.key, partition.current, partition.next)
-    elif known.stage in {Stage.UNDOING, Stage.TAKEN_BACK}:
+    elif known.stage in {Stage.UNDOING, Stage.UNDONE}:
         return
     d.put(known._replace(stage=Stage.UNDOING, epoch=max(known.epoch, partition.leader_epoch)))
     d.state.doubts.pop(partition.key, None)
@@ -133,7 +133,7 @@ def _take_in(d: Decision, partition: Partition, submission: UpstreamStep) -> Non
     replicas = submission.following
     isr = tuple(r for r in partition.isr if r in replicas)
     d.put(partition._replace(replicas=replicas, isr=isr, adding=(), removing=()))
-    d.put(submission._replace(stage=Stage.AT))
+    d.put(submission._replace(stage=Stage.SETTLED))
 
 
 def _leads_not_yet(d: Decision, partition: Partition, preferred: int) -> bool:
@@ -168,14 +168,14 @@ def _full(state: State, broker: int, size: int) -> str:
 
 
 def _ask(
-    d: Decision, partition: Partition, base: Replicas, following: Replicas, turned_from: Replicas = ()
+    d: Decision, partition: Partition, base: Replicas, following: Replicas, replaced: Replicas = ()
 ) -> None:
     adding = tuple(r for r in following if r not in base)
     removing = tuple(r for r in base if r not in following)
     # A change of order alone is a step too, though nothing is added: it stays in flight until it is seen.
     d.put(partition._replace(replicas=following + removing, adding=adding, removing=removing))
-    known = d.state.submissions.get(partition.key)
-    epoch = known.epoch if known is not None and turned_from else partition.leader_epoch
-    d.put(UpstreamStep(*partition.key, base, following, turned_from=turned_from, epoch=epoch))
+    known = d.state.upstream_steps.get(partition.key)
+    epoch = known.epoch if known is not None and replaced else partition.leader_epoch
+    d.put(UpstreamStep(*partition.key, base, following, replaced=replaced, epoch=epoch))
     d.state.doubts.pop(partition.key, None)
     send(d, partition.key, following)

@@ -15,11 +15,11 @@ class Stage(IntEnum):
     """The upstream has taken it."""
     UNDOING = 2
     """It is to be taken back; whether the upstream has done so is unknown."""
-    ARRIVED = 3
+    ENDED = 3
     """It is over, and `following` is what came of it."""
-    AT = 4
+    SETTLED = 4
     """No step is in flight; `following` is where the last one ended, `base` where it began."""
-    TAKEN_BACK = 5
+    UNDONE = 5
     """The upstream has confirmed that it has taken the step back; Metadata is still to show it."""
 
 
@@ -31,7 +31,7 @@ class UpstreamStep(NamedTuple):
     base: Replicas
     following: Replicas
     stage: Stage = Stage.SUBMITTING
-    turned_from: Replicas = ()
+    replaced: Replicas = ()
     """Where the upstream goes on to if it does not hear of this row: the step in flight that the row turns.
 
     The first step may have ended before the row came; so until this one is over, nobody knows from where it began.
@@ -48,7 +48,7 @@ class UpstreamStep(NamedTuple):
     @property
     def in_flight(self) -> bool:
         """The upstream has it in hand, or may have."""
-        return self.stage is not Stage.AT
+        return self.stage is not Stage.SETTLED
 
     @property
     def ways_back(self) -> frozenset[Replicas]:
@@ -57,7 +57,7 @@ class UpstreamStep(NamedTuple):
         It is `base` in the order that the step gave it: first what stays. What was to go comes after it, sorted by KRaft, and
         in its order by Kafka with ZooKeeper.
         """
-        if self.turned_from:
+        if self.replaced:
             return frozenset()
         stays = tuple(r for r in self.following if r in self.base)
         goes = tuple(r for r in self.base if r not in self.following)
@@ -69,8 +69,8 @@ class UpstreamStep(NamedTuple):
         A step that only adds leads to that very list, but then what it added is in sync.
         """
         shown = set(replicas)
-        starts = [set(start) for start in (self.base, self.turned_from) if start]
-        ends = [set(end) for end in (self.following, self.turned_from) if end]
+        starts = [set(start) for start in (self.base, self.replaced) if start]
+        ends = [set(end) for end in (self.following, self.replaced) if end]
         return any(
             shown == start | end and not (shown == end and shown - start <= set(isr))
             for start in starts

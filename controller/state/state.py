@@ -110,7 +110,7 @@ class State(UpstreamState):
             Pending: self._put_pending,
             Paused: self._put_paused,
             Lease: self._put_lease,
-            UpstreamStep: self._put_submission,
+            UpstreamStep: self._put_upstream_step,
         }
         delete: dict[type, Handler] = {
             Broker: self._delete_broker,
@@ -122,7 +122,7 @@ class State(UpstreamState):
             Finished: self._delete_finished,
             Pending: self._delete_pending,
             Lease: self._delete_lease,
-            UpstreamStep: self._delete_submission,
+            UpstreamStep: self._delete_upstream_step,
         }
         return put, delete
 
@@ -141,8 +141,8 @@ class State(UpstreamState):
     def put_first(self, topic: str, job: int, records: Mapping[TopicPartition, Reassignment]) -> None:
         """As `put` of each, for partitions of a topic that have no reassignment yet, ordered by one job."""
         self.reassignments.update(records)
-        for key in self.weak and records:
-            self.weak.pop(key, None)
+        for key in self.under_min_isr and records:
+            self.under_min_isr.pop(key, None)
         count_up(self.moving, topic, len(records))
         count_up(self.open, job, len(records))
         self.reassigning_revision += 1
@@ -199,7 +199,7 @@ class State(UpstreamState):
         before = self.reassignments.get(key)
         if before is None:
             count_up(self.moving, record.topic)
-            self.weak.pop(key, None)
+            self.under_min_isr.pop(key, None)
         else:
             count_down(self.open, before.job)
         count_up(self.open, record.job)
@@ -258,7 +258,7 @@ class State(UpstreamState):
         self.offline.discard(key)
         self.under_replicated.discard(key)
         self.discard_external(key)
-        self.weak.pop(key, None)
+        self.under_min_isr.pop(key, None)
         self.sizes.pop(key, None)
         self.metadata_revision += 1
 

@@ -62,8 +62,8 @@ class Sighting(NamedTuple):
 class UpstreamState(ConfigValues):
     """The steps that the upstream was asked for, the moves of others, and what was measured."""
 
-    submissions: dict[TopicPartition, UpstreamStep] = field(default_factory=dict)
-    under_way: set[TopicPartition] = field(default_factory=set)
+    upstream_steps: dict[TopicPartition, UpstreamStep] = field(default_factory=dict)
+    delegated_in_flight: set[TopicPartition] = field(default_factory=set)
     """Those of them with a step in flight."""
     unanswered: dict[TopicPartition, int] = field(default_factory=dict)
     """Rows that were decided and of which nothing was heard yet; absent when none."""
@@ -79,18 +79,18 @@ class UpstreamState(ConfigValues):
     """By broker."""
     unreachable: str = ""
     """Why the upstream cannot be looked at; empty while it can."""
-    missing: dict[str, int] = field(default_factory=dict)
+    missing_since: dict[str, int] = field(default_factory=dict)
     """Topics that looks do not show any more, or as others of that name, and since when (ms)."""
-    absent: set[int] = field(default_factory=set)
+    unlisted_brokers: set[int] = field(default_factory=set)
     """Brokers that the upstream does not list, though replicas that are out of sync are on them."""
-    weak: dict[TopicPartition, None] = field(default_factory=dict)
+    under_min_isr: dict[TopicPartition, None] = field(default_factory=dict)
     """Partitions under min ISR or without a leader that are none of ours to repair, in the order in which they became so."""
-    trouble: str = ""
+    health_problem: str = ""
     """Why nothing new should start, as far as the upstream's health goes; empty when it is well."""
 
     def in_step(self, partition: Partition) -> bool:
         """A step of the partition is in flight; a change of order alone shows in no list."""
-        submission = self.submissions.get(partition.key) if self.submissions else None
+        submission = self.upstream_steps.get(partition.key) if self.upstream_steps else None
         return partition.moving or (submission is not None and submission.in_flight)
 
     def add_external(self, key: TopicPartition) -> None:
@@ -126,23 +126,23 @@ class UpstreamState(ConfigValues):
         return True
 
     def _weigh(self, partition: Partition, ours: bool) -> None:
-        """Whether it is `weak`; the partition, its reassignment or its topic's configs have changed."""
+        """Whether it is `under_min_isr`; the partition, its reassignment or its topic's configs have changed."""
         in_sync, members = len(partition.isr), len(partition.replicas)
         below = in_sync < members and partition.under_replicated
-        weak = partition.leader == NO_LEADER or (below and in_sync < self.min_isr(partition.topic))
-        if weak and not ours:
-            self.weak[partition.key] = None
-        elif self.weak:
-            self.weak.pop(partition.key, None)
+        under_min_isr = partition.leader == NO_LEADER or (below and in_sync < self.min_isr(partition.topic))
+        if under_min_isr and not ours:
+            self.under_min_isr[partition.key] = None
+        elif self.under_min_isr:
+            self.under_min_isr.pop(partition.key, None)
 
-    def _put_submission(self, record: UpstreamStep) -> None:
-        self.submissions[record.key] = record
+    def _put_upstream_step(self, record: UpstreamStep) -> None:
+        self.upstream_steps[record.key] = record
         if record.in_flight:
-            self.under_way.add(record.key)
+            self.delegated_in_flight.add(record.key)
         else:
-            self.under_way.discard(record.key)
+            self.delegated_in_flight.discard(record.key)
 
-    def _delete_submission(self, key: TopicPartition) -> None:
-        del self.submissions[key]
-        self.under_way.discard(key)
+    def _delete_upstream_step(self, key: TopicPartition) -> None:
+        del self.upstream_steps[key]
+        self.delegated_in_flight.discard(key)
         self.doubts.pop(key, None)

@@ -61,7 +61,7 @@ def upstream_polled(d: Decision, event: UpstreamPolled) -> Iterator[None]:
             seen = 0
             yield
     if event.whole:
-        state.absent = _absent(state)
+        state.unlisted_brokers = _absent(state)
     else:
         _moves_alone(d, event)
     if back:
@@ -74,7 +74,9 @@ def upstream_polled(d: Decision, event: UpstreamPolled) -> Iterator[None]:
 
 def our_topics(state: State) -> set[str]:
     """Topics with something under way, or waiting."""
-    return state.moving.keys() | {key.topic for keys in (state.under_way, state.pending) for key in keys}
+    return state.moving.keys() | {
+        key.topic for keys in (state.delegated_in_flight, state.pending) for key in keys
+    }
 
 
 def unreachable(d: Decision, event: Unreachable) -> None:
@@ -123,7 +125,7 @@ def _brokers(d: Decision, event: UpstreamPolled) -> bool:
     back = bool(alive - state.live)
     state.live.clear()
     state.live.update(alive)
-    state.absent -= alive
+    state.unlisted_brokers -= alive
     return back
 
 
@@ -144,7 +146,7 @@ def _topic(d: Decision, seen: UpstreamTopic, event: UpstreamPolled) -> Iterator[
             return
         yield from topic_removed(d, seen.name)
         known = None
-    state.missing.pop(seen.name, None)
+    state.missing_since.pop(seen.name, None)
     if known is None or (known.id == NO_ID != seen.id):
         d.put(Topic(seen.name, seen.id))
     for number, partition in sorted(seen.partitions.items()):
@@ -160,7 +162,7 @@ def _topic(d: Decision, seen: UpstreamTopic, event: UpstreamPolled) -> Iterator[
 def _is_ours(state: State, topic: str) -> bool:
     """Something is wanted of the topic, or remembered of a step."""
     return topic in our_topics(state) or any(
-        partition.key in state.submissions for partition in state.partitions[topic]
+        partition.key in state.upstream_steps for partition in state.partitions[topic]
     )
 
 
@@ -179,7 +181,7 @@ def _moves_alone(d: Decision, event: UpstreamPolled) -> None:
     state = d.state
     looked_at = {(topic.name, number) for topic in event.topics for number in topic.partitions}
     for key, move in event.moves.items():
-        submission, partition = state.submissions.get(key), state.partition(*key)
+        submission, partition = state.upstream_steps.get(key), state.partition(*key)
         if submission is None or partition is None or not submission.in_flight or key in looked_at:
             continue
         _note_unwanted(state, partition)
@@ -210,7 +212,7 @@ def _is_quiet(state: State, key: TopicPartition, seen: UpstreamPartition, event:
         and not known.moving
         and key not in event.moves
         and key not in state.reassignments
-        and key not in state.submissions
+        and key not in state.upstream_steps
         and key not in state.external
         and key not in state.pending
         and key not in state.doubts
@@ -221,7 +223,7 @@ def _partition(d: Decision, key: TopicPartition, seen: UpstreamPartition, event:
     move = event.moves.get(key)
     state = d.state
     before = state.partition(*key)
-    submission = state.submissions.get(key)
+    submission = state.upstream_steps.get(key)
     if submission is not None and submission.in_flight:
         now = _in_step(before, submission, seen)
         _put(d, before, now)
@@ -262,7 +264,7 @@ def _unwanted(
     if submission is not None and (move is not None or caught_up(d, partition, submission, seen)):
         d.delete(UpstreamStep, key)
     if key not in d.state.pending:
-        if key not in d.state.submissions:
+        if key not in d.state.upstream_steps:
             d.state.doubts.pop(key, None)
     elif event.conclusive:
         follow_others(d, partition, move)

@@ -25,7 +25,7 @@ BLAME_MS = 10_000
 LAG, LAG_MS = 20, 60_000
 """How often and how long Metadata may still show what was before a step that is over, or its middle."""
 
-_GOING_BACK = {Stage.UNDOING, Stage.TAKEN_BACK}
+_GOING_BACK = {Stage.UNDOING, Stage.UNDONE}
 _TRY_AGAIN = {
     Error.UNKNOWN_SERVER_ERROR,
     Error.UNKNOWN_TOPIC_OR_PARTITION,
@@ -42,7 +42,7 @@ def submitted(d: Decision, event: Submitted) -> None:
     """The upstream has answered, or will not; an answer to anything but the present row is stale."""
     for key, replicas, outcome in event.rows:
         _heard(d, key)
-        submission = d.state.submissions.get(key)
+        submission = d.state.upstream_steps.get(key)
         if submission is None:
             continue
         if submission.stage is Stage.SUBMITTING and replicas == submission.following:
@@ -57,10 +57,10 @@ def submitted(d: Decision, event: Submitted) -> None:
 def _undone(d: Decision, submission: UpstreamStep, outcome: Outcome) -> None:
     """The answer to the row that takes a step back."""
     if outcome.ok and submission.ways_back:
-        d.put(submission._replace(stage=Stage.TAKEN_BACK))
+        d.put(submission._replace(stage=Stage.UNDONE))
     elif not outcome.ok and outcome.error not in _TRY_AGAIN:
         # It goes on, then, one way or the other; what comes after it leads back.
-        d.put(submission._replace(stage=Stage.SUBMITTING if submission.turned_from else Stage.ACTIVE))
+        d.put(submission._replace(stage=Stage.SUBMITTING if submission.replaced else Stage.ACTIVE))
 
 
 def follow(
@@ -71,7 +71,7 @@ def follow(
     move: UpstreamMove | None,
 ) -> None:
     """Compare a step in flight, of which no row is on its way, with what is seen. `partition` is as it was asked for."""
-    if submission.stage is Stage.ARRIVED:
+    if submission.stage is Stage.ENDED:
         fire(d, partition, Trigger.PROGRESS)
     elif move is not None:
         _goes_on(d, partition, submission, move)
@@ -118,7 +118,7 @@ def follow_others(d: Decision, partition: Partition, move: UpstreamMove | None) 
 
 def _elsewhere(d: Decision, partition: Partition, submission: UpstreamStep, seen: UpstreamPartition) -> None:
     """Nothing moves, and the partition is not where the step leads."""
-    if submission.stage in _GOING_BACK or seen.replicas == submission.turned_from:
+    if submission.stage in _GOING_BACK or seen.replicas == submission.replaced:
         _over(d, partition, submission, seen.replicas)
     elif set(seen.replicas) == set(submission.base):
         _lost(d, partition, seen, None, "cancelled by someone else")
@@ -130,9 +130,9 @@ def _elsewhere(d: Decision, partition: Partition, submission: UpstreamStep, seen
 def _goes_on(d: Decision, partition: Partition, submission: UpstreamStep, move: UpstreamMove) -> None:
     """The upstream moves the partition: where we want it, or elsewhere."""
     target = sorted(move.target)
-    ours = target in (sorted(submission.following), sorted(submission.turned_from))
+    ours = target in (sorted(submission.following), sorted(submission.replaced))
     if submission.stage in _GOING_BACK and ours:
-        if submission.stage is Stage.TAKEN_BACK:
+        if submission.stage is Stage.UNDONE:
             d.put(submission._replace(stage=Stage.UNDOING))
         _send_again(d, partition, Discrepancy.NOT_UNDONE, None)
     elif submission.stage not in _GOING_BACK and target == sorted(submission.following):
@@ -167,8 +167,8 @@ def _over(d: Decision, partition: Partition, submission: UpstreamStep, replicas:
     """The step has ended here, whether that is where it was to lead or where it was undone to."""
     key = partition.key
     d.state.doubts.pop(key, None)
-    undone = submission.following if submission.stage is Stage.TAKEN_BACK else ()
-    d.put(submission._replace(following=replicas, stage=Stage.ARRIVED, turned_from=undone))
+    undone = submission.following if submission.stage is Stage.UNDONE else ()
+    d.put(submission._replace(following=replicas, stage=Stage.ENDED, replaced=undone))
     if key in d.state.reassignments:
         fire(d, partition, Trigger.PROGRESS)
     else:
@@ -184,7 +184,7 @@ def _lost(
     adding, removing = (move.adding, move.removing) if move is not None else ((), ())
     now = partition._replace(replicas=seen.replicas, adding=adding, removing=removing)
     d.put(now)
-    d.put(UpstreamStep(*key, now.current, now.next, Stage.AT))
+    d.put(UpstreamStep(*key, now.current, now.next, Stage.SETTLED))
     release(d.state, key)
     if move is not None:
         charge_others(d.state, now)
@@ -198,7 +198,7 @@ def _block(d: Decision, partition: Partition, why: str) -> None:
     """Remember where the partition is, so that an order given now starts from there."""
     key = partition.key
     d.state.doubts.pop(key, None)
-    d.put(UpstreamStep(*key, partition.current, partition.next, Stage.AT))
+    d.put(UpstreamStep(*key, partition.current, partition.next, Stage.SETTLED))
     d.put(d.state.reassignments[key]._replace(blocked=why))
 
 
@@ -207,13 +207,13 @@ def _refused(d: Decision, submission: UpstreamStep, why: str) -> None:
     partition = state.partition(*key)
     if partition is None:
         return
-    if submission.turned_from:
+    if submission.replaced:
         # The step that the row was to turn goes on.
-        d.put(submission._replace(following=submission.turned_from, turned_from=(), stage=Stage.ACTIVE))
+        d.put(submission._replace(following=submission.replaced, replaced=(), stage=Stage.ACTIVE))
         undo(d, partition)
         return
     d.put(partition._replace(replicas=submission.base, adding=(), removing=()))
-    d.put(submission._replace(following=submission.base, stage=Stage.AT))
+    d.put(submission._replace(following=submission.base, stage=Stage.SETTLED))
     release(state, key)
     if key in state.reassignments:
         state.waiting[key] = why
@@ -223,7 +223,7 @@ def _refused(d: Decision, submission: UpstreamStep, why: str) -> None:
 
 def caught_up(d: Decision, partition: Partition, step: UpstreamStep, seen: UpstreamPartition) -> bool:
     """Whether Metadata is not of before the end of a step that was taken back; count the look if it may be."""
-    return not step.turned_from or seen.leader_epoch > step.epoch or _outlasts_lag(d, partition)
+    return not step.replaced or seen.leader_epoch > step.epoch or _outlasts_lag(d, partition)
 
 
 def is_behind(d: Decision, partition: Partition, step: UpstreamStep, seen: UpstreamPartition) -> bool:
@@ -242,7 +242,7 @@ def _may_be_old(step: UpstreamStep, seen: UpstreamPartition) -> bool:
     Of a step that the upstream has confirmed to have taken back it does so at any leader epoch, and even where all are
     in sync: not every change of leader was seen.
     """
-    if step.stage is Stage.TAKEN_BACK:
+    if step.stage is Stage.UNDONE:
         lists = (set(step.base), {*step.base, *step.following})
         return set(seen.replicas) in lists
     return step.is_before(seen.replicas, seen.leader_epoch) or step.is_middle(seen.replicas, seen.isr)
@@ -250,7 +250,7 @@ def _may_be_old(step: UpstreamStep, seen: UpstreamPartition) -> bool:
 
 def _is_back_unseen(submission: UpstreamStep) -> bool:
     """The upstream has said that the step was taken back, and that can have led to the very list from which it began only."""
-    return submission.stage is Stage.TAKEN_BACK and submission.ways_back == {submission.base}
+    return submission.stage is Stage.UNDONE and submission.ways_back == {submission.base}
 
 
 def _is_back(submission: UpstreamStep, seen: UpstreamPartition) -> bool:
@@ -260,7 +260,7 @@ def _is_back(submission: UpstreamStep, seen: UpstreamPartition) -> bool:
     Without the upstream's word, a step that was over before looks so too, where Metadata shows a later change of leader, not
     its end.
     """
-    if submission.stage is Stage.TAKEN_BACK:
+    if submission.stage is Stage.UNDONE:
         drops = set(submission.following) - set(submission.base)
         later = seen.leader_epoch > submission.epoch or (not drops and seen.replicas != submission.base)
         return _is_back_unseen(submission) or (later and seen.replicas in submission.ways_back)

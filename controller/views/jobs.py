@@ -157,7 +157,7 @@ def waiting_reason(state: State, wanted: Reassignment, partition: Partition) -> 
     if place is None:
         return "its turn will come"
     if place.kind is LimitKind.HEALTH:
-        return f"the cluster is not well: {state.trouble}"
+        return f"the cluster is not well: {state.health_problem}"
     return in_words(state.backlog.usage, place, plan.cost)
 
 

@@ -38,7 +38,7 @@ async def status(call: Call) -> dict[str, Any]:
             "under_replicated": health.under_replicated,
             "under_min_isr": health.under_min_isr,
         },
-        "health": {"trouble": state.trouble or None, "holds": state.backlog.usage.held},
+        "health": {"trouble": state.health_problem or None, "holds": state.backlog.usage.held},
         "reassignments": totals(state)._asdict(),
         "jobs": [job_row(call, job, counted) for job in under_way],
         "incoming": [

@@ -42,7 +42,7 @@ class UpstreamJournal:
 
     def trouble(self) -> None:
         """The health guard may hold, or let go."""
-        now = self._state.trouble
+        now = self._state.health_problem
         if now and now != self._trouble and self._state.unreachable:
             log.warning("nothing starts, the upstream cannot be looked at: %s", now)
         elif now and now != self._trouble:

@@ -104,6 +104,27 @@ def test_a_step_of_the_format_before_is_read_without_a_leader_epoch(written: Pat
         ]
 
 
+@pytest.mark.parametrize(
+    ("written_as", "stage"),
+    [
+        ("submitting", Stage.SUBMITTING),
+        ("active", Stage.ACTIVE),
+        ("undoing", Stage.UNDOING),
+        ("taken_back", Stage.UNDONE),
+        ("arrived", Stage.ENDED),
+        ("at", Stage.SETTLED),
+    ],
+)
+def test_the_stage_of_a_step_has_the_same_name_on_disk_as_ever(
+    written: Path, written_as: str, stage: Stage
+) -> None:
+    step, table = UpstreamStep("foo", 0, (1,), (2,), stage), TABLES[UpstreamStep]
+    with closing(open_database(written.parent)) as database, database:
+        table.upsert(database, [step])
+        assert database.execute("SELECT stage FROM submissions").fetchall() == [(written_as,)]
+        assert list(table.load(database)) == [step]
+
+
 def test_a_file_that_is_no_database_is_refused_and_left_alone(written: Path) -> None:
     written.write_bytes(b"not a database" * 1000)
     with pytest.raises(StoreError, match=r"are damaged \(file is not a database\); restore"):

@@ -210,9 +210,9 @@ class Gateway(World):
     def settle(self) -> "Gateway":
         """Until nothing changes any more."""
         for _ in range(500):
-            before = (dict(self.kafka.replicas), len(self.effects), dict(self.state.submissions))
+            before = (dict(self.kafka.replicas), len(self.effects), dict(self.state.upstream_steps))
             self.catch_up()
-            after = (self.kafka.replicas, len(self.effects), self.state.submissions)
+            after = (self.kafka.replicas, len(self.effects), self.state.upstream_steps)
             if before == after and not self.state.doubts:
                 break
         return self

@@ -245,14 +245,20 @@ class Site:
                 if wanted.blocked:
                     gateway.alter({str(name): wanted.target})
             self.check()
-            busy = state.reassignments or state.pending or state.submissions or state.missing or state.doubts
+            busy = (
+                state.reassignments
+                or state.pending
+                or state.upstream_steps
+                or state.missing_since
+                or state.doubts
+            )
             still = 0 if busy or state.external else still + 1
             if still == 3:
                 break
 
     def ended(self) -> None:
         state, kafka = self.gateway.state, self.gateway.kafka
-        assert (state.reassignments, state.pending, state.submissions, state.doubts) == ({}, {}, {}, {})
+        assert (state.reassignments, state.pending, state.upstream_steps, state.doubts) == ({}, {}, {}, {})
         assert (state.external, state.backlog.in_flight(), state.open) == (set(), 0, {})
         assert not any(map(kafka.moves, kafka.replicas))
         assert {each.key: each.replicas for each in state.all_partitions()} == kafka.replicas

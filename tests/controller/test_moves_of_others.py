@@ -192,4 +192,4 @@ def test_a_move_that_someone_else_turned_while_it_was_taken_back_is_left_to_them
     gateway.kafka.alter(KEY, (7, 8))
     gateway.look_for(BLAME_MS)
     assert gateway.settle().kafka.replicas[KEY] == (7, 8)
-    assert gateway.state.submissions == {}
+    assert gateway.state.upstream_steps == {}

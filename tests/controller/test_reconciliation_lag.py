@@ -227,7 +227,7 @@ def test_a_step_that_only_adds_and_was_taken_back_is_known_to_be_so_after_a_rest
     gateway = publish(before.again())
     assert gateway.wanted("foo-0") is None
     assert gateway.state.finished[1][KEY].ending is Ending.ROLLED_BACK
-    assert (gateway["foo-0"].replicas, gateway.state.submissions) == ((5,), {})
+    assert (gateway["foo-0"].replicas, gateway.state.upstream_steps) == ((5,), {})
 
 
 def test_a_step_that_was_turned_is_not_over_while_brokers_show_its_middle() -> None:
@@ -237,7 +237,7 @@ def test_a_step_that_was_turned_is_not_over_while_brokers_show_its_middle() -> N
     gateway.look()
     gateway.kafka.freeze()
     gateway.alter({"foo-0": (4,)})
-    assert gateway.state.submissions[KEY].turned_from == (4, 1, 2)
+    assert gateway.state.upstream_steps[KEY].replaced == (4, 1, 2)
     gateway.carry()
     publish(gateway)
     assert gateway.settle().kafka.replicas[KEY] == (4,)

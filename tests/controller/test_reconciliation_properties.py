@@ -43,7 +43,7 @@ def test_whatever_is_lost_everything_ends_at_its_target_or_its_original(
     gateway.look()
     gateway.settle()
     assert gateway.kafka.replicas[KEY] == expected
-    assert gateway.state.submissions == {}
+    assert gateway.state.upstream_steps == {}
     assert gateway.state.backlog.in_flight() == 0
 
 
@@ -75,7 +75,7 @@ def test_what_is_taken_back_while_brokers_lag_ends_where_it_began(
     gateway.look()
     gateway.settle()
     assert gateway.kafka.replicas[KEY] == expected
-    assert gateway.state.submissions == {}
+    assert gateway.state.upstream_steps == {}
 
 
 def happen(gateway: Gateway, fault: str, brokers: list[int]) -> Gateway:

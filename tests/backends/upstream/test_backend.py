@@ -196,7 +196,7 @@ async def test_whatever_is_lost_or_late_or_killed_all_orders_end_and_none_is_bla
         await now.advance(random.choice([0, 0.05, 0.3, 2]))
     # A cancel of what was lost waits for a minute, since brokers may lag behind.
     await now.until_idle(120)
-    await now.until(lambda: not now.state.submissions, 120)
+    await now.until(lambda: not now.state.upstream_steps, 120)
     for name in names:
         assert now.hosts(name) == set(now.replicas(name))
     assert now.inner.state.reassignments == {}

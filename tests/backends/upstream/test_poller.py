@@ -69,7 +69,7 @@ async def test_what_the_list_does_not_tell_is_looked_up(rig: Rig, what: str) -> 
     await rig.looked()
     if what == "arrived":
         rig.moves["foo-0"] = MOVE
-        rig.step("foo-0", Stage.ARRIVED)
+        rig.step("foo-0", Stage.ENDED)
     elif what == "doubt":
         rig.state.doubt(key("foo-0"), Discrepancy.ELSEWHERE, 0)
     else:

@@ -24,7 +24,8 @@ def sick() -> Gateway:
 
 def test_the_reason_names_broker_and_partition() -> None:
     assert (
-        sick().state.trouble == "missing: broker 8; under min ISR: bar-0 (1 in sync, min.insync.replicas 2)"
+        sick().state.health_problem
+        == "missing: broker 8; under min ISR: bar-0 (1 in sync, min.insync.replicas 2)"
     )
 
 
@@ -61,7 +62,7 @@ def test_a_cluster_that_is_well_again_goes_on() -> None:
     gateway.kafka.down.clear()
     gateway.kafka.catch_up(key("bar-0"))
     gateway.look()
-    assert gateway.state.trouble == ""
+    assert gateway.state.health_problem == ""
     assert gateway.moving() == ["foo-0"]
 
 
@@ -78,25 +79,25 @@ def test_a_partition_without_a_leader_is_trouble_and_many_are_counted() -> None:
         gateway.kafka.leader[name] = -1
     gateway.look()
     named = "foo-0 (no leader), foo-1 (no leader), foo-2 (no leader)"
-    assert gateway.state.trouble == f"under min ISR: {named} and 2 more"
+    assert gateway.state.health_problem == f"under min ISR: {named} and 2 more"
 
 
 def test_a_config_that_is_learnt_counts_at_once() -> None:
     gateway = Gateway(BAR)
     gateway.kafka.isr[key("bar-0")] = (7,)
     gateway.look()
-    assert gateway.state.trouble == ""
+    assert gateway.state.health_problem == ""
     gateway.do(TopicConfigsSeen({"bar": {"min.insync.replicas": "2"}}))
-    assert gateway.state.trouble == "under min ISR: bar-0 (1 in sync, min.insync.replicas 2)"
+    assert gateway.state.health_problem == "under min ISR: bar-0 (1 in sync, min.insync.replicas 2)"
 
 
 def test_what_is_ordered_is_ours_to_repair_until_it_is_over() -> None:
     gateway = sick()
     gateway.alter({"bar-0": (7, 2)})
-    assert not gateway.state.weak
+    assert not gateway.state.under_min_isr
     gateway.alter({"bar-0": None})
     gateway.settle()
-    assert list(gateway.state.weak) == [key("bar-0")]
+    assert list(gateway.state.under_min_isr) == [key("bar-0")]
 
 
 def test_a_broker_that_is_not_listed_while_its_replicas_lag_is_missing() -> None:
@@ -104,11 +105,11 @@ def test_a_broker_that_is_not_listed_while_its_replicas_lag_is_missing() -> None
     gateway.kafka.brokers.discard(8)
     gateway.kafka.isr[key("bar-0")] = (7,)
     gateway.look()
-    assert gateway.state.trouble == "missing: broker 8"
+    assert gateway.state.health_problem == "missing: broker 8"
     gateway.kafka.brokers.add(8)
     gateway.kafka.catch_up(key("bar-0"))
     gateway.look()
-    assert gateway.state.trouble == ""
+    assert gateway.state.health_problem == ""
 
 
 @given(st.lists(st.sampled_from(["down", "up", "order", "cancel", "floor", "delete", "look"]), max_size=12))
@@ -116,7 +117,7 @@ def test_the_weak_partitions_are_always_those_that_a_pass_over_all_would_find(do
     gateway = Gateway(FOO, BAR, ("bar-1", (4, 8)))
     for what in done:
         worsen(gateway, what)
-        assert set(gateway.state.weak) == found_weak(gateway.state)
+        assert set(gateway.state.under_min_isr) == found_weak(gateway.state)
 
 
 def worsen(gateway: Gateway, what: str) -> None:

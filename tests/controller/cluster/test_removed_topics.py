@@ -30,7 +30,7 @@ def test_a_topic_that_one_broker_lacks_for_a_while_is_not_gone() -> None:
         gateway.now_ms += GONE_MS
         gateway.look()
     assert gateway.phase("foo-0") is Phase.QUEUED
-    assert gateway.state.missing == {}
+    assert gateway.state.missing_since == {}
 
 
 def test_a_broker_that_still_shows_the_topic_of_before_changes_nothing() -> None:
@@ -51,7 +51,7 @@ def test_a_topic_that_is_gone_ends_its_reassignments_with_a_reason() -> None:
     gateway.look_for(GONE_MS)
     (row,) = gateway.state.finished[1].values()
     assert row.ending is Ending.TOPIC_DELETED
-    assert (gateway.state.topics, gateway.state.submissions, gateway.state.reassignments) == ({}, {}, {})
+    assert (gateway.state.topics, gateway.state.upstream_steps, gateway.state.reassignments) == ({}, {}, {})
 
 
 def test_a_topic_that_was_made_anew_is_another_one() -> None:

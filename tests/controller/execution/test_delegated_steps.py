@@ -27,7 +27,7 @@ def test_a_step_is_one_row_of_the_upstream() -> None:
     assert gateway.kafka.replicas[key("foo-0")] == (2, 3)
     assert gateway.phase("foo-0") is Phase.IDLE
     assert submits(gateway) == [(2, 3)]
-    assert gateway.state.submissions == {}
+    assert gateway.state.upstream_steps == {}
 
 
 def test_a_cancel_restores_the_order_that_kafka_alone_loses() -> None:
@@ -73,7 +73,7 @@ def test_a_stop_keeps_what_has_arrived() -> None:
     gateway.alter({"foo-0": None})
     gateway.settle()
     assert set(gateway.kafka.replicas[key("foo-0")]) == {4, 1, 2}
-    assert gateway.state.submissions == {}
+    assert gateway.state.upstream_steps == {}
 
 
 def test_an_order_behind_a_stop_starts_from_where_the_step_began() -> None:

@@ -11,7 +11,7 @@ def test_a_submission_is_kept_under_its_partition() -> None:
 
 @pytest.mark.parametrize("stage", Stage)
 def test_only_a_step_that_is_over_and_taken_in_is_not_in_flight(stage: Stage) -> None:
-    assert UpstreamStep("foo", 0, (1,), (2,), stage).in_flight is (stage is not Stage.AT)
+    assert UpstreamStep("foo", 0, (1,), (2,), stage).in_flight is (stage is not Stage.SETTLED)
 
 
 @pytest.mark.parametrize(
@@ -27,11 +27,11 @@ def test_a_cancel_leaves_the_order_that_the_step_gave_and_may_sort_the_rest(
     base: Replicas, following: Replicas, back: set[Replicas]
 ) -> None:
     assert UpstreamStep("foo", 0, base, following).ways_back == back
-    assert UpstreamStep("foo", 0, base, following, turned_from=(5, 6)).ways_back == set()
+    assert UpstreamStep("foo", 0, base, following, replaced=(5, 6)).ways_back == set()
 
 
 @pytest.mark.parametrize(
-    ("following", "turned_from", "shown", "isr", "middle"),
+    ("following", "replaced", "shown", "isr", "middle"),
     [
         ((1, 2, 3), (), (1, 2, 3), (1, 2), True),
         ((1, 2, 3), (), (1, 2, 3), (1, 2, 3), False),
@@ -42,9 +42,9 @@ def test_a_cancel_leaves_the_order_that_the_step_gave_and_may_sort_the_rest(
     ],
 )
 def test_the_middle_of_a_step_that_only_adds_is_told_from_its_end_by_who_is_in_sync(
-    following: Replicas, turned_from: Replicas, shown: Replicas, isr: Replicas, middle: bool
+    following: Replicas, replaced: Replicas, shown: Replicas, isr: Replicas, middle: bool
 ) -> None:
-    step = UpstreamStep("foo", 0, (1, 2), following, turned_from=turned_from)
+    step = UpstreamStep("foo", 0, (1, 2), following, replaced=replaced)
     assert step.is_middle(shown, isr) is middle
 
 

@@ -9,7 +9,7 @@ def test_a_submission_goes_with_what_was_counted_of_it() -> None:
     state.put(UpstreamStep("foo", 0, (1,), (2,)))
     state.doubt(key("foo-0"), Discrepancy.OLD, 0)
     state.delete(Deleted(UpstreamStep, key("foo-0")))
-    assert (state.submissions, state.doubts) == ({}, {})
+    assert (state.upstream_steps, state.doubts) == ({}, {})
 
 
 def test_looks_in_a_row_count_as_long_as_they_show_the_same() -> None:

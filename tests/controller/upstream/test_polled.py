@@ -149,10 +149,10 @@ def test_looks_that_come_as_often_as_clients_ask_blame_nobody() -> None:
 def test_steps_in_flight_are_known_without_looking_at_what_waits() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
-    assert gateway.state.under_way == {key("foo-0")}
+    assert gateway.state.delegated_in_flight == {key("foo-0")}
     assert our_topics(gateway.state) == {"foo"}
     gateway.settle()
-    assert not gateway.state.under_way
+    assert not gateway.state.delegated_in_flight
     assert not our_topics(gateway.state)
 
 
@@ -164,7 +164,7 @@ def test_the_cancel_of_a_move_of_others_is_kept_until_it_has_happened() -> None:
     again = gateway.again()
     again.settle()
     assert again.kafka.replicas[key("foo-0")] == (1, 4)
-    assert (again.state.submissions, again.state.external) == ({}, set())
+    assert (again.state.upstream_steps, again.state.external) == ({}, set())
     assert again.state.backlog.in_flight() == 0
 
 

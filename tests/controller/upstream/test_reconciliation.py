@@ -23,7 +23,7 @@ def moving() -> Gateway:
 
 
 def test_an_answer_makes_the_step_active() -> None:
-    assert moving().state.submissions[KEY].stage is Stage.ACTIVE
+    assert moving().state.upstream_steps[KEY].stage is Stage.ACTIVE
 
 
 def test_an_answer_that_was_lost_is_found_by_looking_and_nothing_is_sent_twice() -> None:
@@ -31,7 +31,7 @@ def test_an_answer_that_was_lost_is_found_by_looking_and_nothing_is_sent_twice()
     gateway.alter({"foo-0": (2, 3)})
     gateway.send_unheard()
     gateway.look()
-    assert gateway.state.submissions[KEY].stage is Stage.ACTIVE
+    assert gateway.state.upstream_steps[KEY].stage is Stage.ACTIVE
     gateway.settle()
     assert [row.replicas for row in gateway.kafka.requests] == [(2, 3)]
 
@@ -141,7 +141,7 @@ def stopped() -> Gateway:
     gateway.alter({"foo-0": None})
     gateway.lose()
     gateway.look()
-    assert (gateway.state.submissions[KEY].following, gateway.wanted("foo-0")) == ((2, 4, 1), None)
+    assert (gateway.state.upstream_steps[KEY].following, gateway.wanted("foo-0")) == ((2, 4, 1), None)
     gateway.lose()
     return gateway
 
@@ -158,7 +158,7 @@ def test_a_move_that_someone_else_took_over_after_a_stop_counts_at_once_and_unti
     for _ in range(SURE + 1):
         gateway.look()
         assert others(gateway) == (0, 1)
-    assert gateway.state.submissions == {}
+    assert gateway.state.upstream_steps == {}
     gateway.settle()
     assert others(gateway) == (0, 0)
 
@@ -167,7 +167,7 @@ def test_a_step_that_someone_else_ended_after_a_stop_counts_no_more() -> None:
     gateway = stopped()
     gateway.kafka.alter(KEY, (5, 6))
     gateway.kafka.catch_up(KEY)
-    while KEY in gateway.state.submissions:
+    while KEY in gateway.state.upstream_steps:
         gateway.look()
         assert min(others(gateway)) >= 0
     assert others(gateway) == (0, 0)
@@ -210,7 +210,7 @@ def turned() -> Gateway:
     """A step that the upstream has taken, and the row that turns it to replicas that have arrived."""
     gateway = moving()
     gateway.alter({"foo-0": (1,)})
-    assert gateway.state.submissions[KEY].turned_from == (2, 3)
+    assert gateway.state.upstream_steps[KEY].replaced == (2, 3)
     return gateway
 
 
@@ -220,7 +220,7 @@ def test_a_row_that_turns_a_step_is_sent_again_when_it_was_lost() -> None:
     for _ in range(SURE):
         gateway.look()
     assert gateway.settle().kafka.replicas[KEY] == (1,)
-    assert gateway.state.submissions == {}
+    assert gateway.state.upstream_steps == {}
 
 
 def test_a_step_that_ended_before_it_could_be_turned_is_gone_on_from() -> None:
@@ -243,7 +243,7 @@ def test_a_step_and_the_row_that_turns_it_may_both_be_lost() -> None:
 def test_a_step_is_turned_once_and_then_taken_back() -> None:
     gateway = turned()
     gateway.alter({"foo-0": (4,)})
-    assert gateway.state.submissions[KEY].stage is Stage.UNDOING
+    assert gateway.state.upstream_steps[KEY].stage is Stage.UNDOING
     assert gateway.settle().kafka.replicas[KEY] == (4,)
 
 
@@ -258,7 +258,7 @@ def test_a_step_whose_turning_is_refused_is_taken_back() -> None:
     gateway = turned()
     gateway.lose()
     gateway.do(Submitted([(KEY, (1,), Outcome(Error.INVALID_REPLICA_ASSIGNMENT, "no"))]))
-    assert gateway.state.submissions[KEY].stage is Stage.UNDOING
+    assert gateway.state.upstream_steps[KEY].stage is Stage.UNDOING
     assert gateway.settle().kafka.replicas[KEY] == (1,)
     assert gateway.state.external == set()
 
@@ -268,7 +268,7 @@ def test_a_way_back_that_is_refused_leaves_open_which_way_it_goes() -> None:
     gateway.alter({"foo-0": None})
     gateway.lose()
     gateway.do(Submitted([(KEY, None, Outcome(Error.INVALID_REPLICA_ASSIGNMENT))]))
-    assert gateway.state.submissions[KEY].stage is Stage.SUBMITTING
+    assert gateway.state.upstream_steps[KEY].stage is Stage.SUBMITTING
     assert gateway.settle().kafka.replicas[KEY] == (4, 1)
 
 

@@ -16,7 +16,7 @@ def test_trouble_is_told_once_and_so_is_its_end(caplog: pytest.LogCaptureFixture
     state = State()
     journal = UpstreamJournal(state)
     for trouble in ("missing: broker 5", "missing: broker 5", ""):
-        state.trouble = trouble
+        state.health_problem = trouble
         journal.trouble()
     assert caplog.messages == [
         "the cluster is not well, only what repairs it starts: missing: broker 5",
@@ -25,7 +25,7 @@ def test_trouble_is_told_once_and_so_is_its_end(caplog: pytest.LogCaptureFixture
 
 
 def test_an_upstream_that_cannot_be_looked_at_is_told_as_that(caplog: pytest.LogCaptureFixture) -> None:
-    state = State(trouble="connection refused", unreachable="connection refused")
+    state = State(health_problem="connection refused", unreachable="connection refused")
     UpstreamJournal(state).trouble()
     assert caplog.messages == ["nothing starts, the upstream cannot be looked at: connection refused"]
 
