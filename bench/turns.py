@@ -9,7 +9,8 @@ from time import thread_time
 
 from controller.machine import decide
 from controller.messages.effects import Wake
-from controller.messages.events import AlterPartition, AlterReassignments, Continue, Event, IsrChange
+from controller.messages.event import AnyEvent
+from controller.messages.events import AlterPartition, AlterReassignments, Continue, IsrChange
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Broker, Config, Partition, ResourceType, Topic, TopicPartition
 from controller.scheduling.limits import CONFIGS
@@ -73,14 +74,14 @@ def oldest(state: State) -> TopicPartition:
     return TopicPartition(topic, min(numbers))
 
 
-def completed(state: State, key: TopicPartition) -> Event:
+def completed(state: State, key: TopicPartition) -> AnyEvent:
     """Its leader says that all replicas are in sync."""
     now = state.partitions[key.topic][key.partition]
     change = IsrChange(*key, now.leader_epoch, now.replicas, now.partition_epoch)
     return AlterPartition(now.leader, -1, [change])
 
 
-def decided(state: State, event: Event) -> Decision:
+def decided(state: State, event: AnyEvent) -> Decision:
     """The decision, all slices of it."""
     d = Decision(state)
     for _ in decide(d, event):

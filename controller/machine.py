@@ -6,7 +6,7 @@ no other event is decided.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from controller.cluster.brokers import (
     broker_started,
@@ -28,6 +28,7 @@ from controller.cluster.leaders import elect_leaders, rebalance_leaders
 from controller.cluster.topics import create_partitions, create_topics
 from controller.configs.changes import alter_configs
 from controller.messages import events, job_events, upstream_events, zookeeper_events
+from controller.messages.event import AnyEvent
 from controller.reassignment.alter import alter_reassignments
 from controller.reassignment.jobs import pause, prioritize, prune, reorder, roll_back_job
 from controller.reassignment.phases import Trigger, fire
@@ -38,10 +39,11 @@ from controller.state.decision import Decision
 from controller.upstream.polled import measured, topic_configs_seen, unreachable, upstream_polled
 from controller.upstream.reconciliation import submitted
 
-Handler = Callable[[Decision, Any], Iterator[None] | None]
+E = TypeVar("E", bound=AnyEvent)
+Handler = Callable[[Decision, E], Iterator[None] | None]
 
 
-def decide(d: Decision, event: events.Event) -> Iterator[None]:
+def decide(d: Decision, event: AnyEvent) -> Iterator[None]:
     """Decide the event, slice by slice; after the last slice `d` is complete."""
     slices = _HANDLERS[type(event)](d, event)
     if slices is not None:
@@ -62,36 +64,43 @@ def _go_on(d: Decision, _: events.Continue) -> Iterator[None]:
     yield from resume_deletions(d)
 
 
-_HANDLERS: dict[type, Handler] = {
-    events.AlterReassignments: alter_reassignments,
-    events.CreateTopics: create_topics,
-    events.DeleteTopics: delete_topics,
-    events.CreatePartitions: create_partitions,
-    events.AlterConfigs: alter_configs,
-    events.ElectLeaders: elect_leaders,
-    events.RebalanceLeaders: rebalance_leaders,
-    events.ControllerStarted: controller_started,
-    events.BrokerStarted: broker_started,
-    events.BrokerStopped: broker_stopped,
-    events.ControlledShutdown: controlled_shutdown,
-    events.LogDirFailed: log_dir_failed,
-    events.AlterPartition: alter_partition,
-    job_events.RollBackJob: roll_back_job,
-    job_events.Queue: queue_plan,
-    job_events.Pause: pause,
-    job_events.Prioritize: prioritize,
-    job_events.Reorder: reorder,
-    job_events.Prune: prune,
-    events.Stalled: _stalled,
-    events.Continue: _go_on,
-    upstream_events.UpstreamPolled: upstream_polled,
-    upstream_events.Unreachable: unreachable,
-    upstream_events.Submitted: submitted,
-    upstream_events.Measured: measured,
-    upstream_events.TopicConfigsSeen: topic_configs_seen,
-    zookeeper_events.PartitionsStored: partitions_stored,
-    zookeeper_events.TopicStored: topic_stored,
-    zookeeper_events.ConfigsStored: configs_stored,
-    events.BrokerChanged: broker_changed,
-    zookeeper_events.Halt: halt,
-}
+def _on(kind: type[E], handler: Handler[E]) -> tuple[type[AnyEvent], Handler[Any]]:
+    """Pair a class of events with its handler; mypy checks that the handler takes such events."""
+    return kind, handler
+
+
+_HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
+    [
+        _on(events.AlterReassignments, alter_reassignments),
+        _on(events.CreateTopics, create_topics),
+        _on(events.DeleteTopics, delete_topics),
+        _on(events.CreatePartitions, create_partitions),
+        _on(events.AlterConfigs, alter_configs),
+        _on(events.ElectLeaders, elect_leaders),
+        _on(events.RebalanceLeaders, rebalance_leaders),
+        _on(events.ControllerStarted, controller_started),
+        _on(events.BrokerStarted, broker_started),
+        _on(events.BrokerStopped, broker_stopped),
+        _on(events.ControlledShutdown, controlled_shutdown),
+        _on(events.LogDirFailed, log_dir_failed),
+        _on(events.AlterPartition, alter_partition),
+        _on(job_events.RollBackJob, roll_back_job),
+        _on(job_events.Queue, queue_plan),
+        _on(job_events.Pause, pause),
+        _on(job_events.Prioritize, prioritize),
+        _on(job_events.Reorder, reorder),
+        _on(job_events.Prune, prune),
+        _on(events.Stalled, _stalled),
+        _on(events.Continue, _go_on),
+        _on(upstream_events.UpstreamPolled, upstream_polled),
+        _on(upstream_events.Unreachable, unreachable),
+        _on(upstream_events.Submitted, submitted),
+        _on(upstream_events.Measured, measured),
+        _on(upstream_events.TopicConfigsSeen, topic_configs_seen),
+        _on(zookeeper_events.PartitionsStored, partitions_stored),
+        _on(zookeeper_events.TopicStored, topic_stored),
+        _on(zookeeper_events.ConfigsStored, configs_stored),
+        _on(events.BrokerChanged, broker_changed),
+        _on(zookeeper_events.Halt, halt),
+    ]
+)

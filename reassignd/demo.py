@@ -4,8 +4,8 @@ import logging
 import uuid
 from typing import NamedTuple
 
-from controller.messages.events import CreatedTopic, CreateTopics, NewTopic
-from server.dispatch.context import Submitter
+from controller.messages.events import CreateTopics, NewTopic
+from controller.ports import Submitter
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ async def create_demo_topics(controller: Submitter, brokers: int) -> None:
         NewTopic(each.name, uuid.uuid4().bytes, each.partitions, min(each.replication_factor, brokers))
         for each in TOPICS
     ]
-    created: list[CreatedTopic] = await controller.submit(CreateTopics(topics))
+    created = await controller.submit(CreateTopics(topics))
     for each in created:
         if each.outcome.ok:
             log.info("created topic %s with %d partitions", each.name, each.partitions)

@@ -13,11 +13,12 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from backends.memory import MemoryStore
 from common.clock import Clock, ManualClock, RealClock
-from controller.messages.events import CreatedTopic, CreateTopics, Event, NewTopic
+from controller.messages.event import Event, Reply
+from controller.messages.events import CreateTopics, NewTopic
 from controller.ports import Store
 from controller.state.state import State
 from reassignd.config.config import Assignment, resolve
@@ -76,7 +77,7 @@ class EmbeddedCluster:
         """What the controller knows; to be read only."""
         return self._app.state
 
-    async def submit(self, event: Event) -> Any:
+    async def submit(self, event: Event[Reply]) -> Reply:
         """Have the controller decide; return its reply. See `controller.messages.events`."""
         return await self._app.submit(event)
 
@@ -84,7 +85,7 @@ class EmbeddedCluster:
         """Create a topic with these replicas, one list a partition. Raises ValueError when that is refused."""
         replicas = {number: tuple(each) for number, each in enumerate(assignment)}
         topic = NewTopic(name, uuid.uuid4().bytes, assignments=replicas)
-        created: list[CreatedTopic] = await self.submit(CreateTopics([topic]))
+        created = await self.submit(CreateTopics([topic]))
         error, message = created[0].outcome
         if error:
             raise ValueError(f"topic {name}: {message or error.name}")

@@ -1,26 +1,26 @@
 """Short ways to say what a test needs: a cluster, what happens to it, and what came of it."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from controller.machine import decide
 from controller.messages.effects import DropReplica, Effect, Publish, Wake
+from controller.messages.event import AnyEvent
 from controller.messages.events import (
     AlterConfigs,
     AlterPartition,
     AlterReassignments,
-    AlterReply,
     BrokerRegistration,
     BrokerStarted,
     BrokerStopped,
     Continue,
     ControlledShutdown,
     ControllerStarted,
-    Event,
     IsrChange,
     ResourceChanges,
 )
-from controller.messages.job_events import AlterRow, AlterTopic
+from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
 from controller.model.cluster import (
     Broker,
     Change,
@@ -153,7 +153,7 @@ class World:
         """The partitions with a step in flight."""
         return [f"{topic}-{number}" for topic, n in self.state.in_flight.items() for number in sorted(n)]
 
-    def do(self, event: Event) -> Decision:
+    def do(self, event: AnyEvent) -> Decision:
         """Decide the event, and what the controller asks itself to go on with."""
         first = d = self.decide(event)
         while any(isinstance(effect, Wake) for effect in d.effects):
@@ -161,7 +161,7 @@ class World:
         self._replay()
         return first
 
-    def decide(self, event: Event) -> Decision:
+    def decide(self, event: AnyEvent) -> Decision:
         """Decide this event only."""
         d = Decision(self.state, self.now_ms)
         for _ in decide(d, event):
@@ -189,7 +189,7 @@ class World:
                 AlterRow(number, None if replicas is None else tuple(replicas))
             )
         event = AlterReassignments([AlterTopic(t, r) for t, r in topics.items()])
-        reply = self.do(event._replace(**fields)).reply
+        reply = self.do(replace(event, **fields)).reply
         return outcomes(reply)
 
     def isr(self, name: str, members: Sequence[int]) -> Outcome:

@@ -7,7 +7,7 @@ requests hold, and in which order, is in `backends.broker_commands.batch`.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from backends.broker_commands.batch import Batch, ClusterSnapshot, all_partitions
@@ -17,8 +17,9 @@ from backends.broker_commands.requests import Header, Versions, live_brokers
 from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
 from controller.messages.effects import BrokerJoined, BrokerLeft, DropReplica, Effect, Publish
-from controller.messages.events import Event, LogDirFailed
+from controller.messages.events import LogDirFailed
 from controller.model.cluster import Broker, Partition, TopicPartition
+from controller.ports import SubmitEvent
 from controller.state.state import State
 from protocol.errors import ErrorCode
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
@@ -28,7 +29,6 @@ from protocol.messages.update_metadata_request import UpdateMetadataBroker, Upda
 
 log = logging.getLogger(__name__)
 
-Submit = Callable[[Event], Awaitable[Any]]
 """Gives the controller an event; the reply comes when the decision is durable."""
 
 RETRY_SECONDS = 0.1
@@ -49,7 +49,7 @@ class BrokerLinks:
     def __init__(
         self,
         state: State,
-        submit: Submit,
+        submit: SubmitEvent,
         controller_id: Callable[[], int],
         *,
         connect: Connect = connect,

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from backends.broker_commands.channel import Connect, connect
-from backends.broker_commands.links import BrokerLinks, Submit
+from backends.broker_commands.links import BrokerLinks
 from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.isr_reporter import IsrReporter
 from backends.embedded.log_dirs import LogDirs
@@ -31,6 +31,7 @@ from controller.messages.events import (
     Stalled,
 )
 from controller.model.cluster import ResourceType, TopicPartition
+from controller.ports import SubmitEvent
 from controller.state.state import State
 
 """How often steps in flight are looked at for progress."""
@@ -66,7 +67,7 @@ class SimulatedCluster:
         self,
         settings: Settings,
         state: State,
-        submit: Submit,
+        submit: SubmitEvent,
         listen: Listen,
         *,
         connect: Connect = connect,
@@ -116,7 +117,7 @@ class SimulatedCluster:
         except BaseException:
             await self.stop()
             raise
-        epochs: dict[int, int] = await self._submit(ControllerStarted(registrations))
+        epochs = await self._submit(ControllerStarted(registrations))
         for number, epoch in epochs.items():
             self.brokers[number].epoch = epoch
         self._ticking = spawn(self._tick_for_ever(), "embedded-replication", self._on_failure)

@@ -7,16 +7,15 @@ Sizes are asked for where something is to be done: of partitions in flight often
 import asyncio
 import logging
 from bisect import bisect_right
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from backends.client.asker import BrokerClient
 from backends.client.errors import BrokerError
 from backends.measuring.stalls import Received
 from common.clock import Clock
-from controller.messages.events import Event
 from controller.messages.upstream_events import Measured
 from controller.model.names import TopicPartition
+from controller.ports import SubmitEvent
 from controller.state.state import State
 from controller.state.upstream import Disk
 from protocol.errors import ErrorCode
@@ -40,9 +39,7 @@ MOST = 20_000
 class ReplicaSizes:
     """Implements `server.ports.ReplicaSizes`. `submit` gives events to the core."""
 
-    def __init__(
-        self, client: BrokerClient, state: State, submit: Callable[[Event], Awaitable[Any]], clock: Clock
-    ) -> None:
+    def __init__(self, client: BrokerClient, state: State, submit: SubmitEvent, clock: Clock) -> None:
         self._client, self._state, self._submit, self._clock = client, state, submit, clock
         self._arrived: dict[tuple[TopicPartition, int], Received] = {}
         self._silent: set[int] = set()

@@ -4,15 +4,16 @@ Looking is bounded: some of the steps at a time, all of them in turn.
 """
 
 from collections import deque
-from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 from common.clock import Clock
 from controller.configs.keys import BROKER_KEYS
 from controller.configs.names import STEP_TIMEOUT
 from controller.configs.values import CLUSTER_DEFAULT
-from controller.messages.events import Event, Stalled
+from controller.messages.events import Stalled
 from controller.model.cluster import ResourceType, TopicPartition
+from controller.ports import SubmitEvent
 from controller.state.state import State
 
 LOOK_SECONDS = 1.0
@@ -41,7 +42,7 @@ class StallWatch:
         self._turns: deque[TopicPartition] = deque()
         self._seen: dict[TopicPartition, Received] = {}
 
-    async def run(self, clock: Clock, submit: Callable[[Event], Awaitable[Any]]) -> None:
+    async def run(self, clock: Clock, submit: SubmitEvent) -> None:
         """Look for ever, and have what stalls undone."""
         while True:
             await clock.sleep(LOOK_SECONDS)

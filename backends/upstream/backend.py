@@ -6,7 +6,6 @@ KIP-455 carried out by another Kafka, with KIP-435's steps and KIP-236's way bac
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 from backends.client.errors import AuthenticationError, BrokerError
 from backends.measuring.sizes import ReplicaSizes
@@ -20,8 +19,8 @@ from backends.upstream.topic_configs import TopicConfigs
 from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
 from controller.messages.effects import ConfigsChanged, Effect, Elect, Rethrottle, Submit
-from controller.messages.events import Event
 from controller.messages.upstream_events import Unreachable
+from controller.ports import SubmitEvent
 from controller.state.state import State
 
 log = logging.getLogger(__name__)
@@ -47,7 +46,7 @@ class UpstreamBackend:
         self,
         client: UpstreamPort,
         state: State,
-        submit: Callable[[Event], Awaitable[Any]],
+        submit: SubmitEvent,
         ledger: AppliedThrottles,
         *,
         on_brokers: OnBrokers = _nobody,

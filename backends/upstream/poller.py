@@ -7,14 +7,13 @@ first is looked up in the second, never the other way round.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from backends.client.errors import BrokerError
 from backends.upstream.ports import UpstreamPort
 from backends.upstream.submitter import Submitter
 from backends.upstream.topic_metadata import seen_topics
 from common.clock import Clock, within
-from controller.messages.events import Event
 from controller.messages.upstream_events import (
     Unreachable,
     UpstreamBroker,
@@ -24,6 +23,7 @@ from controller.messages.upstream_events import (
 )
 from controller.model.names import TopicPartition
 from controller.model.upstream_step import Stage, UpstreamStep
+from controller.ports import SubmitEvent
 from controller.state.state import State
 from controller.upstream.polled import our_topics
 from protocol.errors import ErrorCode
@@ -61,7 +61,7 @@ class UpstreamPoller:
         client: UpstreamPort,
         state: State,
         submitter: Submitter,
-        submit: Callable[[Event], Awaitable[Any]],
+        submit: SubmitEvent,
         on_brokers: Callable[[Mapping[int, tuple[str, int]]], Awaitable[None]],
         clock: Clock,
         pace: PollIntervals | None = None,

@@ -9,15 +9,14 @@ import logging
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from backends.client.asker import BrokerClient
 from backends.client.errors import BrokerError
 from backends.upstream.rows import alter_request, answers, elect_request, unanswered
 from controller.messages.effects import Elect, Submit
-from controller.messages.events import Event
 from controller.messages.upstream_events import Submitted
 from controller.model.names import TopicPartition
+from controller.ports import SubmitEvent
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +37,7 @@ class Submitter:
     def __init__(
         self,
         client: BrokerClient,
-        submit: Callable[[Event], Awaitable[Any]],
+        submit: SubmitEvent,
         ready: Callable[[], Awaitable[None]],
     ) -> None:
         self._client, self._submit, self._ready = client, submit, ready

@@ -1,17 +1,16 @@
 """What steps and the health guard go by of topics' configs: DescribeConfigs (KIP-133), for topics that it matters for."""
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice
-from typing import Any
 
 from backends.client.asker import BrokerClient
 from backends.client.errors import BrokerError
 from common.clock import Clock
 from controller.configs.names import MIN_ISR, UNCLEAN_ELECTION
-from controller.messages.events import Event
 from controller.messages.upstream_events import TopicConfigsSeen
 from controller.model.configs import ConfigSource, ResourceType
+from controller.ports import SubmitEvent
 from controller.state.state import State
 from protocol.errors import ErrorCode
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
@@ -30,9 +29,7 @@ TOPICS = 500
 class TopicConfigs:
     """Tells the core about topics with reassignments, and those with partitions in trouble. `submit` gives it events."""
 
-    def __init__(
-        self, client: BrokerClient, state: State, submit: Callable[[Event], Awaitable[Any]], clock: Clock
-    ) -> None:
+    def __init__(self, client: BrokerClient, state: State, submit: SubmitEvent, clock: Clock) -> None:
         self._client, self._state, self._submit, self._clock = client, state, submit, clock
         self._asked: dict[str, float] = {}
         """When, by topic that matters."""

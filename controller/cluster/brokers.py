@@ -32,7 +32,7 @@ def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
     """
     state = d.state
     d.put(ControllerEpoch(state.controller_epoch + 1))
-    d.reply = {broker.id: _register(d, broker) for broker in event.brokers}
+    d.answer(event, {broker.id: _register(d, broker) for broker in event.brokers})
     for broker in event.brokers:
         d.emit(BrokerJoined(broker.id))
     for _ in drop_lost_reassignments(d):
@@ -58,7 +58,7 @@ def broker_started(d: Decision, event: BrokerStarted) -> Iterator[None]:
     state = d.state
     if event.broker.id in state.live:
         yield from broker_stopped(d, BrokerStopped(event.broker.id))
-    d.reply = _register(d, event.broker)
+    d.answer(event, _register(d, event.broker))
     d.emit(BrokerJoined(event.broker.id))
     for _ in recover(d, state.all_partitions() if state.offline else ()):
         yield
@@ -87,10 +87,10 @@ def controlled_shutdown(d: Decision, event: ControlledShutdown) -> Iterator[None
     state = d.state
     broker = state.brokers.get(event.broker)
     if broker is None or event.broker not in state.live:
-        d.reply = ShutdownReply(Outcome(Error.BROKER_NOT_AVAILABLE), ())
+        d.answer(event, ShutdownReply(Outcome(Error.BROKER_NOT_AVAILABLE), ()))
         return
     if event.broker_epoch not in {-1, broker.epoch}:
-        d.reply = ShutdownReply(Outcome(Error.STALE_BROKER_EPOCH), ())
+        d.answer(event, ShutdownReply(Outcome(Error.STALE_BROKER_EPOCH), ()))
         return
     state.shutting_down.add(event.broker)
     remaining = []
@@ -99,7 +99,7 @@ def controlled_shutdown(d: Decision, event: ControlledShutdown) -> Iterator[None
             remaining.append(partition.key)
         if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
-    d.reply = ShutdownReply(DONE, remaining)
+    d.answer(event, ShutdownReply(DONE, remaining))
 
 
 def log_dir_failed(d: Decision, event: LogDirFailed) -> None:

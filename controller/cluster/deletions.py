@@ -33,7 +33,7 @@ def delete_topics(d: Decision, event: DeleteTopics) -> Iterator[None]:
         else:
             for _ in _delete(d, name):
                 yield
-    d.reply = answers
+    d.answer(event, answers)
 
 
 def is_held_back(state: State, name: str) -> bool:

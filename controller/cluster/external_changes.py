@@ -97,4 +97,4 @@ def broker_changed(d: Decision, event: BrokerChanged) -> None:
 def halt(d: Decision, event: Halt) -> None:
     """Nothing starts, or what waits may."""
     d.state.backlog.halted = event.halted
-    d.reply = DONE
+    d.answer(event, DONE)

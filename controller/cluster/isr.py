@@ -17,17 +17,17 @@ def alter_partition(d: Decision, event: AlterPartition) -> Iterator[None]:
     """Take each ISR whose epochs are right; a reassignment that it completes goes on in the same decision."""
     broker = d.state.brokers.get(event.broker)
     if broker is None or event.broker not in d.state.live:
-        d.reply = AlterPartitionReply(Outcome(Error.STALE_BROKER_EPOCH), ())
+        d.answer(event, AlterPartitionReply(Outcome(Error.STALE_BROKER_EPOCH), ()))
         return
     if event.broker_epoch not in {-1, broker.epoch}:
-        d.reply = AlterPartitionReply(Outcome(Error.STALE_BROKER_EPOCH), ())
+        d.answer(event, AlterPartitionReply(Outcome(Error.STALE_BROKER_EPOCH), ()))
         return
     rows = []
     for seen, change in enumerate(event.changes, 1):
         rows.append(_alter(d, event.broker, change))
         if seen % CHANGES_PER_SLICE == 0:
             yield
-    d.reply = AlterPartitionReply(DONE, rows)
+    d.answer(event, AlterPartitionReply(DONE, rows))
 
 
 def _alter(d: Decision, broker: int, change: IsrChange) -> Outcome:

@@ -40,7 +40,7 @@ def elect_leaders(d: Decision, event: ElectLeaders) -> Iterator[None]:
         outcome = _ELECTIONS[event.election](d, partition)
         if keys is not None or outcome.error is not Error.ELECTION_NOT_NEEDED:
             rows.append((key, outcome))
-    d.reply = rows
+    d.answer(event, rows)
 
 
 def rebalance_leaders(d: Decision, event: RebalanceLeaders) -> Iterator[None]:
@@ -68,7 +68,7 @@ def rebalance_leaders(d: Decision, event: RebalanceLeaders) -> Iterator[None]:
                 yield
             else:
                 elected += _preferred(d, partition).ok
-    d.reply = elected
+    d.answer(event, elected)
 
 
 def _in_slices(items: Iterable[T]) -> Iterator[T | None]:

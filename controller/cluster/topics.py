@@ -48,7 +48,7 @@ _LEGAL = re.compile(rf"[a-zA-Z0-9._-]{{1,{MAX_NAME}}}")
 def create_topics(d: Decision, event: CreateTopics) -> Iterator[None]:
     """Create each topic on its own, or none of a request for too many partitions; reply with one row a topic."""
     created: list[CreatedTopic] = []
-    d.reply = created
+    d.answer(event, created)
     refused = excess([size_of(d.state, topic) for topic in event.topics])
     if refused is not None:
         created += [CreatedTopic(topic.name, refused) for topic in event.topics]
@@ -78,7 +78,7 @@ def create_topics(d: Decision, event: CreateTopics) -> Iterator[None]:
 def create_partitions(d: Decision, event: CreatePartitions) -> Iterator[None]:
     """Grow each topic on its own, or none in a request for too many partitions; reply with one outcome a topic."""
     answers: list[tuple[str, Outcome]] = []
-    d.reply = answers
+    d.answer(event, answers)
     refused = excess([growth_size(d.state, topic) for topic in event.topics])
     if refused is not None:
         answers += [(topic.topic, refused) for topic in event.topics]

@@ -94,7 +94,7 @@ def alter_configs(d: Decision, event: AlterConfigs) -> Iterator[None]:
                     yield
         if seen % RESOURCES_PER_SLICE == 0:
             yield
-    d.reply = outcomes
+    d.answer(event, outcomes)
 
 
 def check_topic_configs(configs: Mapping[str, str | None]) -> Outcome:

@@ -1,21 +1,16 @@
-"""What can happen to the controller. An event is the only way in (`controller.machine.decide`).
+"""The events of the core: requests of clients, reports of brokers, and observations.
 
-Events that a client waits for name their reply type; the others have none.
+An event is the only way to change the state (`controller.machine.decide`). Events about jobs, from an upstream Kafka and
+from ZooKeeper are in modules of their own.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from controller.messages.job_events import AlterTopic, Pause, Prioritize, Prune, Queue, Reorder, RollBackJob
-from controller.messages.upstream_events import (
-    Measured,
-    Submitted,
-    TopicConfigsSeen,
-    Unreachable,
-    UpstreamPolled,
-)
-from controller.messages.zookeeper_events import ConfigsStored, Halt, PartitionsStored, TopicStored
+from controller.messages.event import Event
+from controller.messages.job_events import AlterReply, AlterTopic
 from controller.model.cluster import Replicas, ResourceType, TopicPartition
 from controller.model.configs import ConfigChange
 from controller.model.errors import Outcome
@@ -23,8 +18,9 @@ from controller.model.errors import Outcome
 # ---- reassignments (KIP-455) ------------------------------------------------------------------------------
 
 
-class AlterReassignments(NamedTuple):
-    """AlterPartitionReassignments (45). `topics` None cancels everything. Reply: `AlterReply`."""
+@dataclass(frozen=True, slots=True)
+class AlterReassignments(Event[AlterReply]):
+    """AlterPartitionReassignments (45). `topics` None cancels everything."""
 
     topics: Sequence[AlterTopic] | None
     timeout_ms: int = 60_000
@@ -33,34 +29,16 @@ class AlterReassignments(NamedTuple):
     client_id: str | None = None
     priority: int = 0
     throttle: int = 0
-    """Bytes a second for this job's replicas in flight; 0 for no throttle of its own."""
-
-
-class TopicOutcomes(NamedTuple):
-    """The rows of one topic in request order: (partition index, outcome)."""
-
-    topic: str
-    rows: Sequence[tuple[int, Outcome]]
-
-
-class AlterReply(NamedTuple):
-    """`outcome` is the request's own; with an error there, every requested row repeats it.
-
-    `job` is what was accepted as a whole, 0 when nothing was ordered.
-    """
-
-    outcome: Outcome
-    topics: Sequence[TopicOutcomes]
-    job: int = 0
+    """Bytes a second for the job's replicas in flight; 0 for no throttle of its own."""
 
 
 # ---- topics -----------------------------------------------------------------------------------------------
 
 
 class NewTopic(NamedTuple):
-    """A topic to create: either counts, or `assignments` (partition index -> replicas) by hand.
+    """A topic to create: either with counts, or with `assignments` (partition index -> replicas).
 
-    -1 for a count means the cluster's default. `id` is made by the caller (randomness is a parameter).
+    -1 for a count selects the cluster's default. The caller makes `id`, because the core has no randomness.
     """
 
     name: str
@@ -71,15 +49,8 @@ class NewTopic(NamedTuple):
     configs: Mapping[str, str | None] = {}
 
 
-class CreateTopics(NamedTuple):
-    """Reply: `list[CreatedTopic]` in request order."""
-
-    topics: Sequence[NewTopic]
-    validate_only: bool = False
-
-
 class CreatedTopic(NamedTuple):
-    """One topic of a `CreateTopics`; the counts are -1 when it was refused."""
+    """The outcome for one topic of `CreateTopics`; the counts are -1 when it was refused."""
 
     name: str
     outcome: Outcome
@@ -87,22 +58,32 @@ class CreatedTopic(NamedTuple):
     replication_factor: int = -1
 
 
-class DeleteTopics(NamedTuple):
-    """Reply: `list[tuple[str, Outcome]]`. A topic with moving partitions goes when they have stopped."""
+@dataclass(frozen=True, slots=True)
+class CreateTopics(Event[list[CreatedTopic]]):
+    """CreateTopics (19). The reply has one row per topic, in request order."""
+
+    topics: Sequence[NewTopic]
+    validate_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTopics(Event[list[tuple[str, Outcome]]]):
+    """DeleteTopics (20). A topic with moving partitions is deleted when they have stopped."""
 
     names: Sequence[str]
 
 
 class NewPartitions(NamedTuple):
-    """`total` counts the old ones too; `assignments` has one replica list per added partition, or is None."""
+    """Partitions to add. `total` includes the existing ones; `assignments` has one replica list per added partition."""
 
     topic: str
     total: int
     assignments: Sequence[Replicas] | None = None
 
 
-class CreatePartitions(NamedTuple):
-    """Reply: `list[tuple[str, Outcome]]` in request order."""
+@dataclass(frozen=True, slots=True)
+class CreatePartitions(Event[list[tuple[str, Outcome]]]):
+    """CreatePartitions (37). The reply has one row per topic, in request order."""
 
     topics: Sequence[NewPartitions]
     validate_only: bool = False
@@ -112,17 +93,18 @@ class CreatePartitions(NamedTuple):
 
 
 class ResourceChanges(NamedTuple):
-    """Changes to one resource; they are all valid or none is made. A broker's name is its id, "" the default."""
+    """Changes of one resource; all are made, or none. A broker's name is its id; "" is the cluster-wide default."""
 
     resource: ResourceType
     name: str
     changes: Sequence[ConfigChange]
     replace: bool = False
-    """AlterConfigs (33): what is not named goes back to its default."""
+    """AlterConfigs (33): keys that are not named are reset to their defaults."""
 
 
-class AlterConfigs(NamedTuple):
-    """IncrementalAlterConfigs (44) and AlterConfigs (33). Reply: `list[Outcome]`, one a resource."""
+@dataclass(frozen=True, slots=True)
+class AlterConfigs(Event[list[Outcome]]):
+    """IncrementalAlterConfigs (44) and AlterConfigs (33). The reply has one outcome per resource."""
 
     resources: Sequence[ResourceChanges]
     validate_only: bool = False
@@ -138,15 +120,20 @@ class ElectionType(Enum):
     UNCLEAN = 1
 
 
-class ElectLeaders(NamedTuple):
-    """ElectLeaders (43); `partitions` None means all. Reply: `list[tuple[TopicPartition, Outcome]]`."""
+@dataclass(frozen=True, slots=True)
+class ElectLeaders(Event[list[tuple[TopicPartition, Outcome]]]):
+    """ElectLeaders (43); `partitions` None means all partitions."""
 
     election: ElectionType
     partitions: Sequence[TopicPartition] | None
 
 
-class RebalanceLeaders(NamedTuple):
-    """Elect the preferred leaders of each broker that does not lead more than `percentage` of those it should. Reply: how many."""
+@dataclass(frozen=True, slots=True)
+class RebalanceLeaders(Event[int]):
+    """Elect preferred leaders where too few of them lead. The reply is the number of elections.
+
+    A broker's partitions are elected if it does not lead more than `percentage` of those that prefer it.
+    """
 
     percentage: int
 
@@ -155,45 +142,42 @@ class RebalanceLeaders(NamedTuple):
 
 
 class BrokerRegistration(NamedTuple):
-    """What a broker says of itself."""
+    """The data with which a broker registers."""
 
     id: int
     host: str
     port: int
     rack: str | None = None
     epoch: int | None = None
-    """Its broker epoch where someone else counts these (ZooKeeper's czxid); else we do."""
+    """The broker epoch if someone else assigns it (ZooKeeper's czxid); None if the core assigns it."""
 
 
-class BrokerChanged(NamedTuple):
-    """A live broker says something new of itself, such as another port."""
+@dataclass(frozen=True, slots=True)
+class BrokerChanged(Event[None]):
+    """A live broker changed its registration, for example its port."""
 
     broker: BrokerRegistration
 
 
-class ControllerStarted(NamedTuple):
-    """The store is loaded and these brokers answer. Reply: `dict[int, int]`, broker id -> broker epoch."""
+@dataclass(frozen=True, slots=True)
+class ControllerStarted(Event[dict[int, int]]):
+    """The store is loaded and these brokers are alive. The reply maps broker ids to broker epochs."""
 
     brokers: Sequence[BrokerRegistration]
 
 
-class BrokerStarted(NamedTuple):
-    """A broker registers. Reply: `int`, its broker epoch."""
+@dataclass(frozen=True, slots=True)
+class BrokerStarted(Event[int]):
+    """A broker registers. The reply is its broker epoch."""
 
     broker: BrokerRegistration
 
 
-class BrokerStopped(NamedTuple):
-    """The broker does not answer any more."""
+@dataclass(frozen=True, slots=True)
+class BrokerStopped(Event[None]):
+    """The broker no longer responds."""
 
     broker: int
-
-
-class ControlledShutdown(NamedTuple):
-    """ControlledShutdown (7). Reply: `ShutdownReply`."""
-
-    broker: int
-    broker_epoch: int
 
 
 class ShutdownReply(NamedTuple):
@@ -203,7 +187,16 @@ class ShutdownReply(NamedTuple):
     remaining: Sequence[TopicPartition]
 
 
-class LogDirFailed(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ControlledShutdown(Event[ShutdownReply]):
+    """ControlledShutdown (7)."""
+
+    broker: int
+    broker_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirFailed(Event[None]):
     """These replicas of the broker are offline (LeaderAndIsr answered KAFKA_STORAGE_ERROR)."""
 
     broker: int
@@ -211,7 +204,7 @@ class LogDirFailed(NamedTuple):
 
 
 class IsrChange(NamedTuple):
-    """The ISR that a leader wants for one of its partitions, and the epochs that it knows."""
+    """The ISR that a leader requests for one of its partitions, and the epochs that it knows."""
 
     topic: str
     partition: int
@@ -220,61 +213,29 @@ class IsrChange(NamedTuple):
     partition_epoch: int
 
 
-class AlterPartition(NamedTuple):
-    """AlterPartition (56). Reply: `AlterPartitionReply`."""
+class AlterPartitionReply(NamedTuple):
+    """The outcome of the request as a whole, else one outcome per change, in order. Read the new ISR from `State`."""
+
+    outcome: Outcome
+    rows: Sequence[Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class AlterPartition(Event[AlterPartitionReply]):
+    """AlterPartition (56)."""
 
     broker: int
     broker_epoch: int
     changes: Sequence[IsrChange]
 
 
-class AlterPartitionReply(NamedTuple):
-    """`error` for all, else one error a change, in order; the new state is read from `State`."""
-
-    outcome: Outcome
-    rows: Sequence[Outcome]
-
-
-class Stalled(NamedTuple):
-    """The steps of these partitions have made no progress for too long."""
+@dataclass(frozen=True, slots=True)
+class Stalled(Event[None]):
+    """The steps of these partitions have stalled."""
 
     partitions: Sequence[TopicPartition]
 
 
-class Continue(NamedTuple):
-    """More steps can start than one decision should take: go on."""
-
-
-Event = (
-    AlterReassignments
-    | CreateTopics
-    | DeleteTopics
-    | CreatePartitions
-    | AlterConfigs
-    | ElectLeaders
-    | RebalanceLeaders
-    | ControllerStarted
-    | BrokerStarted
-    | BrokerStopped
-    | ControlledShutdown
-    | LogDirFailed
-    | AlterPartition
-    | RollBackJob
-    | Queue
-    | Pause
-    | Prioritize
-    | Reorder
-    | Prune
-    | Stalled
-    | Continue
-    | UpstreamPolled
-    | Unreachable
-    | Submitted
-    | Measured
-    | TopicConfigsSeen
-    | PartitionsStored
-    | TopicStored
-    | ConfigsStored
-    | BrokerChanged
-    | Halt
-)
+@dataclass(frozen=True, slots=True)
+class Continue(Event[None]):
+    """Start the steps that exceeded the size of one decision, and resume deletions."""

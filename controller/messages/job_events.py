@@ -1,49 +1,69 @@
-"""What can happen to whole jobs (KIP-236), and the rows that orders and queued plans are made of (KIP-455).
-
-They belong to `controller.messages.events.Event`; this is a file of their own for its size.
-"""
+"""Events about whole jobs (KIP-236), and the rows and the reply that orders and queued plans share (KIP-455)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from controller.messages.event import Event
 from controller.model.cluster import Replicas, TopicPartition
 from controller.model.errors import Outcome
 
 
 class AlterRow(NamedTuple):
-    """One requested partition: `replicas` is its target, None takes the reassignment back."""
+    """One requested partition: `replicas` is its target, None cancels its reassignment."""
 
     partition: int
     replicas: Replicas | None
 
 
 class AlterTopic(NamedTuple):
-    """Rows of one topic in request order; `rows` None cancels all that move in it (KIP-455)."""
+    """The rows of one topic in request order; `rows` None cancels every reassignment of the topic (KIP-455)."""
 
     topic: str
     rows: Sequence[AlterRow] | None
 
 
-class RollBackJob(NamedTuple):
-    """Take a whole job back, finished partitions included. Reply: `RollBackReply`."""
+class TopicOutcomes(NamedTuple):
+    """The outcomes of one topic's rows in request order: (partition index, outcome)."""
 
-    job: int
-    principal: str = "User:ANONYMOUS"
-    client_id: str | None = None
+    topic: str
+    rows: Sequence[tuple[int, Outcome]]
+
+
+class AlterReply(NamedTuple):
+    """The reply to an order or a queued plan.
+
+    If `outcome`, that of the request as a whole, is an error, every row repeats it. `job` is the id of the job that
+    the request created; 0 if it ordered nothing.
+    """
+
+    outcome: Outcome
+    topics: Sequence[TopicOutcomes]
+    job: int = 0
 
 
 class RollBackReply(NamedTuple):
-    """`job` is the roll-back's own id, 0 when there was nothing to do; `skipped` says why, by partition."""
+    """`job` is the id of the rollback, 0 if there was nothing to do; `skipped` has partitions and reasons."""
 
     outcome: Outcome
     job: int = 0
     skipped: Sequence[tuple[TopicPartition, str]] = ()
 
 
-class Queue(NamedTuple):
-    """Run this plan behind what runs; partitions that move are rolled back first. Reply: `AlterReply`.
+@dataclass(frozen=True, slots=True)
+class RollBackJob(Event[RollBackReply]):
+    """Take a whole job back, finished partitions included."""
 
-    Refused while an earlier queued plan has entries that have not started, unless `append`.
+    job: int
+    principal: str = "User:ANONYMOUS"
+    client_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Queue(Event[AlterReply]):
+    """Run the plan behind what runs; partitions that move are rolled back first.
+
+    Refused while entries of an earlier queued plan have not started, unless `append`.
     """
 
     topics: Sequence[AlterTopic]
@@ -51,28 +71,30 @@ class Queue(NamedTuple):
     principal: str = "User:ANONYMOUS"
     client_id: str | None = None
     priority: int = -1
-    """Behind what runs, unless told otherwise."""
+    """By default below that of orders."""
     throttle: int = 0
 
 
-class Pause(NamedTuple):
-    """Start nothing of this job, or of any (None); steps in flight go on. Reply: `Outcome`."""
+@dataclass(frozen=True, slots=True)
+class Pause(Event[Outcome]):
+    """Pause or resume a job, or everything (None). Steps in flight continue."""
 
     job: int | None
     paused: bool
 
 
-class Prioritize(NamedTuple):
-    """Jobs with a higher priority start first. Reply: `Outcome`."""
+@dataclass(frozen=True, slots=True)
+class Prioritize(Event[Outcome]):
+    """Set the job's priority. Jobs with a higher priority start first."""
 
     job: int
     priority: int
 
 
 class PlannedSteps(NamedTuple):
-    """The waves, from 0, of the steps from these replicas on: those after the step in flight, if one is.
+    """The waves, counted from 0, of a partition's steps that begin at `replicas`; the step in flight is not included.
 
-    There is at least one.
+    `waves` is not empty.
     """
 
     key: TopicPartition
@@ -80,21 +102,23 @@ class PlannedSteps(NamedTuple):
     waves: Sequence[int]
 
 
-class Reorder(NamedTuple):
-    """Let the job's steps start in the order of their waves. Not durable: a restart forgets it.
+@dataclass(frozen=True, slots=True)
+class Reorder(Event[int]):
+    """Start the job's steps in the order of these waves. The reply is the number of partitions that were reordered.
 
-    Partitions that have other replicas by now are passed over, and so is what another job took. An order of many
-    partitions comes in parts, each small enough for one decision. Reply: how many were put in order.
+    Partitions whose replicas differ from the plan, or that another job took over, are skipped. The caller splits a
+    large order into parts that fit one decision each. The order is not durable: it is lost at a restart.
     """
 
     job: int
     partitions: Sequence[PlannedSteps]
 
 
-class Prune(NamedTuple):
-    """Forget jobs that ended before a time, or beyond a number of jobs or of their partitions. The newest job is kept."""
+@dataclass(frozen=True, slots=True)
+class Prune(Event[None]):
+    """Delete jobs that ended before a time, or that exceed a number of jobs or partitions. The newest job is kept."""
 
     ended_before_ms: int
     keep: int
     partitions: int = 2**53
-    """That all ended jobs may have together; the oldest jobs go first, each as a whole."""
+    """Finished partitions to keep; beyond it the oldest jobs are deleted, each as a whole."""

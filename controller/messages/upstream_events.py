@@ -1,8 +1,10 @@
 """What an upstream Kafka shows and answers. They belong to `controller.messages.events.Event`."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from controller.messages.event import Event
 from controller.model.errors import Outcome
 from controller.model.names import Replicas, TopicPartition
 from controller.state.upstream import Disk
@@ -48,7 +50,8 @@ class UpstreamMove(NamedTuple):
         return tuple(r for r in self.replicas if r not in self.removing)
 
 
-class UpstreamPolled(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class UpstreamPolled(Event[None]):
     """One look at the upstream: first all moves, then topics. Reply: none.
 
     `whole`: these are all topics with all partitions, else those about which the moves alone do not say enough.
@@ -65,26 +68,30 @@ class UpstreamPolled(NamedTuple):
     conclusive: bool = True
 
 
-class Unreachable(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Unreachable(Event[None]):
     """The upstream cannot be looked at, and why; nothing new starts."""
 
     why: str
 
 
-class Submitted(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Submitted(Event[None]):
     """The upstream's answers to rows of `controller.messages.effects.Submit`, each once; REQUEST_TIMED_OUT for one that got none."""
 
     rows: Sequence[tuple[TopicPartition, Replicas | None, Outcome]]
 
 
-class Measured(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Measured(Event[None]):
     """Sizes and disks, from DescribeLogDirs; what is not named keeps its last values."""
 
     sizes: Mapping[TopicPartition, int]
     disks: Mapping[int, Sequence[Disk]]
 
 
-class TopicConfigsSeen(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TopicConfigsSeen(Event[None]):
     """Configs of topics that steps go by, as the upstream has them; by topic, None for a default."""
 
     topics: Mapping[str, Mapping[str, str | None]]

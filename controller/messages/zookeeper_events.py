@@ -1,34 +1,40 @@
-"""What others have stored in a ZooKeeper-mode cluster already. They belong to `controller.messages.events.Event`."""
+"""Changes that others made in ZooKeeper. They are in the state's store already."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
+from controller.messages.event import Event
 from controller.model.cluster import Partition, ResourceType
+from controller.model.errors import Outcome
 
 
-class PartitionsStored(NamedTuple):
-    """Leaders have stored new ISRs by themselves; the partitions as they are stored now."""
+@dataclass(frozen=True, slots=True)
+class PartitionsStored(Event[None]):
+    """Leaders stored new ISRs; `partitions` are the stored values."""
 
     partitions: Sequence[Partition]
 
 
-class TopicStored(NamedTuple):
-    """Someone else has stored a topic, or more partitions of one: those without a leader yet, in order of index."""
+@dataclass(frozen=True, slots=True)
+class TopicStored(Event[None]):
+    """Someone stored a topic or added partitions to one. `partitions` have no leader yet; in order of index."""
 
     topic: str
     id: bytes
     partitions: Sequence[Partition]
 
 
-class ConfigsStored(NamedTuple):
-    """Someone else has stored the resource's values; these are all of them."""
+@dataclass(frozen=True, slots=True)
+class ConfigsStored(Event[None]):
+    """Someone stored configs of the resource; `values` are all of them."""
 
     resource: ResourceType
     name: str
     values: Mapping[str, str]
 
 
-class Halt(NamedTuple):
-    """Start nothing, or go on; steps in flight go on (KIP-236: while the cancel znode exists). Reply: `Outcome`."""
+@dataclass(frozen=True, slots=True)
+class Halt(Event[Outcome]):
+    """Start no steps, or start them again (KIP-236: while the cancel znode exists). Steps in flight continue."""
 
     halted: bool

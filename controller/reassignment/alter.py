@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 
-from controller.messages.events import AlterReassignments, AlterReply, TopicOutcomes
-from controller.messages.job_events import AlterRow, AlterTopic
+from controller.messages.events import AlterReassignments
+from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, TopicOutcomes
 from controller.model.cluster import JobKind, Partition, Replicas
 from controller.model.errors import DONE, Error, Outcome
 from controller.model.names import display_name
@@ -26,7 +26,7 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
     """Take every row on its own; reply with one outcome a row, in the order of the request."""
     topics = _everything(d) if event.topics is None else event.topics
     if event.timeout_ms <= 0:
-        d.reply = refuse_all(topics, Outcome(Error.REQUEST_TIMED_OUT))
+        d.answer(event, refuse_all(topics, Outcome(Error.REQUEST_TIMED_OUT)))
         return
     repeated = yield from RepeatedRows().find(topics)
     job = open_job(d, JobKind.PLAN, event)
@@ -47,7 +47,7 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
         lambda key, row: _fire(d, d.state.partitions[key.topic][key.partition], row.replicas, job)
     )
     outcome = Outcome(message=None if topics or event.topics is None else "")
-    d.reply = AlterReply(outcome, answers, seal_job(d, job))
+    d.answer(event, AlterReply(outcome, answers, seal_job(d, job)))
 
 
 def refuse_all(topics: Sequence[AlterTopic], outcome: Outcome) -> AlterReply:

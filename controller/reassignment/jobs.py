@@ -73,7 +73,7 @@ def roll_back_job(d: Decision, event: RollBackJob) -> Iterator[None]:
     state = d.state
     job = state.jobs.get(event.job)
     if job is None:
-        d.reply = RollBackReply(_unknown(event.job))
+        d.answer(event, RollBackReply(_unknown(event.job)))
         return
     skipped: list[tuple[TopicPartition, str]] = []
     ended = dict(state.finished.get(job.id, {}))
@@ -94,19 +94,19 @@ def roll_back_job(d: Decision, event: RollBackJob) -> Iterator[None]:
                 skipped.append((key, refusal))
         if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
             yield
-    d.reply = RollBackReply(DONE, seal_job(d, number), skipped)
+    d.answer(event, RollBackReply(DONE, seal_job(d, number), skipped))
 
 
 def pause(d: Decision, event: Pause) -> None:
     """Stop starting steps, or go on."""
     state = d.state
-    d.reply = DONE
+    d.answer(event, DONE)
     if event.job is None:
         d.put(Paused(event.paused))
         return
     job = state.jobs.get(event.job)
     if job is None or job.ended_ms:
-        d.reply = _unknown(event.job) if job is None else _ended(job)
+        d.answer(event, _unknown(event.job) if job is None else _ended(job))
         return
     d.put(job._replace(paused=event.paused))
     if not event.paused:
@@ -123,7 +123,7 @@ def prioritize(d: Decision, event: Prioritize) -> Iterator[None]:
     state = d.state
     job = state.jobs.get(event.job)
     if job is None or job.ended_ms:
-        d.reply = _unknown(event.job) if job is None else _ended(job)
+        d.answer(event, _unknown(event.job) if job is None else _ended(job))
         return
     d.put(job._replace(priority=event.priority))
     for seen, wanted in enumerate(state.reassignments.values()):
@@ -131,7 +131,7 @@ def prioritize(d: Decision, event: Prioritize) -> Iterator[None]:
             fire_again(d, wanted.key)
         if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
             yield
-    d.reply = DONE
+    d.answer(event, DONE)
 
 
 def reorder(d: Decision, event: Reorder) -> None:
@@ -145,7 +145,7 @@ def reorder(d: Decision, event: Reorder) -> None:
             state.backlog.plan(key, Planned(event.job, waves[0]))
             taken += 1
     d.rows = len(event.partitions)
-    d.reply = taken
+    d.answer(event, taken)
 
 
 def prune(d: Decision, event: Prune) -> Iterator[None]:

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from controller.messages.events import AlterReply, TopicOutcomes
-from controller.messages.job_events import Queue
+from controller.messages.job_events import AlterReply, Queue, TopicOutcomes
 from controller.model.cluster import JobKind, Partition, Pending, Replicas, TopicPartition
 from controller.model.errors import DONE, Error, Outcome
 from controller.reassignment.alter import ROWS_PER_SLICE, check_row, refuse_all
@@ -22,7 +21,7 @@ def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
             Error.REASSIGNMENT_IN_PROGRESS,
             "A queued plan still has partitions that have not started. Wait for them, or append to it.",
         )
-        d.reply = refuse_all(event.topics, busy)
+        d.answer(event, refuse_all(event.topics, busy))
         return
     repeated = yield from RepeatedRows().find(event.topics)
     job = open_job(d, JobKind.QUEUE, event)
@@ -42,7 +41,7 @@ def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
     yield from repeated.carry_out(
         lambda key, row: _enqueue(d, d.state.partitions[key.topic][key.partition], row.replicas, job)
     )
-    d.reply = AlterReply(DONE, answers, seal_job(d, job))
+    d.answer(event, AlterReply(DONE, answers, seal_job(d, job)))
 
 
 def waiting_entries(state: State) -> Iterator[TopicPartition]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from controller.messages.effects import Effect
+from controller.messages.event import Event, Reply
 from controller.model.cluster import Change, Deleted, Reassignment, Record, TopicPartition
 from controller.state.state import State
 
@@ -21,6 +22,7 @@ class Decision:
         self.changes: list[Change] = []
         self.effects: list[Effect] = []
         self.reply: Any = None
+        """Set by `answer`, which checks its type; None when the event has no reply."""
 
     def put(self, record: Record) -> None:
         """Insert or replace the record."""
@@ -37,6 +39,10 @@ class Decision:
         deleted = Deleted(kind, key)
         self.state.delete(deleted)
         self.changes.append(deleted)
+
+    def answer(self, event: Event[Reply], reply: Reply) -> None:
+        """Set the reply to the event that this decision is about."""
+        self.reply = reply
 
     def emit(self, effect: Effect) -> None:
         """Ask this of the world once the records are durable."""

@@ -4,14 +4,14 @@ import asyncio
 import uuid
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 from backends.datadir import StoreError
 from common.address import Address
 from common.tasks import cancel, spawn
 from common.worker_thread import WorkerThread
 from controller.machine import decide
-from controller.messages.events import Event
+from controller.messages.event import Event, Reply
 from controller.ports import Store
 from controller.reassignment.throttle import throttle_rate
 from controller.state.state import State
@@ -90,7 +90,7 @@ class Application:
         """Where clients can connect."""
         return self.world.addresses
 
-    async def submit(self, event: Event) -> Any:
+    async def submit(self, event: Event[Reply]) -> Reply:
         """Have the controller decide; return its reply once that is durable."""
         await self.world.prepare(event)
         return await self._driver.submit(event)

@@ -18,7 +18,7 @@ from backends.zookeeper.znodes.producer_ids import allocate
 from common.clock import RealClock
 from common.tasks import cancel, spawn
 from controller.machine import decide
-from controller.messages.events import Event
+from controller.messages.event import Event, Reply
 from controller.state.state import State
 from protocol.errors import ApiError, ErrorCode
 from reassignd.config.config import Settings
@@ -52,14 +52,14 @@ class ControllerTerm:
         self._stalls = StallWatch(state, self.sizes.received)
         self._chores: list[asyncio.Task[None]] = []
 
-    async def submit(self, event: Event) -> Any:
+    async def submit(self, event: Event[Reply]) -> Reply:
         """Have the controller decide; return its reply once that is durable. Raises DriverStoppedError."""
         try:
             return await self.cluster.submit(event)
         except ZookeeperError as error:
             raise DriverStoppedError(str(error)) from error
 
-    async def _decide(self, event: Event) -> Any:
+    async def _decide(self, event: Event[Reply]) -> Reply:
         return await self.driver.submit(event)
 
     async def allocate(self, broker: int, epoch: int) -> tuple[int, int]:

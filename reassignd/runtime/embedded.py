@@ -12,7 +12,7 @@ from backends.embedded.cluster import SimulatedCluster
 from common.address import Address
 from common.clock import Clock
 from common.tls import pinned_client_context
-from controller.messages.events import Event
+from controller.messages.event import AnyEvent
 from controller.state.state import State
 from reassignd import __version__
 from reassignd.config.config import Settings
@@ -73,7 +73,7 @@ class EmbeddedRuntime:
         listeners = Listeners(partial(Session, answer, bounds), ConnectionRegistry(bounds, stats), self._tls)
         self._ports = BrokerPorts(listeners, self._settings.listener, self._settings.advertised_host)
 
-    async def prepare(self, event: Event) -> None:
+    async def prepare(self, event: AnyEvent) -> None:
         """The state is the truth here."""
 
     async def start(self, waits: Callable[[str], None]) -> None:

@@ -13,7 +13,8 @@ from backends.upstream.backend import UpstreamBackend
 from backends.upstream.client import UpstreamClient
 from common.address import Address
 from controller.configs.values import CLUSTER_DEFAULT
-from controller.messages.events import AlterReassignments, Event
+from controller.messages.event import AnyEvent
+from controller.messages.events import AlterReassignments
 from controller.messages.job_events import Queue, RollBackJob
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigSource
@@ -108,7 +109,7 @@ class GatewayRuntime:
         except PortAssignmentError as error:
             raise CommandError(str(error)) from error
 
-    async def prepare(self, event: Event) -> None:
+    async def prepare(self, event: AnyEvent) -> None:
         """Orders go by the replicas that the upstream has now, not by those of the last look."""
         if isinstance(event, AlterReassignments | Queue):
             await self.backend.look_at(topic for topic, _ in event.topics or ())

@@ -4,8 +4,8 @@ import asyncio
 import logging
 
 from controller.messages.events import RebalanceLeaders
+from controller.ports import Submitter
 from reassignd.config.config import Settings
-from server.dispatch.context import Submitter
 from server.driver.driver import DriverStoppedError
 
 log = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ async def rebalance_for_ever(controller: Submitter, settings: Settings) -> None:
         await asyncio.sleep(settings.leader_imbalance_check_interval_seconds)
         try:
             event = RebalanceLeaders(settings.leader_imbalance_per_broker_percentage)
-            elected: int = await controller.submit(event)
+            elected = await controller.submit(event)
         except DriverStoppedError:
             return
         if elected:

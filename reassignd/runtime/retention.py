@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from controller.messages.job_events import Prune
-from server.dispatch.context import Submitter
+from controller.ports import Submitter
 from server.driver.driver import DriverStoppedError
 
 PERIOD_SECONDS = 60.0

@@ -1,12 +1,12 @@
 """What an application is made around: the backend that it drives, and the ports at which clients come."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
 
 from common.address import Address
 from common.worker_thread import WorkerThread
-from controller.messages.events import Event
-from controller.ports import Backend
+from controller.messages.event import AnyEvent
+from controller.ports import Backend, SubmitEvent
 from server.connections.session import Answer
 from server.dispatch.router import Router
 from server.metrics.sources import Traffic
@@ -20,7 +20,7 @@ GRACE_SECONDS = 1.0
 class Hooks(NamedTuple):
     """What a world needs of the application: the way in to the controller, and somebody to tell."""
 
-    submit: Callable[[Event], Awaitable[Any]]
+    submit: SubmitEvent
     failed: Callable[[str, BaseException], None]
     """Who cannot go on, and why; ends the application."""
     off_loop: WorkerThread
@@ -65,7 +65,7 @@ class Runtime(Protocol):
         """Have clients answered by it, from the start on. `answer` is the router's, measured."""
         ...
 
-    async def prepare(self, event: Event) -> None:
+    async def prepare(self, event: AnyEvent) -> None:
         """Have the state know what the controller is about to decide on."""
         ...
 

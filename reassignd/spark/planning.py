@@ -15,12 +15,12 @@ from common.plan_errors import PlanError
 from common.worker_thread import WorkerThread
 from controller.messages.job_events import PlannedSteps, Reorder
 from controller.model.cluster import Replicas, TopicPartition
+from controller.ports import Submitter
 from controller.state.state import State
 from planner import handover
 from planner.schedule import Move, steps_of
 from reassignd.spark.helper_process import HelperError
 from server.api.spark import SparkState, SparkView
-from server.dispatch.context import Submitter
 from server.driver.driver import DriverStoppedError, wall_clock
 
 log = logging.getLogger(__name__)

@@ -9,13 +9,14 @@ from starlette.requests import Request
 from common.json_text import parse, shown
 from common.plan_errors import PlanError
 from common.worker_thread import WorkerThread
-from controller.messages.events import Event
+from controller.messages.event import Event, Reply
+from controller.ports import Submitter
 from controller.state.state import State
 from server.api.errors import HttpError
 from server.api.progress import Progress
 from server.api.spark import SparkView
 from server.api.streams import breathing
-from server.dispatch.context import LARGE_ROWS, Submitter
+from server.dispatch.context import LARGE_ROWS
 from server.ports import OwnedBrokers, Sizes
 
 MAX_BODY = 100 * 1024 * 1024
@@ -60,7 +61,7 @@ class Call(NamedTuple):
     def state(self) -> State:
         return self.core.state
 
-    async def submit(self, event: Event) -> Any:
+    async def submit(self, event: Event[Reply]) -> Reply:
         """Have the controller decide; return its reply once that is durable."""
         return await self.core.driver.submit(event)
 

@@ -3,15 +3,22 @@
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from starlette.responses import Response
 
 from common.json_text import shown
-from controller.messages.events import AlterReassignments, AlterReply
-from controller.messages.job_events import AlterTopic, Pause, Prioritize, Queue, RollBackJob, RollBackReply
+from controller.messages.events import AlterReassignments
+from controller.messages.job_events import (
+    AlterTopic,
+    Pause,
+    Prioritize,
+    Queue,
+    RollBackJob,
+    RollBackReply,
+)
 from controller.model.cluster import Job
-from controller.model.errors import Outcome
 from controller.model.plan import Entry, read_plan
 from controller.state.state import State
 from controller.views.jobs import endings, parts
@@ -35,7 +42,7 @@ async def submit(call: Call) -> Response:
 
     entries = await call.body(read)
     topics, before = await call.compute(len(entries), _prepared, call.state, entries)
-    reply: AlterReply = await call.submit(_order(call, topics))
+    reply = await call.submit(_order(call, topics))
     require(reply.outcome)
     refused = list(refused_rows(reply.topics))
     head = json.dumps({"job": reply.job or None, "accepted": len(entries) - len(refused), "refused": refused})
@@ -73,7 +80,7 @@ async def job(call: Call) -> dict[str, Any]:
 
 async def roll_back(call: Call) -> Response:
     """Every partition of the job back to where the job found it; a job of its own."""
-    reply: RollBackReply = await call.submit(RollBackJob(_job(call).id, call.principal, call.client_id))
+    reply = await call.submit(RollBackJob(_job(call).id, call.principal, call.client_id))
     require(reply.outcome)
     head = json.dumps({"job": reply.job or None})
     return streamed(head[:-1] + ',"skipped":[', _skipped(reply), "]}", status=202)
@@ -92,7 +99,7 @@ async def resume(call: Call) -> dict[str, Any]:
 async def prioritize(call: Call) -> dict[str, Any]:
     """Jobs with a higher priority start their steps first."""
     priority = await call.body(_priority)
-    outcome: Outcome = await call.submit(Prioritize(_job(call).id, priority))
+    outcome = await call.submit(Prioritize(_job(call).id, priority))
     require(outcome)
     return {"priority": priority}
 
@@ -106,7 +113,7 @@ async def _endings(call: Call, found: Job) -> dict[str, int]:
 
 
 async def _set_paused(call: Call, *, paused: bool) -> dict[str, Any]:
-    outcome: Outcome = await call.submit(Pause(_job(call).id, paused))
+    outcome = await call.submit(Pause(_job(call).id, paused))
     require(outcome)
     return {"paused": paused}
 
@@ -123,7 +130,7 @@ def _order(call: Call, topics: list[AlterTopic]) -> AlterReassignments | Queue:
         behind = -1 if priority is None else priority
         return Queue(topics, query["append"], call.principal, call.client_id, behind, throttle)
     order = AlterReassignments(topics, principal=call.principal, client_id=call.client_id)
-    return order._replace(priority=priority or 0, throttle=throttle)
+    return replace(order, priority=priority or 0, throttle=throttle)
 
 
 def _job(call: Call) -> Job:

@@ -48,8 +48,7 @@ async def change(call: Call) -> dict[str, Any]:
 
 async def _alter(call: Call, changes: list[ConfigChange]) -> list[Outcome]:
     event = AlterConfigs([ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)])
-    outcomes: list[Outcome] = await call.submit(event)
-    return outcomes
+    return await call.submit(event)
 
 
 def _read(value: object) -> list[ConfigChange]:

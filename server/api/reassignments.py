@@ -1,14 +1,15 @@
 """`/v1/reassignments`: what is ongoing, in the plan's own format (KIP-455's --list), and how to cancel it."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import groupby, islice
 from typing import Any
 
 from starlette.responses import Response
 
 from common.json_text import shown
-from controller.messages.events import AlterReassignments, AlterReply
-from controller.messages.job_events import AlterRow, AlterTopic
+from controller.messages.events import AlterReassignments
+from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
 from controller.model.cluster import TopicPartition
 from controller.model.plan import read_key
 from controller.reassignment.throttle import throttle_rate, throttled_by_others
@@ -40,7 +41,7 @@ async def cancel(call: Call) -> dict[str, Any]:
     """
     how, what = await call.body(_read)
     event = AlterReassignments(await _targets(call, how, what), principal=call.principal)
-    reply: AlterReply = await call.submit(event._replace(client_id=call.client_id))
+    reply = await call.submit(replace(event, client_id=call.client_id))
     refused = list(refused_rows(reply.topics))
     if how == "topic" and [row["partition"] for row in refused] == [-1]:
         raise HttpError(404, refused[0]["message"])

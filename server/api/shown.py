@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from controller.messages.events import TopicOutcomes
+from controller.messages.job_events import TopicOutcomes
 from controller.model.cluster import Ending, Job, TopicPartition
 from controller.state.state import State
 from controller.views.jobs import (

@@ -3,7 +3,6 @@
 from typing import Any
 
 from controller.messages.job_events import Pause
-from controller.model.errors import Outcome
 from controller.reassignment.throttle import throttle_rate
 from controller.views.jobs import totals
 from controller.views.reassignments import counts
@@ -64,7 +63,7 @@ async def resume(call: Call) -> dict[str, Any]:
 
 
 async def _set_paused(call: Call, *, paused: bool) -> dict[str, Any]:
-    outcome: Outcome = await call.submit(Pause(None, paused))
+    outcome = await call.submit(Pause(None, paused))
     require(outcome)
     return {"paused": paused}
 

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange
-from controller.model.errors import Outcome
 from protocol.counter import Bounds
 from protocol.errors import ErrorCode
 from server.dispatch.authorizer import Operation
@@ -48,7 +47,7 @@ async def alter(
         for each, refused in zip(wanted, refusals, strict=True)
         if refused is None
     ]
-    outcomes: list[Outcome] = await context.submit(AlterConfigs(accepted, validate_only))
+    outcomes = await context.services.driver.submit(AlterConfigs(accepted, validate_only))
     return merged(refusals, outcomes)
 
 

@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from common.worker_thread import WorkerThread
-from controller.messages.events import Event
 from controller.model.cluster import Broker
+from controller.ports import Submitter
 from controller.state.state import State
 from server.dispatch.authorizer import CLUSTER, Authorizer, Operation, Resource, authorized_operations, topic
 from server.dispatch.cache import BodyCache, Encoded
@@ -23,12 +23,6 @@ ROWS_PER_BREATH = 50
 
 NOT_ASKED = -2147483648
 """Authorized operations of a response whose request did not ask for them."""
-
-
-class Submitter(Protocol):
-    """The driver, as handlers see it."""
-
-    def submit(self, event: Event) -> Awaitable[Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +79,6 @@ class Context(NamedTuple):
     def brokers(self) -> list[Broker]:
         """All registered brokers, in order of id."""
         return [broker for _, broker in sorted(self.state.brokers.items())]
-
-    async def submit(self, event: Event) -> Any:
-        """Have the controller decide; return its reply once that is durable."""
-        return await self.services.driver.submit(event)
 
     async def compute(self, rows: int, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function, off the event loop when it has many rows to translate."""

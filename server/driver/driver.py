@@ -15,7 +15,8 @@ from time import perf_counter, time_ns
 from typing import Any, NamedTuple
 
 from controller.messages.effects import Effect, Wake
-from controller.messages.events import Continue, Event
+from controller.messages.event import AnyEvent, Event, Reply
+from controller.messages.events import Continue
 from controller.ports import Backend, Store, StoreLostError
 from controller.state.decision import Decision
 from controller.state.state import State
@@ -24,8 +25,8 @@ from server.ports import Stats
 
 log = logging.getLogger(__name__)
 
-Decide = Callable[[Decision, Event], Iterator[None] | None]
-Note = Callable[[Event, Decision], None]
+Decide = Callable[[Decision, AnyEvent], Iterator[None] | None]
+Note = Callable[[AnyEvent, Decision], None]
 
 CAPACITY = 1000
 """Events submitted and not yet answered; whoever submits one more waits."""
@@ -100,7 +101,7 @@ class Driver:
         if self._task is not None:
             await self._task
 
-    async def submit(self, event: Event) -> Any:
+    async def submit(self, event: Event[Reply]) -> Reply:
         """Have the event decided; return its reply once the decision is durable.
 
         Raises DriverStoppedError when that did not happen or cannot be known.
@@ -108,7 +109,7 @@ class Driver:
         async with self._places:
             if self._stopped:
                 raise DriverStoppedError("the controller has stopped")
-            reply = asyncio.get_running_loop().create_future()
+            reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
             self._waiting.add(reply)
             reply.add_done_callback(self._waiting.discard)
             self._turns.add(QueuedEvent(event, reply))

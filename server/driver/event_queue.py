@@ -3,7 +3,8 @@
 import asyncio
 from typing import Any, NamedTuple
 
-from controller.messages.events import Continue, Event
+from controller.messages.event import AnyEvent
+from controller.messages.events import Continue
 
 ROUNDS_BEFORE_BACKGROUND = 6
 """Rounds of the event loop before steps are started in the background: an answer that is ready takes some to leave."""
@@ -15,7 +16,7 @@ PATIENCE = 100
 class QueuedEvent(NamedTuple):
     """An event, and who waits for its reply, if anyone does."""
 
-    event: Event
+    event: AnyEvent
     reply: asyncio.Future[Any] | None
 
 

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any
 
 from controller.messages import events, job_events
-from controller.messages.events import Event
+from controller.messages.event import AnyEvent
 from controller.messages.upstream_events import Submitted, Unreachable, UpstreamPolled
 from controller.model.cluster import Change, Config, Deleted, Ending, Job, JobKind, ResourceType
 from controller.model.errors import Outcome
@@ -45,7 +45,7 @@ class Journal:
         self._last_job = state.last_job
         self._upstream = UpstreamJournal(state)
 
-    def note(self, event: Event, decision: Decision) -> None:
+    def note(self, event: AnyEvent, decision: Decision) -> None:
         """The decision on the event is durable."""
         writer = _WRITERS.get(type(event))
         if writer is not None:

@@ -168,5 +168,5 @@ async def _changed(core: GatewayServices, changes: Sequence[ConfigChange], valid
     if not changes:
         return Outcome(Error.NONE)
     resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)
-    outcomes: Sequence[Verdict] = await core.submit(AlterConfigs([resource], validate_only))
+    outcomes = await core.submit(AlterConfigs([resource], validate_only))
     return outcomes[0]

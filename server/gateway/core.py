@@ -1,9 +1,9 @@
 """What answers for reassignd, as the gateway sees it."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from controller.messages.events import Event
+from controller.ports import SubmitEvent
 from controller.state.state import State
 from protocol.errors import ErrorCode
 from protocol.frames import RequestFrame
@@ -18,7 +18,7 @@ class GatewayServices(NamedTuple):
     answer: Answer
     refuse: Callable[[RequestFrame, int, str | None], bytes | Awaitable[bytes]]
     state: State
-    submit: Callable[[Event], Awaitable[Any]]
+    submit: SubmitEvent
 
 
 def reason(error_code: int, message: str | None) -> str | None:

@@ -10,7 +10,7 @@ INELIGIBLE_REPLICA and NEW_LEADER_ELECTED (v2; before: OPERATION_NOT_ATTEMPTED, 
 
 from collections.abc import Iterator, Sequence
 
-from controller.messages.events import AlterPartition, AlterPartitionReply, IsrChange
+from controller.messages.events import AlterPartition, IsrChange
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.errors import ErrorCode
@@ -47,7 +47,7 @@ async def handle(request: AlterPartitionRequest, context: Context) -> AlterParti
     rows = sum(len(topic.partitions) for topic in request.topics)
     changes = await context.compute(rows, _changes, names, request.topics)
     event = AlterPartition(request.broker_id, request.broker_epoch, changes)
-    reply: AlterPartitionReply = await context.submit(event)
+    reply = await context.services.driver.submit(event)
     if not reply.outcome.ok:
         return refuse(request, reply.outcome.error, None)
     errors = iter([outcome.error for outcome in reply.rows])

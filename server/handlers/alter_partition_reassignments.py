@@ -8,8 +8,8 @@ UNKNOWN_TOPIC_OR_PARTITION, INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACT
 
 from collections.abc import Sequence
 
-from controller.messages.events import AlterReassignments, AlterReply
-from controller.messages.job_events import AlterRow, AlterTopic
+from controller.messages.events import AlterReassignments
+from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
 from controller.model.rows import plain, row_maker
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
@@ -61,7 +61,7 @@ async def handle(
         return AlterPartitionReassignmentsResponse(error_message="")
     rows = sum(len(topic.partitions or ()) for topic in request.topics or ())
     event = await context.compute(rows, _event, request, context)
-    reply: AlterReply = await context.submit(event)
+    reply = await context.services.driver.submit(event)
     rows = sum(len(topic.rows) for topic in reply.topics)
     return await context.compute(rows, _response, request, reply)
 

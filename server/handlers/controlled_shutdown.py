@@ -5,7 +5,7 @@ ACL: CLUSTER_ACTION on the cluster.
 Errors: STALE_BROKER_EPOCH, BROKER_ID_NOT_REGISTERED, CLUSTER_AUTHORIZATION_FAILED.
 """
 
-from controller.messages.events import ControlledShutdown, ShutdownReply
+from controller.messages.events import ControlledShutdown
 from protocol.apis import ApiKey
 from protocol.messages.controlled_shutdown_request import ControlledShutdownRequest
 from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse, RemainingPartition
@@ -31,6 +31,6 @@ def refuse(
 async def handle(request: ControlledShutdownRequest, context: Context) -> ControlledShutdownResponse:
     """Hand it to the controller; what the broker still leads is in the answer."""
     event = ControlledShutdown(request.broker_id, request.broker_epoch)
-    reply: ShutdownReply = await context.submit(event)
+    reply = await context.services.driver.submit(event)
     remaining = [RemainingPartition(topic, partition) for topic, partition in reply.remaining]
     return ControlledShutdownResponse(reply.outcome.error, remaining)

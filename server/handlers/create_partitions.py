@@ -7,7 +7,6 @@ INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, POLICY_VIOLATION; REASSI
 """
 
 from controller.messages.events import CreatePartitions, NewPartitions
-from controller.model.errors import Outcome
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.errors import ErrorCode
@@ -48,9 +47,7 @@ async def handle(request: CreatePartitionsRequest, context: Context) -> CreatePa
         for topic, refusal in zip(request.topics, refusals, strict=True)
         if refusal is None
     ]
-    answers: list[tuple[str, Outcome]] = await context.submit(
-        CreatePartitions(accepted, request.validate_only)
-    )
+    answers = await context.services.driver.submit(CreatePartitions(accepted, request.validate_only))
     return _response(request, merged(refusals, [outcome for _, outcome in answers]))
 
 

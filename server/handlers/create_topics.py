@@ -45,7 +45,7 @@ async def handle(request: CreateTopicsRequest, context: Context) -> CreateTopics
         for topic, refusal in zip(request.topics, refusals, strict=True)
         if refusal is None
     ]
-    created: list[CreatedTopic] = await context.submit(CreateTopics(accepted, request.validate_only))
+    created = await context.services.driver.submit(CreateTopics(accepted, request.validate_only))
     answers = iter(created)
     rows: list[CreatableTopicResult] = []
     for topic, refusal in zip(request.topics, refusals, strict=True):

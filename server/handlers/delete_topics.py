@@ -6,7 +6,6 @@ Errors by topic: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN
 """
 
 from controller.messages.events import DeleteTopics
-from controller.model.errors import Outcome
 from protocol.apis import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
@@ -34,7 +33,7 @@ async def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopics
     accepted = [
         name for name, refusal in zip(names, refusals, strict=True) if name is not None and refusal is None
     ]
-    answers: list[tuple[str, Outcome]] = await context.submit(DeleteTopics(accepted))
+    answers = await context.services.driver.submit(DeleteTopics(accepted))
     verdicts = merged(refusals, [outcome for _, outcome in answers])
     shown = [
         name

@@ -55,7 +55,7 @@ async def handle(request: ElectLeadersRequest, context: Context) -> ElectLeaders
     asked = None
     if topics is not None:
         asked = await context.compute(sum(len(topic.partitions) for topic in topics), _asked, topics)
-    rows: list[tuple[TopicPartition, Outcome]] = await context.submit(ElectLeaders(election, asked))
+    rows = await context.services.driver.submit(ElectLeaders(election, asked))
     return await context.compute(len(rows), _response, rows)
 
 

@@ -10,17 +10,16 @@ from backends.embedded.settings import Settings
 from backends.memory import MemoryStore
 from common.clock import ManualClock, settle
 from controller.machine import decide
+from controller.messages.event import Event, Reply
 from controller.messages.events import (
     AlterConfigs,
     AlterReassignments,
-    AlterReply,
     CreateTopics,
     DeleteTopics,
-    Event,
     NewTopic,
     ResourceChanges,
 )
-from controller.messages.job_events import AlterRow, AlterTopic
+from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
 from controller.model.cluster import Partition, Reassignment, Replicas, ResourceType, TopicPartition
 from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Outcome
@@ -61,7 +60,7 @@ class World:
     at_once: float
     """Seconds in which what moves no data is done."""
 
-    async def do(self, event: Event) -> Any:
+    async def do(self, event: Event[Reply]) -> Reply:
         reply = await self.driver.submit(event)
         await settle()
         return reply

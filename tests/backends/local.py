@@ -8,12 +8,13 @@ from backends.broker_commands.channel import Channel
 from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.cluster import Listener
 from common.worker_thread import WorkerThread
+from controller.ports import Submitter
 from controller.state.state import State
 from protocol.apis import find_api
 from protocol.codec.wire import codec, schema_of
 from server.dispatch.authorizer import ANONYMOUS, AllowAll
 from server.dispatch.cache import BodyCache, Encoded
-from server.dispatch.context import Context, Services, Submitter
+from server.dispatch.context import Context, Services
 from server.dispatch.registry import ROUTES
 from server.handlers import load
 

@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 
 from controller.messages.events import (
     AlterReassignments,
-    AlterReply,
     CreatePartitions,
     DeleteTopics,
     ElectionType,
     ElectLeaders,
     NewPartitions,
 )
-from controller.messages.job_events import AlterRow, AlterTopic
+from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
 from controller.model.cluster import NO_LEADER, Partition
 from controller.model.election import after_loss, first_eligible
 from controller.model.errors import Error, Outcome

@@ -1,8 +1,8 @@
 """What is ordered, queued and cancelled where someone else moves a partition of the upstream."""
 
 from controller.cluster.removed_topics import GONE_MS
-from controller.messages.events import AlterReassignments, AlterReply
-from controller.messages.job_events import AlterRow, AlterTopic, Queue, RollBackJob
+from controller.messages.events import AlterReassignments
+from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, Queue, RollBackJob
 from controller.model.cluster import Ending
 from controller.model.errors import Error
 from controller.model.names import Replicas

@@ -10,7 +10,6 @@ from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.events import (
     AlterConfigs,
     AlterReassignments,
-    AlterReply,
     DeleteTopics,
     ElectionType,
     ElectLeaders,
@@ -19,7 +18,16 @@ from controller.messages.events import (
     ResourceChanges,
     Stalled,
 )
-from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioritize, Prune, Queue, RollBackJob
+from controller.messages.job_events import (
+    AlterReply,
+    AlterRow,
+    AlterTopic,
+    Pause,
+    Prioritize,
+    Prune,
+    Queue,
+    RollBackJob,
+)
 from controller.model.cluster import NO_LEADER, Partition, Replicas, ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Error

@@ -1,5 +1,7 @@
 """Metadata that is seconds old: it comes from a broker that has not published yet what the controller has committed."""
 
+from dataclasses import replace
+
 import pytest
 
 from controller.messages.events import Stalled
@@ -107,7 +109,7 @@ def test_a_broker_that_lags_behind_the_one_asked_before_says_nothing() -> None:
     older = gateway.kafka.look()
     gateway.kafka.catch_up(KEY)
     gateway.settle()
-    gateway.do(older._replace(moves={}))
+    gateway.do(replace(older, moves={}))
     assert gateway["foo-0"].replicas == (2, 3)
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from controller.machine import decide
 from controller.messages.effects import Wake
-from controller.messages.events import AlterPartition, AlterReassignments, Continue, Event, IsrChange
+from controller.messages.event import AnyEvent
+from controller.messages.events import AlterPartition, AlterReassignments, Continue, IsrChange
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, PlannedSteps, Reorder
 from controller.model.cluster import Partition, Replicas
 from controller.scheduling.limits import LimitKind, Place
@@ -52,7 +53,7 @@ class Simulation:
         world.having(*made)
         self.decide(AlterReassignments([AlterTopic(name, rows)]))
 
-    def decide(self, event: Event) -> None:
+    def decide(self, event: AnyEvent) -> None:
         """Decide it and what follows, then look at the limits."""
         events = [event]
         while events:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from controller.messages.effects import DropReplica, Publish
+from controller.messages.event import AnyEvent
 from controller.messages.events import (
     AlterConfigs,
     AlterReassignments,
@@ -13,7 +14,6 @@ from controller.messages.events import (
     ControllerStarted,
     ElectionType,
     ElectLeaders,
-    Event,
     LogDirFailed,
     RebalanceLeaders,
     Stalled,
@@ -38,7 +38,7 @@ UNPLANNED = (
 """Events that change leaders by themselves: no step moves them, and no limit holds them."""
 
 
-def takes_back(event: Event) -> bool:
+def takes_back(event: AnyEvent) -> bool:
     """By this event people take steps back at once (KIP-236), below min ISR if need be."""
     if not isinstance(event, AlterReassignments):
         return isinstance(event, Queue)
@@ -71,7 +71,7 @@ class Watched(World):
         other.do(ControllerStarted([registration(broker) for broker in brokers]))
         return other
 
-    def decide(self, event: Event) -> Decision:
+    def decide(self, event: AnyEvent) -> Decision:
         """Decide, and judge what came of it."""
         hopeless = {p.key for p in self.state.all_partitions() if not self.state.live & set(p.replicas)}
         flying = {p.key: p for p in self.flying()}
@@ -94,7 +94,7 @@ class Watched(World):
         flying = (state.partitions[topic][n] for topic, ns in state.in_flight.items() for n in ns)
         return [partition for partition in flying if partition.adding]
 
-    def judge_records(self, d: Decision, event: Event, hopeless: set[TopicPartition]) -> int:
+    def judge_records(self, d: Decision, event: AnyEvent, hopeless: set[TopicPartition]) -> int:
         """Epochs grow, and nothing in sync is lost; how many leaders steps have changed."""
         moved = 0
         for change in d.changes:
@@ -112,7 +112,7 @@ class Watched(World):
         return moved
 
     def judge_change(
-        self, before: Partition, after: Partition, event: Event, hopeless: set[TopicPartition]
+        self, before: Partition, after: Partition, event: AnyEvent, hopeless: set[TopicPartition]
     ) -> None:
         """One record after another of the same partition."""
         reordered = after._replace(replicas=before.replicas) == before

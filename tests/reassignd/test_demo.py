@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from controller.messages.events import CreatedTopic, CreateTopics, Event
+from controller.messages.event import AnyEvent
+from controller.messages.events import CreatedTopic, CreateTopics
 from controller.model.errors import Error, Outcome
 from reassignd.demo import create_demo_topics
 
@@ -15,7 +16,7 @@ class Controller:
         self.outcome = outcome
         self.asked: dict[str, int] = {}
 
-    async def submit(self, event: Event) -> Any:
+    async def submit(self, event: AnyEvent) -> Any:
         assert isinstance(event, CreateTopics)
         self.asked = {topic.name: topic.replication_factor for topic in event.topics}
         return [CreatedTopic(topic.name, self.outcome) for topic in event.topics]

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
 from common.worker_thread import WorkerThread
-from controller.messages.events import Event
+from controller.messages.event import AnyEvent
 from controller.state.state import State
 from protocol.codec.wire import codec
 from protocol.connection import ClientConnection
@@ -52,9 +52,9 @@ class FakeDriver:
 
     def __init__(self, *replies: Any) -> None:
         self.replies = list(replies)
-        self.events: list[Event] = []
+        self.events: list[AnyEvent] = []
 
-    async def submit(self, event: Event) -> Any:
+    async def submit(self, event: AnyEvent) -> Any:
         self.events.append(event)
         reply = self.replies.pop(0)
         if isinstance(reply, Exception):

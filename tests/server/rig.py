@@ -6,7 +6,8 @@ from typing import Any
 
 from backends.memory import MemoryStore
 from controller.messages.effects import BrokerLeft, Effect
-from controller.messages.events import BrokerStopped, Event
+from controller.messages.event import AnyEvent
+from controller.messages.events import BrokerStopped
 from controller.model.cluster import ControllerEpoch
 from controller.state.decision import Decision
 from controller.state.state import State
@@ -24,7 +25,7 @@ class Rig:
         self.log: list[Any] = []
         self.backend_failure: Exception | None = None
         self.failures: list[BaseException] = []
-        self.decide: Callable[[Decision, Event], Iterator[None] | None] = self.change
+        self.decide: Callable[[Decision, AnyEvent], Iterator[None] | None] = self.change
         self.driver = self.make()
 
     def make(self, capacity: int = 100) -> Driver:
@@ -38,7 +39,7 @@ class Rig:
             capacity=capacity,
         )
 
-    def _decide(self, decision: Decision, event: Event) -> Iterator[None] | None:
+    def _decide(self, decision: Decision, event: AnyEvent) -> Iterator[None] | None:
         return self.decide(decision, event)
 
     def perform(self, effects: Sequence[Effect]) -> None:
@@ -46,13 +47,13 @@ class Rig:
             raise self.backend_failure
         self.log.extend(effects)
 
-    def change(self, decision: Decision, event: Event) -> None:
+    def change(self, decision: Decision, event: AnyEvent) -> None:
         assert isinstance(event, BrokerStopped)
         decision.put(ControllerEpoch(event.broker))
         decision.emit(BrokerLeft(event.broker))
         decision.reply = event.broker
 
-    def look(self, decision: Decision, event: Event) -> None:
+    def look(self, decision: Decision, event: AnyEvent) -> None:
         decision.reply = self.state.controller_epoch
 
     def submit(self, number: int) -> asyncio.Task[Any]:

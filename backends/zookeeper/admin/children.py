@@ -6,10 +6,9 @@ when the partition is there. Its czxid is the identity of the reassignment, its 
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any
 
 from backends.zookeeper.admin import orders
 from backends.zookeeper.admin.plans import Entry
@@ -19,8 +18,8 @@ from backends.zookeeper.term.watch_loop import WatchLoop
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, encode, ids, numbered
 from backends.zookeeper.znodes.rejections import Rejections
-from controller.messages.events import Event
 from controller.model.cluster import Replicas, TopicPartition
+from controller.ports import SubmitEvent
 from controller.state.state import State
 
 log = logging.getLogger(__name__)
@@ -37,7 +36,7 @@ class Children:
         tree: Tree,
         store: ZkStore,
         state: State,
-        submit: Callable[[Event], Awaitable[Any]],
+        submit: SubmitEvent,
         watch_loop: WatchLoop,
         rejections: Rejections,
     ) -> None:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from backends.zookeeper.admin.plans import Entry
 from backends.zookeeper.znodes import paths
 from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS
-from controller.messages.events import AlterConfigs, AlterReassignments, AlterReply, ResourceChanges
-from controller.messages.job_events import AlterRow, AlterTopic, Queue
+from controller.messages.events import AlterConfigs, AlterReassignments, ResourceChanges
+from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, Queue
 from controller.model.cluster import Reassignment, Replicas, ResourceType, TopicPartition
 from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Outcome

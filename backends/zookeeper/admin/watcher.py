@@ -7,9 +7,9 @@ one that was not, which counts before what was ordered through the API.
 
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from backends.zookeeper.admin import orders
 from backends.zookeeper.admin.children import Children
@@ -31,10 +31,11 @@ from backends.zookeeper.term.watch_loop import WatchLoop
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, decode_object, encode
 from backends.zookeeper.znodes.rejections import Rejections
-from controller.messages.events import AlterReply, Event
+from controller.messages.job_events import AlterReply
 from controller.messages.zookeeper_events import Halt
 from controller.model.cluster import Replicas, TopicPartition
 from controller.model.errors import Error
+from controller.ports import SubmitEvent
 from controller.reassignment.queue import waiting_entries
 from controller.state.state import State
 
@@ -62,7 +63,7 @@ class AdminWatcher:
         tree: Tree,
         store: ZkStore,
         state: State,
-        submit: Callable[[Event], Awaitable[Any]],
+        submit: SubmitEvent,
         form: PlanFormat,
         rejections: Rejections,
     ) -> None:

@@ -7,10 +7,10 @@ znode, and a broker that joins is told the cache.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from backends.broker_commands.channel import Connect, connect
-from backends.broker_commands.links import BrokerLinks, Submit
+from backends.broker_commands.links import BrokerLinks
 from backends.zookeeper.admin.watcher import AdminWatcher, PlanFormat
 from backends.zookeeper.session.tree import Tree, Watch, ZookeeperError
 from backends.zookeeper.store.store import DeposedError, ZkStore
@@ -25,8 +25,10 @@ from backends.zookeeper.znodes.rejections import Rejections
 from common.clock import Clock
 from common.tasks import cancel
 from controller.messages.effects import BrokerJoined, Effect, Publish, TopicDeleted
-from controller.messages.events import ControllerStarted, Event
+from controller.messages.event import Event, Reply
+from controller.messages.events import ControllerStarted
 from controller.model.cluster import Partition
+from controller.ports import SubmitEvent
 from controller.state.state import State
 from protocol.messages.update_metadata_request import UpdateMetadataBroker
 
@@ -57,7 +59,7 @@ class ZookeeperCluster:
         self,
         office: TermContext,
         state: State,
-        submit: Submit,
+        submit: SubmitEvent,
         on_end: Callable[[BaseException], None],
         *,
         connect: Connect = connect,
@@ -94,7 +96,7 @@ class ZookeeperCluster:
         self._admin = AdminWatcher(office.tree, office.store, state, submit, office.form, office.rejections)
         self._watching: list[asyncio.Task[None]] = []
 
-    async def submit(self, event: Event) -> Any:
+    async def submit(self, event: Event[Reply]) -> Reply:
         """Have the controller decide on the event, by the ISRs that are stored now; its reply. Raises ZookeeperError."""
         if not self._office.protocol.isr_by_request:
             news = await refresh(self._store, self._state, event)

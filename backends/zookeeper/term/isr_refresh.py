@@ -8,12 +8,12 @@ there is one.
 from collections.abc import Iterator
 
 from backends.zookeeper.store.store import ZkStore
+from controller.messages.event import AnyEvent
 from controller.messages.events import (
     BrokerStarted,
     BrokerStopped,
     ControlledShutdown,
     ElectLeaders,
-    Event,
     LogDirFailed,
     RebalanceLeaders,
 )
@@ -25,7 +25,7 @@ AT_ONCE = 500
 """Znodes that are read in one go."""
 
 
-def concerned(state: State, event: Event) -> Iterator[TopicPartition]:
+def concerned(state: State, event: AnyEvent) -> Iterator[TopicPartition]:
     """The partitions whose ISRs the decision on this event depends on."""
     match event:
         case ControlledShutdown(broker) | BrokerStopped(broker):
@@ -41,7 +41,7 @@ def concerned(state: State, event: Event) -> Iterator[TopicPartition]:
             yield from (each.key for each in state.all_partitions() if each.leader != each.replicas[0])
 
 
-async def refresh(store: ZkStore, state: State, event: Event) -> PartitionsStored | None:
+async def refresh(store: ZkStore, state: State, event: AnyEvent) -> PartitionsStored | None:
     """Read what the event concerns; what the core must be told before the event, if there is news. Raises ZookeeperError."""
     keys = list(concerned(state, event))
     seen: list[Partition] = []

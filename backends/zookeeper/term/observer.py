@@ -5,8 +5,7 @@ IsrChangeNotification, LogDirEventNotification, TopicDeletion, ApiPartitionReass
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from backends.zookeeper.session.tree import ConflictError, Delete, Tree, Watch, ZookeeperError
 from backends.zookeeper.store.loading import read_new_topic, whole_topic
@@ -32,15 +31,13 @@ from controller.messages.events import (
     DeleteTopics,
     ElectionType,
     ElectLeaders,
-    Event,
 )
 from controller.messages.zookeeper_events import ConfigsStored, PartitionsStored, TopicStored
 from controller.model.cluster import Partition, TopicPartition
+from controller.ports import SubmitEvent
 from controller.state.state import State
 
 log = logging.getLogger(__name__)
-
-Submit = Callable[[Event], Awaitable[Any]]
 
 
 class Observer:
@@ -53,7 +50,7 @@ class Observer:
         directory: BrokerDirectory,
         candidate: Candidate,
         state: State,
-        submit: Submit,
+        submit: SubmitEvent,
         rejections: Rejections,
         on_log_dir_event: Callable[[int], None],
     ) -> None:

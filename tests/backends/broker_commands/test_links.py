@@ -17,7 +17,8 @@ from controller.messages.effects import (
     Publish,
     TopicDeleted,
 )
-from controller.messages.events import Event, LogDirFailed
+from controller.messages.event import AnyEvent
+from controller.messages.events import LogDirFailed
 from controller.model.cluster import ResourceType
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
 from protocol.messages.leader_and_isr_response import LeaderAndIsrPartitionError, LeaderAndIsrResponse
@@ -41,7 +42,7 @@ class Brokers:
     def __init__(self) -> None:
         self.world = World(brokers=[1, 2, 3]).having(FOO)
         self.clock = ManualClock()
-        self.events: list[Event] = []
+        self.events: list[AnyEvent] = []
         self.requests: list[tuple[int, Any]] = []
         self.answers = dict(ANSWERS)
         self.connects = 0
@@ -52,7 +53,7 @@ class Brokers:
             self.world.state, self.submit, lambda: 1, connect=self.connect, clock=self.clock
         )
 
-    async def submit(self, event: Event) -> None:
+    async def submit(self, event: AnyEvent) -> Any:
         self.events.append(event)
 
     async def connect(self, _host: str, port: int) -> Channel:

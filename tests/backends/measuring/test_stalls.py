@@ -5,7 +5,8 @@ from common.clock import ManualClock
 from common.tasks import cancel, spawn
 from controller.configs.keys import BROKER_KEYS
 from controller.configs.names import STEP_TIMEOUT
-from controller.messages.events import Event, Stalled
+from controller.messages.event import AnyEvent
+from controller.messages.events import Stalled
 from controller.model.cluster import Config, ResourceType, TopicPartition
 from tests.builders import World, key, partition
 
@@ -76,9 +77,9 @@ def test_one_look_is_bounded_and_all_steps_have_their_turn() -> None:
 
 
 async def test_what_stalls_is_told_to_the_core() -> None:
-    clock, told = ManualClock(), list[Event]()
+    clock, told = ManualClock(), list[AnyEvent]()
 
-    async def submit(event: Event) -> Any:
+    async def submit(event: AnyEvent) -> Any:
         told.append(event)
 
     watched = Watched()

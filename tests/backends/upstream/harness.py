@@ -8,7 +8,7 @@ from backends.upstream.applied_throttles import AppliedThrottles
 from backends.upstream.backend import UpstreamBackend
 from backends.upstream.records import OwnRecords
 from controller.machine import decide
-from controller.messages.events import Event
+from controller.messages.event import Event, Reply
 from controller.model.profile import GATEWAY
 from controller.state.state import State
 from server.driver.driver import Driver
@@ -89,7 +89,7 @@ class Gatewayed(World):
         await again.until(lambda: again.commits == commits or not again.state.reassignments)
         return await again.restarted()
 
-    async def do(self, event: Event) -> Any:
+    async def do(self, event: Event[Reply]) -> Reply:
         self._history.append(lambda world: world.do(event))
         return await super().do(event)
 

@@ -46,7 +46,7 @@ class Scripted:
 class Events(list[Any]):
     """Stands for the driver."""
 
-    async def submit(self, event: Any) -> None:
+    async def submit(self, event: Any) -> Any:
         self.append(event)
 
     def of(self, kind: type[E]) -> list[E]:

@@ -92,7 +92,8 @@ async def test_rows_whose_answer_was_lost_are_told_as_lost_and_not_sent_again(ri
     rig.client.answers[AlterPartitionReassignmentsRequest] = lambda *_: RequestLostError("cut")
     await rig.add(Submit("foo", 0, (1,)))
     assert len(rig.sent()) == 1
-    ((rows,),) = rig.events
+    (submitted,) = rig.events
+    rows = submitted.rows
     assert rows[0][2].error is Error.REQUEST_TIMED_OUT
     with rig.submitter.watch() as outstanding:
         assert outstanding == set()

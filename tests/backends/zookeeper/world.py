@@ -30,13 +30,8 @@ from backends.zookeeper.znodes.rejections import Rejections
 from common.clock import settle
 from controller.machine import decide
 from controller.messages.effects import ConfigsChanged, TopicDeleted
-from controller.messages.events import (
-    BrokerRegistration,
-    BrokerStarted,
-    BrokerStopped,
-    ControllerStarted,
-    Event,
-)
+from controller.messages.event import Event
+from controller.messages.events import BrokerRegistration, BrokerStarted, BrokerStopped, ControllerStarted
 from controller.model.cluster import Partition
 from controller.model.profile import ZOOKEEPER
 from controller.state.state import State
@@ -127,7 +122,7 @@ class Zookeeper(Embedded):
     async def survivor(self, commits: int) -> "Zookeeper":
         return await Zookeeper(self.tree.survived(commits), self.settings, self.version, self.form).start()
 
-    async def _submit(self, event: Event) -> Any:
+    async def _submit(self, event: Event[Any]) -> Any:
         """What embedded brokers tell their controller is told by their znodes here."""
         match event:
             case ControllerStarted(brokers):

@@ -3,12 +3,12 @@ import pytest
 from controller.cluster.brokers import PARTITIONS_PER_SLICE
 from controller.machine import decide
 from controller.messages.effects import BrokerJoined, BrokerLeft, DropReplica, Publish
+from controller.messages.event import AnyEvent
 from controller.messages.events import (
     BrokerStarted,
     BrokerStopped,
     ControlledShutdown,
     ControllerStarted,
-    Event,
     LogDirFailed,
     ShutdownReply,
 )
@@ -196,7 +196,7 @@ def test_a_replica_whose_log_dir_failed_leaves_while_its_broker_lives(world: Wor
 @pytest.mark.parametrize(
     "event", [BrokerStopped(1), ControlledShutdown(1, -1), ControllerStarted([registration(2)])]
 )
-def test_what_concerns_many_partitions_is_taken_in_slices(event: Event) -> None:
+def test_what_concerns_many_partitions_is_taken_in_slices(event: AnyEvent) -> None:
     count = PARTITIONS_PER_SLICE + 1
     world = World().having(*(partition(f"foo-{n}", (1, 2)) for n in range(count)))
     world.state.live -= {1} if isinstance(event, ControllerStarted) else set()
@@ -218,7 +218,7 @@ def test_the_return_of_a_broker_to_many_partitions_is_taken_in_slices() -> None:
 @pytest.mark.parametrize(
     ("event", "slices"), [(ControllerStarted([registration(1)]), 2), (BrokerStarted(registration(2)), 1)]
 )
-def test_what_waits_for_a_broker_is_taken_up_in_slices(event: Event, slices: int) -> None:
+def test_what_waits_for_a_broker_is_taken_up_in_slices(event: AnyEvent, slices: int) -> None:
     count = PARTITIONS_PER_SLICE
     world = World(live=[1]).having(*(partition(f"foo-{n}", [1]) for n in range(count)))
     world.alter({f"foo-{n}": [2] for n in range(count)})

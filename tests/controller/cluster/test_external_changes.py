@@ -4,7 +4,8 @@ from typing import Any
 
 from controller.machine import decide
 from controller.messages.effects import BrokerJoined, ConfigsChanged, Publish
-from controller.messages.events import AlterReassignments, BrokerChanged, Event
+from controller.messages.event import AnyEvent
+from controller.messages.events import AlterReassignments, BrokerChanged
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.messages.zookeeper_events import ConfigsStored, Halt, PartitionsStored, TopicStored
 from controller.model.cluster import (
@@ -23,7 +24,7 @@ FOO = TopicPartition("foo", 0)
 MOVING = partition("foo-0", (3, 1, 2), isr=(1, 2), leader=1, adding=(3,), removing=(1,))
 
 
-def do(world: World, event: Event) -> Decision:
+def do(world: World, event: AnyEvent) -> Decision:
     """The decision, without the replay of `World.do`: what is observed is no change."""
     d = Decision(world.state)
     for _ in decide(d, event):

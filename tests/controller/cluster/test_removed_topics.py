@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from dataclasses import replace
 
 from controller.cluster.removed_topics import GONE_MS
 from controller.configs.names import THROTTLE
@@ -24,7 +25,7 @@ def test_a_topic_that_one_broker_lacks_for_a_while_is_not_gone() -> None:
     gateway = Gateway(FOO)
     gateway.do(Pause(None, True))
     gateway.alter({"foo-0": (2, 3)})
-    lagging = gateway.kafka.look()._replace(topics=[])
+    lagging = replace(gateway.kafka.look(), topics=[])
     for _ in range(3):
         gateway.do(lagging)
         gateway.now_ms += GONE_MS
@@ -37,7 +38,7 @@ def test_a_broker_that_still_shows_the_topic_of_before_changes_nothing() -> None
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     seen = gateway.kafka.look()
-    gateway.do(seen._replace(topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
+    gateway.do(replace(seen, topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
     gateway.look()
     assert gateway.state.topics["foo"].id == seen.topics[0].id
     assert gateway.wanted("foo-0") is not None
@@ -58,7 +59,7 @@ def test_a_topic_that_was_made_anew_is_another_one() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     seen = gateway.kafka.look()
-    look_at(gateway, seen._replace(topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
+    look_at(gateway, replace(seen, topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
     assert gateway.state.topics["foo"] == Topic("foo", b"x" * 16)
     assert gateway.wanted("foo-0") is None
 
@@ -68,7 +69,7 @@ def test_a_topic_of_which_nothing_is_wanted_is_another_one_at_the_first_look() -
     seen = gateway.kafka.look()
     (foo,) = seen.topics
     anew = foo._replace(id=b"x" * 16, partitions={0: foo.partitions[0]._replace(replicas=(2, 3))})
-    gateway.do(seen._replace(topics=[anew]))
+    gateway.do(replace(seen, topics=[anew]))
     assert (gateway.state.topics["foo"].id, gateway["foo-0"].replicas) == (anew.id, (2, 3))
     gateway.alter({"foo-0": (4, 1)})
     assert gateway.wanted("foo-0") is not None
@@ -81,7 +82,7 @@ def test_a_topic_of_which_a_step_is_remembered_is_not() -> None:
     gateway.alter({"foo-0": None})
     gateway.carry()
     seen = gateway.kafka.look()
-    gateway.do(seen._replace(topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
+    gateway.do(replace(seen, topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
     assert gateway.state.topics["foo"].id == seen.topics[0].id
 
 
@@ -93,7 +94,7 @@ def test_a_topic_that_gets_its_id_is_the_same_one() -> None:
     seen = gateway.kafka.look()
     gateway.do(seen)
     assert gateway.state.topics["foo"].id == seen.topics[0].id
-    gateway.do(seen._replace(topics=[seen.topics[0]._replace(id=NO_ID)]))
+    gateway.do(replace(seen, topics=[seen.topics[0]._replace(id=NO_ID)]))
     assert gateway.state.topics["foo"].id == seen.topics[0].id
     assert gateway.phase("foo-0") is Phase.MOVING
 
@@ -104,7 +105,7 @@ def test_a_broker_that_does_not_know_all_of_a_topic_yet_takes_nothing_from_it() 
     gateway.carry()
     seen = gateway.kafka.look()
     (foo,) = [topic for topic in seen.topics if topic.name == "foo"]
-    gateway.do(seen._replace(topics=[foo._replace(partitions={0: foo.partitions[0]})]))
+    gateway.do(replace(seen, topics=[foo._replace(partitions={0: foo.partitions[0]})]))
     assert (gateway.phase("foo-1"), gateway.phase("bar-0")) == (Phase.MOVING, Phase.MOVING)
 
 
@@ -114,9 +115,9 @@ def test_without_ids_a_topic_with_fewer_partitions_is_another_one() -> None:
     gateway.kafka.create("foo-1", (4, 1))
     seen = gateway.kafka.look()
     (foo,) = seen.topics
-    gateway.do(seen._replace(topics=[foo._replace(id=NO_ID)]))
+    gateway.do(replace(seen, topics=[foo._replace(id=NO_ID)]))
     gateway.alter({"foo-1": (2, 3)})
-    look_at(gateway, seen._replace(topics=[foo._replace(id=NO_ID, partitions={0: foo.partitions[0]})]))
+    look_at(gateway, replace(seen, topics=[foo._replace(id=NO_ID, partitions={0: foo.partitions[0]})]))
     assert gateway.state.reassignments == {}
 
 

@@ -6,12 +6,12 @@ from controller.cluster.topic_sizes import MAX_PARTITIONS
 from controller.cluster.topics import PARTITIONS_PER_SLICE, TOPICS_PER_SLICE, is_legal
 from controller.machine import decide
 from controller.messages.effects import Publish
+from controller.messages.event import AnyEvent
 from controller.messages.events import (
     CreatedTopic,
     CreatePartitions,
     CreateTopics,
     DeleteTopics,
-    Event,
     NewPartitions,
     NewTopic,
 )
@@ -155,7 +155,7 @@ def test_growth_without_enough_live_brokers_is_refused() -> None:
 
 def test_a_large_topic_is_made_grown_and_dropped_in_slices() -> None:
     world, count = World(), 2 * PARTITIONS_PER_SLICE
-    events: list[Event] = [
+    events: list[AnyEvent] = [
         CreateTopics([NewTopic("foo", ID, count, 1)]),
         CreatePartitions([NewPartitions("foo", 2 * count)]),
         DeleteTopics(["foo"]),

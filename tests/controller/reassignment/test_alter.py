@@ -3,8 +3,8 @@ from collections.abc import Sequence
 import pytest
 
 from controller.machine import decide
-from controller.messages.events import AlterReassignments, AlterReply, TopicOutcomes
-from controller.messages.job_events import AlterRow, AlterTopic
+from controller.messages.events import AlterReassignments
+from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, TopicOutcomes
 from controller.model.errors import DONE, Error, Outcome
 from controller.reassignment.alter import ROWS_PER_SLICE
 from controller.state.decision import Decision

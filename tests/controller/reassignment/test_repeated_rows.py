@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from controller.messages.events import AlterReassignments, AlterReply
-from controller.messages.job_events import AlterRow, AlterTopic, Queue, RollBackJob
+from controller.messages.events import AlterReassignments
+from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, Queue, RollBackJob
 from controller.model.cluster import Replicas
 from controller.model.errors import DONE, Error
 from tests.builders import World, partition

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from controller.messages.effects import Submit
 from controller.messages.events import Stalled
 from controller.messages.job_events import Pause
@@ -141,7 +143,7 @@ def test_looks_that_come_as_often_as_clients_ask_blame_nobody() -> None:
     gateway.carry()
     gateway.kafka.alter(key("foo-0"), None)
     for _ in range(2 * SURE):
-        gateway.do(gateway.kafka.look()._replace(whole=False, brokers=None, conclusive=False))
+        gateway.do(replace(gateway.kafka.look(), whole=False, brokers=None, conclusive=False))
     assert gateway.phase("foo-0") is Phase.MOVING
     assert gateway.state.doubts == {}
 

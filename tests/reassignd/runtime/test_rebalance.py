@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from controller.messages.events import Event, RebalanceLeaders
+from controller.messages.event import AnyEvent
+from controller.messages.events import RebalanceLeaders
 from reassignd.config.config import Assignment, Settings, resolve
 from reassignd.runtime.rebalance import rebalance_for_ever
 from server.driver.driver import DriverStoppedError
@@ -14,10 +15,10 @@ from server.driver.driver import DriverStoppedError
 
 class Controller:
     def __init__(self, *elected: int) -> None:
-        self.events: list[Event] = []
+        self.events: list[AnyEvent] = []
         self.elected = list(elected)
 
-    async def submit(self, event: Event) -> Any:
+    async def submit(self, event: AnyEvent) -> Any:
         self.events.append(event)
         if not self.elected:
             raise DriverStoppedError("stopped")

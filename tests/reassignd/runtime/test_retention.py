@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from controller.messages.events import Event
+from controller.messages.event import AnyEvent
 from controller.messages.job_events import Prune
 from reassignd.runtime.retention import Retention, prune_for_ever
 from server.driver.driver import DriverStoppedError
@@ -13,10 +13,10 @@ from server.driver.driver import DriverStoppedError
 
 class Controller:
     def __init__(self, times: int) -> None:
-        self.events: list[Event] = []
+        self.events: list[AnyEvent] = []
         self.times = times
 
-    async def submit(self, event: Event) -> Any:
+    async def submit(self, event: AnyEvent) -> Any:
         if len(self.events) == self.times:
             raise DriverStoppedError("stopped")
         self.events.append(event)

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from common.worker_thread import WorkerThread
-from controller.messages.events import AlterReassignments, Event
+from controller.messages.event import AnyEvent
+from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Job, JobKind, Reassignment, Replicas
 from planner import handover
@@ -47,10 +48,10 @@ class Controller:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.events: list[Event] = []
+        self.events: list[AnyEvent] = []
         self.stopped = False
 
-    async def submit(self, event: Event) -> Any:
+    async def submit(self, event: AnyEvent) -> Any:
         if self.stopped:
             raise DriverStoppedError("stopped")
         self.events.append(event)

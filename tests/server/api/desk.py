@@ -7,7 +7,7 @@ import httpx
 from starlette.applications import Starlette
 
 from common.worker_thread import WorkerThread
-from controller.messages.events import Event
+from controller.messages.event import AnyEvent
 from controller.model.cluster import TopicPartition
 from server.api.access import Access
 from server.api.call import ApiServices
@@ -26,7 +26,7 @@ class Direct:
         self.world = world
         self.failure: Exception | None = None
 
-    async def submit(self, event: Event) -> Any:
+    async def submit(self, event: AnyEvent) -> Any:
         if self.failure is not None:
             raise self.failure
         return self.world.do(event).reply

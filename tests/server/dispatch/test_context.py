@@ -3,11 +3,10 @@
 import asyncio
 import threading
 
-from controller.messages.events import Continue
 from server.dispatch.authorizer import CLUSTER, Operation
 from server.dispatch.context import LARGE_ROWS, NOT_ASKED
 from tests.builders import World
-from tests.server.fakes import CLUSTER_ADMIN, NOBODY, FakeDriver, allowing, context
+from tests.server.fakes import CLUSTER_ADMIN, NOBODY, allowing, context
 
 
 def test_the_controller_is_the_lowest_live_broker() -> None:
@@ -37,12 +36,6 @@ def test_operations_are_told_when_asked_for() -> None:
     admin = context(0, authorizer=CLUSTER_ADMIN)
     assert admin.operations_on(CLUSTER, asked=False) == NOT_ASKED
     assert admin.operations_on(CLUSTER, asked=True) == 1 << Operation.ALTER | 1 << Operation.DESCRIBE
-
-
-async def test_an_event_is_handed_to_the_driver() -> None:
-    driver = FakeDriver("reply")
-    assert await context(0, driver=driver).submit(Continue()) == "reply"
-    assert driver.events == [Continue()]
 
 
 async def test_many_rows_are_computed_in_another_thread() -> None:

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from controller.messages.effects import BrokerLeft
-from controller.messages.events import BrokerStopped, Event
+from controller.messages.event import AnyEvent
+from controller.messages.events import BrokerStopped, RebalanceLeaders
 from controller.model.cluster import ControllerEpoch
 from controller.ports import StoreLostError
 from controller.state.decision import Decision
@@ -86,7 +87,7 @@ async def test_a_decision_that_changes_nothing_does_not_touch_the_store(rig: Rig
 async def test_others_run_between_the_slices_of_a_decision(rig: Rig) -> None:
     seen: list[int] = []
 
-    def sliced(decision: Decision, _: Event) -> Iterator[None]:
+    def sliced(decision: Decision, _: AnyEvent) -> Iterator[None]:
         for number in range(3):
             decision.put(ControllerEpoch(number))
             yield
@@ -108,7 +109,7 @@ async def test_others_run_between_the_slices_of_a_decision(rig: Rig) -> None:
 async def test_no_event_is_decided_between_the_slices_of_another(rig: Rig) -> None:
     order: list[int] = []
 
-    def sliced(_: Decision, event: Event) -> Iterator[None]:
+    def sliced(_: Decision, event: AnyEvent) -> Iterator[None]:
         assert isinstance(event, BrokerStopped)
         order.append(event.broker)
         yield
@@ -159,7 +160,7 @@ async def test_after_a_failing_commit_nothing_later_is_carried_out(rig: Rig) -> 
 async def test_an_exception_in_a_decision_stops_the_driver(
     rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(decision: Decision, _: Event) -> None:
+    def broken(decision: Decision, _: AnyEvent) -> None:
         decision.put(ControllerEpoch(9))
         raise KeyError("lost")
 
@@ -182,7 +183,7 @@ async def test_an_exception_in_the_backend_stops_the_driver(rig: Rig) -> None:
 
 @pytest.mark.parametrize("change", [True, False])
 async def test_many_effects_are_handed_over_in_slices(rig: Rig, change: bool) -> None:
-    def large(decision: Decision, _: Event) -> None:
+    def large(decision: Decision, _: AnyEvent) -> None:
         if change:
             decision.put(ControllerEpoch(1))
         decision.effects = [BrokerLeft(number) for number in range(2500)]
@@ -274,7 +275,7 @@ async def test_decisions_and_commits_are_counted(rig: Rig) -> None:
 async def test_decisions_are_dated(rig: Rig) -> None:
     dates: list[int] = []
 
-    def note(decision: Decision, _: Event) -> None:
+    def note(decision: Decision, _: AnyEvent) -> None:
         dates.append(decision.now_ms)
 
     rig.decide = note
@@ -294,5 +295,5 @@ async def test_the_clock_is_a_parameter() -> None:
         now_ms=lambda: 42,
     )
     driver.start()
-    assert await driver.submit(BrokerStopped(1)) == 42
+    assert await driver.submit(RebalanceLeaders(1)) == 42
     await driver.stop()

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from controller.messages.effects import Wake
-from controller.messages.events import BrokerStopped, Continue, Event
+from controller.messages.event import AnyEvent
+from controller.messages.events import BrokerStopped, Continue
 from controller.state.decision import Decision
 from server.driver.event_queue import PATIENCE
 from tests.server.rig import Rig, settle
@@ -21,9 +22,9 @@ async def rig() -> AsyncIterator[Rig]:
 
 
 async def test_wake_gives_the_controller_a_turn_and_stays_here(rig: Rig) -> None:
-    events: list[Event] = []
+    events: list[AnyEvent] = []
 
-    def waking(decision: Decision, event: Event) -> None:
+    def waking(decision: Decision, event: AnyEvent) -> None:
         events.append(event)
         if isinstance(event, BrokerStopped):
             decision.emit(Wake())
@@ -35,11 +36,11 @@ async def test_wake_gives_the_controller_a_turn_and_stays_here(rig: Rig) -> None
     assert rig.log == []
 
 
-async def taken_after_a_wake(rig: Rig, later: int) -> list[Event]:
+async def taken_after_a_wake(rig: Rig, later: int) -> list[AnyEvent]:
     """The events in the order in which they are taken, when so many come in right after one that asks for more."""
-    events: list[Event] = []
+    events: list[AnyEvent] = []
 
-    def waking(decision: Decision, event: Event) -> None:
+    def waking(decision: Decision, event: AnyEvent) -> None:
         events.append(event)
         if event == BrokerStopped(0):
             decision.emit(Wake())

@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 
 import pytest
 
+from controller.messages.event import AnyEvent
 from controller.messages.events import (
     AlterConfigs,
     AlterReassignments,
@@ -14,7 +16,6 @@ from controller.messages.events import (
     CreatePartitions,
     CreateTopics,
     DeleteTopics,
-    Event,
     LogDirFailed,
     NewPartitions,
     NewTopic,
@@ -39,7 +40,7 @@ class Noted:
         self.world, self._caplog = world, caplog
         self._journal = Journal(world.state)
 
-    def lines(self, event: Event) -> list[str]:
+    def lines(self, event: AnyEvent) -> list[str]:
         self._caplog.clear()
         self._journal.note(event, self.world.decide(event))
         return list(self._caplog.messages)
@@ -127,7 +128,7 @@ def test_a_request_s_topics_are_told_in_one_line(noted: Noted) -> None:
         "1 topic to be deleted when nothing of it moves and the brokers with its replicas are there: foo",
     ]
     more = CreatePartitions([NewPartitions("t2", 4)])
-    assert noted.lines(more._replace(validate_only=True)) == []
+    assert noted.lines(replace(more, validate_only=True)) == []
     assert noted.lines(more) == ["1 topic given more partitions: t2"]
 
 
@@ -193,7 +194,7 @@ async def test_progress_is_told_again_only_when_it_has_changed(
 async def test_a_decision_is_noted_when_it_is_durable() -> None:
     rig = Rig()
     rig.driver.start()
-    noted: list[tuple[Event, object]] = []
+    noted: list[tuple[AnyEvent, object]] = []
     rig.driver.note = lambda event, decision: noted.append((event, decision.reply))
     rig.store.hold()
     reply = rig.submit(7)

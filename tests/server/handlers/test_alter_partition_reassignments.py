@@ -1,7 +1,7 @@
 """AlterPartitionReassignments (45)."""
 
-from controller.messages.events import AlterReassignments, AlterReply, TopicOutcomes
-from controller.messages.job_events import AlterRow, AlterTopic
+from controller.messages.events import AlterReassignments
+from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, TopicOutcomes
 from controller.model.errors import DONE, Error, Outcome
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,

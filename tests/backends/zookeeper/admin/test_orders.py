@@ -5,8 +5,7 @@ import pytest
 from backends.zookeeper.admin import orders
 from backends.zookeeper.admin.plans import Entry
 from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS
-from controller.messages.events import AlterReply, TopicOutcomes
-from controller.messages.job_events import AlterRow, AlterTopic
+from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, TopicOutcomes
 from controller.model.cluster import (
     Config,
     Job,

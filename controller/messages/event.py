@@ -1,0 +1,17 @@
+"""The base of all events, and the type of the reply that each one has."""
+
+from typing import Generic, TypeVar
+
+Reply = TypeVar("Reply")
+
+
+class AnyEvent:
+    """An event, whatever its reply."""
+
+    __slots__ = ()
+
+
+class Event(AnyEvent, Generic[Reply]):
+    """An event whose submitter receives a `Reply`; None where there is nothing to say."""
+
+    __slots__ = ()
