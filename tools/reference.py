@@ -1,7 +1,7 @@
-"""Write the reference pages of docs/ from the tables in the code: `python -m tools.reference [--check]`.
+"""Generate the reference pages of docs/ from the code: `python -m tools.reference [--check]`.
 
-docs/api.md comes from the endpoints, docs/cli.md from the commands, docs/configuration.md from the keys of the server and the
-dynamic ones, docs/metrics.md from the metrics. `--check` writes nothing, and fails when a page is stale.
+docs/api.md lists the endpoints, docs/cli.md the commands, docs/configuration.md the settings of the server and the dynamic
+configs, docs/metrics.md the metrics. `--check` writes nothing and fails if a page is out of date.
 """
 
 import argparse
@@ -23,16 +23,16 @@ DOCS = Path(__file__).parent.parent / "docs"
 CONFIGURATION = """\
 # Configuration
 
-`reassignd serve` takes its settings, in this order of precedence, from flags, from `--override key=value`, from the
-`.properties` file named by `--config`, and from the defaults below. A setting given twice in one place counts the last
-time.
+`reassignd serve` reads its settings from four sources. In order of precedence: command-line options,
+`--override key=value`, the `.properties` file of `--config`, and the defaults below. If a source sets a key
+twice, the last value is used.
 
-The file has Java's syntax: `#` or `!` begins a comment line, `=`, `:` or blanks separate key and value, a backslash at
-the end of a line continues it. A key that is not in this table is refused, with one that is if it is similar; so is a value
-that is not valid. Both name the file and the line.
+The file has the syntax of Java properties: a line that begins with `#` or `!` is a comment; `=`, `:` or white
+space separates key and value; a backslash at the end of a line continues it. An unknown key or an invalid
+value is an error; the message names the file and the line, and a similar key if there is one.
 
 ```properties
-# Three brokers with small partitions, for a quick try
+# Three brokers, plain ports, JSON logs
 listener=127.0.0.1:19092
 embedded.brokers=3
 log.format=json
@@ -43,35 +43,35 @@ log.format=json
 DYNAMIC = """
 ## Dynamic settings
 
-These change while the server runs, over Kafka's protocol; they are kept with the records and survive a restart. Those of the first table
-are cluster-wide: Kafka's own tool sets them as the defaults of all brokers (on one broker they are refused), and `reassignd limits`
-sets the limits and the throttle under shorter names.
+These configs can be changed while the server runs, with Kafka's tools. They are stored with the records and
+survive a restart. The configs in the first table are cluster-wide: set them as the default of all brokers; on
+a single broker they are refused. `reassignd limits` sets the limits and the throttle under shorter names.
 
 ```sh
 kafka-configs.sh --bootstrap-server 127.0.0.1:9092 --entity-type brokers --entity-default \\
   --alter --add-config reassignment.max.concurrent.partition.movements=2
 ```
 
-`--delete-config reassignment.max.concurrent.partition.movements` in place of `--add-config …` takes the limit away again, and
-`--describe` in place of both shows what is set.
+To remove the limit, use `--delete-config reassignment.max.concurrent.partition.movements` instead of
+`--add-config …`. To show the configs that are set, use `--describe` instead of `--alter` and what follows it.
 
 """
 
 BROKER_SETTINGS = """
-The other settings of brokers, by `--entity-name 1` for one and `--entity-default` for all:
+Further broker configs, for one broker (`--entity-name 1`) or all brokers (`--entity-default`):
 
 """
 
 TOPIC_SETTINGS = """
-And those of topics (`--entity-type topics --entity-name orders`) that change how reassignments run. Kafka's other topic configs are
-kept and described, and change nothing here.
+Topic configs (`--entity-type topics --entity-name orders`) that affect reassignments. The other topic configs
+of Kafka can be set and described, but have no effect in the embedded cluster.
 
 """
 
 OUT_OF_RANGE = "?"
-"""No key takes it, so each answers with what it does take."""
+"""An invalid value for every key: `ConfigKey.check` returns the range of valid values for it."""
 
-TOPIC_SETTINGS_THAT_ACT = (
+EFFECTIVE_TOPIC_CONFIGS = (
     "embedded.partition.bytes",
     "embedded.produce.bytes.per.second",
     "follower.replication.throttled.replicas",
@@ -83,56 +83,68 @@ TOPIC_SETTINGS_THAT_ACT = (
 METRICS_PAGE = """\
 # Metrics
 
-`GET /metrics` on the HTTP listener answers in Prometheus' text format. Where Kafka has the metric, it has the name that
-the usual rules of the JMX exporter give Kafka's MBean, so that dashboards and alerts for Kafka work:
-`kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions` is
-`kafka_server_replicamanager_underreplicatedpartitions`. One controller speaks for all its brokers, so numbers that Kafka
-counts broker by broker are those of the cluster, unless there is a `broker` label. What Kafka shows as a rate is a
-counter: take `rate()` of it.
+`GET /metrics` on the HTTP listener returns the metrics in the text format of Prometheus. A metric that Kafka
+has too has the name that the usual rules of the JMX exporter give to Kafka's MBean, so dashboards and alerts
+for Kafka work. For example, `kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions` is
+`kafka_server_replicamanager_underreplicatedpartitions`. Metrics that Kafka has per broker are totals of the
+cluster here, unless they have the label `broker`. Rates of Kafka are counters here; use `rate()`.
 
-A replica that is being added never makes a partition under-replicated (KIP-352).
+A replica that is being added does not make a partition under-replicated (KIP-352).
 
 """
 
 METRICS_END = """
-The process itself is told by the usual `process_…` metrics: CPU, resident memory, open files, start time.
+The standard `process_…` metrics of the Prometheus client report CPU time, resident memory, open files and
+start time.
 
-`/healthz` answers 200 as long as the process lives. `/readyz` answers 200 when requests are served, and 503 with the
-reason when not.
+`/healthz` returns 200 while the process runs. `/readyz` returns 200 while requests are served, otherwise 503
+with the reason.
 """
 
 CLI = """\
-# The command
+# Command line
 
-`reassignd` exits with 0 when it did what it was asked, with 1 when that failed or is not complete, and with 2 when it did not
-understand; the last two with one line on stderr that says why. Log lines go to stderr too.
+`reassignd` exits with 0 on success, with 1 if the command failed or is not complete, and with 2 if arguments
+or settings are invalid. A failure prints one line on stderr. Log lines are written to stderr too.
 
-All verbs but `serve` and `plan` ask a running server, over its JSON API ([docs/api.md](api.md)): at `--url`, else at
-`REASSIGND_URL`, else at http://127.0.0.1:9080. [The guide](guide.md) shows them at work.
+All commands except `serve`, `plan` and `zk` use the [JSON API](api.md) of a running server: at the URL of
+`--url`, else of `REASSIGND_URL`, else http://127.0.0.1:9080. The [guide](guide.md) shows how to use them.
 
-`reassignd serve` prints one line on stdout when it serves, beginning with `ready: `. The first SIGTERM or SIGINT stops it
-within 5 seconds, exit code 0: answers under way are finished, and what takes longer is cut off. The second signal ends it
-at once. What was acknowledged is on disk in any case.
+`reassignd serve` prints one line on stdout when it serves requests; the line begins with `ready: `. The first
+SIGTERM or SIGINT stops the server within 5 seconds with exit code 0: requests in progress complete, unless
+they take longer. The second signal ends it immediately. Acknowledged changes are on disk in either case.
 
-`python -m reassignd` is the same command. In a folder that has a `server/` of its own, only the console script works.
+`python -m reassignd` runs the same command. In a folder that has a package named `server`, use the
+`reassignd` script.
 """
 
 
 API = """\
-# The JSON API
+# JSON API
 
-`reassignd serve` answers under `/v1` on its HTTP listener (`http.listener`, 127.0.0.1:9080 by default). The verbs of the
-command use nothing else. `/v1/openapi.json` describes it all, in OpenAPI 3.1, from the same table as this page.
+`reassignd serve` has a JSON API under `/v1` on its HTTP listener (`http.listener`, default 127.0.0.1:9080).
+The commands of `reassignd` use this API. `/v1/openapi.json` is its description in OpenAPI 3.1.
 
-On loopback it is open to every user of the machine with the embedded cluster, and else to the user that runs reassignd and to root; on a unix socket to
-that user. On any other address the server does not start without a bearer token (`http.token.file`) or client certificates
-(`http.tls.client.ca.file`). What the page of another site sends is refused, and so are host names that are not this
-server's own (`http.allowed.hosts`). `/healthz` and `/readyz` are open to all. [Security](security.md#http) has the rest.
+Access depends on the listener. On loopback, the API of an embedded cluster is open to all users of the
+machine; otherwise it is open to root and the user that runs reassignd. A unix socket is open to that user. On
+any other address, the server requires a bearer token (`http.token.file`) or client certificates
+(`http.tls.client.ca.file`), and does not start without one of them. Requests from web pages of other sites,
+and requests for other host names (`http.allowed.hosts`), are refused. `/healthz` and `/readyz` are open to
+everyone. See [Security](security.md#http).
 
-A refusal is `{"error": "one line that names what is wrong"}`: 400 what cannot be understood, 401 and 403 what is not allowed,
-404 what does not exist, 409 what cannot be done now, 413 a body of more than 100 MiB, 422 an entry of a plan that does not fit
-the cluster, 503 while the server starts or stops. A plan with such an entry is refused as a whole. What the controller
-refuses for one partition only is a row under `refused`.
+An error response is `{"error": "one line that names what is wrong"}` with one of these status codes:
+
+| status | meaning |
+|---|---|
+| 400 | the request is invalid |
+| 401, 403 | not authenticated, or not allowed |
+| 404 | the resource does not exist |
+| 409 | not possible in the current state |
+| 413 | the body is larger than 100 MiB |
+| 422 | an entry of the plan does not fit the cluster; the plan is rejected as a whole |
+| 503 | the server is starting or stopping |
+
+If the controller rejects single partitions of a request, the response lists them under `refused`.
 
 ```sh
 curl --data-binary @plan.json '127.0.0.1:9080/v1/jobs?throttle=10000000'
@@ -145,49 +157,50 @@ curl --request PUT --data '{"P": 20, "B": null}' 127.0.0.1:9080/v1/limits
 
 
 def pages() -> dict[Path, str]:
-    """What each page should hold."""
+    """Return the expected text of each page."""
     return {
         DOCS / "api.md": API
         + _table(
-            ("Method", "Path", "Query", "Takes", "Gives", "What it does"), map(_endpoint_row, ENDPOINTS)
+            ("Method", "Path", "Query", "Request body", "Response", "Description"),
+            map(_endpoint_row, ENDPOINTS),
         ),
         DOCS / "cli.md": "".join([CLI, *_commands()]),
         DOCS / "configuration.md": "".join([CONFIGURATION, *_settings()]),
         DOCS / "metrics.md": METRICS_PAGE
-        + _table(("Name", "Type", "Labels", "What it counts"), map(_metric_row, METRICS))
+        + _table(("Name", "Type", "Labels", "Description"), map(_metric_row, METRICS))
         + METRICS_END,
     }
 
 
-def stale(wanted: Mapping[Path, str]) -> list[Path]:
-    """Pages that are missing or hold something else."""
-    return [path for path, text in wanted.items() if not path.exists() or path.read_text("utf-8") != text]
+def outdated(expected: Mapping[Path, str]) -> list[Path]:
+    """Return the pages that are missing or differ from the expected text."""
+    return [path for path, text in expected.items() if not path.exists() or path.read_text("utf-8") != text]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; return its exit code: 1 if `--check` found something stale."""
+    """Run the command; return exit code 1 if `--check` found a page that is out of date."""
     parser = argparse.ArgumentParser(
-        prog="python -m tools.reference", description="Write the reference pages."
+        prog="python -m tools.reference", description="Generate the reference pages."
     )
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is out of date")
     check = parser.parse_args(arguments).check
-    wanted = pages()
-    for path in stale(wanted):
+    expected = pages()
+    for path in outdated(expected):
         if check:
-            print(f"{path.name} is stale; run python -m tools.reference", file=sys.stderr)
+            print(f"{path.name} is out of date; run python -m tools.reference", file=sys.stderr)
         else:
-            path.write_text(wanted[path], "utf-8")
-    return 1 if check and stale(wanted) else 0
+            path.write_text(expected[path], "utf-8")
+    return 1 if check and outdated(expected) else 0
 
 
 def _settings() -> Iterator[str]:
-    head = ("Key", "Default", "Valid", "What it is")
+    head = ("Key", "Default", "Valid values", "Description")
     yield _table(head, ((f"`{k.name}`", f"`{k.default}`", k.kind.valid, k.doc) for k in KEYS.values()))
-    ours = [key for key in BROKER_KEYS.values() if key.cluster_wide]
-    others = [key for key in BROKER_KEYS.values() if key not in ours]
-    yield DYNAMIC + _table(head, map(_dynamic_row, ours))
-    yield BROKER_SETTINGS + _table(head, map(_dynamic_row, others))
-    yield TOPIC_SETTINGS + _table(head, (_dynamic_row(TOPIC_KEYS[name]) for name in TOPIC_SETTINGS_THAT_ACT))
+    cluster_wide = [key for key in BROKER_KEYS.values() if key.cluster_wide]
+    per_broker = [key for key in BROKER_KEYS.values() if not key.cluster_wide]
+    yield DYNAMIC + _table(head, map(_dynamic_row, cluster_wide))
+    yield BROKER_SETTINGS + _table(head, map(_dynamic_row, per_broker))
+    yield TOPIC_SETTINGS + _table(head, (_dynamic_row(TOPIC_KEYS[name]) for name in EFFECTIVE_TOPIC_CONFIGS))
 
 
 def _dynamic_row(key: ConfigKey) -> tuple[str, ...]:
@@ -196,7 +209,7 @@ def _dynamic_row(key: ConfigKey) -> tuple[str, ...]:
 
 def _dynamic_default(key: ConfigKey) -> str:
     if key.name in KEYS:
-        return "the server's"
+        return "the setting of the server"
     if key.default in {str(INT_MAX), str(LONG_MAX)}:
         return "unlimited"
     return f"`{key.default}`" if key.default else "none"
@@ -214,16 +227,16 @@ def _command(command: click.Command, name: str, parent: click.Context) -> Iterat
     context = click.Context(command, parent=parent, info_name=name, max_content_width=100, terminal_width=100)
     yield f"\n## {context.command_path}\n\n```\n{command.get_help(context)}\n```\n"
     if isinstance(command, click.Group):
-        for each in command.list_commands(context):
-            nested = command.get_command(context, each)
+        for subname in command.list_commands(context):
+            nested = command.get_command(context, subname)
             if nested is not None:
-                yield from _command(nested, each, context)
+                yield from _command(nested, subname, context)
 
 
-def _endpoint_row(each: Endpoint) -> tuple[str, ...]:
-    query = ", ".join(f"`{parameter.name}`" for parameter in each.query)
-    gives = f"{each.gives}, one a line" if each.lines else each.gives
-    return each.method, f"`{each.path}`", query, each.takes or "", gives, each.summary
+def _endpoint_row(endpoint: Endpoint) -> tuple[str, ...]:
+    query = ", ".join(f"`{parameter.name}`" for parameter in endpoint.query)
+    response = f"{endpoint.gives}, one per line" if endpoint.lines else endpoint.gives
+    return endpoint.method, f"`{endpoint.path}`", query, endpoint.takes or "", response, endpoint.summary
 
 
 def _metric_row(metric: Metric) -> tuple[str, ...]:

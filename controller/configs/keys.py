@@ -132,8 +132,17 @@ def _throttled(role: str, name: str) -> ConfigKey:
 
 
 _EITHER = [
-    _int(MIN_ISR, 1, "Replicas that must be in sync for a write with acks=all, and in a step.", 1),
-    _boolean(UNCLEAN_ELECTION, "false", "A replica out of sync may lead when no other is left."),
+    _int(
+        MIN_ISR,
+        1,
+        "Minimum number of in-sync replicas for a write with acks=all, and for completing a step.",
+        1,
+    ),
+    _boolean(
+        UNCLEAN_ELECTION,
+        "false",
+        "Allow a replica that is not in sync to become leader if no other replica is available.",
+    ),
 ]
 
 _TOPIC = [
@@ -143,52 +152,68 @@ _TOPIC = [
     _long(
         PARTITION_BYTES,
         0,
-        "Embedded cluster: bytes that a partition of the topic begins with; unset, the server's own setting.",
+        "Embedded cluster: initial size of a partition in bytes. Default: the setting of the server.",
     ),
     _long(
         PRODUCE_RATE,
         0,
-        "Embedded cluster: bytes written to a partition in a second; unset, the server's own.",
+        "Embedded cluster: simulated produce rate of a partition in bytes per second. Default: the setting of the server.",
     ),
     ConfigKey(
-        "cleanup.policy", ConfigType.LIST, "delete", "How old data goes.", some_of("delete", "compact", "")
+        "cleanup.policy",
+        ConfigType.LIST,
+        "delete",
+        "Policy for old data: delete, compact, or both.",
+        some_of("delete", "compact", ""),
     ),
     ConfigKey(
         "compression.type",
         ConfigType.STRING,
         "producer",
-        "How batches are compressed.",
+        "Compression of batches.",
         one_of("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
     ),
-    _long("delete.retention.ms", 86_400_000, "How long tombstones stay."),
-    _long("file.delete.delay.ms", 60_000, "How long a deleted file stays on disk."),
-    _long("flush.messages", LONG_MAX, "Messages between two flushes.", 1),
-    _long("flush.ms", LONG_MAX, "Milliseconds between two flushes."),
+    _long("delete.retention.ms", 86_400_000, "Milliseconds that tombstones are kept."),
+    _long("file.delete.delay.ms", 60_000, "Milliseconds until a deleted file is removed from disk."),
+    _long("flush.messages", LONG_MAX, "Number of messages between flushes.", 1),
+    _long("flush.ms", LONG_MAX, "Milliseconds between flushes."),
     _int("index.interval.bytes", 4_096, "Bytes of log between two index entries."),
     _long("local.retention.bytes", -2, "Bytes kept locally under tiered storage.", -2),
     _long("local.retention.ms", -2, "Milliseconds kept locally under tiered storage.", -2),
-    _long("max.compaction.lag.ms", LONG_MAX, "The longest that a message stays uncompacted.", 1),
-    _int("max.message.bytes", 1_048_588, "The largest batch."),
-    _long("message.timestamp.after.max.ms", 3_600_000, "How far ahead a timestamp may be."),
-    _long("message.timestamp.before.max.ms", LONG_MAX, "How far behind a timestamp may be."),
+    _long("max.compaction.lag.ms", LONG_MAX, "Maximum milliseconds that a message stays uncompacted.", 1),
+    _int("max.message.bytes", 1_048_588, "Maximum size of a batch."),
+    _long(
+        "message.timestamp.after.max.ms",
+        3_600_000,
+        "Maximum milliseconds that a timestamp may be in the future.",
+    ),
+    _long(
+        "message.timestamp.before.max.ms",
+        LONG_MAX,
+        "Maximum milliseconds that a timestamp may be in the past.",
+    ),
     ConfigKey(
         "message.timestamp.type",
         ConfigType.STRING,
         "CreateTime",
-        "What a message's timestamp means.",
+        "Meaning of the timestamp of a message.",
         one_of("CreateTime", "LogAppendTime"),
     ),
     ConfigKey(
-        "min.cleanable.dirty.ratio", ConfigType.DOUBLE, "0.5", "How dirty a compacted log gets.", fraction
+        "min.cleanable.dirty.ratio",
+        ConfigType.DOUBLE,
+        "0.5",
+        "Minimum ratio of dirty log to total log for compaction.",
+        fraction,
     ),
-    _long("min.compaction.lag.ms", 0, "The shortest that a message stays uncompacted."),
-    _boolean("preallocate", "false", "New segments take their room at once."),
-    _boolean("remote.storage.enable", "false", "Tiered storage."),
-    _long("retention.bytes", -1, "Bytes kept of a partition; -1 for all.", -1),
-    _long("retention.ms", 604_800_000, "Milliseconds that data is kept; -1 for ever.", -1),
-    _int("segment.bytes", 1_073_741_824, "Bytes of a segment.", 14),
-    _int("segment.index.bytes", 10_485_760, "Bytes of a segment's index.", 4),
-    _long("segment.jitter.ms", 0, "How far rolling a segment may shift."),
+    _long("min.compaction.lag.ms", 0, "Minimum milliseconds that a message stays uncompacted."),
+    _boolean("preallocate", "false", "Allocate the space of new segments in advance."),
+    _boolean("remote.storage.enable", "false", "Enable tiered storage."),
+    _long("retention.bytes", -1, "Maximum size of a partition; -1 for unlimited.", -1),
+    _long("retention.ms", 604_800_000, "Milliseconds that data is kept; -1 for unlimited.", -1),
+    _int("segment.bytes", 1_073_741_824, "Size of a segment.", 14),
+    _int("segment.index.bytes", 10_485_760, "Size of the index of a segment.", 4),
+    _long("segment.jitter.ms", 0, "Maximum random jitter of segment rolls in milliseconds."),
     _long("segment.ms", 604_800_000, "Milliseconds after which a segment rolls.", 1),
 ]
 
@@ -196,18 +221,18 @@ _BROKER = [
     _long(
         LEADER_RATE,
         LONG_MAX,
-        "Bytes a second that throttled replicas are sent (KIP-73).",
+        "Maximum bytes per second that are sent to throttled replicas (KIP-73).",
     ),
     _long(
         FOLLOWER_RATE,
         LONG_MAX,
-        "Bytes a second that throttled replicas fetch (KIP-73).",
+        "Maximum bytes per second that throttled replicas fetch (KIP-73).",
     ),
     ConfigKey(
         "replica.alter.log.dirs.io.max.bytes.per.second",
         ConfigType.LONG,
         str(LONG_MAX),
-        "Bytes a second moved between log directories of one broker.",
+        "Maximum bytes per second that are moved between log directories of a broker.",
         whole(0, LONG_MAX),
     ),
 ]
@@ -217,60 +242,75 @@ _CLUSTER_WIDE = [
     _int(
         PREFIX + "replica.movements.per.partition",
         INT_MAX,
-        "Replicas of one partition that one step adds or drops (KIP-435's R).",
+        "Maximum number of replicas of a partition that a step adds or drops (R of KIP-435).",
         1,
     ),
-    _int(PREFIX + "partition.movements", INT_MAX, "Partitions that move at once (KIP-435's P).", 1),
-    _int(PREFIX + "leader.movements", INT_MAX, "Steps in flight that move leadership (KIP-435's L).", 1),
-    _int(PREFIX + "replica.movements", INT_MAX, "Replicas that move at once in the cluster.", 1),
+    _int(
+        PREFIX + "partition.movements",
+        INT_MAX,
+        "Maximum number of partitions that move at once (P of KIP-435).",
+        1,
+    ),
+    _int(
+        PREFIX + "leader.movements",
+        INT_MAX,
+        "Maximum number of steps in flight that change the leader (L of KIP-435).",
+        1,
+    ),
+    _int(
+        PREFIX + "replica.movements",
+        INT_MAX,
+        "Maximum number of replicas that move at once in the cluster (C of KIP-435).",
+        1,
+    ),
     _int(
         PREFIX + "replica.movements.per.broker",
         INT_MAX,
-        "Replicas that move at once to a broker, and as many from it.",
+        "Maximum number of replicas that move at once to a broker, and from a broker (B).",
         1,
     ),
     _long(
         PREFIX + "bytes",
         LONG_MAX,
-        "Not in the embedded cluster: bytes on their way at once, of all replicas being added, by the size of their partitions.",
+        "Maximum total size of the replicas that are being added at once. Not in the embedded cluster.",
         1,
     ),
     ConfigKey(
         HEALTH_GUARD,
         ConfigType.STRING,
         "hold",
-        "Gateway: while a broker is missing or others' partitions are under min ISR, start nothing but repairs (hold), "
-        "one step at a time (slow), or go on (off).",
+        "Gateway: while a broker is offline, or partitions that are not being reassigned are under min ISR, start only repairs "
+        "(hold), start one step at a time (slow), or do nothing (off).",
         one_of("hold", "slow", "off"),
     ),
     ConfigKey(
         MAX_DISK_USAGE,
         ConfigType.DOUBLE,
         "0.9",
-        "Gateway: a move that would fill a log directory of its target beyond this share waits.",
+        "Gateway: a step waits if it would fill a log directory of a target beyond this fraction.",
         fraction,
     ),
     _long(
         THROTTLE,
         LONG_MAX,
-        "Bytes a second that each broker sends to, and fetches for, replicas that are being added.",
+        "Throttle: bytes per second that each broker sends to, and fetches for, replicas that are being added.",
         1,
     ),
     _long(
         STEP_TIMEOUT,
         600_000,
-        "A step whose new replicas receive nothing for so long ends: it keeps those that are in sync, drops the others, and waits for its turn again.",
+        "A step whose new replicas receive no data for this time ends: replicas in sync are kept, the others are dropped, and the partition is queued again.",
         1_000,
     ),
     ConfigKey(
         CANCEL_MODE,
         ConfigType.STRING,
         "rollback",
-        "What a cancel does: go back to the original replicas (KIP-236), or stop where it is (KIP-455).",
+        "Effect of a cancel: restore the original replicas (rollback, KIP-236), or keep the current ones (stop, KIP-455).",
         one_of("rollback", "stop"),
     ),
-    _int(NUM_PARTITIONS, 1, "Partitions of a new topic that does not say.", 1),
-    _int(REPLICATION_FACTOR, 1, "Replicas of a new topic that does not say.", 1),
+    _int(NUM_PARTITIONS, 1, "Default number of partitions of a new topic.", 1),
+    _int(REPLICATION_FACTOR, 1, "Default replication factor of a new topic.", 1),
 ]
 
 TOPIC_KEYS = {key.name: key for key in sorted(_TOPIC)}

@@ -1,6 +1,6 @@
-"""What can be configured: one table of dotted keys, and how their values come together.
+"""The settings of `reassignd serve`: the table of keys, and the precedence of their sources.
 
-docs/configuration.md is generated from the same table (`tools.reference`).
+docs/configuration.md is generated from the table (`tools.reference`).
 """
 
 import difflib
@@ -27,7 +27,7 @@ from reassignd.errors import ConfigError
 MILLISECONDS = integer(1, 2**31 - 1)
 BYTES = integer(0, 2**53)
 RATE = integer(1, 2**53)
-"""Bytes per second; a rate of 0 would mean that nothing ever ends."""
+"""Bytes per second. 0 is not allowed: copies would never complete."""
 
 EMBEDDED, UPSTREAM, ZOOKEEPER = "embedded", "upstream", "zookeeper"
 
@@ -43,164 +43,177 @@ FLAGS = {
     "--bootstrap-server": "upstream.bootstrap.servers",
     "--command-config": "upstream.command.config",
 }
-"""Short ways to write `--override key=value`."""
+"""Command-line option -> the key that it sets."""
 
 WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 (refused, not bound)
 
 
 class Settings(HttpKeys, ZookeeperKeys):
-    """Every setting of `reassignd serve`: `listener` is the value of the key `listener`, and so on."""
+    """All settings of `reassignd serve`. An attribute has the name of its key, with underscores for dots."""
 
     listener = Key(
         ADDRESS,
         "127.0.0.1:9092",
-        "Where the first broker listens. Each further broker takes the next port; port 0 gives each a free one.",
+        "Address of the first Kafka listener. Further brokers use the ports after it; with port 0 each one uses a free port.",
     )
-    advertised_host = Key(
-        TEXT, "", "The host that clients are told to connect to, when it is not that of `listener`."
-    )
+    advertised_host = Key(TEXT, "", "Host name that clients connect to, if it is not the host of `listener`.")
     data_dir = Key(
-        PATH, "./.reassignd", "Where all that was acknowledged is kept. One process at a time uses it."
+        PATH,
+        "./.reassignd",
+        "Data directory with the durable records. Only one process at a time can use it.",
     )
     backend = Key(
         choice(EMBEDDED, UPSTREAM, ZOOKEEPER),
         EMBEDDED,
-        "What carries reassignments out. `embedded`: brokers of our own; `upstream`: a running Kafka; `zookeeper`: the "
-        "brokers of a cluster in ZooKeeper mode, whose controller we are.",
+        "What executes reassignments. `embedded`: simulated brokers in this process; `upstream`: a running Kafka cluster, with "
+        "reassignd as its gateway; `zookeeper`: the brokers of a cluster in ZooKeeper mode, with reassignd as its controller.",
     )
     node_id = Key(
         integer(0, 2**31 - 1),
         "1000000",
-        "Our broker id in a ZooKeeper-mode cluster; no broker and no other reassignd has it.",
+        "ZooKeeper mode: the id of this process in the cluster. No broker and no other reassignd may use it.",
     )
     zookeeper_connect = Key(
         TEXT,
         "127.0.0.1:2181",
-        "The cluster's ZooKeeper, as its brokers have it: `HOST:PORT,HOST:PORT/CHROOT`.",
+        "ZooKeeper mode: the same value as on the brokers, `HOST:PORT,HOST:PORT/CHROOT`.",
     )
     zookeeper_session_timeout_ms = Key(
-        integer(1000, 600_000), "6000", "How long ZooKeeper waits for us before somebody else is elected."
+        integer(1000, 600_000),
+        "6000",
+        "ZooKeeper mode: session timeout. If ZooKeeper hears nothing for this time, another controller is elected.",
     )
     zookeeper_relieve_brokers = Key(
         SWITCH,
         "true",
-        "Take the controller's office from a broker that holds it; else we wait until it is free.",
+        "ZooKeeper mode: replace a broker that is the controller. If `false`, wait until there is no controller.",
     )
     zookeeper_inter_broker_protocol_version = Key(
-        TEXT, "", "The brokers' `inter.broker.protocol.version`; when not set, they are asked."
+        TEXT,
+        "",
+        "ZooKeeper mode: `inter.broker.protocol.version` of the brokers. If empty, it is requested from the brokers.",
     )
     zookeeper_reassign_partitions_plain = Key(
         SWITCH,
         "true",
-        "Write `/admin/reassign_partitions` as Kafka does, so that its tools verify the plan and its controller can take it over; "
-        "`false` adds KIP-236's `original_replicas`, which they refuse.",
+        "Write `/admin/reassign_partitions` in Kafka's format, which Kafka's tools and controller can read. `false` adds "
+        "`original_replicas` (KIP-236), which they reject.",
     )
     zookeeper_reassignments_children = Key(
         SWITCH,
         "false",
-        "Keep `/admin/reassignments/TOPIC/PARTITION` in step with what is being reassigned (KIP-236, earlier draft).",
+        "Maintain a znode `/admin/reassignments/TOPIC/PARTITION` for each ongoing reassignment (earlier draft of KIP-236).",
     )
     auto_leader_rebalance_enable = Key(
         SWITCH,
         "false",
-        "Elect preferred leaders now and then, as Kafka's controller does. In ZooKeeper mode only: a Kafka in front of which "
-        "reassignd stands does it by itself.",
+        "ZooKeeper mode: elect preferred leaders periodically, as Kafka's controller does. With `backend=upstream`, Kafka does it.",
     )
-    leader_imbalance_check_interval_seconds = Key(integer(1, 2**31 - 1), "300", "How often.")
+    leader_imbalance_check_interval_seconds = Key(
+        integer(1, 2**31 - 1), "300", "Interval of the checks of `auto.leader.rebalance.enable`."
+    )
     leader_imbalance_per_broker_percentage = Key(
         integer(0, 100),
         "10",
-        "Of brokers that do not lead more than this percentage of the partitions whose preferred leaders they are.",
+        "A check elects preferred leaders for a broker that does not lead more than this percentage of its preferred partitions.",
     )
     upstream_bootstrap_servers = Key(
-        SERVERS, "", "Brokers of the running Kafka, some of which answer at the start; the others are learnt."
+        SERVERS, "", "Addresses of some brokers of the upstream cluster. The other brokers are discovered."
     )
     upstream_command_config = Key(
         FILE,
         "",
-        "How to connect to it: client properties, as `--command-config` of Kafka's tools takes them.",
+        "Client properties for connections to the upstream cluster, as for `--command-config` of Kafka's tools.",
     )
     gateway_ports = Key(
         integer(1, 10_000),
         "100",
-        "How many brokers a running Kafka may have: each takes one port after that of `listener`, for good.",
+        "Maximum number of brokers in the upstream cluster. Each broker has its own port after that of `listener`, which it keeps.",
     )
     listener_tls_certificate_file = Key(
         FILE,
         "",
-        "The certificate chain (PEM) that is shown to Kafka's clients; with it, `listener` speaks TLS only.",
+        "Certificate chain (PEM) of the Kafka listeners. If set, they accept TLS connections only.",
     )
-    listener_tls_key_file = Key(FILE, "", "Its private key (PEM), when that is not in the same file.")
+    listener_tls_key_file = Key(FILE, "", "Private key (PEM), if it is not in the certificate file.")
     jobs_retention_ms = Key(
         integer(1, 2**53),
         "604800000",
-        "How long a job is kept after it has ended; the newest is always kept.",
+        "Time that an ended job is kept. The newest job is always kept.",
     )
     jobs_retention_count = Key(
-        integer(1, 1_000_000), "1000", "How many ended jobs are kept at most, besides the newest."
+        integer(1, 1_000_000), "1000", "Maximum number of ended jobs, besides the newest."
     )
     jobs_retention_partitions = Key(
         integer(1, 2**53),
         "2000000",
-        "How many partitions all ended jobs may have together; beyond that the oldest are forgotten, whatever the two settings before say.",
+        "Maximum number of partitions of all ended jobs. Beyond it the oldest jobs are deleted, regardless of the two settings above.",
     )
     planner_spark_min_partitions = Key(
         integer(0, 2**31 - 1),
         "50000",
-        "A job of so many partitions is handed to Spark, where it is installed, for its order and a forecast; 0: none.",
+        "Jobs with at least this number of partitions are planned with Spark, if it is installed. 0 disables it.",
     )
-    planner_spark_master = Key(
-        TEXT, "local[*]", "The Spark master that plans them, or a Spark Connect server: `sc://HOST:PORT`."
-    )
+    planner_spark_master = Key(TEXT, "local[*]", "Spark master, or a Spark Connect server: `sc://HOST:PORT`.")
     log_format = Key(
-        choice("plain", "json"), "plain", "Lines as log4j writes them, or one JSON object a line."
+        choice("plain", "json"),
+        "plain",
+        "Format of log lines: `plain` as of log4j, or `json` with one object per line.",
     )
-    log_level = Key(
-        choice("DEBUG", "INFO", "WARN", "ERROR"), "INFO", "The least severe lines that are logged."
-    )
+    log_level = Key(choice("DEBUG", "INFO", "WARN", "ERROR"), "INFO", "Minimum level of log lines.")
     max_connections = Key(
-        integer(1, 1_000_000), "10000", "Connections on all listeners; one more is closed at once."
+        integer(1, 1_000_000),
+        "10000",
+        "Maximum number of connections to all Kafka listeners. Further connections are closed immediately.",
     )
     connections_max_idle_ms = Key(
         MILLISECONDS,
         "600000",
-        "A connection without a request, or that does not read its answers, is closed then.",
+        "A connection that sends no request, or does not read its responses, is closed after this time.",
     )
     connections_max_held_bytes = Key(
         integer(1024 * 1024, 2**53),
         "536870912",
-        "What is held for all connections together: requests that are incomplete or wait, and answers that clients have not "
-        "read. Beyond it the connection that has held most for longest is closed.",
+        "Maximum memory of all connections for requests that are incomplete or waiting, and for responses that clients have "
+        "not read. Beyond it, the connection with the most bytes times seconds of silence is closed.",
     )
     frame_timeout_ms = Key(
-        MILLISECONDS, "60000", "How long a request may take from its first byte to its last."
+        MILLISECONDS, "60000", "Maximum time from the first byte of a request to its last."
     )
     tls_handshake_timeout_ms = Key(
         MILLISECONDS,
         "10000",
-        "How long a client of a TLS listener may take for the handshake.",
+        "Maximum time for a TLS handshake.",
     )
-    socket_request_max_bytes = Key(integer(1024, 2**31 - 1), "104857600", "How large a request may be.")
+    socket_request_max_bytes = Key(integer(1024, 2**31 - 1), "104857600", "Maximum size of a request.")
     embedded_brokers = Key(
-        integer(1, 1000), "6", "How many brokers the embedded cluster has; their ids count from 1."
+        integer(1, 1000), "6", "Embedded cluster: number of brokers. Their ids start at 1."
     )
-    embedded_racks = Key(integer(1, 26), "3", "How many racks these brokers are in, by turns.")
-    embedded_log_dirs = Key(integer(1, 100), "2", "How many log directories each of them has.")
+    embedded_racks = Key(
+        integer(1, 26), "3", "Embedded cluster: number of racks. Brokers are assigned to racks in turn."
+    )
+    embedded_log_dirs = Key(integer(1, 100), "2", "Embedded cluster: number of log directories per broker.")
     embedded_partition_bytes = Key(
         BYTES,
         "10485760",
-        "What a partition holds when this process first sees it. A topic config of this name counts first.",
+        "Embedded cluster: initial size of a partition. A topic config of this name takes precedence.",
     )
     embedded_produce_bytes_per_second = Key(
-        BYTES, "0", "What producers send to each partition. A topic config of this name counts first."
+        BYTES,
+        "0",
+        "Embedded cluster: simulated produce rate of each partition. A topic config of this name takes precedence.",
     )
-    embedded_network_bytes_per_second = Key(RATE, "5242880", "The network of each broker, each way.")
+    embedded_network_bytes_per_second = Key(
+        RATE, "5242880", "Embedded cluster: network rate of each broker, in each direction."
+    )
     embedded_disk_bytes_per_second = Key(
-        RATE, "52428800", "How fast a replica moves between two log directories of one broker."
+        RATE, "52428800", "Embedded cluster: rate of copies between log directories of a broker."
     )
-    embedded_tick_ms = Key(integer(1, 10_000), "50", "How often the embedded cluster moves its data.")
+    embedded_tick_ms = Key(integer(1, 10_000), "50", "Embedded cluster: interval of the simulation.")
     replica_lag_time_max_ms = Key(
-        MILLISECONDS, "30000", "How long a follower may be behind before it leaves the ISR."
+        MILLISECONDS,
+        "30000",
+        "Embedded cluster: a follower that is behind for this time is removed from the ISR.",
     )
 
     def __init__(self, values: dict[str, Any]) -> None:
@@ -208,7 +221,7 @@ class Settings(HttpKeys, ZookeeperKeys):
 
     @property
     def ports(self) -> int:
-        """How many ports there are from `listener` on."""
+        """Number of consecutive ports from that of `listener`."""
         return self.embedded_brokers if self.backend == EMBEDDED else 1 + self.gateway_ports
 
 
@@ -218,13 +231,13 @@ KEYS: dict[str, Key[Any]] = {
 
 
 def in_words(key: str) -> str:
-    """How to write the key, for messages: itself, and its flag where it has one."""
+    """Return the key with its command-line option, for messages."""
     flags = [f" ({flag} {KEYS[key].kind.metavar})" for flag, name in FLAGS.items() if name == key]
     return f"`{key}`" + "".join(flags)
 
 
 class Assignment(NamedTuple):
-    """A key given a value; `source` says where, for messages: a flag, or file and line."""
+    """A value for a key. `source` is the option, or file and line, for messages."""
 
     key: str
     value: str
@@ -232,7 +245,7 @@ class Assignment(NamedTuple):
 
 
 def read_file(path: Path) -> Iterator[Assignment]:
-    """The assignments of a `.properties` file. Raises ConfigError when it cannot be read."""
+    """Yield the assignments of a `.properties` file. Raises ConfigError if the file cannot be read."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -243,7 +256,7 @@ def read_file(path: Path) -> Iterator[Assignment]:
 
 
 def parse_override(text: str) -> Assignment:
-    """The assignment of `--override key=value`. Raises ConfigError without an equals sign."""
+    """Parse the value of `--override`. Raises ConfigError if it has no equals sign."""
     key, equals, value = text.partition("=")
     if not equals:
         raise ConfigError(f"--override {text}: expected key=value")
@@ -251,20 +264,20 @@ def parse_override(text: str) -> Assignment:
 
 
 def resolve(assignments: Iterable[Assignment]) -> Settings:
-    """Settings from assignments, of which a later one counts before an earlier one.
+    """Return the settings; a later assignment of a key replaces an earlier one.
 
-    Raises ConfigError, naming the source, for an unknown key or a value out of its range.
+    Raises ConfigError, which names the source, for an unknown key or an invalid value.
     """
     settings = Settings({each.key: _parse(each) for each in assignments})
     if settings.backend == UPSTREAM and not settings.upstream_bootstrap_servers:
         raise ConfigError(f"the upstream backend needs {in_words('upstream.bootstrap.servers')}")
     if settings.backend == UPSTREAM and settings.listener in settings.upstream_bootstrap_servers:
         raise ConfigError(
-            f"upstream.bootstrap.servers: {settings.listener} is the `listener` of reassignd itself; give Kafka's brokers"
+            f"upstream.bootstrap.servers: {settings.listener} is the `listener` of reassignd itself; set the addresses of Kafka's brokers"
         )
     first, ports = settings.listener.port, settings.ports
     if first and first + ports - 1 > 65535:
-        raise ConfigError(f"listener: the ports of {ports} brokers from {first} on end beyond 65535")
+        raise ConfigError(f"listener: {ports} ports from {first} on exceed 65535")
     if settings.listener.host in WILDCARDS and not settings.advertised_host:
         raise ConfigError(
             f"listener: clients cannot connect to {settings.listener.host}; set advertised.host too"

@@ -1,39 +1,43 @@
-"""The settings of the HTTP listener; a part of `reassignd.config.config.Settings`."""
+"""The settings of the HTTP listener."""
 
 from typing import Any
 
-from reassignd.config.setting_types import FILE, HOST_NAMES, PLACE, Key, integer
+from reassignd.config.setting_types import ADDRESS_OR_SOCKET, FILE, HOST_NAMES, Key, integer
 
 
 class HttpKeys:
-    """Where HTTP is served, and to whom."""
+    """Base class of `Settings`: the HTTP listener and its access control."""
 
     values: dict[str, Any]
 
     http_listener = Key(
-        PLACE, "127.0.0.1:9080", "Where `/v1`, `/healthz`, `/readyz` and `/metrics` are served over HTTP."
+        ADDRESS_OR_SOCKET,
+        "127.0.0.1:9080",
+        "Address of the HTTP listener, which serves the page, `/v1`, `/healthz`, `/readyz` and `/metrics`.",
     )
     http_max_connections = Key(
         integer(1, 1_000_000),
         "1000",
-        "Connections over HTTP; for one more, that which was silent longest is closed.",
+        "Maximum number of HTTP connections. Beyond it, the connection that has been silent longest is closed.",
     )
     http_allowed_hosts = Key(
         HOST_NAMES,
         "",
-        "Names under which HTTP may be asked, besides localhost and loopback addresses; for example that of a proxy. A listener "
-        "that is not on loopback also takes any IP address. Not checked with TLS.",
+        "Host names that HTTP requests may use, besides localhost and loopback addresses; for example that of a proxy. A "
+        "listener that is not on loopback also accepts any IP address. Not checked with TLS.",
     )
     http_token_file = Key(
         FILE,
         "",
-        "A file with the bearer token that `/v1` asks for. Away from loopback this, or a client CA, must be set. On loopback "
-        "without it, `/v1` is open to the user that runs reassignd and to root; with the embedded cluster, to all users.",
+        "File with the bearer token that `/v1` requires. A listener that is not on loopback needs this or a client CA. On "
+        "loopback without it, `/v1` is open to the user that runs reassignd and to root; with the embedded cluster, to all users.",
     )
     http_tls_certificate_file = Key(
-        FILE, "", "The certificate chain (PEM) with which HTTP is served over TLS."
+        FILE, "", "Certificate chain (PEM) of the HTTP listener. If set, it accepts TLS connections only."
     )
-    http_tls_key_file = Key(FILE, "", "Its private key (PEM), when that is not in the same file.")
+    http_tls_key_file = Key(FILE, "", "Private key (PEM), if it is not in the certificate file.")
     http_tls_client_ca_file = Key(
-        FILE, "", "`/v1` asks for a client certificate that one of these authorities (PEM) has signed."
+        FILE,
+        "",
+        "Certificate authorities (PEM). If set, `/v1` requires a client certificate that one of them has signed.",
     )

@@ -1,4 +1,4 @@
-"""Kinds of configured values, and the key that has one."""
+"""Types of settings, and the descriptor that declares a setting."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class SettingType(NamedTuple, Generic[T]):
-    """A type of values: `parse` raises ValueError for a text that is not `valid`. `metavar` stands for it in help."""
+    """A type of values. `parse` raises ValueError for an invalid text; `valid` describes valid ones; `metavar` is for help."""
 
     metavar: str
     valid: str
@@ -19,7 +19,7 @@ class SettingType(NamedTuple, Generic[T]):
 
 
 def integer(low: int, high: int) -> SettingType[int]:
-    """Whole numbers from `low` to `high`."""
+    """Return the type of integers from `low` to `high`."""
 
     def parse(text: str) -> int:
         number = int(text)
@@ -31,7 +31,7 @@ def integer(low: int, high: int) -> SettingType[int]:
 
 
 def choice(*names: str) -> SettingType[str]:
-    """One of these words, in any case."""
+    """Return the type of these words, case-insensitive."""
     words = {name.lower(): name for name in names}
 
     def parse(text: str) -> str:
@@ -43,7 +43,7 @@ def choice(*names: str) -> SettingType[str]:
 
 
 def optional(kind: SettingType[str]) -> SettingType[str]:
-    """The same, or nothing."""
+    """Return the type with the empty text as a further value."""
     return SettingType(
         kind.metavar, f"{kind.valid}, or nothing", lambda text: kind.parse(text) if text else ""
     )
@@ -60,18 +60,18 @@ def _parse_address(text: str) -> Address:
 def _parse_servers(text: str) -> tuple[Address, ...]:
     servers = tuple(_parse_address(part.strip()) for part in text.split(",")) if text.strip() else ()
     if any(server.port == 0 for server in servers):
-        raise ValueError("nobody can be reached at port 0")
+        raise ValueError("port 0 is not valid here")
     return servers
 
 
 def _parse_path(text: str) -> Path:
     if not text:
-        raise ValueError("a path is not empty")
+        raise ValueError("the path is empty")
     return Path(text)
 
 
 class Listener(NamedTuple):
-    """Where to listen under a name, with a security protocol of Kafka's."""
+    """A listener: its name, security protocol and address."""
 
     name: str
     protocol: str
@@ -92,7 +92,7 @@ def _parse_listener(text: str) -> Listener:
 
 
 class SocketPath(NamedTuple):
-    """A unix socket to listen on."""
+    """The path of a unix socket to listen on."""
 
     path: Path
 
@@ -106,7 +106,7 @@ SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 """Kafka: SecurityProtocol."""
 
 
-def _parse_place(text: str) -> Address | SocketPath:
+def _parse_address_or_socket(text: str) -> Address | SocketPath:
     if text.startswith(UNIX):
         return SocketPath(_parse_path(text.removeprefix(UNIX)))
     return _parse_address(text)
@@ -127,7 +127,7 @@ def _parse_file(text: str) -> Path | None:
     return Path(text) if text else None
 
 
-def _parse_checked_name(text: str) -> str:
+def _parse_identification(text: str) -> str:
     if text.lower() not in ("https", ""):
         raise ValueError(text)
     return text.lower()
@@ -140,16 +140,17 @@ SERVERS = SettingType(
 PATH = SettingType("DIR", "a path", _parse_path)
 
 
-PLACE: SettingType[Address | SocketPath] = SettingType(
-    "HOST:PORT", "HOST:PORT with a port in [0, 65535], or unix:PATH", _parse_place
+ADDRESS_OR_SOCKET: SettingType[Address | SocketPath] = SettingType(
+    "HOST:PORT", "HOST:PORT with a port in [0, 65535], or unix:PATH", _parse_address_or_socket
 )
 FILE: SettingType[Path | None] = SettingType("FILE", "a path, or nothing", _parse_file)
 TEXT = SettingType("TEXT", "any text", str)
 HOST_NAMES = SettingType(
     "NAMES", "host names without ports, separated by commas, or nothing", _parse_host_names
 )
-CHECKED_NAME = SettingType("https", "https, or nothing", _parse_checked_name)
-"""What Kafka calls an endpoint identification algorithm."""
+IDENTIFICATION_ALGORITHM = SettingType("https", "https, or nothing", _parse_identification)
+"""Endpoint identification algorithm of Kafka's TLS settings."""
+
 _WORDS = choice("true", "false")
 SWITCH = SettingType(_WORDS.metavar, _WORDS.valid, lambda text: _WORDS.parse(text) == "true")
 SECURITY_PROTOCOL = optional(choice(*SECURITY_PROTOCOLS))
@@ -159,15 +160,15 @@ LISTENERS = SettingType(
 
 
 class Values(Protocol):
-    """What holds the values of keys."""
+    """An object with the values of settings."""
 
     values: dict[str, Any]
 
 
 class Key(Generic[T]):
-    """One setting. As an attribute of a class of settings it gives its value in an instance, typed.
+    """Descriptor of one setting: on an instance of the settings class, the attribute is the parsed value.
 
-    Its name is the attribute's, with dots for underscores.
+    The name of the key is that of the attribute, with dots for underscores.
     """
 
     def __init__(self, kind: SettingType[T], default: str, doc: str) -> None:

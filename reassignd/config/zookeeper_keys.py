@@ -1,66 +1,85 @@
-"""What can be configured of our listeners in ZooKeeper mode, of how we come to brokers, and to ZooKeeper itself.
+"""Settings for ZooKeeper mode: listeners, broker connections, the ZooKeeper session.
 
-Names are those of Kafka's brokers where they have one.
+Keys have the names that Kafka's brokers use for the same settings, where there are any.
 """
 
 from typing import Any
 
-from reassignd.config.setting_types import CHECKED_NAME, FILE, LISTENERS, SECURITY_PROTOCOL, SWITCH, TEXT, Key
+from reassignd.config.setting_types import (
+    FILE,
+    IDENTIFICATION_ALGORITHM,
+    LISTENERS,
+    SECURITY_PROTOCOL,
+    SWITCH,
+    TEXT,
+    Key,
+)
 
 
 class ZookeeperKeys:
-    """Part of `Settings`."""
+    """Base class of `Settings`: ZooKeeper mode."""
 
     values: dict[str, Any]
 
     zookeeper_listener_name = Key(
-        TEXT, "PLAINTEXT", "The name of the listener between brokers, under which we are registered."
+        TEXT,
+        "PLAINTEXT",
+        "Name of the brokers' inter-broker listener. reassignd registers its own listener under this name.",
     )
     zookeeper_listener_security_protocol = Key(
-        SECURITY_PROTOCOL, "", "Its protocol; not set: `SSL` with a certificate, else `PLAINTEXT`."
+        SECURITY_PROTOCOL,
+        "",
+        "Security protocol of that listener. If empty: `SSL` with a certificate, else `PLAINTEXT`.",
     )
     zookeeper_listeners = Key(
-        LISTENERS, "", "More of the brokers' listeners, at which clients find the controller too."
+        LISTENERS,
+        "",
+        "Further listeners, with the names of the brokers' listeners, for clients that use these.",
     )
     zookeeper_broker_listener_name = Key(
         TEXT,
         "",
-        "The listener at which brokers are reached; when not set, their first with the protocol of `zookeeper.command.config`.",
+        "Name of the brokers' listener that reassignd connects to. If empty, the first one with the security protocol of `zookeeper.command.config`.",
     )
     zookeeper_command_config = Key(
         FILE,
         "",
-        "How to connect to the brokers: client properties, as `--command-config` of Kafka's tools takes them.",
+        "Client properties for connections to the brokers, as for `--command-config` of Kafka's tools.",
     )
     zookeeper_set_acl = Key(
         SWITCH,
         "false",
-        "Make znodes as brokers do that have it: for those only who log in as we do, and for all others to read.",
+        "Set ACLs on znodes, as on the brokers: only the login of reassignd can change them, everyone can read most of them.",
     )
     zookeeper_jaas_file = Key(
         FILE,
         "",
-        "How to log in at ZooKeeper: a JAAS file with a section `Client`, as the brokers have it, with a `DigestLoginModule` "
-        "(SASL with DIGEST-MD5).",
+        "Login at ZooKeeper: a JAAS file like that of the brokers, with a `DigestLoginModule` in its section `Client` (SASL, DIGEST-MD5).",
     )
     zookeeper_digest_file = Key(
         FILE,
         "",
-        "A file with `USER:PASSWORD` for ZooKeeper's scheme `digest`, by which its super user comes; brokers cannot.",
+        "File with `USER:PASSWORD` for ZooKeeper's scheme `digest`, which its super user needs. Brokers cannot use this scheme.",
     )
     zookeeper_ssl_client_enable = Key(
         SWITCH,
         "false",
-        "Speak TLS to ZooKeeper: `zookeeper.connect` names its port for that.",
+        "Use TLS to ZooKeeper. `zookeeper.connect` must have its secure port.",
     )
     zookeeper_ssl_endpoint_identification_algorithm = Key(
-        CHECKED_NAME, "https", "Whether its certificate must be for the host that we connect to."
+        IDENTIFICATION_ALGORITHM,
+        "https",
+        "Check the host name in the certificate of ZooKeeper; empty disables the check.",
     )
     zookeeper_tls_ca_file = Key(
-        FILE, "", "The authorities (PEM) that vouch for ZooKeeper; when not set, those of this machine."
+        FILE,
+        "",
+        "Certificate authorities (PEM) for the certificate of ZooKeeper. If empty, those of the system.",
     )
     zookeeper_tls_certificate_file = Key(
-        FILE, "", "The certificate chain (PEM) that we show to ZooKeeper when it asks for one."
+        FILE, "", "Client certificate chain (PEM), if ZooKeeper requires one."
     )
-    zookeeper_tls_key_file = Key(FILE, "", "Its private key (PEM), when that is not in the same file.")
-    zookeeper_tls_key_password_file = Key(FILE, "", "A file with the password of that key, if it has one.")
+    zookeeper_tls_key_file = Key(FILE, "", "Private key (PEM), if it is not in the certificate file.")
+    zookeeper_tls_key_password_file = Key(
+        FILE, "", "File with the password of the private key, if it has one."
+    )

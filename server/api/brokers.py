@@ -109,11 +109,30 @@ def _path(value: object) -> str:
 CONTROLLED = Parameter("controlled", "boolean", True, "In order; else at once, as if it had crashed.")
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/brokers", "The embedded cluster's brokers.", brokers, "Brokers"),
-    Endpoint("POST", "/v1/brokers/{broker}/stop", "Stop a broker.", stop, "Broker", query=(CONTROLLED,)),
-    Endpoint("POST", "/v1/brokers/{broker}/start", "Start a stopped broker.", start, "Broker"),
-    Endpoint("POST", "/v1/brokers/{broker}/slow", "Scale a broker's network.", slow, "Broker", "Slow"),
+    Endpoint("GET", "/v1/brokers", "List the brokers of the embedded cluster.", brokers, "Brokers"),
     Endpoint(
-        "POST", "/v1/brokers/{broker}/fail-log-dir", "Break a disk.", fail_log_dir, "Broker", "FailLogDir"
+        "POST",
+        "/v1/brokers/{broker}/stop",
+        "Stop a broker of the embedded cluster.",
+        stop,
+        "Broker",
+        query=(CONTROLLED,),
+    ),
+    Endpoint("POST", "/v1/brokers/{broker}/start", "Start a stopped broker.", start, "Broker"),
+    Endpoint(
+        "POST",
+        "/v1/brokers/{broker}/slow",
+        "Multiply the network rate of a broker by a factor.",
+        slow,
+        "Broker",
+        "Slow",
+    ),
+    Endpoint(
+        "POST",
+        "/v1/brokers/{broker}/fail-log-dir",
+        "Fail a log directory of a broker.",
+        fail_log_dir,
+        "Broker",
+        "FailLogDir",
     ),
 )

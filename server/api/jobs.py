@@ -164,22 +164,31 @@ OPTIONS = (
 )
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/jobs", "The jobs, the newest first.", jobs, "Jobs", query=(OFFSET, LIMIT)),
+    Endpoint("GET", "/v1/jobs", "List the jobs, newest first.", jobs, "Jobs", query=(OFFSET, LIMIT)),
     Endpoint(
         "POST",
         "/v1/jobs",
-        "Submit a plan, in the JSON of kafka-reassign-partitions.",
+        "Submit a plan in the format of kafka-reassign-partitions.",
         submit,
         "Accepted",
         "Plan",
         OPTIONS,
         202,
     ),
-    Endpoint("GET", "/v1/jobs/{job}", "A job and its partitions.", job, "JobDetail", query=(OFFSET, LIMIT)),
     Endpoint(
-        "POST", "/v1/jobs/{job}/rollback", "Take the whole job back.", roll_back, "RolledBack", status=202
+        "GET", "/v1/jobs/{job}", "Get a job and its partitions.", job, "JobDetail", query=(OFFSET, LIMIT)
     ),
-    Endpoint("POST", "/v1/jobs/{job}/pause", "Start no more steps of the job.", pause, "Paused"),
-    Endpoint("POST", "/v1/jobs/{job}/resume", "Go on with the job.", resume, "Paused"),
-    Endpoint("POST", "/v1/jobs/{job}/priority", "Change its priority.", prioritize, "Priority", "Priority"),
+    Endpoint(
+        "POST",
+        "/v1/jobs/{job}/rollback",
+        "Roll back a job, finished partitions too.",
+        roll_back,
+        "RolledBack",
+        status=202,
+    ),
+    Endpoint("POST", "/v1/jobs/{job}/pause", "Pause a job: start none of its steps.", pause, "Paused"),
+    Endpoint("POST", "/v1/jobs/{job}/resume", "Resume a job.", resume, "Paused"),
+    Endpoint(
+        "POST", "/v1/jobs/{job}/priority", "Change the priority of a job.", prioritize, "Priority", "Priority"
+    ),
 )

@@ -71,6 +71,13 @@ def _change(name: str, value: object) -> ConfigChange:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/limits", "The limits, and how much of each is used.", limits, "Limits"),
-    Endpoint("PUT", "/v1/limits", "Change limits, all or none.", change, "Limits", "LimitChanges"),
+    Endpoint("GET", "/v1/limits", "Get the limits and their current use.", limits, "Limits"),
+    Endpoint(
+        "PUT",
+        "/v1/limits",
+        "Change limits. If one value is invalid, none is changed.",
+        change,
+        "Limits",
+        "LimitChanges",
+    ),
 )

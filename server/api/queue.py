@@ -35,7 +35,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "/v1/queue",
-        "Queued partitions that have not started.",
+        "List the queued partitions that have not started.",
         queue,
         "Queue",
         query=(OFFSET, LIMIT),

@@ -132,9 +132,11 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "/v1/reassignments",
-        "What is ongoing, as a plan of the targets; {} when nothing is.",
+        "List the ongoing reassignments as a plan of their targets; {} if there are none.",
         reassignments,
         "Reassignments",
     ),
-    Endpoint("POST", "/v1/reassignments/cancel", "Cancel reassignments.", cancel, "Cancelled", "Cancel"),
+    Endpoint(
+        "POST", "/v1/reassignments/cancel", "Cancel ongoing reassignments.", cancel, "Cancelled", "Cancel"
+    ),
 )

@@ -34,7 +34,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *queue.ENDPOINTS,
     *snapshot.ENDPOINTS,
     *brokers.ENDPOINTS,
-    Endpoint("GET", "/v1/openapi.json", "This API, described.", openapi, "OpenApi"),
+    Endpoint("GET", "/v1/openapi.json", "Get the OpenAPI description of this API.", openapi, "OpenApi"),
 )
 
 

@@ -51,6 +51,11 @@ def _row(state: State, partition: Partition, size: int) -> dict[str, Any]:
 
 ENDPOINTS = (
     Endpoint(
-        "GET", "/v1/snapshot", "The cluster's brokers and partitions.", snapshot, "SnapshotRow", lines=True
+        "GET",
+        "/v1/snapshot",
+        "List the brokers and partitions of the cluster.",
+        snapshot,
+        "SnapshotRow",
+        lines=True,
     ),
 )

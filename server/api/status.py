@@ -69,7 +69,7 @@ async def _set_paused(call: Call, *, paused: bool) -> dict[str, Any]:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/status", "Everything at a glance.", status, "Status"),
-    Endpoint("POST", "/v1/pause", "Start no more steps.", pause, "Paused"),
-    Endpoint("POST", "/v1/resume", "Go on.", resume, "Paused"),
+    Endpoint("GET", "/v1/status", "Get the state of the cluster, the jobs and the limits.", status, "Status"),
+    Endpoint("POST", "/v1/pause", "Pause all jobs: start no steps.", pause, "Paused"),
+    Endpoint("POST", "/v1/resume", "Lift the pause of all jobs.", resume, "Paused"),
 )

@@ -94,16 +94,22 @@ METRICS = (
     _gauge(
         "kafka_controller_kafkacontroller_activebrokercount",
         lambda r: len(r.state.live),
-        "Brokers that answer.",
+        "Brokers that are registered and online.",
     ),
     _gauge(
         "kafka_controller_kafkacontroller_fencedbrokercount",
         lambda r: len(r.state.brokers) - len(r.state.live),
-        "Registered brokers that do not answer.",
+        "Brokers that are registered and offline.",
     ),
-    _gauge("kafka_controller_kafkacontroller_globaltopiccount", lambda r: len(r.state.topics), "Topics."),
     _gauge(
-        "kafka_controller_kafkacontroller_globalpartitioncount", lambda r: r.counts.partitions, "Partitions."
+        "kafka_controller_kafkacontroller_globaltopiccount",
+        lambda r: len(r.state.topics),
+        "Number of topics.",
+    ),
+    _gauge(
+        "kafka_controller_kafkacontroller_globalpartitioncount",
+        lambda r: r.counts.partitions,
+        "Number of partitions.",
     ),
     _gauge(
         "kafka_controller_kafkacontroller_offlinepartitionscount",
@@ -113,12 +119,12 @@ METRICS = (
     _gauge(
         "kafka_controller_controllereventmanager_eventqueuesize",
         lambda r: r.stats.queue_length,
-        "Events that wait for the controller.",
+        "Events in the queue of the controller.",
     ),
     _gauge(
         "kafka_server_replicamanager_underreplicatedpartitions",
         lambda r: r.counts.under_replicated,
-        "Partitions of which a replica that is not just being added is out of the ISR (KIP-352).",
+        "Partitions with a replica that is not in the ISR, adding replicas not counted (KIP-352).",
     ),
     _gauge(
         "kafka_server_replicamanager_underminisrpartitioncount",
@@ -133,12 +139,12 @@ METRICS = (
     _gauge(
         "kafka_server_replicamanager_reassigningpartitions",
         lambda r: r.counts.reassigning,
-        "Partitions with an ongoing reassignment, moving or waiting for their turn.",
+        "Partitions with an ongoing reassignment: moving, queued or waiting.",
     ),
     _gauge(
         "kafka_server_replicamanager_reassignedcount",
         lambda r: r.counts.reassigned_replicas,
-        "Replicas that are being added now (KIP-352's ReassignedCount).",
+        "Replicas that are being added (ReassignedCount of KIP-352).",
     ),
     Metric(
         "kafka_server_brokertopicmetrics_reassignmentbytesin",
@@ -159,35 +165,35 @@ METRICS = (
         "counter",
         ("request",),
         _requests,
-        "Requests answered, by API.",
+        "Requests, by API.",
     ),
     Metric(
         "kafka_network_requestmetrics_errors",
         "counter",
         ("request", "error"),
         _errors,
-        "Responses whose own error code is not NONE, by API and error.",
+        "Responses with an error code at the top level, by API and error.",
     ),
     Metric(
         "kafka_network_requestmetrics_totaltimems",
         "summary",
         ("request",),
         _times,
-        "Milliseconds from a request to its answer, by API.",
+        "Milliseconds from a request to its response, by API.",
     ),
     Metric(
         "reassignd_relayed_requests",
         "counter",
         ("request",),
         lambda r: [((_api_name(key),), n) for key, n in r.sources.relayed.requests.items()],
-        "Requests of clients that passed the gateway, or the listener of a ZooKeeper-mode controller, by API.",
+        "Requests of clients that were relayed to a broker (gateway and ZooKeeper mode), by API.",
     ),
     Metric(
         "reassignd_relayed_bytes",
         "counter",
         ("request", "direction"),
         _relayed_bytes,
-        "Bytes that passed there: requests in, answers out.",
+        "Bytes of relayed requests (in) and responses (out), by API.",
     ),
     _gauge(
         "kafka_server_socket_server_metrics_connection_count",
@@ -200,70 +206,76 @@ METRICS = (
     _gauge(
         "reassignd_queued_partitions",
         lambda r: totals(r.state).queued,
-        "Partitions whose turn has not come: a limit, an earlier job or a pause holds them.",
+        "Partitions that cannot start their next step because of a limit, an earlier job or a pause.",
     ),
     _gauge(
         "reassignd_waiting_partitions",
         lambda r: totals(r.state).waiting,
-        "Partitions whose next step waits for a broker or a leader, whatever the limits.",
+        "Partitions that cannot start their next step because of an offline broker or a missing leader.",
     ),
     _gauge(
         "reassignd_blocked_partitions",
         lambda r: sum(1 for key in r.state.waiting if _blocked(r.state, key)),
-        "Partitions that someone else moved or cancelled upstream: they wait for people to decide.",
+        "Partitions that someone else moved or cancelled in the upstream; an operator must decide.",
     ),
     _gauge(
         "reassignd_foreign_reassignments",
         lambda r: len(r.state.external),
-        "Partitions that the upstream moves on behalf of someone else.",
+        "Partitions that the upstream reassigns and that reassignd did not submit.",
     ),
     _gauge(
         "reassignd_health_guard_holds",
         lambda r: int(r.state.backlog.usage.held is not None),
-        "1 while the health guard lets nothing new start, or one step at a time.",
+        "1 while the health guard starts no new steps, or one at a time.",
     ),
     Metric(
         "reassignd_decision_seconds",
         "summary",
         ("event",),
         _decisions,
-        "Time the controller took for its decisions, by event.",
+        "Seconds that decisions of the controller took, by event.",
     ),
     Metric(
         "reassignd_store_commit_seconds",
         "summary",
         (),
         _commits,
-        "Time from a decision until its records were durable.",
+        "Seconds from a decision until its records were durable.",
     ),
-    _counter("reassignd_store_changes", lambda r: r.stats.committed_changes, "Records written or deleted."),
+    _counter(
+        "reassignd_store_changes",
+        lambda r: r.stats.committed_changes,
+        "Records that were written or deleted.",
+    ),
     Metric(
         "reassignd_zookeeper_refused_documents",
         "counter",
         ("znode",),
         lambda r: [((kind,), n) for kind, n in r.sources.znodes.documents.items()],
-        "Znodes whose content made no sense, or came at the wrong time, by kind; the log names each.",
+        "Znodes that were rejected because of their content or the time of their creation, by kind. Each is logged.",
     ),
     Metric(
         "reassignd_zookeeper_refused_rows",
         "counter",
         ("znode",),
         lambda r: [((kind,), n) for kind, n in r.sources.znodes.rows.items()],
-        "Rows of plans by znode that were refused, by kind of znode.",
+        "Rejected rows of plans by znode, by kind of znode.",
     ),
     Metric(
         "reassignd_zookeeper_terms",
         "counter",
         ("event",),
         lambda r: [((event,), n) for event, n in r.sources.znodes.terms.items()],
-        "Times that this process was elected controller (`won`), and that it was not any more without being stopped (`lost`).",
+        "Elections of this process as controller (`won`), and terms that ended without a shutdown (`lost`).",
     ),
     _gauge(
         "reassignd_event_loop_lag_seconds",
         lambda r: r.stats.loop_lag_seconds,
-        "How late the event loop ran its last timer.",
+        "Delay of the last timer of the event loop.",
     ),
-    Metric("reassignd_build", "info", ("version", "python"), _build, "What runs; always 1."),
+    Metric(
+        "reassignd_build", "info", ("version", "python"), _build, "Version of reassignd and Python; always 1."
+    ),
 )
 
 

@@ -28,7 +28,7 @@ def test_a_value_has_the_type_of_its_key() -> None:
     assert resolved(("embedded.brokers", "3")).embedded_brokers == 3
 
 
-def test_the_later_assignment_counts() -> None:
+def test_the_last_assignment_of_a_key_is_used() -> None:
     assert resolved(("embedded.brokers", "3"), ("embedded.brokers", "4")).embedded_brokers == 4
 
 
@@ -58,13 +58,13 @@ def test_a_wrong_word_is_named_with_the_valid_ones() -> None:
     assert refusal(("log.format", "xml")).endswith("expected one of plain, json")
 
 
-def test_brokers_whose_ports_would_not_fit_are_refused() -> None:
-    assert "6 brokers from 65531" in refusal(("listener", "127.0.0.1:65531"))
+def test_a_range_of_ports_beyond_65535_is_refused() -> None:
+    assert "6 ports from 65531" in refusal(("listener", "127.0.0.1:65531"))
     assert resolved(("listener", "127.0.0.1:65530")).listener.port == 65530
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "[::]"])  # noqa: S104 (refused, not bound)
-def test_a_wildcard_needs_a_host_to_tell_clients(host: str) -> None:
+def test_a_wildcard_address_needs_an_advertised_host(host: str) -> None:
     listener = ("listener", f"{host}:9092")
     assert refusal(listener).endswith("set advertised.host too")
     assert resolved(listener, ("advertised.host", "broker.example")).advertised_host == "broker.example"
@@ -77,7 +77,7 @@ def test_the_upstream_backend_needs_servers() -> None:
     assert settings.upstream_bootstrap_servers == (("kafka1", 9092), ("::1", 9093))
 
 
-def test_a_gateway_before_itself_is_refused() -> None:
+def test_an_upstream_that_is_the_own_listener_is_refused() -> None:
     servers, listener = ("upstream.bootstrap.servers", "a:1,b:2"), ("listener", "b:2")
     assert "b:2 is the `listener` of reassignd itself" in refusal(("backend", "upstream"), servers, listener)
 
@@ -87,7 +87,7 @@ def test_servers_that_cannot_be_reached_are_refused(servers: str) -> None:
     assert "HOST:PORT with a port in [1, 65535]" in refusal(("upstream.bootstrap.servers", servers))
 
 
-def test_every_key_has_a_valid_default_and_says_what_it_is_for() -> None:
+def test_every_key_has_a_valid_default_and_a_description() -> None:
     for name, key in KEYS.items():
         key.kind.parse(key.default)
         assert key.doc.endswith("."), name
