@@ -107,8 +107,8 @@ def test_a_place_is_an_address_or_a_unix_socket() -> None:
 
 
 @pytest.mark.parametrize("text", ["unix:", "unix", "/run/reassignd.sock"])
-def test_what_is_no_place_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="not|empty"):
+def test_an_invalid_address_or_socket_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"not|empty"):
         ADDRESS_OR_SOCKET.parse(text)
 
 
