@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from backends.broker_commands.batch import Batch, ClusterSnapshot, all_partitions
-from backends.broker_commands.channel import Channel, Connect, connect
 from backends.broker_commands.pending import PendingChanges
 from backends.broker_commands.requests import Header, Versions, live_brokers
+from backends.client.channel import Channel, Connect, connect
 from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
 from controller.messages.effects import BrokerJoined, BrokerLeft, DropReplica, Effect, Publish
@@ -24,6 +24,7 @@ from controller.state.state import State
 from protocol.errors import ErrorCode
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
 from protocol.messages.leader_and_isr_response import LeaderAndIsrResponse
+from protocol.messages.stop_replica_request import StopReplicaRequest
 from protocol.messages.stop_replica_response import StopReplicaResponse
 from protocol.messages.update_metadata_request import UpdateMetadataBroker, UpdateMetadataRequest
 
@@ -64,6 +65,11 @@ class BrokerLinks:
         self.connect = connect
         self.clock = clock or RealClock()
         self.versions = versions or Versions()
+        self.version_of: dict[type, int] = {
+            LeaderAndIsrRequest: self.versions.leader_and_isr,
+            UpdateMetadataRequest: self.versions.update_metadata,
+            StopReplicaRequest: self.versions.stop_replica,
+        }
         self.partitions, self.brokers = partitions, brokers
         self.on_dropped: Callable[[int, Sequence[DropReplica]], None] = lambda _broker, _drops: None
         """Called with the drops that a broker has confirmed; to be replaced by who wants to know."""
@@ -147,10 +153,18 @@ class _Link:
             self.pending.add(self.queue.popleft())
 
     async def _run(self) -> None:
-        batch: Batch | ClusterSnapshot = ClusterSnapshot(self._links.partitions)
+        links = self._links
+        batch: Batch | ClusterSnapshot = ClusterSnapshot(links.partitions)
         try:
             while True:
-                for request in batch.requests(self._header(), self._links.state):
+                header = Header(
+                    self._broker.id,
+                    self._broker.epoch,
+                    links.controller_id(),
+                    links.versions,
+                    links.brokers(links.state),
+                )
+                for request in batch.requests(header, links.state):
                     await self._handle(batch, request, await self._send(request))
                 batch = await self._next()
         finally:
@@ -170,18 +184,8 @@ class _Link:
             await self.wake.wait()
             self.idle = False
 
-    def _header(self) -> Header:
-        links = self._links
-        return Header(
-            self._broker.id,
-            self._broker.epoch,
-            links.controller_id(),
-            links.versions,
-            links.brokers(links.state),
-        )
-
     async def _send(self, request: tuple[Any, ...]) -> Any:
-        version = self._version(request)
+        version = self._links.version_of[type(request)]
         while True:
             try:
                 if self._channel is None:
@@ -191,14 +195,6 @@ class _Link:
                 log.debug("broker %d does not answer, will try again: %s", self._broker.id, error)
                 self._close()
                 await self._links.clock.sleep(RETRY_SECONDS)
-
-    def _version(self, request: tuple[Any, ...]) -> int:
-        versions = self._links.versions
-        if isinstance(request, LeaderAndIsrRequest):
-            return versions.leader_and_isr
-        if isinstance(request, UpdateMetadataRequest):
-            return versions.update_metadata
-        return versions.stop_replica
 
     def _close(self) -> None:
         if self._channel is not None:

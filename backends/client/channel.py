@@ -1,9 +1,13 @@
-"""Channels to brokers that want TLS or SASL of those who command them."""
+"""Connections for components that send one request at a time in versions they choose, and retry on OSError.
 
+Broker commands, the embedded brokers and the detection of a cluster's protocol use these channels.
+"""
+
+import asyncio
 import logging
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
 
-from backends.broker_commands.channel import Channel, Connect, connect
 from backends.client.connection import BrokerConnection
 from backends.client.errors import AuthenticationError, BrokerError
 from backends.client.handshake import Caller, open_connection
@@ -13,10 +17,30 @@ from common.address import Address
 log = logging.getLogger(__name__)
 
 TIMEOUT_SECONDS = 30.0
+"""For connecting, and again for each request."""
+
+ASK_SECONDS = 2.0
+"""Default timeout of `ask_once`."""
 
 
-class IntroducedChannel:
-    """Implements `backends.broker_commands.channel.Channel` over a connection that is ready for requests."""
+class Channel(Protocol):
+    """A connection that carries one request at a time."""
+
+    async def request(self, message: tuple[Any, ...], version: int) -> Any:
+        """Return the response. Raises OSError when the connection is lost or the broker does not answer in time."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection; a request in flight fails."""
+        ...
+
+
+Connect = Callable[[str, int], Awaitable[Channel]]
+"""Opens a channel to a host and port. Raises OSError."""
+
+
+class BrokerChannel:
+    """A `Channel` over a `BrokerConnection`: raises OSError in place of BrokerError."""
 
     def __init__(self, connection: BrokerConnection, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self._connection, self._timeout = connection, timeout_seconds
@@ -33,22 +57,54 @@ class IntroducedChannel:
         self._connection.abort("reassignd closed the connection")
 
 
-def connector(caller: Caller) -> Connect:
-    """Opens channels as the caller; in plain text without an introduction, which would be a round trip more.
+async def connect(host: str, port: int, timeout_seconds: float = TIMEOUT_SECONDS) -> Channel:
+    """Open a plaintext channel without asking for the broker's versions, which saves a round trip. Raises OSError."""
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(timeout_seconds):
+        _, connection = await loop.create_connection(
+            lambda: BrokerConnection(Address(host, port), Caller().client_id), host, port
+        )
+    connection.checks_versions = False
+    return BrokerChannel(connection, timeout_seconds)
 
-    A refusal of the caller is logged, once for each text: nobody but people can help.
+
+def connector(caller: Caller) -> Connect:
+    """Return a function that opens channels with the caller's security.
+
+    A failed authentication is logged, once for each message: retrying cannot help, the settings must be changed.
     """
     if caller.security == PLAINTEXT:
         return connect
-    told: set[str] = set()
+    logged: set[str] = set()
 
-    async def introduced(host: str, port: int) -> Channel:
+    async def authenticated(host: str, port: int) -> Channel:
         try:
-            return IntroducedChannel(await open_connection(Address(host, port), caller, TIMEOUT_SECONDS))
+            return BrokerChannel(await open_connection(Address(host, port), caller, TIMEOUT_SECONDS))
         except BrokerError as error:
-            if isinstance(error, AuthenticationError) and str(error) not in told:
-                told.add(str(error))
+            if isinstance(error, AuthenticationError) and str(error) not in logged:
+                logged.add(str(error))
                 log.error("%s", error)
             raise OSError(str(error)) from error
 
-    return introduced
+    return authenticated
+
+
+async def ask_once(
+    connect: Connect,
+    host: str,
+    port: int,
+    message: tuple[Any, ...],
+    version: int,
+    seconds: float = ASK_SECONDS,
+) -> Any:
+    """Return the response to one request on a connection of its own.
+
+    `seconds` limits connecting, and again the request. Raises OSError.
+    """
+    async with asyncio.timeout(seconds):
+        channel = await connect(host, port)
+    try:
+        async with asyncio.timeout(seconds):
+            return await channel.request(message, version)
+    finally:
+        channel.close()

@@ -30,13 +30,15 @@ LARGE_ANSWER = 256 * 1024
 
 
 class BrokerConnection(asyncio.Protocol):
-    """One connection. `versions` has the versions that the broker serves by API key, only ApiVersions at first."""
+    """One connection to a broker. `versions` has the versions that it serves, by API key; only ApiVersions at first."""
 
     _transport: asyncio.Transport
 
     def __init__(self, address: Address, client_id: str) -> None:
         self.peer = str(address)
         self.versions: dict[int, range] = {ApiKey.API_VERSIONS: range(5)}
+        self.checks_versions = True
+        """False sends requests in the version that `ask` is given, without having asked the broker for `versions`."""
         self.lifetime_seconds = 0.0
         """How long the broker accepts requests after our authentication; 0 is for ever (KIP-368)."""
         self.hint = ""
@@ -65,7 +67,9 @@ class BrokerConnection(asyncio.Protocol):
         but who still awaits another answer keeps the time that they gave it. The time is the broker's: what we take
         to decode its answer does not count.
         """
-        frame = await self._exchange(request, timeout_seconds, self._version(request, version))
+        if version is None or self.checks_versions:
+            version = self._version(request, version)
+        frame = await self._exchange(request, timeout_seconds, version)
         try:
             if len(frame.body) < LARGE_ANSWER:
                 return decode_response(frame)
@@ -110,36 +114,31 @@ class BrokerConnection(asyncio.Protocol):
     async def _exchange(
         self, request: tuple[Any, ...], timeout_seconds: float, version: int
     ) -> ResponseFrame:
-        name = _name(request)
         answer: asyncio.Future[ResponseFrame] | None = None
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self._places.acquire()
-                answer = self._send(request, version)
+                try:
+                    if self._end is not None or self._retiring is not None:
+                        raise UnreachableError(self._end or self._retiring)
+                    encoded = self._wire.send_request(request, version, self._client_id)
+                except BaseException:
+                    self._places.release()
+                    raise
+                # From here on the place is released when the answer comes.
+                answer = asyncio.get_running_loop().create_future()
+                self._answers.append(answer)
+                self._transport.write(encoded)
                 return await answer
         except TimeoutError as error:
             if answer is None:
-                raise UnreachableError(f"{self.peer} is busy: {name} could not be sent") from error
-            reason = f"{self.peer} did not answer {name} within {timeout_seconds:g} s"
+                raise UnreachableError(f"{self.peer} is busy: {_name(request)} could not be sent") from error
+            reason = f"{self.peer} did not answer {_name(request)} within {timeout_seconds:g} s"
             self.retire(reason)
             raise RequestTimedOutError(reason) from error
         finally:
             if self._retiring is not None:
                 self.retire()
-
-    def _send(self, request: tuple[Any, ...], version: int) -> asyncio.Future[ResponseFrame]:
-        """Takes a place that was acquired, until the answer comes."""
-        try:
-            if not self.usable:
-                raise UnreachableError(self._end or self._retiring)
-            encoded = self._wire.send_request(request, version, self._client_id)
-        except BaseException:
-            self._places.release()
-            raise
-        answer: asyncio.Future[ResponseFrame] = asyncio.get_running_loop().create_future()
-        self._answers.append(answer)
-        self._transport.write(encoded)
-        return answer
 
     def _version(self, request: tuple[Any, ...], wanted: int | None) -> int:
         key = schema_of(type(request)).api_key or 0

@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from backends.broker_commands.channel import Connect, connect
 from backends.broker_commands.links import BrokerLinks
+from backends.client.channel import Connect, connect
 from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.isr_reporter import IsrReporter
 from backends.embedded.log_dirs import LogDirs

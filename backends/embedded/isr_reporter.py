@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 from itertools import islice
 
-from backends.broker_commands.channel import Channel, Connect
+from backends.client.channel import Channel, Connect
 from backends.embedded.replica import Leader, Replica
 from common.clock import Clock
 from controller.model.cluster import Replicas, TopicPartition

@@ -2,7 +2,7 @@
 
 import logging
 
-from backends.broker_commands.channel import Connect
+from backends.client.channel import Connect
 from backends.embedded.replica import Leader
 from common.clock import Clock
 from protocol.errors import ErrorCode

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from backends.broker_commands.channel import Connect
-from backends.client.channel import connector
+from backends.client.channel import Connect, connector
 from backends.client.handshake import Caller
 from backends.client.security import PLAINTEXT, Security
 from backends.embedded.broker import EmbeddedBroker

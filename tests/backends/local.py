@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from backends.broker_commands.channel import Channel
+from backends.client.channel import Channel
 from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.cluster import Listener
 from common.worker_thread import WorkerThread

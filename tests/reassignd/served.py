@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Timer
 
-from backends.broker_commands.channel import connect
+from backends.client.channel import connect
 from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 
 PATIENCE_SECONDS = 60

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from backends.broker_commands.channel import connect
+from backends.client.channel import connect
 from protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,

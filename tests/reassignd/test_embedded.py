@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from backends.broker_commands.channel import connect
-from backends.client.channel import connector
+from backends.client.channel import connect, connector
 from backends.client.handshake import Caller
 from backends.client.security import Security
 from backends.datadir import StoreError

@@ -16,7 +16,7 @@ from kafka.errors import KafkaConnectionError, KafkaError
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
-from backends.broker_commands.channel import connect
+from backends.client.channel import connect
 from protocol.messages.metadata_request import MetadataRequest
 from protocol.messages.metadata_response import MetadataResponse
 from tests.zookeeper.load import FILL

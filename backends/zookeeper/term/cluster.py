@@ -9,8 +9,8 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from backends.broker_commands.channel import Connect, connect
 from backends.broker_commands.links import BrokerLinks
+from backends.client.channel import Connect, connect
 from backends.zookeeper.admin.watcher import AdminWatcher, PlanFormat
 from backends.zookeeper.session.tree import Tree, Watch, ZookeeperError
 from backends.zookeeper.store.store import DeposedError, ZkStore

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from backends.broker_commands.channel import Connect, ask_once, connect
+from backends.client.channel import Connect, ask_once, connect
 from backends.zookeeper.session.tree import Tree, Znode, ZookeeperError
 from backends.zookeeper.term.broker_protocol import BrokerProtocol, parse_protocol
 from backends.zookeeper.term.brokers import BrokerDirectory

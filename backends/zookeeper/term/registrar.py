@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from backends.broker_commands.channel import Connect, ask_once
+from backends.client.channel import Connect, ask_once
 from backends.zookeeper.session.tree import ConflictError, Create, Delete, Operation, Set, Tree, Znode
 from backends.zookeeper.store.store import ZkStore
 from backends.zookeeper.term.brokers import BrokerDirectory, Registered

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from backends.broker_commands.channel import Channel
 from backends.broker_commands.links import RETRY_SECONDS, BrokerLinks
+from backends.client.channel import Channel
 from common.clock import ManualClock, settle
 from controller.messages.effects import (
     BrokerJoined,

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from backends.broker_commands.channel import Channel
 from backends.broker_commands.requests import (
     Header,
     LeaderAndIsrRow,
@@ -12,6 +11,7 @@ from backends.broker_commands.requests import (
     stop_replica,
 )
 from backends.broker_commands.requests import update_metadata as metadata_request
+from backends.client.channel import Channel
 from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.isr_reporter import IsrReporter
 from backends.embedded.log_dirs import LogDirs

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from backends.broker_commands.channel import Channel
+from backends.client.channel import Channel
 from backends.embedded.isr_reporter import LIMIT, RETRY_SECONDS, IsrReporter
 from common.clock import ManualClock, settle
 from common.tasks import cancel, spawn

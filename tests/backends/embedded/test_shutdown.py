@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from backends.broker_commands.channel import Channel
+from backends.client.channel import Channel
 from backends.embedded.shutdown import RETRY_SECONDS, TRIES, controlled_shutdown
 from common.clock import ManualClock
 from common.tasks import spawn

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from backends.broker_commands.channel import Channel, Connect
+from backends.client.channel import Channel, Connect
 from backends.zookeeper.session.tree import Create, Delete, ZookeeperError
 from backends.zookeeper.term.broker_protocol import parse_protocol
 from backends.zookeeper.term.protocol_detection import KEY, detect_protocol

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from backends.broker_commands.channel import Channel
+from backends.client.channel import Channel
 from backends.zookeeper.session.tree import Create, Delete
 from backends.zookeeper.term.brokers import BrokerDirectory, Registered
 from backends.zookeeper.term.registrar import RETRY_SECONDS, Registrar
