@@ -9,7 +9,7 @@ from common.plan_errors import PlanError
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """Half of a pair, as an escape; on its own it is no text, and cannot be written anywhere."""
 
-SHOWN = 40
+MESSAGE_LENGTH = 40
 """Characters of a value in an error line."""
 
 
@@ -32,10 +32,10 @@ def parse(data: bytes) -> Any:
     return value
 
 
-def shown(value: object) -> str:
-    """The value in an error line, cut short."""
+def abbreviated(value: object) -> str:
+    """Return the value as JSON for an error message, at most `MESSAGE_LENGTH` characters long."""
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+    return text if len(text) <= MESSAGE_LENGTH else text[: MESSAGE_LENGTH - 3] + "..."
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def _first_twice(pairs: list[tuple[str, Any]]) -> str:
     seen: set[str] = set()
     for key, _ in pairs:
         if key in seen:
-            return key if len(key) <= SHOWN else key[: SHOWN - 3] + "..."
+            return key if len(key) <= MESSAGE_LENGTH else key[: MESSAGE_LENGTH - 3] + "..."
         seen.add(key)
     raise AssertionError("no key comes twice")
 

@@ -14,6 +14,7 @@ import click
 from controller.configs.keys import BROKER_KEYS, INT_MAX, LONG_MAX, TOPIC_KEYS, ConfigKey
 from reassignd.cli import cli
 from reassignd.config.config import KEYS
+from server.api.openapi import model_name
 from server.api.routes import ENDPOINTS
 from server.api.table import Endpoint
 from server.metrics.table import METRICS, Metric, exposed_name
@@ -234,9 +235,11 @@ def _command(command: click.Command, name: str, parent: click.Context) -> Iterat
 
 
 def _endpoint_row(endpoint: Endpoint) -> tuple[str, ...]:
-    query = ", ".join(f"`{parameter.name}`" for parameter in endpoint.query)
-    response = f"{endpoint.gives}, one per line" if endpoint.lines else endpoint.gives
-    return endpoint.method, f"`{endpoint.path}`", query, endpoint.takes or "", response, endpoint.summary
+    names = () if endpoint.query is None else endpoint.query.__struct_encode_fields__
+    query = ", ".join(f"`{name}`" for name in names)
+    body = "" if endpoint.takes is None else model_name(endpoint.takes)
+    response = model_name(endpoint.gives) + (", one per line" if endpoint.lines else "")
+    return endpoint.method, f"`{endpoint.path}`", query, body, response, endpoint.summary
 
 
 def _metric_row(metric: Metric) -> tuple[str, ...]:

@@ -1,18 +1,59 @@
-"""A plan as the stock tool's JSON (Kafka: ReassignPartitionsCommand), its entries checked one by one."""
+"""Plans in the JSON of kafka-reassign-partitions (Kafka: ReassignPartitionsCommand)."""
 
-from typing import Any, NamedTuple
+from typing import Annotated, Literal, NamedTuple, TypeVar
 
-from common.json_text import shown
+import msgspec
+from msgspec import Meta, Struct
+
+from common.json_models import convert_model, explain
 from common.plan_errors import PlanError
 from controller.scheduling.steps import Replicas
 
 INT_MAX = 2**31 - 1
-BROKER_IDS = f"a broker id from 0 to {INT_MAX}"
-ANY = "any"
+
+TopicName = Annotated[str, Meta(min_length=1, extra={"expected": "a topic's name"})]
+PartitionNumber = Annotated[int, Meta(ge=0, le=INT_MAX)]
+BrokerId = Annotated[int, Meta(ge=0, le=INT_MAX, extra={"expected": f"a broker id from 0 to {INT_MAX}"})]
+ReplicaList = Annotated[
+    tuple[BrokerId, ...],
+    Meta(
+        min_length=1,
+        description="Broker ids, the preferred leader first.",
+        extra={"expected": "a list of broker ids"},
+    ),
+]
+LogDir = Annotated[
+    Literal["any"],
+    Meta(extra={"expected": '"any"; kafka-reassign-partitions moves replicas between directories'}),
+]
+
+
+class _Topic(Struct, frozen=True):
+    topic: TopicName
+
+
+class PartitionName(_Topic, frozen=True):
+    """A partition by topic and number. Other keys are ignored."""
+
+    partition: PartitionNumber
+
+
+class PlanRow(PartitionName, frozen=True):
+    """One partition of a plan and its target replicas. Other keys are ignored."""
+
+    replicas: ReplicaList
+    log_dirs: list[LogDir] | None = None
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """A plan of target replicas, as kafka-reassign-partitions reads and writes it."""
+
+    version: Literal[1] = 1
+    partitions: list[PlanRow]
 
 
 class Entry(NamedTuple):
-    """One partition of a plan, and where it belongs."""
+    """One partition of a plan and its target replicas."""
 
     topic: str
     partition: int
@@ -20,52 +61,64 @@ class Entry(NamedTuple):
 
 
 def read_plan(value: object) -> list[Entry]:
-    """The entries of a parsed plan, in order. Raises PlanError naming the first one that is wrong."""
-    if not isinstance(value, dict) or not isinstance(value.get("partitions"), list):
+    """Return the entries of a parsed plan, in order. Raises PlanError that names the first invalid entry."""
+    if not isinstance(value, dict) or not isinstance(rows := value.get("partitions"), list):
         raise PlanError('not a plan: expected {"version":1,"partitions":[...]}')
-    if value.get("version", 1) != 1:
-        raise PlanError(f"'version' is {shown(value['version'])}, expected 1")
-    if not value["partitions"]:
+    convert_model({**value, "partitions": []}, Plan)
+    if not rows:
         raise PlanError("the plan has no partitions")
     seen: dict[tuple[str, int], int] = {}
     entries = []
-    for number, row in enumerate(value["partitions"]):
-        topic, partition, name = read_key(row, f"partitions[{number}]")
-        if seen.setdefault((topic, partition), number) != number:
-            raise PlanError(f"{name} is there twice, first in partitions[{seen[topic, partition]}]")
-        entries.append(Entry(topic, partition, _replicas(row, name)))
+    for number, value_of_row in enumerate(rows):
+        row = read_row(value_of_row, PlanRow, number)
+        _check(row, number)
+        first = seen.setdefault((row.topic, row.partition), number)
+        if first != number:
+            raise PlanError(f"{_place(row, number)} is there twice, first in partitions[{first}]")
+        entries.append(Entry(row.topic, row.partition, row.replicas))
     return entries
 
 
-def read_key(row: Any, where: str) -> tuple[str, int, str]:
-    """Topic and partition of an entry, and the entry's name in error lines. Raises PlanError."""
-    if not isinstance(row, dict):
-        raise PlanError(f"{where} is {shown(row)}, expected an object")
-    topic, partition = row.get("topic"), row.get("partition")
-    if not isinstance(topic, str) or not topic:
-        raise PlanError(f"{where}: 'topic' is {shown(topic)}, expected a topic's name")
-    if type(partition) is not int or not 0 <= partition <= INT_MAX:
-        raise PlanError(
-            f"{where} ({topic}): 'partition' is {shown(partition)}, expected a number from 0 to {INT_MAX}"
-        )
-    return topic, partition, f"{where} ({topic}-{partition})"
+Row = TypeVar("Row", bound=PartitionName)
 
 
-def _replicas(row: dict[str, Any], name: str) -> Replicas:
-    replicas = row.get("replicas")
-    if not isinstance(replicas, list) or not replicas:
-        raise PlanError(f"{name}: 'replicas' is {shown(replicas)}, expected a list of broker ids")
+def read_row(value: object, model: type[Row], number: int) -> Row:
+    """Return element `number` of a list of partitions. Raises PlanError.
+
+    Lists are converted row by row: msgspec holds the interpreter's lock for as long as one conversion takes.
+    """
+    try:
+        return msgspec.convert(value, model)
+    except msgspec.ValidationError as error:
+        where = f"partitions[{number}]"
+        raise PlanError(explain(error, value, model, where, _prefix(value, where))) from None
+
+
+def _check(row: PlanRow, number: int) -> None:
+    """Check what the declaration of `PlanRow` cannot say."""
     seen: set[int] = set()
-    for place, broker in enumerate(replicas):
-        if type(broker) is not int or not 0 <= broker <= INT_MAX:
-            raise PlanError(f"{name}: replicas[{place}] is {shown(broker)}, expected {BROKER_IDS}")
+    for broker in row.replicas:
         if broker in seen:
-            raise PlanError(f"{name}: broker {broker} is in 'replicas' more than once")
+            raise PlanError(f"{_place(row, number)}: broker {broker} is in 'replicas' more than once")
         seen.add(broker)
-    log_dirs = row.get("log_dirs")
-    if log_dirs is not None and log_dirs != [ANY] * len(replicas):
+    if row.log_dirs is not None and len(row.log_dirs) != len(row.replicas):
         raise PlanError(
-            f"{name}: 'log_dirs' is {shown(log_dirs)}, expected \"any\" for each replica;"
-            " kafka-reassign-partitions moves replicas between directories"
+            f"{_place(row, number)}: 'log_dirs' has {len(row.log_dirs)} entries, expected one for each of"
+            f" {len(row.replicas)} replicas"
         )
-    return tuple(replicas)
+
+
+def _place(row: PartitionName, number: int) -> str:
+    return f"partitions[{number}] ({row.topic}-{row.partition})"
+
+
+def _prefix(value: object, where: str) -> str:
+    """Return the row's place and as much of its name as is valid, for example `partitions[0] (orders-3): `."""
+    try:
+        topic = msgspec.convert(value, _Topic).topic
+    except msgspec.ValidationError:
+        return f"{where}: "
+    try:
+        return f"{where} ({topic}-{msgspec.convert(value, PartitionName).partition}): "
+    except msgspec.ValidationError:
+        return f"{where} ({topic}): "

@@ -11,6 +11,9 @@ from io import BytesIO
 from itertools import islice
 from typing import NamedTuple
 
+import msgspec
+from msgspec.structs import replace
+
 from common.plan_errors import PlanError
 from common.worker_thread import WorkerThread
 from controller.messages.job_events import PlannedSteps, Reorder
@@ -20,7 +23,7 @@ from controller.state.state import State
 from planner import handover
 from planner.schedule import Move, steps_of
 from reassignd.spark.helper_process import HelperError
-from server.api.spark import SparkState, SparkView
+from server.api.spark import Forecast, Spark, SparkState
 from server.driver.driver import DriverStoppedError, wall_clock
 
 log = logging.getLogger(__name__)
@@ -70,11 +73,11 @@ class SparkPlanning:
         self._least = min_partitions
         self._now_ms = now_ms
         self._seen = 0
-        self._view = SparkView(min_partitions=min_partitions)
+        self._view = Spark(min_partitions=min_partitions)
         if min_partitions:
             self._look()
 
-    def view(self) -> SparkView:
+    def view(self) -> Spark:
         """What it does, for `/v1/status`."""
         return self._view
 
@@ -95,7 +98,7 @@ class SparkPlanning:
     def _look(self) -> bool:
         reason = self._obstacle()
         state = SparkState.READY if reason is None else SparkState.MISSING
-        self._view = SparkView(state, reason or "", self._least)
+        self._view = Spark(state, reason or "", self._least)
         return reason is None
 
     def _next(self) -> int | None:
@@ -120,15 +123,15 @@ class SparkPlanning:
             ordered = await self._reorder(job, zip(handed, waves, strict=True))
         except (HelperError, PlanError) as error:
             self._show(SparkState.FAILED, job, len(handed))
-            self._view = self._view._replace(reason=str(error))
+            self._view = replace(self._view, reason=str(error))
             log.warning("job %d goes on in its own order: Spark failed: %s", job, error)
             return
         self._show(SparkState.ORDERED, job, ordered)
-        self._view = self._view._replace(forecast=forecast)
+        self._view = replace(self._view, forecast=msgspec.convert(forecast, Forecast))
         log.info("job %d: %d partitions in Spark's order, %d waves", job, ordered, forecast["waves"])
 
     def _show(self, state: SparkState, job: int, partitions: int) -> None:
-        self._view = SparkView(state, "", self._least, job, partitions, self._now_ms())
+        self._view = Spark(state, "", self._least, job, partitions, self._now_ms())
 
     async def _request(self, job: int, handed: list[Handed]) -> AsyncIterator[bytes]:
         """The job as it is, read while the state changes; `handed` gets what was described."""

@@ -1,12 +1,15 @@
-"""One request to the API, and what it is served from."""
+"""One request to the API, and the services that answer it."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
+from msgspec import Struct
 from starlette.requests import Request
+from starlette.responses import Response
 
-from common.json_text import parse, shown
+from common.json_models import convert_model
+from common.json_text import parse
 from common.plan_errors import PlanError
 from common.worker_thread import WorkerThread
 from controller.messages.event import Event, Reply
@@ -14,14 +17,14 @@ from controller.ports import Submitter
 from controller.state.state import State
 from server.api.errors import HttpError
 from server.api.progress import Progress
-from server.api.spark import SparkView
-from server.api.streams import breathing
+from server.api.spark import Spark
+from server.api.streams import in_slices
 from server.dispatch.context import LARGE_ROWS
 from server.ports import OwnedBrokers, Sizes
 
 MAX_BODY = 100 * 1024 * 1024
 LARGE_BODY = 64 * 1024
-"""Bytes that take about a millisecond to parse; more of them are parsed off the loop."""
+"""Bytes that take about a millisecond to parse. Larger bodies are parsed in the worker thread."""
 
 CLIENT_ID_LENGTH = 200
 
@@ -32,7 +35,7 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, slots=True)
 class ApiServices:
-    """What the API serves from."""
+    """The data and services that the API's answers are made from."""
 
     version: str
     cluster_id: str
@@ -41,20 +44,19 @@ class ApiServices:
     off_loop: WorkerThread
     sizes: Sizes
     progress: Progress
-    spark: Callable[[], SparkView] = SparkView
-    """What Spark does for plans."""
+    spark: Callable[[], Spark] = Spark
+    """Returns the state of the Spark planner."""
     brokers: OwnedBrokers | None = None
-    """Brokers that can be stopped and started here, where reassignd owns any."""
+    """The embedded cluster's brokers; None with other backends."""
 
 
 class Call(NamedTuple):
-    """A request that may be answered. `query` has every parameter of the endpoint, `path` every name in its path."""
+    """An authorized request. `path` has a value for every name in the endpoint's path."""
 
     core: ApiServices
     principal: str
     client_id: str
     path: Mapping[str, str]
-    query: Mapping[str, Any]
     request: Request
 
     @property
@@ -62,11 +64,15 @@ class Call(NamedTuple):
         return self.core.state
 
     async def submit(self, event: Event[Reply]) -> Reply:
-        """Have the controller decide; return its reply once that is durable."""
+        """Submit the event to the controller; return its reply once the decision is durable."""
         return await self.core.driver.submit(event)
 
-    async def body(self, read: Callable[[Any], R]) -> R:
-        """What `read` makes of the JSON body, off the loop when it is large. Raises ApiError."""
+    async def body(self, model: type[T]) -> T:
+        """Return the JSON body as an instance of the model. Raises HttpError."""
+        return await self.read_body(lambda value: convert_model(value, model))
+
+    async def read_body(self, read: Callable[[object], R]) -> R:
+        """Return `read` of the parsed JSON body; a large body is read in the worker thread. Raises HttpError."""
         data = await _received(self.request)
         try:
             if len(data) <= LARGE_BODY:
@@ -76,41 +82,50 @@ class Call(NamedTuple):
             raise HttpError(400, str(error)) from error
 
     async def compute(self, rows: int, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call the function, off the loop when it has many rows to go through."""
+        """Call the function, in the worker thread when it processes many rows."""
         if rows <= LARGE_ROWS:
             return function(*args, **kwargs)
         return await self.core.off_loop.run(function, *args, **kwargs)
 
-    async def taken(self, rows: Iterable[T | None], most: int | None = None) -> list[T]:
-        """Those rows that are not None, `most` of them at most; others are served meanwhile."""
-        found: list[T] = []
-        if most != 0:
-            async for row in breathing(rows):
+    async def collect(self, rows: Iterable[T | None], limit: int | None = None) -> list[T]:
+        """Return the rows that are not None, `limit` of them at most. Iterates in slices."""
+        collected: list[T] = []
+        if limit != 0:
+            async for row in in_slices(rows):
                 if row is not None:
-                    found.append(row)
-                    if len(found) == most:
+                    collected.append(row)
+                    if len(collected) == limit:
                         break
-        return found
+        return collected
 
     def number(self, name: str) -> int:
-        """A number in the path. Raises ApiError."""
+        """Return a number from the path. Raises HttpError."""
         text = self.path[name]
         if not (text.isascii() and text.isdecimal() and len(text) < 10):
             raise HttpError(404, f"There is no {name} {text[:40]!r}: expected a number.")
         return int(text)
 
 
-Handle = Callable[[Call], Awaitable[Any]]
+Answer = Struct | Response
 
 
-def fields(value: object, where: str, *known: str) -> dict[str, Any]:
-    """The object, when it is one and has no other keys. Raises ApiError."""
-    if not isinstance(value, dict):
-        raise HttpError(400, f"{where} is {shown(value)}, expected an object")
-    for key in value:
-        if key not in known:
-            raise HttpError(400, f"{where} has the unknown key {shown(key)}; known: {', '.join(known)}")
-    return value
+class Handler(Protocol):
+    """A function that answers a call. Its second argument is the endpoint's query, if the endpoint has one."""
+
+    __name__: str
+
+    def __call__(self, call: Call, /, *query: Any) -> Awaitable[Answer]: ...
+
+
+def skip_rows(rows: Iterator[T | None], offset: int) -> Iterator[T | None]:
+    """Yield the rows without the first `offset` rows that are not None."""
+    skipped = 0
+    for row in rows:
+        if row is not None and skipped < offset:
+            skipped += 1
+            yield None
+        else:
+            yield row
 
 
 async def _received(request: Request) -> bytes:
@@ -128,14 +143,3 @@ async def _received(request: Request) -> bytes:
 
 def _too_large() -> HttpError:
     return HttpError(413, f"the body is larger than {MAX_BODY} bytes; send the plan in parts")
-
-
-def pages(offset: int, rows: Iterator[T | None]) -> Iterator[T | None]:
-    """The rows without the first `offset` that are not None."""
-    skipped = 0
-    for row in rows:
-        if row is not None and skipped < offset:
-            skipped += 1
-            yield None
-        else:
-            yield row

@@ -1,4 +1,4 @@
-"""What is refused: a status and one line that names what is wrong."""
+"""Refused requests: an HTTP status and one line that names the problem."""
 
 from controller.model.errors import Error, Outcome
 
@@ -11,7 +11,7 @@ STATUS = {
 
 
 class HttpError(Exception):
-    """Ends a request with this status; the text is for the person who made it."""
+    """A refused request; the text is the error line of the answer."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -19,6 +19,6 @@ class HttpError(Exception):
 
 
 def require(outcome: Outcome) -> None:
-    """Raise ApiError when the controller refused the request as a whole."""
+    """Raise HttpError if the controller refused the whole request."""
     if not outcome.ok:
         raise HttpError(STATUS.get(outcome.error, 400), outcome.text)

@@ -1,139 +1,144 @@
-"""`/v1/jobs`: submit a plan, see how far it is, steer it and take it back (KIP-236)."""
+"""`/v1/jobs`: submit plans; list, pause, prioritize and roll back jobs (KIP-236)."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
+from msgspec import UNSET
 from starlette.responses import Response
 
-from common.json_text import shown
 from controller.messages.events import AlterReassignments
-from controller.messages.job_events import (
-    AlterTopic,
-    Pause,
-    Prioritize,
-    Queue,
-    RollBackJob,
-    RollBackReply,
-)
-from controller.model.cluster import Job
-from controller.model.plan import Entry, read_plan
+from controller.messages.job_events import AlterTopic, Pause, Prioritize, Queue, RollBackJob, RollBackReply
+from controller.model import cluster
+from controller.model.plan import Entry, Plan, read_plan
 from controller.state.state import State
 from controller.views.jobs import endings, parts
-from server.api.call import Call, fields, pages
+from server.api.call import Call, skip_rows
 from server.api.errors import HttpError, require
+from server.api.models import (
+    Accepted,
+    JobDetail,
+    JobOptions,
+    Jobs,
+    Page,
+    Paused,
+    Priority,
+    RolledBack,
+    Skipped,
+)
 from server.api.plans import Assignment, check_plan, originals, plan_rows, topics_of
-from server.api.shown import SAMPLE, job_row, part_row, reasons, refused_rows, resting, tally
+from server.api.rows import (
+    SAMPLE,
+    count_by_job,
+    count_reasons,
+    idle_reasons,
+    job_row,
+    part_row,
+    refused_rows,
+)
 from server.api.streams import streamed
-from server.api.table import LIMIT, OFFSET, Endpoint, Parameter
-
-PRIORITIES = (-1000, 1000)
+from server.api.table import Endpoint
 
 
-async def submit(call: Call) -> Response:
-    """Take a plan as a whole, or refuse it as a whole when an entry is wrong."""
+async def submit(call: Call, options: JobOptions) -> Response:
+    """Submit a plan. One invalid entry refuses the whole plan."""
 
     def read(value: object) -> list[Entry]:
         entries = read_plan(value)
         check_plan(call.state, entries)
         return entries
 
-    entries = await call.body(read)
+    entries = await call.read_body(read)
     topics, before = await call.compute(len(entries), _prepared, call.state, entries)
-    reply = await call.submit(_order(call, topics))
+    reply = await call.submit(_event(call, options, topics))
     require(reply.outcome)
     refused = list(refused_rows(reply.topics))
-    head = json.dumps({"job": reply.job or None, "accepted": len(entries) - len(refused), "refused": refused})
-    rollback = ',"rollback":{"version":1,"partitions":['
-    return streamed(head[:-1] + rollback, plan_rows(before), "]}}", status=202)
+    answer = Accepted(reply.job or None, len(entries) - len(refused), refused, Plan(partitions=[]))
+    return streamed(answer, plan_rows(before), status=202)
 
 
-async def jobs(call: Call) -> dict[str, Any]:
-    """The newest first."""
+async def jobs(call: Call, page: Page) -> Jobs:
+    """List the jobs, newest first."""
     state = call.state
     numbers = sorted(state.jobs, reverse=True)
-    counted = await tally(call)
-    offset = call.query["offset"]
-    page = [state.jobs[each] for each in numbers[offset : offset + call.query["limit"]] if each in state.jobs]
-    return {"total": len(numbers), "jobs": [job_row(call, job, counted) for job in page]}
+    counts = await count_by_job(call)
+    listed = numbers[page.offset : page.offset + page.limit]
+    # Jobs may have been deleted while the partitions were counted.
+    rows = [job_row(call, state.jobs[number], counts) for number in listed if number in state.jobs]
+    return Jobs(len(numbers), rows)
 
 
-async def job(call: Call) -> dict[str, Any]:
-    """The job, its partitions in pages, and why those that do not move do not."""
-    found = _job(call)
-    offset, limit = call.query["offset"], call.query["limit"]
-    page = await call.taken(pages(offset, parts(call.state, found.id)), limit)
-    row = job_row(call, _job(call), await tally(call))
-    rests = row["queued"] or row["waiting"] or call.core.progress.standstill
-    texts = await call.taken(resting(call, found.id), SAMPLE) if rests else []
-    return {
-        "job": row,
-        "endings": await _endings(call, found),
-        "reasons": reasons(texts),
-        "sampled": len(texts),
-        "partitions": [part_row(call, part) for part in page],
-        "next": offset + limit if page and len(page) == limit else None,
-    }
+async def job(call: Call, page: Page) -> JobDetail:
+    """Show the job, a page of its partitions, and the reasons of those that do not move."""
+    number = _job(call).id
+    listed = await call.collect(skip_rows(parts(call.state, number), page.offset), page.limit)
+    row = job_row(call, _job(call), await count_by_job(call))
+    idle = row.queued or row.waiting or call.core.progress.stalled
+    reasons = await call.collect(idle_reasons(call, number), SAMPLE) if idle else []
+    return JobDetail(
+        job=row,
+        endings=await _endings(call, _job(call)),
+        reasons=count_reasons(reasons),
+        sampled=len(reasons),
+        partitions=[part_row(call, part) for part in listed],
+        next=page.offset + page.limit if listed and len(listed) == page.limit else None,
+    )
 
 
 async def roll_back(call: Call) -> Response:
-    """Every partition of the job back to where the job found it; a job of its own."""
+    """Start a job that returns every partition to the replicas it had before the job."""
     reply = await call.submit(RollBackJob(_job(call).id, call.principal, call.client_id))
     require(reply.outcome)
-    head = json.dumps({"job": reply.job or None})
-    return streamed(head[:-1] + ',"skipped":[', _skipped(reply), "]}", status=202)
+    return streamed(RolledBack(reply.job or None, []), _skipped(reply), status=202)
 
 
-async def pause(call: Call) -> dict[str, Any]:
-    """Start no step of the job; those in flight go on."""
+async def pause(call: Call) -> Paused:
+    """Start no more steps of the job. Steps in flight continue."""
     return await _set_paused(call, paused=True)
 
 
-async def resume(call: Call) -> dict[str, Any]:
-    """Go on with a paused job."""
+async def resume(call: Call) -> Paused:
+    """Start steps of the job again."""
     return await _set_paused(call, paused=False)
 
 
-async def prioritize(call: Call) -> dict[str, Any]:
-    """Jobs with a higher priority start their steps first."""
-    priority = await call.body(_priority)
-    outcome = await call.submit(Prioritize(_job(call).id, priority))
+async def prioritize(call: Call) -> Priority:
+    """Change the job's priority. Jobs of higher priority start their steps first."""
+    body = await call.body(Priority)
+    outcome = await call.submit(Prioritize(_job(call).id, body.priority))
     require(outcome)
-    return {"priority": priority}
+    return body
 
 
-async def _endings(call: Call, found: Job) -> dict[str, int]:
-    """Counted once the job has ended: while it goes on, people ask again and again."""
+async def _endings(call: Call, found: cluster.Job) -> dict[str, int]:
+    """Count the endings only once the job has ended: clients poll running jobs, and the count takes long."""
     if not found.ended_ms:
         return {}
-    counted = Counter(await call.taken(endings(call.state, found.id)))
-    return {ending.value: times for ending, times in counted.items()}
+    counted = Counter(await call.collect(endings(call.state, found.id)))
+    return {ending.value: count for ending, count in counted.items()}
 
 
-async def _set_paused(call: Call, *, paused: bool) -> dict[str, Any]:
+async def _set_paused(call: Call, *, paused: bool) -> Paused:
     outcome = await call.submit(Pause(_job(call).id, paused))
     require(outcome)
-    return {"paused": paused}
+    return Paused(paused)
 
 
 def _prepared(state: State, entries: list[Entry]) -> tuple[list[AlterTopic], Assignment]:
-    """The plan for the controller, and the way back."""
+    """Return the plan as the controller takes it, and the present replicas."""
     return topics_of(entries), originals(state, entries)
 
 
-def _order(call: Call, topics: list[AlterTopic]) -> AlterReassignments | Queue:
-    query = call.query
-    throttle, priority = query["throttle"] or 0, query["priority"]
-    if query["queue"] or query["append"]:
-        behind = -1 if priority is None else priority
-        return Queue(topics, query["append"], call.principal, call.client_id, behind, throttle)
-    order = AlterReassignments(topics, principal=call.principal, client_id=call.client_id)
-    return replace(order, priority=priority or 0, throttle=throttle)
+def _event(call: Call, options: JobOptions, topics: list[AlterTopic]) -> AlterReassignments | Queue:
+    throttle, priority = options.throttle or 0, options.priority
+    if options.queue or options.append:
+        queue_priority = -1 if priority is UNSET else priority
+        return Queue(topics, options.append, call.principal, call.client_id, queue_priority, throttle)
+    event = AlterReassignments(topics, principal=call.principal, client_id=call.client_id)
+    return replace(event, priority=priority or 0, throttle=throttle)
 
 
-def _job(call: Call) -> Job:
+def _job(call: Call) -> cluster.Job:
     number = call.number("job")
     found = call.state.jobs.get(number)
     if found is None:
@@ -141,54 +146,35 @@ def _job(call: Call) -> Job:
     return found
 
 
-def _priority(value: object) -> int:
-    priority = fields(value, "the body", "priority").get("priority")
-    low, high = PRIORITIES
-    if type(priority) is not int or not low <= priority <= high:
-        raise HttpError(400, f"'priority' is {shown(priority)}, expected a number from {low} to {high}")
-    return priority
-
-
-def _skipped(reply: RollBackReply) -> Iterator[dict[str, Any]]:
+def _skipped(reply: RollBackReply) -> Iterator[Skipped]:
     for (topic, partition), reason in reply.skipped:
-        yield {"topic": topic, "partition": partition, "reason": reason}
+        yield Skipped(topic, partition, reason)
 
-
-OPTIONS = (
-    Parameter("queue", "boolean", False, "Behind what runs; partitions that move are rolled back first."),
-    Parameter("append", "boolean", False, "Queue it even while an earlier queued plan has not started."),
-    Parameter("throttle", "integer", None, "Bytes a second for this job's replicas in flight.", 1, 2**63 - 1),
-    Parameter(
-        "priority", "integer", None, "Higher ones start first; -1 for a queued plan, else 0.", *PRIORITIES
-    ),
-)
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/jobs", "List the jobs, newest first.", jobs, "Jobs", query=(OFFSET, LIMIT)),
+    Endpoint("GET", "/v1/jobs", "List the jobs, newest first.", jobs, Jobs, query=Page),
     Endpoint(
         "POST",
         "/v1/jobs",
         "Submit a plan in the format of kafka-reassign-partitions.",
         submit,
-        "Accepted",
-        "Plan",
-        OPTIONS,
+        Accepted,
+        Plan,
+        JobOptions,
         202,
     ),
-    Endpoint(
-        "GET", "/v1/jobs/{job}", "Get a job and its partitions.", job, "JobDetail", query=(OFFSET, LIMIT)
-    ),
+    Endpoint("GET", "/v1/jobs/{job}", "Get a job and its partitions.", job, JobDetail, query=Page),
     Endpoint(
         "POST",
         "/v1/jobs/{job}/rollback",
         "Roll back a job, finished partitions too.",
         roll_back,
-        "RolledBack",
+        RolledBack,
         status=202,
     ),
-    Endpoint("POST", "/v1/jobs/{job}/pause", "Pause a job: start none of its steps.", pause, "Paused"),
-    Endpoint("POST", "/v1/jobs/{job}/resume", "Resume a job.", resume, "Paused"),
+    Endpoint("POST", "/v1/jobs/{job}/pause", "Pause a job: start none of its steps.", pause, Paused),
+    Endpoint("POST", "/v1/jobs/{job}/resume", "Resume a job.", resume, Paused),
     Endpoint(
-        "POST", "/v1/jobs/{job}/priority", "Change the priority of a job.", prioritize, "Priority", "Priority"
+        "POST", "/v1/jobs/{job}/priority", "Change the priority of a job.", prioritize, Priority, Priority
     ),
 )

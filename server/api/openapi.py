@@ -1,63 +1,97 @@
-"""The OpenAPI 3.1 document, made from the table of routes."""
+"""The OpenAPI 3.1 document, made from the table of endpoints and the models."""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, get_args, get_origin
 
-from server.api.schemas import COMPONENTS, ref
-from server.api.table import Endpoint, Parameter
+import msgspec
+from msgspec import Meta
+
+from server.api.models import Error
+from server.api.table import Endpoint
 
 NAMES_IN_PATH = re.compile(r"{(\w+)}")
+REFERENCE = "#/components/schemas/{name}"
+
+Schema = Mapping[str, Any]
 
 
 def document(version: str, endpoints: Sequence[Endpoint]) -> dict[str, Any]:
-    """Every endpoint, with what it takes and gives."""
+    """Return the document: every endpoint with its parameters, its body and its answer."""
+    models = [Error]
+    for each in endpoints:
+        models += [model for model in (each.gives, each.takes) if model is not None and model not in models]
+    schemas, components = _schemas(models)
     paths: dict[str, dict[str, Any]] = {}
     for each in endpoints:
-        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each)
+        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, schemas)
     return {
         "openapi": "3.1.0",
         "info": {"title": "reassignd", "version": version},
         "paths": paths,
         "components": {
-            "schemas": COMPONENTS,
+            "schemas": components,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{}, {"token": []}],
     }
 
 
-def _operation(each: Endpoint) -> dict[str, Any]:
+def model_name(model: Any) -> str:
+    """Return the model's name in the OpenAPI document: the class's, or the title of an annotated type."""
+    for meta in get_args(model)[1:] if get_origin(model) is not None else ():
+        if isinstance(meta, Meta) and meta.title is not None:
+            return meta.title
+    return str(model.__name__)
+
+
+def _schemas(models: Sequence[Any]) -> tuple[Mapping[str, Schema], dict[str, Schema]]:
+    """Return a reference to each model by its name, and the components that they refer to."""
+    schemas, components = msgspec.json.schema_components(models, ref_template=REFERENCE)
+    references: dict[str, Schema] = {}
+    for model, schema in zip(models, schemas, strict=True):
+        name = model_name(model)
+        if "$ref" not in schema:
+            # msgspec makes components of classes only, not of annotated types.
+            components[name] = schema
+        references[name] = {"$ref": REFERENCE.format(name=name)}
+    return references, components
+
+
+def _operation(each: Endpoint, schemas: Mapping[str, Schema]) -> dict[str, Any]:
     kind = "application/jsonl" if each.lines else "application/json"
-    refused = {"description": "Refused.", "content": _content("application/json", "Error")}
     operation: dict[str, Any] = {
         "operationId": f"{each.handle.__module__.rpartition('.')[2]}.{each.handle.__name__}",
         "summary": each.summary,
         "responses": {
-            str(each.status): {"description": "Done.", "content": _content(kind, each.gives)},
-            "default": refused,
+            str(each.status): {
+                "description": "Done.",
+                "content": {kind: {"schema": schemas[model_name(each.gives)]}},
+            },
+            "default": {
+                "description": "Refused.",
+                "content": {"application/json": {"schema": schemas[model_name(Error)]}},
+            },
         },
     }
-    in_path = [_in_path(name) for name in NAMES_IN_PATH.findall(each.path)]
-    if in_path or each.query:
-        operation["parameters"] = in_path + [_in_query(parameter) for parameter in each.query]
+    parameters = [*_in_path(each.path), *_in_query(each)]
+    if parameters:
+        operation["parameters"] = parameters
     if each.takes is not None:
-        operation["requestBody"] = {"required": True, "content": _content("application/json", each.takes)}
+        content = {"application/json": {"schema": schemas[model_name(each.takes)]}}
+        operation["requestBody"] = {"required": True, "content": content}
     return operation
 
 
-def _content(kind: str, component: str) -> Mapping[str, Any]:
-    return {kind: {"schema": ref(component)}}
+def _in_path(path: str) -> Iterable[dict[str, Any]]:
+    for name in NAMES_IN_PATH.findall(path):
+        yield {"name": name, "in": "path", "required": True, "schema": {"type": "integer"}}
 
 
-def _in_path(name: str) -> dict[str, Any]:
-    return {"name": name, "in": "path", "required": True, "schema": {"type": "integer"}}
-
-
-def _in_query(each: Parameter) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": each.kind}
-    if each.kind == "integer":
-        schema |= {"minimum": each.low, "maximum": each.high}
-    if each.default is not None:
-        schema["default"] = each.default
-    return {"name": each.name, "in": "query", "description": each.doc, "schema": schema}
+def _in_query(each: Endpoint) -> Iterable[dict[str, Any]]:
+    if each.query is None:
+        return
+    _, components = msgspec.json.schema_components([each.query])
+    for name, schema in components[each.query.__name__]["properties"].items():
+        described = {"description": schema.pop("description")} if "description" in schema else {}
+        yield {"name": name, "in": "query", **described, "schema": schema}

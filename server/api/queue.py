@@ -1,43 +1,27 @@
-"""`/v1/queue`: what waits behind what runs (KIP-236's queue)."""
+"""`/v1/queue`: the queue of KIP-236."""
 
-from typing import Any
-
-from controller.views.jobs import Part, queued
-from server.api.call import Call, pages
-from server.api.table import LIMIT, OFFSET, Endpoint
-
-
-async def queue(call: Call) -> dict[str, Any]:
-    """The entries that have not started, in pages. A plan enters by `POST /v1/jobs?queue=true`."""
-    offset, limit = call.query["offset"], call.query["limit"]
-    page = await call.taken(pages(offset, queued(call.state)), limit)
-    full = len(page) == limit
-    total = len(await call.taken(queued(call.state))) if full or not page else offset + len(page)
-    return {
-        "total": total,
-        "entries": [_row(part) for part in page],
-        "next": offset + limit if full and offset + limit < total else None,
-    }
+from controller.views import jobs as views
+from server.api.call import Call, skip_rows
+from server.api.models import Page, Queue, QueueEntry
+from server.api.table import Endpoint
 
 
-def _row(part: Part) -> dict[str, Any]:
-    return {
-        "topic": part.topic,
-        "partition": part.partition,
-        "state": part.state.value,
-        "replicas": part.replicas,
-        "target": part.target,
-        "reason": part.reason,
-    }
+async def queue(call: Call, page: Page) -> Queue:
+    """List the entries that have not started. `POST /v1/jobs?queue=true` queues a plan."""
+    offset, limit = page.offset, page.limit
+    listed = await call.collect(skip_rows(views.queued(call.state), offset), limit)
+    full = len(listed) == limit
+    total = len(await call.collect(views.queued(call.state))) if full or not listed else offset + len(listed)
+    next_offset = offset + limit if full and offset + limit < total else None
+    return Queue(total, [_row(part) for part in listed], next_offset)
+
+
+def _row(part: views.Part) -> QueueEntry:
+    return QueueEntry(part.topic, part.partition, part.state, part.replicas, part.target, part.reason)
 
 
 ENDPOINTS = (
     Endpoint(
-        "GET",
-        "/v1/queue",
-        "List the queued partitions that have not started.",
-        queue,
-        "Queue",
-        query=(OFFSET, LIMIT),
+        "GET", "/v1/queue", "List the queued partitions that have not started.", queue, Queue, query=Page
     ),
 )

@@ -1,29 +1,47 @@
-"""The routes of the API: who asks, with which parameters, and what goes wrong in one line of JSON."""
+"""The routes of the API: authorization, query parameters, and errors as one line of JSON."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import cache
 from itertools import groupby
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
+from msgspec import Meta, Struct
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from common.json_models import explain
 from server.api import brokers, jobs, limits, queue, reassignments, snapshot, status
 from server.api.access import Access
 from server.api.call import CLIENT_ID_LENGTH, ApiServices, Call
 from server.api.errors import HttpError
+from server.api.models import Error
 from server.api.openapi import document
-from server.api.table import Endpoint, Parameter
+from server.api.streams import json_response
+from server.api.table import Endpoint
 from server.driver.driver import DriverStoppedError
 from server.http.server import Health
 
 RETRY_SECONDS = 1
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
+SWITCHES = {"true": True, "false": False}
 
-async def openapi(call: Call) -> dict[str, Any]:
-    """This API, described."""
-    return document(call.core.version, ENDPOINTS)
+SHOWN_LENGTH = 40
+"""Characters of a name or a value in an error message."""
+
+OpenApi = Annotated[dict[str, Any], Meta(title="OpenApi")]
+
+
+async def openapi(call: Call) -> Response:
+    """Return the OpenAPI document of this API."""
+    return Response(_encoded_document(call.core.version), media_type="application/json")
+
+
+@cache
+def _encoded_document(version: str) -> bytes:
+    return msgspec.json.encode(document(version, ENDPOINTS))
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -34,19 +52,19 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *queue.ENDPOINTS,
     *snapshot.ENDPOINTS,
     *brokers.ENDPOINTS,
-    Endpoint("GET", "/v1/openapi.json", "Get the OpenAPI description of this API.", openapi, "OpenApi"),
+    Endpoint("GET", "/v1/openapi.json", "Get the OpenAPI description of this API.", openapi, OpenApi),
 )
 
 
 class Api:
-    """Serves once it has a `core`; before that, and while there is an obstacle, it says what that is."""
+    """The API. It answers 503 with the reason until `core` is set, and while the server is not ready."""
 
     def __init__(self, health: Health, access: Access) -> None:
         self.core: ApiServices | None = None
         self._health, self._access = health, access
 
     def routes(self) -> list[BaseRoute]:
-        """One a path."""
+        """Return one route for each path."""
         by_path = groupby(sorted(ENDPOINTS, key=lambda each: each.path), key=lambda each: each.path)
         made: list[BaseRoute] = []
         for path, group in by_path:
@@ -62,25 +80,25 @@ class Api:
                 endpoint = methods.get("GET" if request.method == "HEAD" else request.method)
                 if endpoint is None:
                     raise _no_endpoint(methods, request)
-                call = self._call(endpoint, principal, request)
-                answer = await endpoint.handle(call)
+                return await self._answer(endpoint, principal, request)
             except HttpError as error:
                 return _refusal(error.status, str(error))
             except DriverStoppedError as error:
                 return _refusal(503, str(error))
             except ClientDisconnect:
-                # Nobody reads this: the connection ended before the body did.
+                # Nothing reads this answer: the connection ended before the body did.
                 return _refusal(400, "the body is not complete")
-            return answer if isinstance(answer, Response) else JSONResponse(answer, endpoint.status)
 
         return serve
 
-    def _call(self, endpoint: Endpoint, principal: str, request: Request) -> Call:
+    async def _answer(self, endpoint: Endpoint, principal: str, request: Request) -> Response:
         if self.core is None or self._health.obstacle is not None:
             raise HttpError(503, self._health.obstacle or "the server is starting")
         client = request.headers.get("user-agent", "")[:CLIENT_ID_LENGTH]
         query = _query(endpoint.query, request.query_params.multi_items())
-        return Call(self.core, principal, client, request.path_params, query, request)
+        call = Call(self.core, principal, client, request.path_params, request)
+        answer = await endpoint.handle(call, *query)
+        return answer if isinstance(answer, Response) else json_response(answer, endpoint.status)
 
 
 def _no_endpoint(methods: Iterable[str], request: Request) -> HttpError:
@@ -90,33 +108,33 @@ def _no_endpoint(methods: Iterable[str], request: Request) -> HttpError:
     return HttpError(404, f"there is no {path}; see /v1/openapi.json")
 
 
-def _query(known: Iterable[Parameter], given: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    parameters = {each.name: each for each in known}
-    values = {name: each.default for name, each in parameters.items()}
+def _query(model: type[Struct] | None, given: Iterable[tuple[str, str]]) -> tuple[Struct, ...]:
+    """Return the query parameters as an instance of the model; nothing when the endpoint has none."""
+    names = () if model is None else model.__struct_fields__
+    values: dict[str, object] = {}
     for name, text in given:
-        if name not in parameters:
-            names = ", ".join(parameters) or "none"
-            raise HttpError(400, f"unknown parameter '{name[:40]}'; known here: {names}")
-        values[name] = _value(parameters[name], text)
-    return values
+        if name not in names:
+            known = ", ".join(names) or "none"
+            raise HttpError(400, f"unknown parameter '{name[:SHOWN_LENGTH]}'; known here: {known}")
+        values[name] = _value(text)
+    if model is None:
+        return ()
+    try:
+        return (msgspec.convert(values, model),)
+    except msgspec.ValidationError as error:
+        raise HttpError(400, explain(error, values, model, "the query", "parameter ")) from error
 
 
-def _value(parameter: Parameter, text: str) -> Any:
-    if parameter.kind == "boolean":
-        if text not in {"true", "false"}:
-            raise HttpError(400, f"parameter {parameter.name} is '{text[:40]}', expected true or false")
-        return text == "true"
+def _value(text: str) -> object:
+    """Return the number or the truth value that a parameter has in JSON; other texts stay texts."""
     digits = text.removeprefix("-")
     if digits.isascii() and digits.isdecimal() and len(digits) < 20:
-        value = int(text)
-        if parameter.low <= value <= parameter.high:
-            return value
-    raise HttpError(
-        400,
-        f"parameter {parameter.name} is '{text[:40]}', expected a number from {parameter.low} to {parameter.high}",
-    )
+        return int(text)
+    return SWITCHES.get(text, text)
 
 
 def _refusal(status: int, text: str) -> Response:
     headers = {401: {"www-authenticate": "Bearer"}, 503: {"retry-after": str(RETRY_SECONDS)}}.get(status)
-    return JSONResponse({"error": " ".join(text.split())}, status, headers)
+    response = json_response(Error(" ".join(text.split())), status)
+    response.headers.update(headers or {})
+    return response

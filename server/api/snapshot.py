@@ -1,52 +1,44 @@
-"""`/v1/snapshot`: the cluster on paper, for `reassignd plan` (docs/planner.md has the format)."""
+"""`/v1/snapshot`: the brokers and partitions as `reassignd plan` reads them (docs/planner.md)."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from starlette.responses import Response
 
 from controller.model.cluster import Partition
 from controller.state.state import State
 from server.api.call import Call
+from server.api.models import SnapshotBroker, SnapshotPartition, SnapshotRow
 from server.api.streams import json_lines
 from server.api.table import Endpoint
 from server.ports import Sizes
 
 
 async def snapshot(call: Call) -> Response:
-    """Brokers, then partitions as they are after their last completed step."""
+    """Return the brokers, then the partitions as they are after their last completed step."""
     return json_lines(rows(call.state, call.core.sizes))
 
 
-def rows(state: State, sizes: Sizes) -> Iterator[dict[str, Any]]:
-    """The lines, while the state may change."""
+def rows(state: State, sizes: Sizes) -> Iterator[SnapshotBroker | SnapshotPartition]:
+    """Yield the rows. The state may change in between."""
     for number, broker in sorted(state.brokers.items()):
-        yield {
-            "kind": "broker",
-            "id": number,
-            "rack": broker.rack,
-            "live": number in state.live,
-            "host": broker.host,
-            "port": broker.port,
-        }
+        yield SnapshotBroker(number, broker.rack, number in state.live, broker.host, broker.port)
     for topic, partitions in list(state.partitions.items()):
         for partition in list(partitions):
             if topic in state.topics:
                 yield _row(state, partition, sizes.size(partition.key) or 0)
 
 
-def _row(state: State, partition: Partition, size: int) -> dict[str, Any]:
+def _row(state: State, partition: Partition, size: int) -> SnapshotPartition:
     current = partition.current
-    return {
-        "kind": "partition",
-        "topic": partition.topic,
-        "partition": partition.partition,
-        "replicas": current,
-        "isr": [r for r in partition.isr if r in current],
-        "leader": partition.leader,
-        "bytes": size,
-        "min_isr": state.min_isr(partition.topic),
-    }
+    return SnapshotPartition(
+        topic=partition.topic,
+        partition=partition.partition,
+        replicas=current,
+        isr=[broker for broker in partition.isr if broker in current],
+        leader=partition.leader,
+        bytes=size,
+        min_isr=state.min_isr(partition.topic),
+    )
 
 
 ENDPOINTS = (
@@ -55,7 +47,7 @@ ENDPOINTS = (
         "/v1/snapshot",
         "List the brokers and partitions of the cluster.",
         snapshot,
-        "SnapshotRow",
+        SnapshotRow,
         lines=True,
     ),
 )

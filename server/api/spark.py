@@ -1,33 +1,50 @@
-"""What Spark does for the plans of a running server, as `/v1/status` shows it."""
+"""The part of `/v1/status` about Spark, which plans large jobs of a running server."""
 
-from collections.abc import Mapping
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 
 class SparkState(Enum):
-    """Where it stands."""
+    """What the Spark planner does now."""
 
     OFF = "off"
     """No plan is large enough."""
     MISSING = "missing"
+    """Spark is not installed, or cannot run."""
     READY = "ready"
     WORKING = "working"
     ORDERED = "ordered"
     FAILED = "failed"
 
 
-class SparkView(NamedTuple):
-    """`job`, `partitions` and `since_ms` are those of the last plan that was handed over; `forecast` is planner's."""
+class Forecast(Struct, frozen=True):
+    """The forecast of a whole job (`planner.forecast.Forecast`)."""
+
+    partitions: int
+    steps: int
+    waves: int
+    replica_movements: int
+    leader_movements: int
+    bytes: int
+    bandwidth: Annotated[int, Meta(description="Bytes per second into, and out of, each broker.")]
+    seconds: float
+    least_seconds: float
+    waiting_partitions: Annotated[int, Meta(description="Partitions that cannot reach their target now.")]
+
+
+class Spark(Struct, frozen=True):
+    """The state of the Spark planner. `job`, `partitions`, `since_ms` and `forecast` are of the last planned job."""
 
     state: SparkState = SparkState.OFF
-    reason: str = ""
-    min_partitions: int = 0
-    job: int | None = None
-    partitions: int | None = None
-    since_ms: int | None = None
-    forecast: Mapping[str, Any] | None = None
-
-    def row(self) -> dict[str, Any]:
-        """The schema's `Spark`."""
-        return {**self._asdict(), "state": self.state.value}
+    reason: Annotated[str, Meta(description="Why Spark is missing, or why it failed; else empty.")] = ""
+    min_partitions: Annotated[
+        int, Meta(description="Jobs of at least this many partitions are planned on Spark.")
+    ] = 0
+    job: Annotated[int | None, Meta(description="The last planned job.")] = None
+    partitions: Annotated[int | None, Meta(description="Partitions sent to Spark, or put in order.")] = None
+    since_ms: Annotated[int | None, Meta(description="Start of this state, in milliseconds since 1970.")] = (
+        None
+    )
+    forecast: Forecast | None = None

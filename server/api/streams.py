@@ -1,63 +1,69 @@
-"""Long answers, made and sent in slices, so that others are served in between."""
+"""Large answers, made and sent in slices so that the event loop serves other requests in between."""
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Iterable
+from typing import TypeVar
 
-from starlette.responses import StreamingResponse
+import msgspec
+from starlette.responses import Response, StreamingResponse
 
-ROWS_PER_BREATH = 500
+ROWS_PER_SLICE = 500
 """Rows that take about a millisecond."""
 
 T = TypeVar("T")
-Row = Mapping[str, Any]
 
-_dump = json.JSONEncoder(separators=(",", ":")).encode
+_encoder = msgspec.json.Encoder()
 
 
-async def breathing(rows: Iterable[T]) -> AsyncIterator[T]:
-    """The rows; the loop has its turn every so many of them."""
+def json_response(model: object, status: int = 200) -> Response:
+    """Return the model as JSON, made at once."""
+    return Response(_encoder.encode(model), status, media_type="application/json")
+
+
+async def in_slices(rows: Iterable[T]) -> AsyncIterator[T]:
+    """Yield the rows. Let the event loop run after every slice of them."""
     for number, row in enumerate(rows, 1):
         yield row
-        if number % ROWS_PER_BREATH == 0:
+        if number % ROWS_PER_SLICE == 0:
             await asyncio.sleep(0)
 
 
-def streamed(*pieces: str | Iterable[Row], status: int = 200) -> StreamingResponse:
-    """One JSON document: texts as they are, and rows as the elements of an array between them."""
-    return StreamingResponse(_text(pieces), status, media_type="application/json")
+def streamed(
+    answer: msgspec.Struct, rows: Iterable[msgspec.Struct] = (), status: int = 200
+) -> StreamingResponse:
+    """Return the answer as one JSON document. The rows become the elements of its last list, which must be empty."""
+    return StreamingResponse(_document(answer, rows), status, media_type="application/json")
 
 
-def json_lines(rows: Iterable[Row]) -> StreamingResponse:
-    """One JSON object a line."""
+def json_lines(rows: Iterable[msgspec.Struct]) -> StreamingResponse:
+    """Return one JSON object per line."""
     return StreamingResponse(_lines(rows), media_type="application/jsonl")
 
 
-async def _text(pieces: Iterable[str | Iterable[Row]]) -> AsyncIterator[str]:
-    for piece in pieces:
-        if isinstance(piece, str):
-            yield piece
-            continue
-        comma = ""
-        async for batch in _batches(piece):
-            yield comma + ",".join(map(_dump, batch))
-            comma = ","
-    yield "\n"
+async def _document(answer: msgspec.Struct, rows: Iterable[msgspec.Struct]) -> AsyncIterator[bytes]:
+    head, empty_list, tail = _encoder.encode(answer).rpartition(b"[]")
+    if empty_list:
+        yield head + b"["
+        comma = b""
+        async for each in _slices(rows):
+            yield comma + _encoder.encode(each)[1:-1]
+            comma = b","
+        tail = b"]" + tail
+    yield tail + b"\n"
 
 
-async def _lines(rows: Iterable[Row]) -> AsyncIterator[str]:
-    async for batch in _batches(rows):
-        yield "".join(_dump(row) + "\n" for row in batch)
+async def _lines(rows: Iterable[msgspec.Struct]) -> AsyncIterator[bytes]:
+    async for each in _slices(rows):
+        yield _encoder.encode_lines(each)
 
 
-async def _batches(rows: Iterable[Row]) -> AsyncIterator[list[Row]]:
-    batch: list[Row] = []
+async def _slices(rows: Iterable[T]) -> AsyncIterator[list[T]]:
+    rows_of_slice: list[T] = []
     for row in rows:
-        batch.append(row)
-        if len(batch) == ROWS_PER_BREATH:
-            yield batch
+        rows_of_slice.append(row)
+        if len(rows_of_slice) == ROWS_PER_SLICE:
+            yield rows_of_slice
             await asyncio.sleep(0)
-            batch = []
-    if batch:
-        yield batch
+            rows_of_slice = []
+    if rows_of_slice:
+        yield rows_of_slice

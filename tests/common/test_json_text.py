@@ -1,6 +1,6 @@
 import pytest
 
-from common.json_text import parse, shown
+from common.json_text import abbreviated, parse
 from common.plan_errors import PlanError
 
 
@@ -43,4 +43,4 @@ def test_half_of_a_surrogate_pair_is_no_text() -> None:
 
 
 def test_a_long_value_is_cut_short() -> None:
-    assert (shown("x" * 100), shown(None)) == ('"' + "x" * 36 + "...", "null")
+    assert (abbreviated("x" * 100), abbreviated(None)) == ('"' + "x" * 36 + "...", "null")

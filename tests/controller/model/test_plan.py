@@ -8,7 +8,7 @@ from common.plan_errors import PlanError
 from controller.model.plan import Entry, read_plan
 
 LOG_DIRS = (
-    'partitions[0] (foo-0): \'log_dirs\' is ["/data", "any"], expected "any" for each replica;'
+    'partitions[0] (foo-0): log_dirs[0] is "/data", expected "any";'
     " kafka-reassign-partitions moves replicas between directories"
 )
 
@@ -63,10 +63,12 @@ def test_what_is_no_plan_is_refused(value: Any) -> None:
         (of(entry(replicas=[])), "partitions[0] (foo-0): 'replicas' is [], expected a list of broker ids"),
         (of(entry(replicas=[3, 3])), "partitions[0] (foo-0): broker 3 is in 'replicas' more than once"),
         (of(entry(), entry()), "partitions[1] (foo-0) is there twice, first in partitions[0]"),
+        (of(entry(log_dirs=["/data", "any"])), LOG_DIRS),
         (
-            of(entry(log_dirs=["/data", "any"])),
-            LOG_DIRS,
+            of(entry(log_dirs=["any"])),
+            "partitions[0] (foo-0): 'log_dirs' has 1 entries, expected one for each of 2 replicas",
         ),
+        (of({"partition": 0}), "partitions[0]: 'topic' is missing, expected a topic's name"),
     ],
 )
 def test_the_first_wrong_entry_is_named(value: Any, text: str) -> None:

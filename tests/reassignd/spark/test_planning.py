@@ -105,7 +105,7 @@ async def test_a_large_job_is_put_in_order_and_forecast() -> None:
     view = case.planning.view()
     assert (view.job, view.partitions, view.since_ms) == (1, 18, 7)
     assert view.forecast is not None
-    assert (view.forecast["partitions"], view.forecast["bytes"]) == (20, 2000)
+    assert (view.forecast.partitions, view.forecast.bytes) == (20, 2000)
     assert set(case.world.state.backlog.planned) == {key(f"foo-{n}") for n in range(2, 20)}
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 from starlette.applications import Starlette
 
+from common.clock import ManualClock
 from common.worker_thread import WorkerThread
 from controller.messages.event import AnyEvent
 from controller.model.cluster import TopicPartition
@@ -60,8 +61,8 @@ class Desk:
         self.world = three() if world is None else world
         self.driver = Direct(self.world)
         self.sizes = Sizes()
-        self.seconds = 0.0
-        self.progress = Progress(self.world.state, self.sizes, lambda: self.seconds)
+        self.clock = ManualClock()
+        self.progress = Progress(self.world.state, self.sizes, self.clock)
         self.health = Health(None)
         self.api = Api(self.health, Access() if access is None else access)
         self.api.core = ApiServices(

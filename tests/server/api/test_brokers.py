@@ -109,4 +109,4 @@ async def test_what_cannot_be_is_refused_in_one_line(path: str, body: Any, statu
 @pytest.mark.parametrize(("method", "path"), [("GET", "/v1/brokers"), ("POST", "/v1/brokers/1/stop")])
 async def test_brokers_of_another_backend_are_out_of_reach(method: str, path: str) -> None:
     status, text = await Desk().refusal(method, path)
-    assert (status, text) == (404, "Only brokers of the embedded cluster can be seen and handled here.")
+    assert (status, text) == (404, "Only brokers of the embedded cluster can be listed and controlled here.")

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from server.api import call
-from server.api.call import pages
+from server.api.call import skip_rows
 from tests.server.api.desk import MOVE, Desk
 
 
@@ -32,5 +32,5 @@ async def test_a_body_that_grows_too_large_is_read_no_further(monkeypatch: pytes
     assert response.status_code == 413
 
 
-def test_a_page_leaves_out_rows_and_not_what_was_looked_at_in_vain() -> None:
-    assert list(pages(2, iter([1, None, 2, 3, None, 4]))) == [None, None, None, 3, None, 4]
+def test_a_page_skips_rows_but_not_the_none_between_them() -> None:
+    assert list(skip_rows(iter([1, None, 2, 3, None, 4]), 2)) == [None, None, None, 3, None, 4]

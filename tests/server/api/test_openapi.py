@@ -25,6 +25,9 @@ def errors(value: Any, schema: Any, components: Any, where: str = "$") -> Iterat
     """Where the value is not as the schema says, as far as our schemas go; keys that none names are errors too."""
     if "$ref" in schema:
         schema = components[schema["$ref"].rpartition("/")[2]]
+    if "anyOf" in schema:
+        found = [list(errors(value, each, components, where)) for each in schema["anyOf"]]
+        yield from min(found, key=len)
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if kinds and not any(isinstance(value, TYPES[kind]) for kind in kinds):

@@ -14,4 +14,4 @@ def test_the_way_back_of_what_moves_is_where_it_began() -> None:
     world = three()
     world.alter({"foo-0": [4, 5, 6]})
     rows = list(plan_rows(originals(world.state, read_plan(MOVE))))
-    assert [row["replicas"] for row in rows] == [(1, 2, 3), (1, 2, 3)]
+    assert [row.replicas for row in rows] == [(1, 2, 3), (1, 2, 3)]

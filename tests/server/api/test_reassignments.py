@@ -116,7 +116,7 @@ async def test_a_cancelled_job_withdraws_what_it_has_queued() -> None:
         (
             {"partitions": [{"topic": "foo"}]},
             400,
-            "partitions[0] (foo): 'partition' is null, expected a number",
+            "partitions[0] (foo): 'partition' is missing, expected a number",
         ),
     ],
 )

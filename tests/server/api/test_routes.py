@@ -18,9 +18,9 @@ async def test_a_method_that_a_path_does_not_take_is_named() -> None:
     ("query", "text"),
     [
         ("limti=1", "unknown parameter 'limti'; known here: offset, limit"),
-        ("limit=x", "parameter limit is 'x', expected a number from 0 to 10000"),
-        ("limit=10001", "parameter limit is '10001', expected a number from 0 to 10000"),
-        ("limit=-1", "parameter limit is '-1', expected a number from 0 to 10000"),
+        ("limit=x", "parameter 'limit' is \"x\", expected a number from 0 to 10000"),
+        ("limit=10001", "parameter 'limit' is 10001, expected a number from 0 to 10000"),
+        ("limit=-1", "parameter 'limit' is -1, expected a number from 0 to 10000"),
     ],
 )
 async def test_a_parameter_that_is_not_valid_is_named(query: str, text: str) -> None:
@@ -29,7 +29,7 @@ async def test_a_parameter_that_is_not_valid_is_named(query: str, text: str) -> 
 
 async def test_a_switch_is_true_or_false() -> None:
     status, text = await Desk().refusal("POST", "/v1/jobs?queue=yes", MOVE)
-    assert (status, text) == (400, "parameter queue is 'yes', expected true or false")
+    assert (status, text) == (400, "parameter 'queue' is \"yes\", expected true or false")
 
 
 async def test_before_the_server_is_ready_it_says_what_it_waits_for() -> None:

@@ -2,6 +2,7 @@
 
 import json
 
+from server.api.models import SnapshotPartition
 from server.api.snapshot import rows
 from tests.server.api.desk import MOVE, Desk
 
@@ -27,5 +28,5 @@ async def test_brokers_come_first_then_partitions_with_their_size() -> None:
 async def test_a_moving_partition_is_where_its_last_step_left_it() -> None:
     desk = Desk()
     await desk.post("/v1/jobs", MOVE)
-    row = next(row for row in rows(desk.world.state, desk.sizes) if row["kind"] == "partition")
-    assert (row["replicas"], row["isr"]) == ((1, 2, 3), [1, 2, 3])
+    row = next(row for row in rows(desk.world.state, desk.sizes) if isinstance(row, SnapshotPartition))
+    assert (row.replicas, row.isr) == ((1, 2, 3), [1, 2, 3])

@@ -1,16 +1,20 @@
 from dataclasses import replace
 
-from server.api.spark import SparkState, SparkView
+from server.api.spark import Spark, SparkState
 from tests.server.api.desk import Desk
 
 
-def test_a_view_is_a_row_of_json() -> None:
-    row = SparkView(SparkState.MISSING, "install it", 50_000).row()
-    assert (row["state"], row["reason"], row["min_partitions"]) == ("missing", "install it", 50_000)
-
-
-async def test_status_shows_it() -> None:
+async def test_status_shows_the_spark_planner() -> None:
     desk = Desk()
-    view = SparkView(SparkState.WORKING, min_partitions=10, job=3, partitions=20, since_ms=5)
+    view = Spark(SparkState.WORKING, min_partitions=10, job=3, partitions=20, since_ms=5)
     desk.api.core = replace(desk.api.core, spark=lambda: view)  # type: ignore[type-var]
-    assert (await desk.get("/v1/status"))["spark"] == view.row()
+    shown = (await desk.get("/v1/status"))["spark"]
+    assert shown == {
+        "state": "working",
+        "reason": "",
+        "min_partitions": 10,
+        "job": 3,
+        "partitions": 20,
+        "since_ms": 5,
+        "forecast": None,
+    }

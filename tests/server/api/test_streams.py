@@ -1,26 +1,47 @@
-"""Long answers."""
+"""Large answers."""
 
 import json
 
-from server.api.streams import ROWS_PER_BREATH, breathing, json_lines, streamed
+from msgspec import Struct
+from starlette.responses import StreamingResponse
+
+from server.api.streams import ROWS_PER_SLICE, in_slices, json_lines, streamed
 
 
-async def text(response: object) -> str:
-    chunks = [chunk async for chunk in response.body_iterator]  # type: ignore[attr-defined] # starlette's own
-    return "".join(chunks)
+class Row(Struct):
+    n: int
 
 
-async def test_rows_are_the_elements_of_an_array_whatever_their_number() -> None:
-    for count in (0, 1, ROWS_PER_BREATH, 2 * ROWS_PER_BREATH + 1):
-        rows = [{"n": number} for number in range(count)]
-        assert json.loads(await text(streamed('{"rows":[', rows, "]}"))) == {"rows": rows}
+class Rows(Struct):
+    first: list[Row]
+    rows: list[Row]
+    last: int = 1
+
+
+class Optional(Struct, omit_defaults=True):
+    rows: list[Row] | None = None
+
+
+async def text(response: StreamingResponse) -> str:
+    return b"".join([chunk async for chunk in response.body_iterator if isinstance(chunk, bytes)]).decode()
+
+
+async def test_rows_are_the_elements_of_the_last_list() -> None:
+    for count in (0, 1, ROWS_PER_SLICE, 2 * ROWS_PER_SLICE + 1):
+        rows = [Row(number) for number in range(count)]
+        expected = {"first": [], "rows": [{"n": number} for number in range(count)], "last": 1}
+        assert json.loads(await text(streamed(Rows([], []), rows))) == expected
+
+
+async def test_an_answer_without_a_list_is_sent_as_it_is() -> None:
+    assert await text(streamed(Optional())) == "{}\n"
 
 
 async def test_lines_are_one_row_each() -> None:
-    lines = await text(json_lines({"n": number} for number in range(3)))
+    lines = await text(json_lines(Row(number) for number in range(3)))
     assert lines == '{"n":0}\n{"n":1}\n{"n":2}\n'
 
 
-async def test_breathing_leaves_nothing_out() -> None:
-    count = 2 * ROWS_PER_BREATH + 1
-    assert [row async for row in breathing(range(count))] == list(range(count))
+async def test_slices_leave_nothing_out() -> None:
+    count = 2 * ROWS_PER_SLICE + 1
+    assert [row async for row in in_slices(range(count))] == list(range(count))

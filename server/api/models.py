@@ -1,0 +1,499 @@
+"""The JSON that the API reads and writes, declared once.
+
+msgspec reads, checks and writes JSON by these structs, and makes the components of the OpenAPI document from them. The
+order of the fields is their order in the JSON. A class's docstring and a field's `description` are part of the document.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from controller.model.plan import PartitionName, Plan, TopicName
+from controller.views.jobs import JobState, PartState
+from server.api.spark import Spark
+
+FASTEST = 1000.0
+"""The greatest factor for a broker's network speed."""
+
+PRIORITIES = (-1000, 1000)
+
+JobKindName: TypeAlias = Literal["plan", "rollback", "queue"]
+
+Replicas: TypeAlias = Annotated[tuple[int, ...], Meta(description="Broker ids, the preferred leader first.")]
+
+CopiedBytes: TypeAlias = Annotated[int, Meta(description="Bytes copied until now, of all replicas together.")]
+TotalBytes: TypeAlias = Annotated[int, Meta(description="Bytes to copy in total.")]
+CopyBytesPerSecond: TypeAlias = Annotated[
+    int | None, Meta(description="Bytes per second, the mean of 10 s or more; null before that.")
+]
+SecondsLeft: TypeAlias = Annotated[
+    int | None, Meta(description="Time left at that rate; null without a rate.")
+]
+Endings: TypeAlias = Annotated[
+    dict[str, int],
+    Meta(
+        description="Number of partitions by the way their part in the job ended; empty until the job ends."
+    ),
+]
+
+
+class Error(Struct):
+    """A refused request."""
+
+    error: Annotated[str, Meta(description="One line that names the problem.")]
+
+
+class Refused(Struct):
+    """A partition that the controller refused."""
+
+    topic: str
+    partition: int
+    error: Annotated[str, Meta(description="The name of the Kafka error code.")]
+    message: str
+
+
+class Accepted(Struct):
+    """A submitted plan."""
+
+    job: Annotated[int | None, Meta(description="Null when every partition already has its target replicas.")]
+    accepted: int
+    refused: list[Refused]
+    rollback: Annotated[Plan, Meta(description="The plan that restores the present replicas.")]
+
+
+class Copied(Struct):
+    """Progress of a job in bytes."""
+
+    bytes: CopiedBytes
+    total: TotalBytes
+    rate: CopyBytesPerSecond
+    seconds_left: SecondsLeft
+
+
+class Job(Struct):
+    """A job. The numbers count partitions."""
+
+    id: int
+    kind: JobKindName
+    state: JobState
+    created_ms: Annotated[int, Meta(description="Milliseconds since 1970.")]
+    ended_ms: int | None
+    principal: str
+    client_id: str | None
+    total: int
+    done: Annotated[int, Meta(description="Partitions whose part in the job has ended, in whatever way.")]
+    moving: int
+    waiting: int
+    queued: int
+    priority: int
+    throttle: Annotated[int | None, Meta(description="Bytes per second.")]
+    undoes: Annotated[int | None, Meta(description="The job that this rollback undoes.")]
+    endings: Endings
+    copied: Annotated[
+        Copied | None,
+        Meta(description="Null when the job has ended, has nothing to copy, or was not measured yet."),
+    ]
+
+
+class Jobs(Struct):
+    """A page of jobs."""
+
+    total: int
+    jobs: list[Job]
+
+
+class Part(Struct):
+    """One partition of a job."""
+
+    topic: str
+    partition: int
+    state: PartState
+    replicas: Replicas
+    target: Replicas
+    original: Replicas
+    step: Annotated[tuple[int, ...] | None, Meta(description="The replicas after the step in flight.")]
+    reason: Annotated[
+        str,
+        Meta(
+            description="Why the partition does not move or makes no progress; empty when it does or is done."
+        ),
+    ]
+
+
+class Reason(Struct):
+    """A reason, and the number of partitions that it applies to."""
+
+    reason: str
+    partitions: int
+
+
+class JobDetail(Struct):
+    """A job and a page of its partitions."""
+
+    job: Job
+    endings: Endings
+    reasons: list[Reason]
+    sampled: Annotated[
+        int,
+        Meta(
+            description="Number of partitions counted in `reasons`: the first ones that do not move or make no progress."
+        ),
+    ]
+    partitions: list[Part]
+    next: Annotated[int | None, Meta(description="The `offset` of the next page.")]
+
+
+class Skipped(Struct):
+    """A partition that a rollback leaves as it is."""
+
+    topic: str
+    partition: int
+    reason: str
+
+
+class RolledBack(Struct):
+    """A started rollback."""
+
+    job: Annotated[
+        int | None, Meta(description="The job that rolls back; null when there is nothing to roll back.")
+    ]
+    skipped: list[Skipped]
+
+
+class Priority(Struct, forbid_unknown_fields=True):
+    """The priority of a job: jobs of higher priority start their steps first."""
+
+    priority: Annotated[int, Meta(ge=PRIORITIES[0], le=PRIORITIES[1])]
+
+
+class ReassignmentRow(Struct):
+    """An ongoing reassignment."""
+
+    topic: str
+    partition: int
+    replicas: Annotated[tuple[int, ...], Meta(description="The target replicas.")]
+    adding_replicas: Replicas
+    removing_replicas: Replicas
+
+
+class Reassignments(Struct, omit_defaults=True):
+    """The ongoing reassignments as a plan; an empty object when there are none."""
+
+    version: Literal[1] | UnsetType = UNSET
+    partitions: list[ReassignmentRow] | UnsetType = UNSET
+
+
+class Cancel(Struct, forbid_unknown_fields=True):
+    """The reassignments to cancel. Exactly one of the fields must be given."""
+
+    everything: Literal[True] | UnsetType = msgspec.field(default=UNSET, name="all")
+    topic: TopicName | UnsetType = UNSET
+    job: Annotated[int, Meta(extra={"expected": "a job's number"})] | UnsetType = UNSET
+    partitions: (
+        Annotated[
+            list[PartitionName], Meta(min_length=1, extra={"expected": "a list of topics and partitions"})
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class PlacedPartition(Struct):
+    """A partition and its replicas."""
+
+    topic: str
+    partition: int
+    replicas: Replicas
+
+
+class CancelThrottle(Struct):
+    """The replication throttles after a cancel."""
+
+    bytes_per_second: Annotated[
+        int | None, Meta(description="The rate that reassignd sets, while steps are still in flight.")
+    ]
+    set_by_others: Annotated[
+        list[int] | None,
+        Meta(
+            description="Brokers with a throttle that reassignd did not set and does not remove; null when unknown."
+        ),
+    ]
+
+
+class Cancelled(Struct):
+    """Cancelled reassignments."""
+
+    cancelled: int
+    refused: list[Refused]
+    partitions: Annotated[
+        list[PlacedPartition],
+        Meta(description="The replicas that the first 1,000 cancelled partitions return to."),
+    ]
+    throttle: CancelThrottle
+
+
+class Paused(Struct):
+    """Whether the job, or the server, starts no new steps."""
+
+    paused: bool
+
+
+class Limit(Struct):
+    """A limit of KIP-435, or the throttle."""
+
+    name: str
+    config: str
+    limit: Annotated[int | None, Meta(description="Null when there is no limit.")]
+    used: Annotated[
+        int | None, Meta(description="What steps in flight use of it; null for limits that nothing uses up.")
+    ]
+
+
+class BrokerLoad(Struct):
+    """Replicas that are copied to and from a broker, as limit B counts them."""
+
+    id: int
+    incoming: int
+    outgoing: int
+
+
+class Limits(Struct):
+    """The limits, and the brokers that steps in flight use."""
+
+    limits: list[Limit]
+    brokers: list[BrokerLoad]
+
+
+LimitChanges: TypeAlias = Annotated[
+    dict[str, int | None],
+    Meta(
+        title="LimitChanges",
+        min_length=1,
+        description="New values by name: R, P, L, C, B, throttle, or a config. Null removes the limit.",
+    ),
+]
+
+
+class QueueEntry(Struct):
+    """A partition of a queued plan that has not started."""
+
+    topic: str
+    partition: int
+    state: PartState
+    replicas: Replicas
+    target: Replicas
+    reason: str
+
+
+class Queue(Struct):
+    """A page of the queue."""
+
+    total: int
+    entries: list[QueueEntry]
+    next: Annotated[int | None, Meta(description="The `offset` of the next page.")]
+
+
+class Totals(Struct):
+    """Numbers of reassignments. `moving`, `waiting` and `queued` add up to `ongoing`."""
+
+    ongoing: int
+    moving: int
+    waiting: int
+    queued: int
+    pending: Annotated[
+        int, Meta(description="Partitions of queued plans that wait for an earlier reassignment.")
+    ]
+    others: Annotated[int, Meta(description="Reassignments that reassignd did not start.")]
+
+
+class BrokerCounts(Struct):
+    """Numbers of brokers."""
+
+    registered: int
+    live: int
+    offline: Annotated[list[int], Meta(description="The ids of the offline brokers.")]
+
+
+class PartitionCounts(Struct):
+    """Numbers of partitions."""
+
+    total: int
+    offline: int
+    under_replicated: int
+    under_min_isr: int
+
+
+class ClusterHealth(Struct):
+    """The state of the health guard."""
+
+    trouble: Annotated[str | None, Meta(description="What is wrong with the cluster; null when nothing is.")]
+    holds: Annotated[
+        int | None,
+        Meta(
+            description="Number of steps, other than repairs, that may be in flight; null when not restricted."
+        ),
+    ]
+
+
+class Incoming(Struct):
+    """Progress of the data that is copied to a broker."""
+
+    broker: int
+    bytes: CopiedBytes
+    total: TotalBytes
+    rate: CopyBytesPerSecond
+    seconds_left: SecondsLeft
+
+
+class Throttle(Struct):
+    """The replication throttle."""
+
+    bytes_per_second: int | None
+    leases: Annotated[int, Meta(description="Number of throttle configs that reassignd has set.")]
+
+
+class Status(Struct):
+    """The state of the server and the cluster."""
+
+    version: str
+    cluster_id: str
+    paused: bool
+    brokers: BrokerCounts
+    partitions: PartitionCounts
+    health: ClusterHealth
+    reassignments: Totals
+    jobs: Annotated[list[Job], Meta(description="The jobs that have not ended, the oldest first.")]
+    incoming: Annotated[
+        list[Incoming],
+        Meta(description="Data of the jobs that have not ended, by the broker that receives it."),
+    ]
+    reasons: list[Reason]
+    sampled: Annotated[int, Meta(description="Number of partitions counted in `reasons`.")]
+    limits: list[Limit]
+    throttle: Throttle
+    spark: Spark
+
+
+class SnapshotBroker(Struct, tag_field="kind", tag="broker"):
+    """A broker."""
+
+    id: int
+    rack: str | None
+    live: bool
+    host: str
+    port: int
+
+
+class SnapshotPartition(Struct, tag_field="kind", tag="partition"):
+    """A partition after its last completed step."""
+
+    topic: str
+    partition: int
+    replicas: Replicas
+    isr: Annotated[list[int], Meta(description="In-sync replicas.")]
+    leader: int
+    bytes: int
+    min_isr: int
+
+
+SnapshotRow: TypeAlias = Annotated[
+    SnapshotBroker | SnapshotPartition,
+    Meta(title="SnapshotRow", description="One line each: first the brokers, then the partitions."),
+]
+
+
+class LogDir(Struct):
+    """A log directory of a broker."""
+
+    path: str
+    works: bool
+
+
+class Broker(Struct):
+    """A broker of the embedded cluster."""
+
+    id: int
+    live: bool
+    host: str
+    port: int
+    rack: str | None
+    log_dirs: list[LogDir]
+
+
+class Brokers(Struct):
+    """The brokers of the embedded cluster."""
+
+    brokers: list[Broker]
+
+
+class Slow(Struct, forbid_unknown_fields=True):
+    """A factor for the speed of a broker's network."""
+
+    factor: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=FASTEST,
+            description="0 stops the network, 1 restores its speed.",
+            extra={"expected": f"a number from 0 to {FASTEST:.0f}"},
+        ),
+    ]
+
+
+class FailLogDir(Struct, forbid_unknown_fields=True):
+    """A log directory to fail."""
+
+    path: Annotated[str, Meta(extra={"expected": "a log directory"})]
+
+
+class Page(Struct, forbid_unknown_fields=True):
+    """Query parameters of a list in pages."""
+
+    offset: Annotated[int, Meta(ge=0, le=2**31 - 1, description="Number of rows to skip.")] = 0
+    limit: Annotated[int, Meta(ge=0, le=10_000, description="Maximum number of rows to return.")] = 100
+
+
+class JobOptions(Struct, forbid_unknown_fields=True):
+    """Query parameters of a submitted plan."""
+
+    queue: Annotated[
+        bool,
+        Meta(
+            description="Queue the plan behind ongoing reassignments; its moving partitions are rolled back first."
+        ),
+    ] = False
+    append: Annotated[
+        bool,
+        Meta(
+            description="Queue the plan even if an earlier queued plan has partitions that have not started."
+        ),
+    ] = False
+    throttle: (
+        Annotated[
+            int,
+            Meta(ge=1, le=2**63 - 1, description="Bytes per second for the replicas that this job copies."),
+        ]
+        | UnsetType
+    ) = UNSET
+    priority: (
+        Annotated[
+            int,
+            Meta(
+                ge=PRIORITIES[0],
+                le=PRIORITIES[1],
+                description="Jobs of higher priority start their steps first. Default: -1 for a queued plan, else 0.",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class StopOptions(Struct, forbid_unknown_fields=True):
+    """Query parameters of stopping a broker."""
+
+    controlled: Annotated[
+        bool,
+        Meta(
+            description="True shuts the broker down in an orderly way; false stops it at once, like a crash."
+        ),
+    ] = True
