@@ -33,9 +33,10 @@ from controller.reassignment.alter import alter_reassignments
 from controller.reassignment.jobs import pause, prioritize, prune, reorder, roll_back_job
 from controller.reassignment.phases import Trigger, fire
 from controller.reassignment.queue import queue_plan
-from controller.reassignment.throttle import adjust
 from controller.reassignment.window import fill
 from controller.state.decision import Decision
+from controller.throttle.delegated import adjust_delegated, leases_imported, throttle_read
+from controller.throttle.direct import adjust_direct
 from controller.upstream.polled import measured, topic_configs_seen, unreachable, upstream_polled
 from controller.upstream.reconciliation import submitted
 
@@ -49,7 +50,10 @@ def decide(d: Decision, event: AnyEvent) -> Iterator[None]:
     if slices is not None:
         yield from slices
     fill(d)
-    adjust(d)
+    if d.state.profile.has_upstream:
+        adjust_delegated(d)
+    else:
+        adjust_direct(d)
 
 
 def _stalled(d: Decision, event: events.Stalled) -> None:
@@ -97,6 +101,8 @@ _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
         _on(upstream_events.Submitted, submitted),
         _on(upstream_events.Measured, measured),
         _on(upstream_events.TopicConfigsSeen, topic_configs_seen),
+        _on(upstream_events.ThrottleRead, throttle_read),
+        _on(upstream_events.LeasesImported, leases_imported),
         _on(zookeeper_events.PartitionsStored, partitions_stored),
         _on(zookeeper_events.TopicStored, topic_stored),
         _on(zookeeper_events.ConfigsStored, configs_stored),

@@ -10,15 +10,14 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from backends.client.errors import AuthenticationError, BrokerError
 from backends.measuring.sizes import ReplicaSizes
 from backends.measuring.stalls import StallWatch
-from backends.upstream.applied_throttles import AppliedThrottles
 from backends.upstream.poller import PollIntervals, UpstreamPoller
 from backends.upstream.ports import UpstreamPort
 from backends.upstream.submitter import Submitter
-from backends.upstream.throttler import Throttler
+from backends.upstream.throttle_configs import ThrottleConfigs
 from backends.upstream.topic_configs import TopicConfigs
 from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
-from controller.messages.effects import ConfigsChanged, Effect, Elect, Rethrottle, Submit
+from controller.messages.effects import AlterThrottle, ConfigsChanged, Effect, Elect, ReadThrottle, Submit
 from controller.messages.upstream_events import Unreachable
 from controller.ports import SubmitEvent
 from controller.state.state import State
@@ -47,7 +46,6 @@ class UpstreamBackend:
         client: UpstreamPort,
         state: State,
         submit: SubmitEvent,
-        ledger: AppliedThrottles,
         *,
         on_brokers: OnBrokers = _nobody,
         on_failure: Callable[[BaseException], None],
@@ -56,8 +54,8 @@ class UpstreamBackend:
     ) -> None:
         self._client, self._submit, self._on_failure = client, submit, on_failure
         self._clock = clock or RealClock()
-        self._throttler = Throttler(client, state, ledger, self._clock)
-        self._submitter = Submitter(client, submit, self._throttler.settled)
+        self._throttle_configs = ThrottleConfigs(client, state, submit, self._clock)
+        self._submitter = Submitter(client, submit, self._throttle_configs.settled)
         self._looks = UpstreamPoller(client, state, self._submitter, submit, on_brokers, self._clock, pace)
         self.sizes = ReplicaSizes(client, state, submit, self._clock)
         self._topic_configs = TopicConfigs(client, state, submit, self._clock)
@@ -70,8 +68,8 @@ class UpstreamBackend:
         for effect in effects:
             if isinstance(effect, Submit | Elect):
                 self._submitter.add(effect)
-            elif isinstance(effect, Rethrottle):
-                self._throttler.change()
+            elif isinstance(effect, ReadThrottle | AlterThrottle):
+                self._throttle_configs.perform(effect)
             elif not isinstance(effect, ConfigsChanged):
                 raise AssertionError(f"an upstream has no use for {effect}")
         if effects:
@@ -97,7 +95,7 @@ class UpstreamBackend:
         work = {
             "upstream-rows": self._submitter.run(),
             "upstream-looks": self._looks.run(),
-            "upstream-throttle": self._throttler.run(),
+            "upstream-throttle": self._throttle_configs.run(),
             "upstream-sizes": self.sizes.run(),
             "upstream-configs": self._topic_configs.run(),
             "upstream-stalls": self._stalls.run(self._clock, self._submit),

@@ -3,9 +3,11 @@
 An effect holds immutable records, so what brokers are told is what was decided, whatever is decided meanwhile.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from controller.model.cluster import Partition, Replicas, ResourceType
+from controller.model.configs import ConfigChange, Resource
 
 TOPIC_DELETED = -2
 """Leader epoch of a `DropReplica` that no epoch fences, and the leader that UpdateMetadata names then."""
@@ -77,8 +79,17 @@ class Elect(NamedTuple):
     partition: int
 
 
-class Rethrottle(NamedTuple):
-    """The throttle of an upstream should be another one; see `controller.reassignment.throttle.wanted_throttle`."""
+class ReadThrottle(NamedTuple):
+    """Read the upstream's throttle configs that may have to change; see `controller.throttle.delegated`. Answer: `ThrottleRead`."""
+
+
+class AlterThrottle(NamedTuple):
+    """Change throttle configs of an upstream, by topic or broker; a list is appended to before it is subtracted from.
+
+    What the upstream acknowledges is part of the next `ThrottleRead`; what fails is decided anew on it.
+    """
+
+    changes: Mapping[Resource, Sequence[ConfigChange]]
 
 
 class Wake(NamedTuple):
@@ -94,6 +105,7 @@ Effect = (
     | ConfigsChanged
     | Submit
     | Elect
-    | Rethrottle
+    | ReadThrottle
+    | AlterThrottle
     | Wake
 )

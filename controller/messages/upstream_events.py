@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from controller.messages.event import Event
+from controller.model.configs import ConfigChange, Lease, Resource
 from controller.model.errors import Outcome
 from controller.model.names import Replicas, TopicPartition
 from controller.state.upstream import Disk
@@ -95,3 +96,22 @@ class TopicConfigsSeen(Event[None]):
     """Configs of topics that steps go by, as the upstream has them; by topic, None for a default."""
 
     topics: Mapping[str, Mapping[str, str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottleRead(Event[None]):
+    """Throttle configs as the upstream has them.
+
+    `values`: by topic or broker the configs that are set on it, by name. A broker's include the brokers' default. What
+    could not be read is absent. `acknowledged`: the changes of `AlterThrottle` that were made before this was read.
+    """
+
+    values: Mapping[Resource, Mapping[str, str]]
+    acknowledged: Mapping[Resource, Sequence[ConfigChange]]
+
+
+@dataclass(frozen=True, slots=True)
+class LeasesImported(Event[None]):
+    """Leases that an older version kept outside of the records."""
+
+    leases: Sequence[Lease]

@@ -1,12 +1,13 @@
 """What is known of an upstream Kafka beside its topics and partitions; nothing where we are the controller."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
 from controller.configs.values import ConfigValues
 from controller.model.cluster import Partition
+from controller.model.configs import Resource
 from controller.model.names import NO_LEADER, TopicPartition
 from controller.model.upstream_step import UpstreamStep
 
@@ -77,6 +78,8 @@ class UpstreamState(ConfigValues):
     """Bytes of a replica."""
     disks: dict[int, Sequence[Disk]] = field(default_factory=dict)
     """By broker."""
+    confirmed_throttles: dict[Resource, Mapping[str, str]] = field(default_factory=dict)
+    """Topics and brokers that have the throttle they should have, and its values by config. Not durable."""
     unreachable: str = ""
     """Why the upstream cannot be looked at; empty while it can."""
     missing_since: dict[str, int] = field(default_factory=dict)

@@ -13,8 +13,8 @@ from common.worker_thread import WorkerThread
 from controller.machine import decide
 from controller.messages.event import Event, Reply
 from controller.ports import Store
-from controller.reassignment.throttle import throttle_rate
 from controller.state.state import State
+from controller.throttle.desired import throttle_rate
 from planner.spark import obstacle
 from reassignd import __version__
 from reassignd.config.config import Settings

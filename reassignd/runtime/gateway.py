@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 
 from backends.client.errors import AuthenticationError
 from backends.client.handshake import Caller
 from backends.client.security import PLAINTEXT
 from backends.datadir import StoreError
-from backends.upstream.applied_throttles import AppliedThrottles
 from backends.upstream.backend import UpstreamBackend
 from backends.upstream.client import UpstreamClient
+from backends.upstream.old_throttles import import_leases
 from common.address import Address
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.event import AnyEvent
@@ -19,8 +18,8 @@ from controller.messages.job_events import Queue, RollBackJob
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigSource
 from controller.model.profile import GATEWAY
-from controller.reassignment.throttle import throttle_rate
 from controller.state.state import State
+from controller.throttle.desired import throttle_rate
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from reassignd import __version__
 from reassignd.config import command_config
@@ -65,7 +64,6 @@ class GatewayRuntime:
             self._client,
             state,
             hooks.submit,
-            _ledger(settings.data_dir),
             on_brokers=self._brokers_seen,
             on_failure=partial(hooks.failed, "the connection to the upstream"),
         )
@@ -119,8 +117,9 @@ class GatewayRuntime:
     async def start(self, waits: Callable[[str], None]) -> None:
         """Until the upstream has been looked at, and every broker of it has its port."""
         try:
+            await import_leases(self._settings.data_dir, self._hooks.submit)
             await self.backend.start(waits)
-        except AuthenticationError as error:
+        except (AuthenticationError, StoreError) as error:
             raise CommandError(str(error)) from error
 
     async def stop(self) -> None:
@@ -149,10 +148,3 @@ async def _refuse_gateway(client: UpstreamClient) -> None:
         raise CommandError(
             "bootstrap server: that is a gateway of reassignd; give Kafka's own brokers as --bootstrap-server"
         )
-
-
-def _ledger(directory: Path | None) -> AppliedThrottles:
-    try:
-        return AppliedThrottles(directory)
-    except StoreError as error:
-        raise CommandError(str(error)) from error

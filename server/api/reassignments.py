@@ -12,8 +12,9 @@ from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
 from controller.model.cluster import TopicPartition
 from controller.model.plan import PartitionName, read_row
-from controller.reassignment.throttle import throttle_rate, throttled_by_others
 from controller.state.state import State
+from controller.throttle.desired import throttle_rate
+from controller.throttle.direct import throttled_by_others
 from controller.views.reassignments import ongoing
 from server.api.call import Call
 from server.api.errors import HttpError

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from controller.model.cluster import Partition, Replicas, TopicPartition
-from controller.reassignment.throttle import throttle_rate
 from controller.state.state import State
+from controller.throttle.desired import throttle_rate
 from server.ports import Sizes
 
 STALLED_SECONDS = 60.0

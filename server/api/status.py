@@ -1,7 +1,7 @@
 """`/v1/status`, `/v1/pause`, `/v1/resume`: the state of the whole server, and a pause of all jobs."""
 
 from controller.messages.job_events import Pause
-from controller.reassignment.throttle import throttle_rate
+from controller.throttle.desired import throttle_rate
 from controller.views.jobs import totals
 from controller.views.reassignments import counts
 from server.api.call import Call

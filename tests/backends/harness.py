@@ -67,11 +67,15 @@ class World:
 
     async def configure(self, **values: str | None) -> None:
         """Set cluster-wide configs; None takes one off."""
+        await self.configure_resource(ResourceType.BROKER, "", **values)
+
+    async def configure_resource(self, resource: ResourceType, name: str, **values: str | None) -> None:
+        """Set configs of a topic or a broker; None takes one off."""
         changes = [
             ConfigChange(name, ConfigOp.DELETE if value is None else ConfigOp.SET, value)
             for name, value in values.items()
         ]
-        (outcome,) = await self.do(AlterConfigs([ResourceChanges(ResourceType.BROKER, "", changes)]))
+        (outcome,) = await self.do(AlterConfigs([ResourceChanges(resource, name, changes)]))
         assert outcome.ok, outcome.message
 
     async def alter(self, rows: Mapping[str, Sequence[int] | None]) -> None:

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from controller.configs.names import RATES, THROTTLE, THROTTLED_REPLICAS
 from controller.model.cluster import NO_LEADER
 from tests.backends.harness import Embedded
 from tests.backends.upstream.harness import Gatewayed
@@ -252,6 +253,27 @@ async def test_a_controller_killed_after_any_commit_goes_on_where_it_was(backend
         for name in ("foo-0", "foo-1"):
             assert again.hosts(name) == {4, 5, 6} == set(again[name].isr)
         await again.stop()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_a_crash_at_any_point_leaves_no_throttle(backend: str) -> None:
+    world = await BACKENDS[backend]()
+    await world.having({"foo-0": [1, 2, 3]})
+    await world.configure(**{THROTTLE: "2000000"})
+    accepted = world.commits + 1
+    await world.alter({"foo-0": [4, 5, 3]})
+    await world.until_idle()
+    await world.until(lambda: not world.state.leases)
+    for commits in range(accepted, world.commits + 1):
+        again = await world.survivor(commits)
+        await again.until_idle()
+        await again.until(lambda world=again: not world.state.leases)  # type: ignore[misc]
+        state = again.inner.state if isinstance(again, Gatewayed) else again.state
+        assert not any(
+            each in configs for configs in state.configs.values() for each in (*RATES, *THROTTLED_REPLICAS)
+        )
+        await again.stop()
+    await world.stop()
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

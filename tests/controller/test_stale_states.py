@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from controller import machine
+from controller.configs.names import LEADER_REPLICAS
 from controller.messages.event import AnyEvent
 from controller.messages.events import (
     AlterConfigs,
@@ -41,8 +42,10 @@ from controller.messages.job_events import (
     RollBackJob,
 )
 from controller.messages.upstream_events import (
+    LeasesImported,
     Measured,
     Submitted,
+    ThrottleRead,
     TopicConfigsSeen,
     Unreachable,
     UpstreamMove,
@@ -52,7 +55,7 @@ from controller.messages.upstream_events import (
 )
 from controller.messages.zookeeper_events import ConfigsStored, Halt, PartitionsStored, TopicStored
 from controller.model.cluster import Broker, Partition, ResourceType, Topic
-from controller.model.configs import ConfigChange, ConfigOp
+from controller.model.configs import ConfigChange, ConfigOp, Lease
 from controller.model.errors import Error, Outcome
 from controller.state.upstream import Disk
 from controller.views.jobs import parts, queued, totals
@@ -127,6 +130,10 @@ EVENTS: list[AnyEvent] = [
     Submitted([(name, target, Outcome()) for name in KEYS for target in ((3, 4), (4,), None)]),
     Measured(dict.fromkeys(KEYS, 5), {3: [Disk("/a", 10, 1, 1)]}),
     TopicConfigsSeen({"bar": {"min.insync.replicas": "2"}, "foo": {"min.insync.replicas": None}}),
+    LeasesImported([Lease(ResourceType.TOPIC, "foo", LEADER_REPLICAS, "0:3", None)]),
+    ThrottleRead(
+        {(ResourceType.TOPIC, "foo"): {LEADER_REPLICAS: "0:3,7:7"}, (ResourceType.BROKER, "3"): {}}, {}
+    ),
     PartitionsStored([partition(name, (1, 2), partition_epoch=9) for name in NAMES]),
     TopicStored("bar", b"b" * 16, [partition("bar-0", (1, 2)), partition("bar-1", (1, 2))]),
     ConfigsStored(ResourceType.TOPIC, "bar", {"min.insync.replicas": "2"}),

@@ -30,6 +30,8 @@ class Configured(Scripted):
         self.values: dict[tuple[int, str], dict[str, str]] = {}
         self.defaults: dict[str, str] = {}
         self.dead: set[int] = set()
+        self.shown: dict[tuple[int, str], dict[str, str]] | None = None
+        """What brokers show instead of `values`: their metadata lags."""
         self.gone: set[str] = set()
         self.refused: set[str] = set()
         self.answers[DescribeConfigsRequest] = self._describe
@@ -57,7 +59,8 @@ class Configured(Scripted):
             return DescribeConfigsResult(29, "not for you", kind, name, [])
         if name in self.gone:
             return DescribeConfigsResult(3, "gone", kind, name, [])
-        own = self.of(ResourceType(kind), name)
+        shown = self.shown
+        own = self.of(ResourceType(kind), name) if shown is None else shown.get((kind, name), {})
         source = SET_ON_IT[ResourceType(kind)]
         rows = [DescribeConfigsResourceResult(c, v, config_source=source) for c, v in own.items()]
         defaults = {c: v for c, v in self.defaults.items() if c not in own}

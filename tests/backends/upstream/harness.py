@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from backends.memory import MemoryStore
-from backends.upstream.applied_throttles import AppliedThrottles
 from backends.upstream.backend import UpstreamBackend
 from backends.upstream.records import OwnRecords
 from controller.machine import decide
@@ -19,7 +18,7 @@ from tests.builders import key
 
 
 class Gatewayed(World):
-    """One life of a gateway; its upstream, and what was written of throttles, outlive it.
+    """One life of a gateway; its upstream outlives it.
 
     Topics, brokers and data are the upstream's, orders go to the gateway, whose state is what tests look at.
     """
@@ -27,12 +26,9 @@ class Gatewayed(World):
     at_once = 1.5
     """What Kafka takes back it leaves in another order, which takes a step more."""
 
-    def __init__(
-        self, inner: Embedded, store: MemoryStore | None = None, ledger: AppliedThrottles | None = None
-    ) -> None:
+    def __init__(self, inner: Embedded, store: MemoryStore | None = None) -> None:
         self.inner, self.clock, self.settings = inner, inner.clock, inner.settings
         self.store = store or MemoryStore()
-        self.ledger = ledger or AppliedThrottles(None)
         self.state = State(profile=GATEWAY)
         own = OwnRecords(self.store)
         self.state.apply(own.load())
@@ -52,7 +48,6 @@ class Gatewayed(World):
             self.client,
             self.state,
             self.driver.submit,
-            self.ledger,
             clock=self.clock,
             on_failure=self.failures.append,
         )
@@ -73,7 +68,7 @@ class Gatewayed(World):
         """Kill the gateway, then start again with what the first `commits` commits left; the upstream goes on."""
         survivor = self.store.survived(len(self.store.commits) if commits is None else commits)
         await self.detach()
-        return await Gatewayed(self.inner, survivor, self.ledger).start()
+        return await Gatewayed(self.inner, survivor).start()
 
     @property
     def commits(self) -> int:

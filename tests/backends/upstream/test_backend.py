@@ -1,5 +1,7 @@
 import asyncio
+import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -7,9 +9,11 @@ import pytest
 
 from backends.client.errors import AuthenticationError, RequestLostError, UnreachableError
 from backends.upstream.backend import RETRY_SECONDS
+from backends.upstream.old_throttles import FILE, import_leases
 from common.clock import settle
-from controller.configs.names import THROTTLE
+from controller.configs.names import LEADER_RATE, LEADER_REPLICAS, THROTTLE
 from controller.messages.effects import Publish
+from controller.model.configs import ResourceType
 from controller.model.errors import Error
 from controller.reassignment.phases import Phase, phase_of
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
@@ -134,13 +138,6 @@ async def test_bytes_that_have_arrived_are_told(world: Gatewayed) -> None:
     assert 0 < (world.upstream.sizes.arrived(key("foo-0"), 3) or 0) < 1_000_000
 
 
-async def until_written(world: Gatewayed) -> None:
-    """Ledgers are written in another thread."""
-    while not world.ledger.empty:
-        await asyncio.sleep(0.001)
-        await world.advance(0.05)
-
-
 @pytest.mark.parametrize("killed", [False, True])
 async def test_a_throttle_lasts_as_long_as_the_move_even_over_a_crash(world: Gatewayed, killed: bool) -> None:
     await world.having({"foo-0": [1, 2]})
@@ -156,10 +153,37 @@ async def test_a_throttle_lasts_as_long_as_the_move_even_over_a_crash(world: Gat
     assert set_["leader.replication.throttled.rate"] == "200000"
     again = await world.restarted() if killed else world
     assert await again.until_idle() > 3
-    await until_written(again)
+    await again.until(lambda: not again.state.leases, 2)
     assert not [values for values in world.inner.state.configs.values() if any(values.values())]
     if killed:
         await again.detach()
+
+
+async def test_throttles_that_an_older_version_kept_in_a_file_are_taken_off(tmp_path: Path) -> None:
+    inner = await Embedded().start()
+    await inner.having({"foo-0": [1, 2]})
+    await inner.configure_resource(ResourceType.TOPIC, "foo", **{LEADER_REPLICAS: "7:7,0:1"})
+    await inner.configure_resource(ResourceType.BROKER, "1", **{LEADER_RATE: "5"})
+    tables = {
+        "topics": {"foo": {LEADER_REPLICAS: ["0:1"]}},
+        "brokers": {"1": {LEADER_RATE: ["5"]}, "2": {LEADER_RATE: ["5"]}},
+    }
+    (tmp_path / FILE).write_text(json.dumps(tables))
+    world = Gatewayed(inner)
+    world.driver.start()
+    world.store.hold()
+    importing = asyncio.create_task(import_leases(tmp_path, world.driver.submit))
+    await settle()
+    assert (tmp_path / FILE).exists()
+    world.store.release()
+    await importing
+    assert not (tmp_path / FILE).exists()
+    assert len(list(world.store.load())) == 3
+    # A crash right after the upgrade: the records alone are left.
+    again = await world.restarted()
+    await again.until(lambda: not again.state.leases, 2)
+    assert inner.state.configs == {(ResourceType.TOPIC, "foo"): {LEADER_REPLICAS: "7:7"}}
+    await again.stop()
 
 
 def disturb(world: Gatewayed, random: Random) -> None:

@@ -7,7 +7,7 @@ from controller.messages.job_events import Pause
 from controller.messages.upstream_events import Measured, TopicConfigsSeen, UpstreamPolled
 from controller.model.cluster import NO_ID, Deleted, Ending, Partition, Reassignment, Topic, TopicPartition
 from controller.reassignment.phases import Phase
-from controller.reassignment.throttle import wanted_throttle
+from controller.throttle.desired import desired_throttle
 from tests.builders import World, key, partition
 from tests.controller.kraft import Gateway
 
@@ -149,7 +149,7 @@ def test_a_topic_that_goes_in_mid_move_leaves_no_step_behind() -> None:
     gateway.look_for(GONE_MS)
     assert (gateway.state.in_flight, gateway.state.adding) == ({}, 0)
     gateway.default(THROTTLE, "2000")
-    assert not wanted_throttle(gateway.state).brokers
+    assert not desired_throttle(gateway.state).brokers
 
 
 def test_a_topic_that_goes_while_others_move_it_is_listed_no_more() -> None:

@@ -1,11 +1,8 @@
 from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, THROTTLE
-from controller.messages.effects import Rethrottle, Submit
 from controller.messages.events import AlterConfigs, DeleteTopics, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
-from controller.reassignment.throttle import wanted_throttle
-from tests.builders import World, key, partition
-from tests.controller.kraft import Gateway
+from tests.builders import World, partition
 
 
 def throttled(rate: int | None = 1_000) -> World:
@@ -141,22 +138,3 @@ def test_a_cluster_wide_rate_is_left_alone() -> None:
     world.default(RATES[1], "10")
     world.alter({"foo-0": [1, 3]})
     assert rates(world) == {}
-
-
-def test_before_an_upstream_every_broker_on_a_list_gets_the_rate_and_none_for_moves_of_others() -> None:
-    gateway = Gateway(("foo-0", (1, 2)), ("foo-1", (7, 8)))
-    gateway.kafka.alter(key("foo-1"), (5, 6))
-    gateway.look()
-    gateway.default(THROTTLE, "5")
-    gateway.alter({"foo-0": (1, 3)})
-    throttle = wanted_throttle(gateway.state)
-    assert set(throttle.brokers) == {1, 2, 3}
-    assert (throttle.leaders, throttle.followers) == ({"foo": ["0:1", "0:2"]}, {"foo": ["0:3"]})
-
-
-def test_an_upstream_is_throttled_before_rows_are_sent() -> None:
-    gateway = Gateway(("foo-0", (1, 2)))
-    gateway.default(THROTTLE, "1000")
-    gateway.effects.clear()
-    gateway.alter({"foo-0": (3, 4)})
-    assert [type(effect) for effect in gateway.effects] == [Rethrottle, Submit]

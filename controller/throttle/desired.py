@@ -1,0 +1,73 @@
+"""The throttle that the steps in flight need (KIP-73's configs; KIP-236: it lasts as long as the reassignment).
+
+The brokers that take part get a rate, and the topics get the lists of replicas that the rate applies to. Only
+replicas that are being added are slowed. A partition with a lagging original is not slowed at its leader, so that the
+original catches up (KIP-352).
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, THROTTLE
+from controller.configs.values import CLUSTER_DEFAULT
+from controller.model.configs import Resource, ResourceType
+from controller.state.state import State
+
+
+class Throttle(NamedTuple):
+    """The brokers that need the rate, and by topic the `partition:broker` entries on the leaders' and followers' side."""
+
+    rate: int | None
+    brokers: Collection[int]
+    leaders: Mapping[str, Sequence[str]]
+    followers: Mapping[str, Sequence[str]]
+
+    def resources(self) -> set[Resource]:
+        """The topics and brokers that need a value."""
+        topics = {(ResourceType.TOPIC, topic) for topic in (*self.leaders, *self.followers)}
+        return topics | {(ResourceType.BROKER, str(broker)) for broker in self.brokers}
+
+    def configs(self, resource: Resource) -> dict[str, str]:
+        """The value of each throttle config of the resource; an empty text where none is needed."""
+        kind, name = resource
+        if kind is ResourceType.BROKER:
+            return dict.fromkeys(RATES, str(self.rate) if int(name) in self.brokers else "")
+        sides = {LEADER_REPLICAS: self.leaders, FOLLOWER_REPLICAS: self.followers}
+        return {config: ",".join(side.get(name, ())) for config, side in sides.items()}
+
+
+NO_THROTTLE = Throttle(None, (), {}, {})
+
+
+def desired_throttle(state: State) -> Throttle:
+    """The throttle for the steps in flight on an upstream: all brokers of an entry may come to lead, and get the rate."""
+    rate = throttle_rate(state)
+    if rate is None:
+        return NO_THROTTLE
+    lists = {topic: throttled_replicas(state, topic) for topic in state.in_flight}
+    leaders, followers = ({topic: pair[side] for topic, pair in lists.items()} for side in (0, 1))
+    entries = (entry for side in (leaders, followers) for listed in side.values() for entry in listed)
+    return Throttle(rate, {int(entry.partition(":")[2]) for entry in entries}, leaders, followers)
+
+
+def throttle_rate(state: State) -> int | None:
+    """Bytes a second: the least of the cluster's rate and the rates of the jobs under way. None: no throttle."""
+    rates = [job.throttle for number in state.open if (job := state.jobs.get(number)) and job.throttle]
+    cluster = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, THROTTLE)
+    if cluster is not None:
+        rates.append(int(cluster))
+    return min(rates, default=None)
+
+
+def throttled_replicas(state: State, topic: str) -> tuple[list[str], list[str]]:
+    """`partition:broker` entries for the leaders' side and the followers' side, without the moves of others."""
+    leaders: list[str] = []
+    followers: list[str] = []
+    for number in sorted(state.in_flight.get(topic, ())):
+        partition = state.partitions[topic][number]
+        if partition.key in state.external:
+            continue
+        followers += [f"{number}:{r}" for r in partition.adding]
+        if partition.adding and not partition.under_replicated:
+            leaders += [f"{number}:{r}" for r in partition.current]
+    return leaders, followers

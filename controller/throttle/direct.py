@@ -1,0 +1,101 @@
+"""The lease where the core owns the configs: a decision that starts or ends a step changes them in the same transaction.
+
+The record of a lease says what was found, which is put back when the lease ends.
+"""
+
+from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES
+from controller.configs.values import CLUSTER_DEFAULT
+from controller.messages.effects import ConfigsChanged
+from controller.model.configs import Config, Lease, ResourceType
+from controller.state.decision import Decision
+from controller.state.state import State
+from controller.throttle.desired import throttle_rate, throttled_replicas
+from controller.throttle.lease import others_entries, set_by_others, union
+
+
+def adjust_direct(d: Decision) -> None:
+    """Set and give back throttle configs so that they fit the steps in flight after this decision."""
+    state = d.state
+    rate = throttle_rate(state)
+    touched = state.in_flight.take_touched()
+    if rate is None and not state.leases:
+        state.throttle = None
+        return
+    leased = [(key[0], key[1]) for key in state.leases]
+    if rate != state.throttle:
+        state.throttle = rate
+        touched = {*state.in_flight, *(name for kind, name in leased if kind is ResourceType.TOPIC)}
+    for topic in sorted(touched):
+        _throttle_topic(d, topic, rate is not None)
+    brokers = state.backlog.usage.brokers() if rate is not None else set()
+    for broker in sorted(brokers | {int(name) for kind, name in leased if kind is ResourceType.BROKER}):
+        _throttle_broker(d, broker, rate if broker in brokers else None)
+
+
+def throttled_by_others(state: State) -> list[int] | None:
+    """Brokers with a rate that no lease owns, such as that of the stock tool's --throttle; None before an upstream."""
+    if state.profile.has_upstream:
+        return None
+    brokers = {
+        int(name)
+        for (resource, name), values in state.configs.items()
+        if resource is ResourceType.BROKER and name != CLUSTER_DEFAULT
+        for rate in RATES
+        if rate in values and (resource, name, rate) not in state.leases
+    }
+    return sorted(brokers)
+
+
+def _throttle_topic(d: Decision, topic: str, throttled: bool) -> None:
+    leaders, followers = throttled_replicas(d.state, topic) if throttled else ([], [])
+    changed = _lease(d, ResourceType.TOPIC, topic, LEADER_REPLICAS, ",".join(leaders))
+    changed |= _lease(d, ResourceType.TOPIC, topic, FOLLOWER_REPLICAS, ",".join(followers))
+    if changed and topic in d.state.topics:
+        d.emit(ConfigsChanged(ResourceType.TOPIC, topic))
+
+
+def _throttle_broker(d: Decision, broker: int, rate: int | None) -> None:
+    changed = [_lease(d, ResourceType.BROKER, str(broker), key, str(rate or "")) for key in RATES]
+    if any(changed):
+        d.emit(ConfigsChanged(ResourceType.BROKER, str(broker)))
+
+
+def _lease(d: Decision, resource: ResourceType, name: str, config: str, desired: str) -> bool:
+    """Set the config to the desired value, or give it back when that is empty. True when the config changed."""
+    state = d.state
+    key = (resource, name, config)
+    lease = state.leases.get(key)
+    value = state.config(resource, name, config)
+    if lease is not None and value != lease.ours:
+        lease = _yield_to_others(d, lease, value)
+    if not desired:
+        if lease is not None:
+            _give_back(d, lease)
+        return lease is not None
+    found = value if lease is None else lease.found
+    if config in RATES and (found is not None or state.config(ResourceType.BROKER, CLUSTER_DEFAULT, config)):
+        return False
+    ours = desired if config in RATES else union(found, desired)
+    if lease is not None and lease.ours == ours:
+        return False
+    d.put(Lease(*key, ours, found))
+    d.put(Config(*key, ours))
+    return True
+
+
+def _yield_to_others(d: Decision, lease: Lease, value: str | None) -> Lease | None:
+    """Someone else changed the value. A rate is theirs now; in a list, the entries that were added are still owned."""
+    if value is None or (lease.config in RATES and set_by_others(value, lease)):
+        d.delete(Lease, lease.key)
+        return None
+    changed = lease._replace(ours=value, found=",".join(others_entries(value, lease)) or None)
+    d.put(changed)
+    return changed
+
+
+def _give_back(d: Decision, lease: Lease) -> None:
+    d.delete(Lease, lease.key)
+    if lease.found is not None:
+        d.put(Config(*lease.key, lease.found))
+    else:
+        d.delete(Config, lease.key)

@@ -1,0 +1,334 @@
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from backends.client.errors import RequestLostError
+from backends.datadir import StoreError
+from backends.memory import MemoryStore
+from backends.upstream.throttle_configs import (
+    CHECK_SECONDS,
+    PATIENCE_SECONDS,
+    READ_BACK_SECONDS,
+    RETRY_SECONDS,
+    Progress,
+    ThrottleConfigs,
+)
+from common.clock import ManualClock, settle
+from common.tasks import cancel
+from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES
+from controller.machine import decide
+from controller.messages.effects import AlterThrottle, ReadThrottle
+from controller.messages.event import Event, Reply
+from controller.model.cluster import Broker, Deleted
+from controller.model.configs import Lease, ResourceType
+from controller.model.profile import GATEWAY
+from controller.state.decision import Decision
+from controller.state.state import State
+from controller.throttle.desired import NO_THROTTLE, Throttle
+from protocol.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from tests.backends.upstream.configured import Configured
+
+FOO = Throttle(5, (1, 2), {"foo": ["0:1"]}, {"foo": ["0:2"]})
+SET = dict.fromkeys(RATES, "5")
+PASSES = 10
+"""Reads after which a throttle that does not get there fails the test."""
+
+
+class Rig:
+    """A core that desires `throttle`, whatever is in flight, before an upstream in memory."""
+
+    throttle = NO_THROTTLE
+
+    def __init__(self, upstream: Configured | None = None, store: MemoryStore | None = None) -> None:
+        self.upstream = upstream or Configured()
+        self.store = store or MemoryStore()
+        self.clock, self.state = ManualClock(), State(profile=GATEWAY)
+        for broker in self.upstream.brokers:
+            self.state.put(Broker(broker, "localhost", 9000 + broker, None, 0))
+            self.state.live.add(broker)
+        self.state.apply(self.store.load())
+        self.configs = ThrottleConfigs(self.upstream, self.state, self.submit, self.clock)
+
+    async def submit(self, event: Event[Reply]) -> Reply:
+        decision = Decision(self.state)
+        for _ in decide(decision, event):
+            pass
+        await self.store.commit(decision.changes)
+        for effect in decision.effects:
+            assert isinstance(effect, ReadThrottle | AlterThrottle)
+            self.configs.perform(effect)
+        reply: Reply = decision.reply
+        return reply
+
+    async def apply(self, throttle: Throttle) -> bool:
+        """Desire this throttle; whether the upstream has it in the end."""
+        Rig.throttle = throttle
+        for _ in range(PASSES):
+            progress = await self.configs.reconcile()
+            if progress is not Progress.ALTERED:
+                return progress is Progress.DONE
+        raise AssertionError("the throttle is altered again and again")
+
+    def again(self, upstream: Configured | None = None) -> "Rig":
+        """Another process on the same records."""
+        return Rig(upstream or self.upstream, self.store)
+
+    def alterations(self) -> list[IncrementalAlterConfigsRequest]:
+        return self.upstream.requests(IncrementalAlterConfigsRequest)
+
+
+@pytest.fixture
+def rig(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
+    monkeypatch.setattr("controller.throttle.delegated.desired_throttle", lambda _: Rig.throttle)
+    yield Rig()
+    Rig.throttle = NO_THROTTLE
+
+
+def assert_clean(rig: Rig) -> None:
+    """No config is set, and no lease is left in memory or in the store."""
+    assert {c: v for values in rig.upstream.values.values() for c, v in values.items()} == {}
+    assert rig.state.leases == {}
+    assert not any(isinstance(record, Lease) for record in rig.store.load())
+
+
+async def test_a_throttle_is_set_and_taken_off_again(rig: Rig) -> None:
+    assert await rig.apply(FOO)
+    assert rig.upstream.topic("foo") == {LEADER_REPLICAS: "0:1", FOLLOWER_REPLICAS: "0:2"}
+    assert rig.upstream.broker(1) == rig.upstream.broker(2) == SET
+    assert await rig.apply(NO_THROTTLE)
+    assert_clean(rig)
+
+
+async def test_nothing_is_set_before_its_record_is_durable(rig: Rig) -> None:
+    rig.store.failure = StoreError("the disk is full")
+    with pytest.raises(StoreError):
+        await rig.apply(FOO)
+    assert rig.alterations() == []
+
+
+async def test_a_lease_stays_until_the_end_of_its_config_is_seen(rig: Rig) -> None:
+    await rig.apply(FOO)
+    Rig.throttle = NO_THROTTLE
+    assert await rig.configs.reconcile() is Progress.ALTERED
+    assert rig.upstream.topic("foo") == {LEADER_REPLICAS: "", FOLLOWER_REPLICAS: ""}
+    assert len(rig.state.leases) == 6
+    assert await rig.again().apply(NO_THROTTLE)
+    assert {c: v for values in rig.upstream.values.values() for c, v in values.items()} == {}
+
+
+async def test_what_is_set_already_is_not_sent_again(rig: Rig) -> None:
+    await rig.apply(FOO)
+    asked = len(rig.upstream.asked)
+    assert await rig.apply(FOO)
+    assert len(rig.upstream.asked) == asked
+
+
+async def test_entries_of_others_stay_in_the_lists(rig: Rig) -> None:
+    rig.upstream.topic("foo")[LEADER_REPLICAS] = "7:8"
+    await rig.apply(FOO)
+    assert rig.upstream.topic("foo")[LEADER_REPLICAS] == "7:8,0:1"
+    await rig.apply(FOO._replace(leaders={"foo": ["1:1"]}))
+    assert rig.upstream.topic("foo")[LEADER_REPLICAS] == "7:8,1:1"
+    await rig.apply(NO_THROTTLE)
+    assert rig.upstream.topic("foo")[LEADER_REPLICAS] == "7:8"
+
+
+async def test_an_entry_that_others_had_set_before_is_theirs(rig: Rig) -> None:
+    rig.upstream.topic("foo")[LEADER_REPLICAS] = "0:1"
+    await rig.apply(FOO)
+    await rig.apply(NO_THROTTLE)
+    assert rig.upstream.topic("foo") == {LEADER_REPLICAS: "0:1"}
+
+
+async def test_a_list_of_all_replicas_stays_so(rig: Rig) -> None:
+    rig.upstream.topic("foo")[LEADER_REPLICAS] = "*"
+    assert await rig.apply(FOO)
+    assert await rig.apply(NO_THROTTLE)
+    assert rig.upstream.topic("foo")[LEADER_REPLICAS] == "*"
+
+
+async def test_a_rate_that_others_have_set_is_left_alone(rig: Rig) -> None:
+    rig.upstream.broker(1)[RATES[0]] = "99"
+    assert await rig.apply(FOO)
+    assert rig.upstream.broker(1) == {RATES[0]: "99", RATES[1]: "5"}
+    await rig.apply(NO_THROTTLE)
+    assert rig.upstream.broker(1) == {RATES[0]: "99"}
+
+
+async def test_a_rate_that_others_have_changed_since_is_theirs(rig: Rig) -> None:
+    await rig.apply(FOO)
+    rig.upstream.broker(1)[RATES[0]] = "99"
+    await rig.apply(FOO._replace(rate=6))
+    assert rig.upstream.broker(1) == {RATES[0]: "99", RATES[1]: "6"}
+    await rig.apply(NO_THROTTLE)
+    assert rig.upstream.broker(1) == {RATES[0]: "99"}
+
+
+async def test_a_dead_broker_does_not_block_the_others_and_gets_its_rate_later(rig: Rig) -> None:
+    rig.upstream.dead.add(1)
+    assert not await rig.apply(FOO)
+    assert rig.upstream.broker(2) == SET
+    rig.upstream.dead.clear()
+    assert await rig.apply(FOO)
+    assert rig.upstream.broker(1) == SET
+
+
+async def test_a_call_that_failed_is_made_again(rig: Rig) -> None:
+    fine = rig.upstream.answers[IncrementalAlterConfigsRequest]
+    rig.upstream.answers[IncrementalAlterConfigsRequest] = lambda *_: RequestLostError("cut")
+    assert not await rig.apply(FOO)
+    rig.upstream.answers[IncrementalAlterConfigsRequest] = fine
+    assert await rig.apply(FOO)
+    assert rig.upstream.topic("foo")[LEADER_REPLICAS] == "0:1"
+    assert rig.upstream.broker(1) == SET
+
+
+async def test_a_crash_before_the_call_leaves_nothing_behind(rig: Rig) -> None:
+    rig.upstream.answers[IncrementalAlterConfigsRequest] = lambda *_: RequestLostError("killed")
+    await rig.apply(FOO)
+    again = rig.again(Configured())
+    assert again.state.leases
+    assert await again.apply(NO_THROTTLE)
+    assert_clean(again)
+
+
+async def test_a_crash_after_the_call_leaves_nothing_behind(rig: Rig) -> None:
+    await rig.apply(FOO)
+    again = rig.again()
+    assert await again.apply(NO_THROTTLE)
+    assert_clean(again)
+
+
+async def test_a_crash_while_a_rate_is_changed_leaves_nothing_behind(rig: Rig) -> None:
+    await rig.apply(FOO)
+    fine = rig.upstream.answers[IncrementalAlterConfigsRequest]
+    rig.upstream.answers[IncrementalAlterConfigsRequest] = lambda *_: RequestLostError("killed")
+    await rig.apply(FOO._replace(rate=6))
+    rig.upstream.answers[IncrementalAlterConfigsRequest] = fine
+    again = rig.again()
+    assert await again.apply(NO_THROTTLE)
+    assert_clean(again)
+
+
+async def test_after_a_crash_what_is_still_wanted_is_set_for_sure(rig: Rig) -> None:
+    rig.upstream.answers[IncrementalAlterConfigsRequest] = lambda *_: RequestLostError("killed")
+    await rig.apply(FOO)
+    again = rig.again(Configured())
+    assert await again.apply(FOO)
+    assert again.upstream.topic("foo") == {LEADER_REPLICAS: "0:1", FOLLOWER_REPLICAS: "0:2"}
+    assert again.upstream.broker(2) == SET
+
+
+async def test_a_topic_that_is_gone_leaves_no_lease(rig: Rig) -> None:
+    await rig.apply(FOO)
+    rig.upstream.gone.add("foo")
+    assert await rig.apply(NO_THROTTLE)
+    assert rig.state.leases == {}
+
+
+async def test_many_topics_share_few_requests(rig: Rig) -> None:
+    many = {f"t{n}": ["0:1"] for n in range(1_200)}
+    assert await rig.apply(Throttle(5, (), many, {}))
+    assert [len(request.resources) for request in rig.alterations()] == [500, 500, 200]
+
+
+async def test_one_topic_that_is_refused_does_not_spoil_the_others(rig: Rig) -> None:
+    rig.upstream.refused.add("foo")
+    assert not await rig.apply(FOO._replace(leaders={"foo": ["0:1"], "bar": ["0:1"]}))
+    assert rig.upstream.topic("bar") == {LEADER_REPLICAS: "0:1"}
+
+
+async def test_a_step_waits_for_its_throttle_but_not_for_ever(rig: Rig) -> None:
+    rig.configs.perform(ReadThrottle())
+    waiting = asyncio.create_task(rig.configs.settled())
+    await settle()
+    assert not waiting.done()
+    await rig.clock.advance(PATIENCE_SECONDS)
+    assert waiting.done()
+
+
+async def test_a_step_begins_when_its_throttle_is_set(rig: Rig) -> None:
+    Rig.throttle = FOO
+    rig.configs.perform(ReadThrottle())
+    running = asyncio.create_task(rig.configs.run())
+    await rig.configs.settled()
+    assert rig.clock.now() == 0
+    assert rig.upstream.broker(2) == SET
+    assert rig.upstream.topic("foo") == {LEADER_REPLICAS: "0:1", FOLLOWER_REPLICAS: "0:2"}
+    await cancel(running)
+
+
+async def test_what_a_tool_has_taken_off_meanwhile_is_set_again(rig: Rig) -> None:
+    Rig.throttle = FOO
+    rig.configs.perform(ReadThrottle())
+    running = asyncio.create_task(rig.configs.run())
+    await rig.clock.advance(READ_BACK_SECONDS)
+    rig.upstream.values.clear()
+    await rig.clock.advance(CHECK_SECONDS)
+    assert rig.upstream.broker(2) == SET
+    assert rig.upstream.topic("foo") == {LEADER_REPLICAS: "0:1", FOLLOWER_REPLICAS: "0:2"}
+    await cancel(running)
+
+
+async def test_what_failed_holds_up_no_step_and_is_tried_again_later(rig: Rig) -> None:
+    rig.upstream.dead.add(1)
+    rig.state.put(Lease(ResourceType.BROKER, "1", RATES[0], "5", None))
+    rig.upstream.broker(1)[RATES[0]] = "5"
+    configs = rig.configs = ThrottleConfigs(rig.upstream, rig.state, rig.submit, rig.clock)
+    running = asyncio.create_task(configs.run())
+    await settle()
+    await configs.settled()
+    rig.upstream.dead.clear()
+    await rig.clock.advance(RETRY_SECONDS + READ_BACK_SECONDS)
+    assert rig.state.leases == {}
+    assert rig.upstream.broker(1) == {}
+    await cancel(running)
+
+
+async def test_values_that_lag_are_read_ever_more_rarely(rig: Rig) -> None:
+    Rig.throttle = FOO
+    rig.upstream.shown = {}
+    rig.configs.perform(ReadThrottle())
+    running = asyncio.create_task(rig.configs.run())
+    await rig.clock.advance(60)
+    assert len(rig.alterations()) < 12 * 3
+    rig.upstream.shown = None
+    Rig.throttle = NO_THROTTLE
+    rig.configs.perform(ReadThrottle())
+    await rig.clock.advance(1)
+    assert_clean(rig)
+    await cancel(running)
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_a_read_that_lags_ends_no_lease_too_early(rig: Rig, late: bool) -> None:
+    before: dict[tuple[int, str], dict[str, str]] = {}
+    await rig.apply(FOO)
+    Rig.throttle = NO_THROTTLE
+    rig.upstream.shown = (
+        {each: dict(values) for each, values in rig.upstream.values.items()} if late else before
+    )
+    await rig.configs.reconcile()
+    await rig.configs.reconcile()
+    rig.upstream.shown = None
+    assert await rig.apply(NO_THROTTLE)
+    left = {c: v for values in rig.upstream.values.values() for c, v in values.items() if v}
+    assert left == {}
+    assert rig.state.leases == {}
+
+
+async def test_the_rate_of_a_broker_that_is_none_any_more_is_said_once_and_not_tried_for_ever(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    await rig.apply(FOO)
+    gone = rig.state.brokers[1]
+    rig.state.live.discard(1)
+    rig.state.delete(Deleted(Broker, 1))
+    for _ in range(2):
+        assert await rig.apply(NO_THROTTLE)
+    assert caplog.text.count("the throttle of broker 1 stays as it is") == 1
+    rig.state.put(gone)
+    rig.state.live.add(1)
+    assert await rig.apply(NO_THROTTLE)
+    assert_clean(rig)

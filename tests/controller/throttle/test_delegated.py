@@ -1,0 +1,206 @@
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controller.configs.names import FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS, RATES, THROTTLE
+from controller.messages.effects import AlterThrottle, ReadThrottle, Submit
+from controller.messages.upstream_events import LeasesImported, ThrottleRead
+from controller.model.configs import ConfigChange, ConfigOp, Lease, Resource, ResourceType, list_items
+from controller.throttle.delegated import throttles_to_read
+from tests.controller.kraft import Gateway
+
+TOPIC: Resource = (ResourceType.TOPIC, "foo")
+BROKERS: list[Resource] = [(ResourceType.BROKER, str(broker)) for broker in (1, 2, 3, 4)]
+
+
+class Configs:
+    """The throttle configs of a Kafka, by resource. Reads may show what was set some changes before."""
+
+    def __init__(self) -> None:
+        self.values: dict[Resource, dict[str, str]] = {}
+        self.history: list[dict[Resource, dict[str, str]]] = []
+
+    def alter(self, resource: Resource, changes: list[ConfigChange]) -> None:
+        """Kafka's rules for one request, without the check for `*`."""
+        own = self.values.setdefault(resource, {})
+        for config, op, value in changes:
+            given, before = list_items(value), list_items(own.get(config))
+            match op:
+                case ConfigOp.SET:
+                    own[config] = value or ""
+                case ConfigOp.DELETE:
+                    own.pop(config, None)
+                case ConfigOp.APPEND:
+                    own[config] = ",".join(before + [each for each in given if each not in before])
+                case ConfigOp.SUBTRACT:
+                    own[config] = ",".join(each for each in before if each not in given)
+
+    def remember(self) -> None:
+        """Reads may go on to show what is set now."""
+        self.history.append({each: dict(values) for each, values in self.values.items()})
+
+    def shown(self, lag: int = 0) -> dict[Resource, dict[str, str]]:
+        return self.values if not lag or not self.history else self.history[max(0, len(self.history) - lag)]
+
+
+class Throttled:
+    """A gateway before a Kafka whose configs are read and altered when a test says so."""
+
+    def __init__(self, rate: int | None = 5) -> None:
+        self.gateway = Gateway(("foo-0", (1, 2)), ("foo-1", (2, 1)))
+        self.configs = Configs()
+        self.acknowledged: dict[Resource, list[ConfigChange]] = {}
+        self.rate(rate)
+
+    def rate(self, rate: int | None) -> None:
+        self.gateway.default(THROTTLE, None if rate is None else str(rate))
+
+    def read(self, lag: int = 0, *, answered: bool = True, made: bool = True) -> bool:
+        """Read what may differ, and carry out what is decided on it; whether that was anything."""
+        shown = self.configs.shown(lag)
+        values = {each: shown.get(each, {}) for each in throttles_to_read(self.gateway.state, every=lag > 0)}
+        acknowledged = {each: self.acknowledged.pop(each) for each in values if each in self.acknowledged}
+        before = len(self.gateway.effects)
+        self.gateway.do(ThrottleRead(values, acknowledged))
+        altered = [each for each in self.gateway.effects[before:] if isinstance(each, AlterThrottle)]
+        if altered:
+            self.configs.remember()
+        for effect in altered:
+            for resource, changes in effect.changes.items():
+                if made:
+                    self.configs.alter(resource, list(changes))
+                if made and answered:
+                    self.acknowledged[resource] = list(changes)
+        return bool(altered)
+
+    def settle(self) -> None:
+        for _ in range(10):
+            if not self.read():
+                return
+        raise AssertionError("the throttle is altered again and again")
+
+    def crash(self) -> None:
+        """Another process on the same records."""
+        self.gateway = self.gateway.again()
+        self.acknowledged.clear()
+
+    def config(self, resource: Resource, config: str) -> str | None:
+        return self.configs.values.get(resource, {}).get(config)
+
+
+def test_a_throttle_is_read_before_rows_are_sent() -> None:
+    gateway = Gateway(("foo-0", (1, 2)))
+    gateway.default(THROTTLE, "1000")
+    gateway.effects.clear()
+    gateway.alter({"foo-0": (3, 4)})
+    assert [type(effect) for effect in gateway.effects] == [ReadThrottle, Submit]
+
+
+def test_a_lease_is_recorded_by_the_decision_that_sets_the_config() -> None:
+    world = Throttled()
+    world.gateway.alter({"foo-0": (1, 3)})
+    before = len(world.gateway.changes)
+    assert world.read(made=False)
+    leases = {
+        change.key: change.ours for change in world.gateway.changes[before:] if isinstance(change, Lease)
+    }
+    assert leases[*TOPIC, LEADER_REPLICAS] == "0:1,0:2"
+    assert leases[*TOPIC, FOLLOWER_REPLICAS] == "0:3"
+    assert leases[*BROKERS[0], LEADER_RATE] == "5"
+
+
+def test_what_is_confirmed_is_not_read_again_but_when_everything_is() -> None:
+    world = Throttled()
+    world.gateway.alter({"foo-0": (1, 3)})
+    world.settle()
+    assert throttles_to_read(world.gateway.state) == []
+    assert throttles_to_read(world.gateway.state, every=True) == [TOPIC, *BROKERS[:3]]
+    world.gateway.alter({"foo-1": (2, 3)})
+    assert throttles_to_read(world.gateway.state) == [TOPIC]
+
+
+def test_nothing_is_left_when_the_move_is_over() -> None:
+    world = Throttled()
+    world.gateway.alter({"foo-0": (1, 3)})
+    world.settle()
+    world.gateway.settle()
+    world.settle()
+    assert [values for values in world.configs.values.values() if values] == []
+    assert (world.gateway.state.leases, world.gateway.state.confirmed_throttles) == ({}, {})
+
+
+def test_both_rates_are_owned_until_the_new_one_is_seen() -> None:
+    world = Throttled()
+    world.gateway.alter({"foo-0": (1, 3)})
+    world.settle()
+    world.rate(6)
+    world.read(made=False)
+    assert world.gateway.state.leases[*BROKERS[0], LEADER_RATE].ours == "5,6"
+    world.crash()
+    world.settle()
+    assert world.gateway.state.leases[*BROKERS[0], LEADER_RATE].ours == "6"
+    assert world.config(BROKERS[0], LEADER_RATE) == "6"
+
+
+def test_leases_that_are_imported_are_owned_beside_those_that_are_there() -> None:
+    world = Throttled(rate=None)
+    state = world.gateway.state
+    world.configs.values = {TOPIC: {LEADER_REPLICAS: "7:7,0:1,0:2"}, BROKERS[0]: {LEADER_RATE: "7"}}
+    imported = [Lease(*TOPIC, LEADER_REPLICAS, "0:1,0:2", None), Lease(*BROKERS[0], LEADER_RATE, "5,7", None)]
+    world.gateway.effects.clear()
+    world.gateway.do(LeasesImported(imported))
+    assert list(state.leases.values()) == imported
+    assert world.gateway.effects == [ReadThrottle()]
+    world.gateway.do(LeasesImported([imported[0]._replace(ours="0:2,0:3")]))
+    assert state.leases[imported[0].key].ours == "0:1,0:2,0:3"
+    world.settle()
+    assert world.configs.values == {TOPIC: {LEADER_REPLICAS: "7:7"}, BROKERS[0]: {}}
+    assert state.leases == {}
+
+
+TARGETS = st.sampled_from([(1, 2), (1, 3), (3, 4), (2, 4)])
+HAPPENINGS = st.one_of(
+    st.tuples(st.just("alter"), st.sampled_from(["foo-0", "foo-1"]), TARGETS),
+    st.tuples(st.just("rate"), st.sampled_from([None, 5, 6])),
+    st.tuples(st.just("read"), st.integers(0, 3), st.booleans(), st.booleans()),
+    st.tuples(st.just("catch up")),
+    st.tuples(st.just("crash")),
+    st.tuples(st.just("others")),
+    st.tuples(st.just("tool")),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(HAPPENINGS, max_size=25))
+def test_whatever_happens_only_what_others_set_is_left(happenings: list[tuple[object, ...]]) -> None:
+    world = Throttled()
+    theirs = ""
+    for what, *given_ in happenings:
+        match what, given_:
+            case "alter", [str(name), tuple(target)]:
+                world.gateway.alter({name: target})
+            case "rate", [rate]:
+                world.rate(rate)  # type: ignore[arg-type]
+            case "read", [int(lag), bool(answered), bool(made)]:
+                world.read(lag, answered=answered, made=made)
+            case "catch up", []:
+                world.gateway.catch_up()
+            case "crash", []:
+                world.crash()
+            case "others", []:
+                world.configs.alter(TOPIC, [ConfigChange(LEADER_REPLICAS, ConfigOp.APPEND, "7:7")])
+                theirs = "7:7"
+            case "tool", []:
+                removed = [
+                    ConfigChange(each, ConfigOp.DELETE, None) for each in (LEADER_REPLICAS, FOLLOWER_REPLICAS)
+                ]
+                world.configs.alter(TOPIC, removed)
+                for broker in BROKERS:
+                    world.configs.alter(broker, [ConfigChange(each, ConfigOp.DELETE, None) for each in RATES])
+                theirs = ""
+    world.rate(None)
+    world.settle()
+    left = {
+        config: value for values in world.configs.values.values() for config, value in values.items() if value
+    }
+    assert left == ({LEADER_REPLICAS: theirs} if theirs else {})
+    assert world.gateway.state.leases == {}
