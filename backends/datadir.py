@@ -1,4 +1,4 @@
-"""The data directory: locked against a second process, checked before use, never overwritten."""
+"""The data directory: its lock against a second process, and its database of records, which is checked before use."""
 
 import fcntl
 import logging
@@ -9,18 +9,19 @@ from pathlib import Path
 from typing import IO
 
 from backends.sqlite.tables import SCHEMA, UPGRADES
+from common.durable_file import open_private
 
 log = logging.getLogger(__name__)
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 FORMAT = 3
-"""Grows when an older reassignd could not read what a newer one wrote."""
+"""Version of the tables. It is incremented by changes that an older reassignd cannot read."""
 DATABASE = "records.db"
 LOCK = "lock"
 
-_SURROUNDINGS = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
-"""Errors that say nothing of the records: the disk is full or failing, or may not be written."""
+_DISK_ERRORS = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
+"""Errors of the disk or its permissions. They do not mean that the records are damaged."""
 
 
 class StoreError(Exception):
@@ -28,9 +29,10 @@ class StoreError(Exception):
 
 
 def lock(directory: Path) -> IO[str]:
-    """The open lock file, which holds our process id; the lock goes when it is closed, or with the process.
+    """Create the directory if needed and lock it. Returns the lock file, which contains the process id.
 
-    Errors: `StoreError` when another process has it, or the directory cannot be created or written.
+    The lock is released when the file is closed or the process ends. Raises StoreError if another process holds the
+    lock, or the directory cannot be created or written.
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -56,46 +58,24 @@ def lock(directory: Path) -> IO[str]:
     return file
 
 
-def open_private(path: Path, flags: int) -> int:
-    """A descriptor of the file, which is created for its owner only; OSError when it is a symbolic link."""
-    return os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Replace the file, whole or not at all whenever the power fails. Blocks for a disk's flush; raises OSError."""
-    draft = path.with_suffix(".new")
-    # One that is left of a crash may have another mode, or be somebody's link.
-    draft.unlink(missing_ok=True)
-    with os.fdopen(open_private(draft, os.O_WRONLY | os.O_EXCL), "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
 def open_database(directory: Path) -> sqlite3.Connection:
-    """A connection to the directory's records, whose tables are created if there are none yet.
+    """Connect to the directory's database of records. Creates its tables, or converts those of an older version.
 
-    Errors: `StoreError` when the file is damaged, is not ours, or was written by a newer reassignd.
+    Raises StoreError if the database is damaged, belongs to another program, or was written by a newer reassignd.
     """
     path = directory / DATABASE
     wal = directory / f"{DATABASE}-wal"
-    for each in (path, wal, directory / f"{DATABASE}-shm"):
-        if each.is_symlink():
-            raise StoreError(f"{each} is a symbolic link; put the file there, or link the whole directory")
+    for file in (path, wal, directory / f"{DATABASE}-shm"):
+        if file.is_symlink():
+            raise StoreError(f"{file} is a symbolic link; put the file there, or link the whole directory")
     if not _size(path) and _size(wal):
         raise damaged(directory, f"{DATABASE} is missing or empty but its log is there")
     try:
         if not path.exists():
-            # SQLite gives its log and its index the mode of the database. An existing file is never opened here: closing it would
-            # take away the locks that SQLite has on it.
+            # SQLite gives its log and its index the mode of the database. An existing file is never opened here: closing
+            # it would release the locks that SQLite holds on it.
             os.close(open_private(path, os.O_WRONLY | os.O_EXCL))
-        # Every statement runs where we say BEGIN and COMMIT, and the writer is a thread of its own.
+        # Transactions begin and end explicitly. The writer is another thread than the one that opens the database.
         database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"{path} cannot be opened ({error}); check its permissions") from error
@@ -103,7 +83,7 @@ def open_database(directory: Path) -> sqlite3.Connection:
         _prepare(database, directory)
     except sqlite3.Error as error:
         database.close()
-        if error.sqlite_errorcode & 0xFF in _SURROUNDINGS:
+        if error.sqlite_errorcode & 0xFF in _DISK_ERRORS:
             raise StoreError(
                 f"{path} cannot be opened ({error}); check its permissions and the space on its disk"
             ) from error
@@ -115,7 +95,7 @@ def open_database(directory: Path) -> sqlite3.Connection:
 
 
 def damaged(directory: Path, why: object) -> StoreError:
-    """What to say of records that cannot be understood."""
+    """The error for records that cannot be read."""
     return StoreError(
         f"records in {directory} are damaged ({why}); restore the directory from a backup, "
         "or move it away to begin with an empty cluster"
@@ -123,7 +103,7 @@ def damaged(directory: Path, why: object) -> StoreError:
 
 
 def _warn_if_open(directory: Path) -> None:
-    """A directory that was there before is left as it is: somebody may want a backup to read it."""
+    """Log a warning if others can enter the directory. Its mode is not changed: a backup may need to read it."""
     if directory.stat().st_mode & OTHERS:
         log.warning(
             "others can enter the data directory %s; `chmod -R go= %s` closes it", directory, directory
@@ -144,7 +124,7 @@ def _prepare(database: sqlite3.Connection, directory: Path) -> None:
         database.execute("PRAGMA journal_mode = WAL")
     elif "meta" not in names:
         raise damaged(directory, f"{DATABASE} was not written by reassignd")
-    # The log is flushed at each commit: what is answered survives a power cut.
+    # The log is flushed at each commit: acknowledged requests survive a power failure.
     database.execute("PRAGMA synchronous = FULL")
     database.execute("PRAGMA cache_size = -65536")
     database.execute("PRAGMA journal_size_limit = 67108864")
@@ -160,7 +140,7 @@ def _prepare(database: sqlite3.Connection, directory: Path) -> None:
             f"records in {directory} were written by a newer reassignd (format {row[0]}, this one reads {FORMAT}); "
             "start that version or choose another directory"
         )
-    for older in range(row[0], FORMAT):
-        database.executescript("BEGIN; " + UPGRADES[older])
-        database.execute("UPDATE meta SET value = ? WHERE name = 'format'", (older + 1,))
+    for version in range(row[0], FORMAT):
+        database.executescript("BEGIN; " + UPGRADES[version])
+        database.execute("UPDATE meta SET value = ? WHERE name = 'format'", (version + 1,))
         database.execute("COMMIT")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from backends.datadir import StoreError
+from common.durable_file import remove_file
 from controller.configs.names import RATES, THROTTLED_REPLICAS
 from controller.messages.upstream_events import LeasesImported
 from controller.model.configs import Lease, ResourceType
@@ -41,7 +42,7 @@ def remove(directory: Path) -> None:
     """Remove the file, whose leases are records now. Raises StoreError."""
     path = directory / FILE
     try:
-        path.unlink()
+        remove_file(path)
     except OSError as error:
         raise StoreError(
             f"{path} cannot be removed ({error.strerror}): its throttles are kept elsewhere now. Remove it"

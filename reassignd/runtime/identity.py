@@ -4,7 +4,7 @@ import base64
 import uuid
 from pathlib import Path
 
-from backends.datadir import write_whole
+from common.durable_file import replace_file
 from reassignd.config import properties
 from reassignd.errors import CommandError
 
@@ -52,4 +52,4 @@ def _read(path: Path) -> dict[str, str]:
 
 
 def _write(path: Path, values: dict[str, str]) -> None:
-    write_whole(path, "".join(f"{key}={value}\n" for key, value in values.items()))
+    replace_file(path, "".join(f"{key}={value}\n" for key, value in values.items()))

@@ -4,8 +4,9 @@ Clients keep addresses for as long as they run, so a port must lead to the same 
 """
 
 import json
-import os
 from pathlib import Path
+
+from common.durable_file import replace_file
 
 FILE = "gateway-ports.json"
 
@@ -45,19 +46,7 @@ class PortAssignments:
 
     def _write(self, positions: dict[int, int]) -> None:
         text = json.dumps({str(broker): at for broker, at in positions.items()}, indent=1)
-        new = self._path.with_suffix(".new")
         try:
-            new.unlink(missing_ok=True)
-            made = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-            with os.fdopen(made, "w", encoding="ascii") as file:
-                file.write(text + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(self._path)
-            folder = os.open(self._path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            replace_file(self._path, text + "\n")
         except OSError as error:
             raise PortAssignmentError(f"cannot keep the ports of brokers in {self._path}: {error}") from error

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from backends.datadir import FORMAT, StoreError, lock, open_database, write_whole
+from backends.datadir import FORMAT, StoreError, lock, open_database
 from backends.sqlite.tables import TABLES
+from common.durable_file import replace_file
 from controller.model.cluster import UpstreamStep
 from controller.model.upstream_step import Stage
 
@@ -170,14 +171,6 @@ def test_a_creation_that_was_cut_short_is_begun_again(tmp_path: Path) -> None:
     open_database(tmp_path).close()
 
 
-def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
-    path = tmp_path / "kept.json"
-    for text in ("one", "two"):
-        write_whole(path, text)
-        assert path.read_text("utf-8") == text
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def modes(directory: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mode & 0o777 for path in [directory, *directory.iterdir()]}
 
@@ -188,7 +181,7 @@ def test_nobody_else_can_read_what_is_kept(tmp_path: Path) -> None:
         directory = tmp_path / "data"
         with closing(lock(directory)), closing(open_database(directory)) as database:
             database.execute("INSERT INTO meta VALUES ('test', 1)")
-            write_whole(directory / "meta.properties", "a=b")
+            replace_file(directory / "meta.properties", "a=b")
             found = modes(directory)
     finally:
         os.umask(before)
@@ -220,6 +213,6 @@ def test_no_link_is_written_through(tmp_path: Path) -> None:
         (tmp_path / name).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StoreError, match="symbolic links"):
         lock(tmp_path)
-    write_whole(tmp_path / "meta.properties", "a=b")
+    replace_file(tmp_path / "meta.properties", "a=b")
     assert (tmp_path / "meta.properties").read_text() == "a=b"
     assert not (tmp_path / "elsewhere").exists()

@@ -1,0 +1,40 @@
+"""Small files that survive a crash or a power failure, readable for their owner only."""
+
+import os
+from pathlib import Path
+
+
+def open_private(path: Path, flags: int) -> int:
+    """Open the file with the given flags, and create it with mode 0600. Raises OSError for a symbolic link."""
+    return os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write the text to the file atomically: after a crash it has either the old or the new content.
+
+    Blocks for two disk flushes. Raises OSError.
+    """
+    draft = path.with_suffix(".new")
+    # A draft that a crash left behind may have another mode, or be a link that someone else made.
+    draft.unlink(missing_ok=True)
+    with os.fdopen(open_private(draft, os.O_WRONLY | os.O_EXCL), "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    _flush_directory(path.parent)
+
+
+def remove_file(path: Path) -> None:
+    """Remove the file; it does not come back after a crash. Raises OSError."""
+    path.unlink()
+    _flush_directory(path.parent)
+
+
+def _flush_directory(path: Path) -> None:
+    """Make new, renamed and removed names in the directory durable."""
+    directory = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
