@@ -138,10 +138,8 @@ class World:
 
     def catch_up(self) -> None:
         """Every replica of every step in flight gets in sync, once."""
-        for topic, numbers in list(self.state.in_flight.items()):
-            for number in sorted(numbers):
-                now = self.state.partitions[topic][number]
-                self.isr(str(now.key), now.replicas)
+        for key in list(self.state.in_flight):
+            self.isr(str(key), self.state.partitions[key.topic][key.partition].replicas)
 
     def settle(self) -> "World":
         """Let everything move until nothing does."""
@@ -151,7 +149,7 @@ class World:
 
     def moving(self) -> list[str]:
         """The partitions with a step in flight."""
-        return [f"{topic}-{number}" for topic, n in self.state.in_flight.items() for number in sorted(n)]
+        return list(map(str, self.state.in_flight))
 
     def do(self, event: AnyEvent) -> Decision:
         """Decide the event, and what the controller asks itself to go on with."""

@@ -146,7 +146,11 @@ class ReplicaSizes:
         """What is asked for and on its way, by broker."""
         state = self._state
         found: dict[int, list[TopicPartition]] = {}
-        asked = state.in_flight if request.topics is None else {t.topic: t.partitions for t in request.topics}
+        asked = (
+            state.in_flight.by_topic
+            if request.topics is None
+            else {t.topic: t.partitions for t in request.topics}
+        )
         for topic, numbers in asked.items():
             for number in numbers:
                 partition = state.partition(topic, number)
@@ -188,7 +192,7 @@ class ReplicaSizes:
         state = self._state
         if everything and sum(map(len, state.partitions.values())) <= MOST:
             return DescribeLogDirsRequest(None)
-        asked = {topic: set(numbers) for topic, numbers in state.in_flight.items()}
+        asked = {topic: set(numbers) for topic, numbers in state.in_flight.by_topic.items()}
         if everything:
             for topic, numbers in self._next_slice():
                 asked.setdefault(topic, set()).update(numbers)

@@ -52,8 +52,7 @@ class StallWatch:
     def look(self) -> list[TopicPartition]:
         """The next steps that have made no progress for `reassignment.step.timeout.ms`."""
         if not self._turns:
-            flights = self._state.in_flight
-            self._turns.extend(TopicPartition(topic, n) for topic in flights for n in flights[topic])
+            self._turns.extend(self._state.in_flight)
             self._seen = {key: self._seen[key] for key in self._turns if key in self._seen}
         looked = [self._turns.popleft() for _ in range(min(LOOKS, len(self._turns)))]
         return [key for key in looked if self._stalled(key)]

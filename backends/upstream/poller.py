@@ -153,14 +153,14 @@ class UpstreamPoller:
         return any(s.stage in SETTLING for s in self._in_flight())
 
     def _in_flight(self) -> list[UpstreamStep]:
-        return [self._state.upstream_steps[key] for key in self._state.delegated_in_flight]
+        return [self._state.upstream_steps[key] for key in self._state.in_flight.delegated()]
 
     def _unclear(self, moves: dict[TopicPartition, UpstreamMove]) -> set[TopicPartition]:
         """The partitions of which the moves alone do not say enough."""
         state = self._state
         ours = {s.key for s in self._in_flight() if s.key not in moves or s.stage is Stage.ENDED}
         # Only what was not there last time: a topic that we may not see would be asked for for ever.
-        news = {key for key in moves.keys() - self._moves.keys() if key not in state.delegated_in_flight}
+        news = moves.keys() - self._moves.keys() - set(state.in_flight.delegated())
         ended = state.external - moves.keys()
         return ours | news | ended | state.doubts.keys()
 

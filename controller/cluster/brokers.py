@@ -43,7 +43,7 @@ def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
         partition = state.partition(*wanted.key)
         if partition is None:
             continue
-        if state.in_step(partition):
+        if partition.key in state.in_flight:
             charge(state, partition, wanted)
             fire(d, partition, Trigger.PROGRESS)
         else:

@@ -28,7 +28,7 @@ def begin(d: Decision, partition: Partition, following: Replicas, _: Replicas, _
     adds others would leave what it adds, and a cancel after it what the first one added (Kafka's own override).
     Only a step that was not turned before is: what the upstream does if it misses a row must be known.
     """
-    if d.state.in_step(partition):
+    if partition.key in d.state.in_flight:
         known = d.state.upstream_steps.get(partition.key)
         if known is not None and known.stage is Stage.ENDED:
             _take_in(d, partition, known)

@@ -21,7 +21,7 @@ class FirstOrders:
     def take(self, partition: Partition, target: Replicas) -> bool:
         """Whether this is a first order: of a partition that is idle, and of which no other was taken."""
         state, key = self._d.state, partition.key
-        if key in self._taken or phase_of(state, key) is not Phase.IDLE or state.in_step(partition):
+        if key in self._taken or phase_of(state, key) is not Phase.IDLE or partition.key in state.in_flight:
             return False
         original = partition.replicas
         if target != original:

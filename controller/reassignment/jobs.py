@@ -180,7 +180,7 @@ def _beyond(state: State, ended: Sequence[Job], partitions: int) -> int:
 def fire_again(d: Decision, key: TopicPartition) -> None:
     """Line the partition up once more, if no step of it is in flight; its older place in the backlog is void."""
     partition = d.state.partition(*key)
-    if partition is not None and not d.state.in_step(partition):
+    if partition is not None and partition.key not in d.state.in_flight:
         enqueue(d, partition)
 
 

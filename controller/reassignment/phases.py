@@ -130,7 +130,7 @@ def phase_of(state: State, key: TopicPartition) -> Phase:
     if key not in state.reassignments:
         others = key in state.external or key in state.pending
         return Phase.FOREIGN if others else Phase.IDLE
-    if state.in_step(state.partitions[key.topic][key.partition]):
+    if key in state.in_flight:
         return Phase.MOVING
     return Phase.WAITING if key in state.waiting else Phase.QUEUED
 

@@ -43,7 +43,7 @@ class Order(NamedTuple):
 def accept(d: Decision, partition: Partition, order: Order) -> Outcome:
     """A first order: remember the original and wait for a turn. Nothing to do is nothing remembered."""
     # A step that a stop left in flight ends first; where it began is the original.
-    if order.target != partition.replicas or d.state.in_step(partition):
+    if order.target != partition.replicas or partition.key in d.state.in_flight:
         d.put(Reassignment(partition.topic, partition.partition, partition.current, order.target, order.job))
         enqueue(d, partition)
     return DONE
@@ -104,7 +104,7 @@ def roll_back(d: Decision, partition: Partition, wanted: Reassignment, order: Or
     if wanted.rolling_back and not wanted.blocked:
         return DONE
     back = Order(wanted.original, wanted.job)
-    if not d.state.in_step(partition):
+    if partition.key not in d.state.in_flight:
         return retarget(d, partition, wanted, back)
     undone = wanted.current_of(partition)
     return _turn(d, partition, wanted, back, undone)
@@ -306,9 +306,9 @@ def _turn(
 def _stop(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     """KIP-455's cancel: keep what has arrived, drop what has not, and be done."""
     arrived = tuple(r for r in partition.replicas if r not in partition.adding or r in partition.isr)
-    if d.state.in_step(partition):
+    if partition.key in d.state.in_flight:
         executor_of(d.state).begin(d, partition, arrived, arrived, NO_LEADER)
-    if not d.state.in_step(d.state.partitions[partition.topic][partition.partition]):
+    if d.state.partitions[partition.topic][partition.partition].key not in d.state.in_flight:
         release(d.state, partition.key)
     end(d, wanted._replace(target=arrived), Ending.STOPPED)
     return DONE

@@ -51,7 +51,8 @@ class Backlog:
         self._parked = Parking(self.usage)
         self._freed: set[Place] = set()
         self._passing = 0
-        self._charged: dict[TopicPartition, Cost] = {}
+        self.costs: dict[TopicPartition, Cost] = {}
+        """What each step in flight takes, as counted in `usage`."""
         self._turns = 0
         self._next: dict[Rank, int] = {}
         """The wave after the last one that a step was taken from."""
@@ -111,30 +112,30 @@ class Backlog:
     def charge(self, key: TopicPartition, cost: Cost) -> None:
         """The step of this partition is in flight, or goes on with another cost."""
         self.release(key)
-        self._charged[key] = cost
+        self.costs[key] = cost
         self.usage.take(cost)
 
     def release(self, key: TopicPartition) -> None:
         """No step of this partition is in flight."""
-        cost = self._charged.pop(key, None)
+        cost = self.costs.pop(key, None)
         if cost is not None:
             self._freed.update(self.usage.release(cost))
 
     def relead(self, key: TopicPartition, leader: int) -> None:
         """Another broker sends the data of the step in flight of this partition, if there is one."""
-        cost = self._charged.get(key)
+        cost = self.costs.get(key)
         if cost is not None and cost.source != leader:
             self.charge(key, cost._replace(source=leader))
 
     def arrived(self, key: TopicPartition, in_sync: Replicas) -> None:
         """Of the step in flight of this partition, what is in sync already takes no place any more."""
-        cost = self._charged.get(key)
+        cost = self.costs.get(key)
         if cost is not None:
             self.charge(key, cost._replace(incoming=without(cost.incoming, in_sync)))
 
     def may_lead(self, key: TopicPartition) -> bool:
         """The step in flight of this partition has a leader movement's place, or there is room for one more."""
-        cost = self._charged.get(key)
+        cost = self.costs.get(key)
         return (cost is not None and cost.leads) or self.usage.exhausted(LEADS) is None
 
     def pass_leader(self) -> None:
@@ -164,10 +165,6 @@ class Backlog:
         bucket = self._buckets.get((rank, cost))
         return None if bucket is None else bucket.parked_at
 
-    def in_flight(self) -> int:
-        """How many steps are charged."""
-        return len(self._charged)
-
     def arrive(self, key: TopicPartition) -> None:
         """The next step of this partition is to be planned."""
         self.arrive_all((key,))
@@ -193,7 +190,7 @@ class Backlog:
 
     def fits(self, key: TopicPartition, cost: Cost) -> bool:
         """Whether the step in flight of this partition could go on with another cost."""
-        own = self._charged.get(key)
+        own = self.costs.get(key)
         if own is None:
             return self.usage.exhausted(cost) is None
         self.usage.release(own)

@@ -1,31 +1,58 @@
-"""Which partitions have a step in flight."""
+"""The index of the partitions that have a step in flight."""
 
-from controller.model.cluster import Partition
+from collections.abc import Iterator
+
+from controller.model.names import TopicPartition
+
+MOVING = 1
+"""The partition has replicas that are being added or removed."""
+DELEGATED = 2
+"""The upstream carries out a step of ours. If the step only reorders replicas, the partition is not `MOVING`."""
 
 
-class StepsInFlight(dict[str, set[int]]):
-    """By topic, partitions with a step in flight; a topic without any is absent. Changed by `note` only."""
+class StepsInFlight:
+    """The partitions with a step in flight, by topic. `State` updates it with each record that changes a partition."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self._touched: set[str] = set()
+        self.by_topic: dict[str, dict[int, int]] = {}
+        """Topic -> partition -> why its step is in flight (MOVING, DELEGATED). Topics without a step are absent."""
+        self._changed_topics: set[str] = set()
+        self._count = 0
 
-    def note(self, partition: Partition) -> None:
-        """The partition is like this now."""
-        flying = self.get(partition.topic)
-        if partition.moving:
-            if flying is None:
-                flying = self[partition.topic] = set()
-            flying.add(partition.partition)
-        elif flying is not None and partition.partition in flying:
-            flying.discard(partition.partition)
-            if not flying:
-                del self[partition.topic]
-        else:
+    def __contains__(self, key: TopicPartition) -> bool:
+        return key[1] in self.by_topic.get(key[0], ())
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        for topic, numbers in list(self.by_topic.items()):
+            for number in sorted(numbers):
+                yield TopicPartition(topic, number)
+
+    def note(self, topic: str, number: int, reason: int, holds: bool) -> None:
+        """Set whether the reason applies to the partition. A step is in flight while at least one does."""
+        numbers = self.by_topic.get(topic)
+        before = numbers.get(number, 0) if numbers else 0
+        after = before | reason if holds else before & ~reason
+        if not before and not after:
             return
-        self._touched.add(partition.topic)
+        self._changed_topics.add(topic)
+        self._count += bool(after) - bool(before)
+        if numbers is None:
+            numbers = self.by_topic[topic] = {}
+        numbers[number] = after
+        if not after:
+            del numbers[number]
+            if not numbers:
+                del self.by_topic[topic]
 
-    def take_touched(self) -> set[str]:
-        """Topics in which a step began, changed or ended since this was last asked."""
-        touched, self._touched = self._touched, set()
-        return touched
+    def delegated(self) -> list[TopicPartition]:
+        """Return the partitions whose step the upstream carries out for us."""
+        topics = self.by_topic.items()
+        return [TopicPartition(topic, n) for topic, ns in topics for n, why in ns.items() if why & DELEGATED]
+
+    def take_changed_topics(self) -> set[str]:
+        """Return the topics in which a step began, changed or ended since the last call."""
+        changed, self._changed_topics = self._changed_topics, set()
+        return changed

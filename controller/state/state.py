@@ -34,7 +34,7 @@ from controller.model.cluster import (
 )
 from controller.model.profile import EMBEDDED, ClusterProfile
 from controller.scheduling.backlog import Backlog
-from controller.scheduling.in_flight import StepsInFlight
+from controller.scheduling.in_flight import MOVING
 from controller.scheduling.limits import BYTES_CONFIG, UNLIMITED_BYTES, limits_of
 from controller.state.counters import count_down, count_up, toggle
 from controller.state.upstream import UpstreamState
@@ -72,7 +72,6 @@ class State(UpstreamState):
     leases: dict[tuple[ResourceType, str, str], Lease] = field(default_factory=dict)
     throttle: int | None = None
     """The rate that the leases were made for."""
-    in_flight: StepsInFlight = field(default_factory=StepsInFlight)
     adding: int = 0
     """Replicas that steps in flight are adding (KIP-352's ReassignedCount)."""
     moving: dict[str, int] = field(default_factory=dict)
@@ -179,7 +178,7 @@ class State(UpstreamState):
         partitions = self.partitions[record.topic]
         before = self.partition(record.topic, record.partition)
         self.adding += len(record.adding) - (len(before.adding) if before is not None else 0)
-        self.in_flight.note(record)
+        self.in_flight.note(record.topic, record.partition, MOVING, record.moving)
         if before is not None and before.leader != record.leader:
             self.backlog.relead(record.key, record.leader)
         if record.partition == len(partitions):
@@ -254,7 +253,7 @@ class State(UpstreamState):
         """Partitions go with their topic, the highest index first."""
         gone = self.partitions[key.topic].pop()
         self.adding -= len(gone.adding)
-        self.in_flight.note(gone._replace(adding=(), removing=()))
+        self.in_flight.note(*key, MOVING, False)
         self.offline.discard(key)
         self.under_replicated.discard(key)
         self.discard_external(key)

@@ -10,6 +10,7 @@ from controller.model.cluster import Partition
 from controller.model.configs import Resource
 from controller.model.names import NO_LEADER, TopicPartition
 from controller.model.upstream_step import UpstreamStep
+from controller.scheduling.in_flight import DELEGATED, StepsInFlight
 
 LONGEST_GAP_MS = 1_000
 """The most that the time between two looks adds to how long a doubt was looked at."""
@@ -64,8 +65,7 @@ class UpstreamState(ConfigValues):
     """The steps that the upstream was asked for, the moves of others, and what was measured."""
 
     upstream_steps: dict[TopicPartition, UpstreamStep] = field(default_factory=dict)
-    delegated_in_flight: set[TopicPartition] = field(default_factory=set)
-    """Those of them with a step in flight."""
+    in_flight: StepsInFlight = field(default_factory=StepsInFlight)
     unanswered: dict[TopicPartition, int] = field(default_factory=dict)
     """Rows that were decided and of which nothing was heard yet; absent when none."""
     external: set[TopicPartition] = field(default_factory=set)
@@ -90,11 +90,6 @@ class UpstreamState(ConfigValues):
     """Partitions under min ISR or without a leader that are none of ours to repair, in the order in which they became so."""
     health_problem: str = ""
     """Why nothing new should start, as far as the upstream's health goes; empty when it is well."""
-
-    def in_step(self, partition: Partition) -> bool:
-        """A step of the partition is in flight; a change of order alone shows in no list."""
-        submission = self.upstream_steps.get(partition.key) if self.upstream_steps else None
-        return partition.moving or (submission is not None and submission.in_flight)
 
     def add_external(self, key: TopicPartition) -> None:
         """The upstream moves the partition, and what it shows is to be listed."""
@@ -140,12 +135,9 @@ class UpstreamState(ConfigValues):
 
     def _put_upstream_step(self, record: UpstreamStep) -> None:
         self.upstream_steps[record.key] = record
-        if record.in_flight:
-            self.delegated_in_flight.add(record.key)
-        else:
-            self.delegated_in_flight.discard(record.key)
+        self.in_flight.note(record.topic, record.partition, DELEGATED, record.in_flight)
 
     def _delete_upstream_step(self, key: TopicPartition) -> None:
         del self.upstream_steps[key]
-        self.delegated_in_flight.discard(key)
+        self.in_flight.note(*key, DELEGATED, False)
         self.doubts.pop(key, None)

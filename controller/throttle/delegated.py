@@ -31,7 +31,7 @@ def adjust_delegated(d: Decision) -> None:
     """Have the throttle read, and so changed, when the rate or the steps in flight have changed."""
     state = d.state
     rate = throttle_rate(state)
-    touched = state.in_flight.take_touched()
+    touched = state.in_flight.take_changed_topics()
     if rate != state.throttle or (rate is not None and touched):
         # Before the rows of the steps: they wait until their throttle is set.
         d.emit_first(ReadThrottle())

@@ -44,7 +44,7 @@ def desired_throttle(state: State) -> Throttle:
     rate = throttle_rate(state)
     if rate is None:
         return NO_THROTTLE
-    lists = {topic: throttled_replicas(state, topic) for topic in state.in_flight}
+    lists = {topic: throttled_replicas(state, topic) for topic in state.in_flight.by_topic}
     leaders, followers = ({topic: pair[side] for topic, pair in lists.items()} for side in (0, 1))
     entries = (entry for side in (leaders, followers) for listed in side.values() for entry in listed)
     return Throttle(rate, {int(entry.partition(":")[2]) for entry in entries}, leaders, followers)
@@ -63,9 +63,9 @@ def throttled_replicas(state: State, topic: str) -> tuple[list[str], list[str]]:
     """`partition:broker` entries for the leaders' side and the followers' side, without the moves of others."""
     leaders: list[str] = []
     followers: list[str] = []
-    for number in sorted(state.in_flight.get(topic, ())):
-        partition = state.partitions[topic][number]
-        if partition.key in state.external:
+    for number in sorted(state.in_flight.by_topic.get(topic, ())):
+        partition = state.partition(topic, number)
+        if partition is None or partition.key in state.external:
             continue
         followers += [f"{number}:{r}" for r in partition.adding]
         if partition.adding and not partition.under_replicated:

@@ -17,14 +17,14 @@ def adjust_direct(d: Decision) -> None:
     """Set and give back throttle configs so that they fit the steps in flight after this decision."""
     state = d.state
     rate = throttle_rate(state)
-    touched = state.in_flight.take_touched()
+    touched = state.in_flight.take_changed_topics()
     if rate is None and not state.leases:
         state.throttle = None
         return
     leased = [(key[0], key[1]) for key in state.leases]
     if rate != state.throttle:
         state.throttle = rate
-        touched = {*state.in_flight, *(name for kind, name in leased if kind is ResourceType.TOPIC)}
+        touched = {*state.in_flight.by_topic, *(name for kind, name in leased if kind is ResourceType.TOPIC)}
     for topic in sorted(touched):
         _throttle_topic(d, topic, rate is not None)
     brokers = state.backlog.usage.brokers() if rate is not None else set()

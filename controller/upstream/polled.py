@@ -75,7 +75,7 @@ def upstream_polled(d: Decision, event: UpstreamPolled) -> Iterator[None]:
 def our_topics(state: State) -> set[str]:
     """Topics with something under way, or waiting."""
     return state.moving.keys() | {
-        key.topic for keys in (state.delegated_in_flight, state.pending) for key in keys
+        key.topic for keys in (state.in_flight.delegated(), state.pending) for key in keys
     }
 
 

@@ -97,7 +97,7 @@ def parts(state: State, number: int) -> Iterator[Part | None]:
 
 def _parts(state: State, number: int) -> Iterator[Part | None]:
     if number in state.open:
-        for key in steps_in_flight(state):
+        for key in state.in_flight:
             yield _ongoing_part(state, state.reassignments.get(key), number)
         for pending in list(state.pending.values()):
             yield _pending_part(state, pending, number)
@@ -123,16 +123,9 @@ def queued(state: State) -> Iterator[Part | None]:
                 yield part if pending or (open_ and untouched) else None
 
 
-def steps_in_flight(state: State) -> Iterator[TopicPartition]:
-    """The partitions with a step in flight."""
-    for topic, numbers in list(state.in_flight.items()):
-        for number in sorted(numbers):
-            yield TopicPartition(topic, number)
-
-
 def jobs_in_flight(state: State) -> Iterator[int | None]:
     """The job of each step in flight."""
-    return (_job_of(state, key) for key in steps_in_flight(state))
+    return (_job_of(state, key) for key in state.in_flight)
 
 
 def waiting_jobs(state: State) -> Iterator[int | None]:
@@ -235,7 +228,7 @@ def totals(state: State) -> Totals:
     others = len(state.external)
     ongoing, moving, waiting = (
         len(state.reassignments),
-        state.backlog.in_flight() - others,
+        len(state.in_flight) - others,
         len(state.waiting),
     )
     return Totals(ongoing, moving, waiting, max(0, ongoing - moving - waiting), len(state.pending), others)
@@ -252,7 +245,7 @@ def _ongoing_part(state: State, wanted: Reassignment | None, number: int) -> Par
     partition = state.partition(wanted.topic, wanted.partition)
     if partition is None:
         return None
-    if state.in_step(partition):
+    if partition.key in state.in_flight:
         where, step, reason = PartState.MOVING, partition.next, ""
     else:
         where = PartState.WAITING if wanted.key in state.waiting else PartState.QUEUED

@@ -99,7 +99,7 @@ def idle_reasons(call: Call, job: int | None = None) -> Iterator[str | None]:
         selected = wanted.key in state.reassignments and (job is None or wanted.job == job)
         if partition is None or not selected:
             yield None
-        elif state.in_step(partition):
+        elif partition.key in state.in_flight:
             yield stalled.get(wanted.key)
         else:
             yield views.waiting_reason(state, wanted, partition)

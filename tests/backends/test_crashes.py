@@ -49,7 +49,7 @@ def assert_clean(world: Embedded) -> None:
     assert world.state.leases == {}
     assert [key for key in world.state.configs if key[1]] == []
     assert all(job.ended_ms for job in world.state.jobs.values())
-    assert world.state.backlog.in_flight() == 0
+    assert len(world.state.backlog.costs) == 0
 
 
 async def test_a_limited_and_throttled_plan_ends_at_its_target() -> None:

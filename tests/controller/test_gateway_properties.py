@@ -212,6 +212,7 @@ class Site:
     def check(self) -> None:
         self.note()
         state = self.gateway.state
+        assert set(state.backlog.costs) == set(state.in_flight)
         for job, rows in state.finished.items():
             for name, row in rows.items():
                 if (job, name) not in self.reported:
@@ -259,7 +260,7 @@ class Site:
     def ended(self) -> None:
         state, kafka = self.gateway.state, self.gateway.kafka
         assert (state.reassignments, state.pending, state.upstream_steps, state.doubts) == ({}, {}, {}, {})
-        assert (state.external, state.backlog.in_flight(), state.open) == (set(), 0, {})
+        assert (state.external, len(state.backlog.costs), state.open) == (set(), 0, {})
         assert not any(map(kafka.moves, kafka.replicas))
         assert {each.key: each.replicas for each in state.all_partitions()} == kafka.replicas
         for name, replicas in self.promised.items():

@@ -63,10 +63,10 @@ class Simulation:
             if any(isinstance(effect, Wake) for effect in d.effects):
                 events.append(Continue())
             self.check()
-        for topic, numbers in self.state.in_flight.items():
-            for number in numbers - {key(n).partition for n in self.known if key(n).topic == topic}:
-                self.known.add(f"{topic}-{number}")
-                heapq.heappush(self.arrivals, (self.now + self.random.random() * 10, f"{topic}-{number}"))
+        for name in map(str, self.state.in_flight):
+            if name not in self.known:
+                self.known.add(name)
+                heapq.heappush(self.arrivals, (self.now + self.random.random() * 10, name))
 
     def step(self) -> None:
         """The next replicas get in sync."""
@@ -80,7 +80,7 @@ class Simulation:
 
     def check(self) -> None:
         """Count what is in flight from the partitions themselves."""
-        flying = [self.state.partitions[t][n] for t, ns in self.state.in_flight.items() for n in ns]
+        flying = [self.state.partitions[t][n] for t, n in self.state.in_flight]
         movements = [p for p in flying if p.adding]
         assert len(movements) <= self.limits.partitions
         incoming = Counter(broker for p in movements for broker in p.adding)

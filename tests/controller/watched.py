@@ -82,6 +82,8 @@ class Watched(World):
             # Steps that began under a higher limit go on.
             assert moved <= max(self.state.backlog.usage.limits.leaders, expected)
         self.judge_effects(d)
+        # Every step in flight counts against the limits, and nothing else does.
+        assert set(self.state.backlog.costs) == set(self.state.in_flight)
         for now in self.flying():
             before = flying.get(now.key, now._replace(adding=()))
             if set(now.adding) - set(before.adding):
@@ -91,7 +93,7 @@ class Watched(World):
     def flying(self) -> list[Partition]:
         """The partitions to which replicas are being added."""
         state = self.state
-        flying = (state.partitions[topic][n] for topic, ns in state.in_flight.items() for n in ns)
+        flying = (state.partitions[topic][number] for topic, number in state.in_flight)
         return [partition for partition in flying if partition.adding]
 
     def judge_records(self, d: Decision, event: AnyEvent, hopeless: set[TopicPartition]) -> int:

@@ -119,9 +119,8 @@ class ZookeeperCluster:
         self._directory.changes(brokers)
         await self._decide(ControllerStarted([self._directory.reached(each) for each in brokers]))
         self._store.on_merged, self._store.on_written = self._observer.report, self._written
-        for topic, numbers in self._state.in_flight.items():
-            for number in numbers:
-                self._follow(self._state.partitions[topic][number])
+        for topic, number in self._state.in_flight:
+            self._follow(self._state.partitions[topic][number])
         self._observer.start()
         self._observer.watch_loop.set(paths.CONTROLLER, self._look_at_office)
         self._admin.start()

@@ -127,7 +127,7 @@ def test_a_stop_holds_its_place_until_kafka_has_stopped() -> None:
     gateway.alter({"foo-1": (7, 6)})
     assert not gateway["foo-1"].moving
     assert gateway.settle().kafka.replicas[key("foo-1")] == (7, 6)
-    assert gateway.state.backlog.in_flight() == 0
+    assert len(gateway.state.backlog.costs) == 0
 
 
 def stalled(target: Replicas, isr: Replicas) -> Gateway:
@@ -155,5 +155,5 @@ def test_a_stalled_step_of_which_nothing_has_arrived_is_taken_back() -> None:
 def test_a_stalled_step_that_kafka_cannot_end_gives_back_places_only(target: Replicas, isr: Replicas) -> None:
     gateway = stalled(target, isr)
     assert submits(gateway) == [target]
-    assert gateway.state.backlog.in_flight() == 1
+    assert len(gateway.state.backlog.costs) == 1
     assert gateway.state.backlog.usage.taken(Place(LimitKind.REPLICAS)) == len(set(target) - {1, 2, 3, 4})

@@ -1,41 +1,51 @@
-from controller.scheduling.in_flight import StepsInFlight
-from tests.builders import partition
-
-STILL = partition("foo-0", (1, 2))
-MOVING = partition("foo-0", (3, 1, 2), adding=(3,), isr=(1, 2))
+from controller.model.cluster import TopicPartition
+from controller.scheduling.in_flight import DELEGATED, MOVING, StepsInFlight
+from tests.builders import key
 
 
-def flight() -> StepsInFlight:
+def two_steps() -> StepsInFlight:
     made = StepsInFlight()
-    made.note(MOVING)
-    made.note(MOVING._replace(partition=1))
-    made.take_touched()
+    made.note("foo", 0, MOVING, True)
+    made.note("foo", 1, MOVING, True)
+    made.take_changed_topics()
     return made
 
 
-def test_partitions_with_a_step_in_flight_are_there_by_topic() -> None:
-    assert dict(flight()) == {"foo": {0, 1}}
+def test_partitions_with_a_step_in_flight_are_members() -> None:
+    assert list(two_steps()) == [key("foo-0"), key("foo-1")]
+    assert key("foo-1") in two_steps()
+    assert TopicPartition("foo", 2) not in two_steps()
+    assert TopicPartition("bar", 0) not in two_steps()
 
 
-def test_a_topic_goes_with_its_last_step() -> None:
-    flying = flight()
-    flying.note(STILL)
-    assert dict(flying) == {"foo": {1}}
-    flying.note(STILL._replace(partition=1))
-    assert not flying
+def test_a_topic_is_removed_with_its_last_step() -> None:
+    steps = two_steps()
+    steps.note("foo", 0, MOVING, False)
+    assert (list(steps), len(steps)) == ([key("foo-1")], 1)
+    steps.note("foo", 1, MOVING, False)
+    assert (steps.by_topic, len(steps)) == ({}, 0)
 
 
-def test_topics_whose_steps_begin_change_or_end_are_touched_once() -> None:
-    flying = flight()
-    flying.note(MOVING._replace(isr=(1,)))
-    assert flying.take_touched() == {"foo"}
-    assert flying.take_touched() == set()
-    flying.note(STILL)
-    assert flying.take_touched() == {"foo"}
+def test_a_step_is_in_flight_while_one_reason_applies() -> None:
+    steps = two_steps()
+    steps.note("foo", 0, DELEGATED, True)
+    steps.note("foo", 0, MOVING, False)
+    assert (key("foo-0") in steps, len(steps), steps.delegated()) == (True, 2, [key("foo-0")])
+    steps.note("foo", 0, DELEGATED, False)
+    assert (key("foo-0") in steps, len(steps), steps.delegated()) == (False, 1, [])
 
 
-def test_a_partition_that_does_not_move_touches_nothing() -> None:
-    flying = flight()
-    flying.note(STILL._replace(partition=7))
-    flying.note(partition("bar-0", (1, 2)))
-    assert flying.take_touched() == set()
+def test_topics_whose_steps_begin_change_or_end_are_reported_once() -> None:
+    steps = two_steps()
+    steps.note("foo", 0, MOVING, True)
+    assert steps.take_changed_topics() == {"foo"}
+    assert steps.take_changed_topics() == set()
+    steps.note("foo", 0, MOVING, False)
+    assert steps.take_changed_topics() == {"foo"}
+
+
+def test_a_partition_without_a_step_changes_no_topic() -> None:
+    steps = two_steps()
+    steps.note("foo", 7, MOVING, False)
+    steps.note("bar", 0, MOVING, False)
+    assert steps.take_changed_topics() == set()

@@ -151,10 +151,10 @@ def test_looks_that_come_as_often_as_clients_ask_blame_nobody() -> None:
 def test_steps_in_flight_are_known_without_looking_at_what_waits() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
-    assert gateway.state.delegated_in_flight == {key("foo-0")}
+    assert gateway.state.in_flight.delegated() == [key("foo-0")]
     assert our_topics(gateway.state) == {"foo"}
     gateway.settle()
-    assert not gateway.state.delegated_in_flight
+    assert not gateway.state.in_flight.delegated()
     assert not our_topics(gateway.state)
 
 
@@ -167,7 +167,7 @@ def test_the_cancel_of_a_move_of_others_is_kept_until_it_has_happened() -> None:
     again.settle()
     assert again.kafka.replicas[key("foo-0")] == (1, 4)
     assert (again.state.upstream_steps, again.state.external) == ({}, set())
-    assert again.state.backlog.in_flight() == 0
+    assert len(again.state.backlog.costs) == 0
 
 
 def test_a_move_of_others_that_stands_still_is_theirs_to_take_back() -> None:
@@ -198,6 +198,6 @@ def test_a_step_that_a_stop_left_in_flight_is_listed_and_counts_until_it_is_over
     gateway.look()
     gateway.alter({"foo-0": None})
     gateway.look()
-    assert (gateway.phase("foo-0"), gateway.state.backlog.in_flight()) == (Phase.FOREIGN, 1)
+    assert (gateway.phase("foo-0"), len(gateway.state.backlog.costs)) == (Phase.FOREIGN, 1)
     gateway.settle()
-    assert (gateway.phase("foo-0"), gateway.state.backlog.in_flight()) == (Phase.IDLE, 0)
+    assert (gateway.phase("foo-0"), len(gateway.state.backlog.costs)) == (Phase.IDLE, 0)
