@@ -173,7 +173,7 @@ class World:
         self._replayed.apply(self.changes[self._seen :])
         self._seen = len(self.changes)
         assert records(self._replayed) == records(self.state)
-        assert self._replayed.moving == self.state.moving
+        assert self._replayed.reassigning == self.state.reassigning
         assert self._replayed.open == self.state.open
         assert self._replayed.offline == self.state.offline
         assert self._replayed.under_replicated == self.state.under_replicated

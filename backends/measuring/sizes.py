@@ -203,7 +203,7 @@ class ReplicaSizes:
     def _next_slice(self) -> Iterator[tuple[str, range]]:
         """Topics with reassignments, from where the last slice ended."""
         left = MOST
-        topics = sorted(self._state.moving)
+        topics = sorted(self._state.reassigning)
         at = bisect_right(topics, self._last_topic)
         for topic in topics[at:] + topics[:at]:
             size = len(self._state.partitions.get(topic, ()))

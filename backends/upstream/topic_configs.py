@@ -44,7 +44,7 @@ class TopicConfigs:
         """Ask for what is due, a bounded number; when that fails, the next look does."""
         state, now = self._state, self._clock.now()
         troubled = {key.topic for keys in (state.under_replicated, state.offline) for key in keys}
-        matter = state.moving.keys() | troubled
+        matter = state.reassigning.keys() | troubled
         self._asked = {topic: at for topic, at in self._asked.items() if topic in matter}
         due = (topic for topic in matter if now - self._asked.get(topic, float("-inf")) >= SELDOM_SECONDS)
         topics = list(islice(due, TOPICS))

@@ -10,7 +10,7 @@ from controller.messages.effects import TOPIC_DELETED, DropReplica, TopicDeleted
 from controller.messages.events import DeleteTopics
 from controller.model.cluster import Config, Ending, Partition, ResourceType, Topic
 from controller.model.errors import DONE, Error, Outcome
-from controller.reassignment.reassignments import end
+from controller.reassignment.reassignments import end_reassignment
 from controller.state.decision import Decision
 from controller.state.state import State
 
@@ -38,7 +38,7 @@ def delete_topics(d: Decision, event: DeleteTopics) -> Iterator[None]:
 
 def is_held_back(state: State, name: str) -> bool:
     """The topic may not be deleted yet: a broker that stops may not hear of it any more."""
-    if name in state.moving:
+    if name in state.reassigning:
         return True
     staying = state.live - state.shutting_down
     return not state.profile.drops_when_back and any(
@@ -56,16 +56,16 @@ def _end_what_waits(d: Decision, name: str) -> Iterator[None]:
     for seen, partition in enumerate(d.state.partitions[name]):
         wanted = d.state.reassignments.get(partition.key)
         if wanted is not None and not partition.moving:
-            end(d, wanted, Ending.TOPIC_DELETED)
+            end_reassignment(d, wanted, Ending.TOPIC_DELETED)
         if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
 
 
 def resume_deletions(d: Decision) -> Iterator[None]:
     """Delete the topics whose deletion was held back and is not any more."""
-    doomed = d.state.deletable
-    while doomed:
-        name = doomed.popleft()
+    deletable = d.state.deletable
+    while deletable:
+        name = deletable.popleft()
         topic = d.state.topics.get(name)
         # What was to go when the last partition stopped may move again: a roll-back took one back.
         if topic is not None and topic.deleting and not is_held_back(d.state, name):

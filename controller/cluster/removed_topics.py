@@ -13,7 +13,7 @@ from controller.model.cluster import (
     UpstreamStep,
 )
 from controller.reassignment.next_step import release
-from controller.reassignment.reassignments import end, forget_queued
+from controller.reassignment.reassignments import end_reassignment, forget_queued
 from controller.state.decision import Decision
 from controller.state.state import State
 
@@ -75,4 +75,4 @@ def _forget(d: Decision, key: TopicPartition) -> None:
     state.doubts.pop(key, None)
     wanted = state.reassignments.get(key)
     if wanted is not None:
-        end(d, wanted, Ending.TOPIC_DELETED)
+        end_reassignment(d, wanted, Ending.TOPIC_DELETED)

@@ -176,7 +176,7 @@ def _growth(state: State, wanted: NewPartitions, first: int) -> tuple[Outcome, _
     # A topic of which only the name is known yet has no partition to take the number of replicas from.
     if known is None or known.deleting or not state.partitions[wanted.topic]:
         return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION), NO_LAYOUT
-    if wanted.topic in state.moving and not state.profile.grows_while_moving:
+    if wanted.topic in state.reassigning and not state.profile.grows_while_moving:
         return _refuse(
             Error.REASSIGNMENT_IN_PROGRESS,
             f"A partition reassignment is in progress for the topic '{wanted.topic}'.",

@@ -112,13 +112,13 @@ def _everything(d: Decision) -> list[AlterTopic]:
     """A cancel of each topic of which something is listed, the moves of others included."""
     state = d.state
     others = {key.topic for key in chain(state.external, state.pending)}
-    return [AlterTopic(topic, None) for topic in sorted(state.moving.keys() | others)]
+    return [AlterTopic(topic, None) for topic in sorted(state.reassigning.keys() | others)]
 
 
 def _moving_rows(d: Decision, topic: str) -> Iterator[AlterRow | None]:
     """A cancel of each reassignment of the topic that is listed, looked for as its turn comes; None for what does not move."""
     state = d.state
-    if topic in state.moving or state.external or state.pending:
+    if topic in state.reassigning or state.external or state.pending:
         for partition in state.partitions.get(topic, ()):
             key = partition.key
             listed = key in state.reassignments or key in state.external or key in state.pending

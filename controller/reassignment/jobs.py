@@ -113,7 +113,7 @@ def pause(d: Decision, event: Pause) -> None:
         for key in [key for key in state.waiting if _is_blocked(state, key, job.id)]:
             d.put(state.reassignments[key]._replace(blocked=""))
             fire_again(d, key)
-        for key in state.held.pop(job.id, ()):
+        for key in state.deferred.pop(job.id, ()):
             if key in state.reassignments:
                 fire_again(d, key)
 

@@ -46,7 +46,7 @@ def charge(state: State, partition: Partition, wanted: Reassignment) -> None:
     )
 
 
-def charge_others(state: State, partition: Partition) -> None:
+def charge_external(state: State, partition: Partition) -> None:
     """Note a move that no reassignment wants (`State.external`), and count it against the limits."""
     state.add_external(partition.key)
     state.backlog.charge(partition.key, _cost(state, partition, partition.next, NO_LEADER))

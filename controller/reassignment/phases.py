@@ -7,7 +7,7 @@ from the adding and removing replicas in the same way):
 * QUEUED: something is wanted, no step is in flight, its turn will come.
 * WAITING: as QUEUED, but the next step cannot start; `State.waiting` says why.
 * MOVING: a step is in flight.
-* FOREIGN: nothing is wanted of it, but an upstream Kafka moves it on behalf of someone else, or did so until just now, and a
+* EXTERNAL: nothing is wanted of it, but an upstream Kafka moves it on behalf of someone else, or did so until just now, and a
   queued target waits for the end of that.
 
 `TABLE` maps a phase and a trigger to the action and to the phases that it may lead to. A pair that is not in the
@@ -35,7 +35,7 @@ class Phase(StrEnum):
     QUEUED = "queued"
     WAITING = "waiting"
     MOVING = "moving"
-    FOREIGN = "foreign"
+    EXTERNAL = "external"
 
 
 class Trigger(StrEnum):
@@ -105,12 +105,12 @@ def _undone(d: Decision, partition: Partition, _: Reassignment | None, __: Order
     return reassignments.undo_external(d, partition)
 
 
-IDLE, QUEUED, WAITING, MOVING, FOREIGN = Phase
+IDLE, QUEUED, WAITING, MOVING, EXTERNAL = Phase
 
 TABLE: dict[tuple[Phase, Trigger], Transition] = {
     (IDLE, Trigger.ORDER): _row("accept", _accept, QUEUED, IDLE),
-    (FOREIGN, Trigger.ORDER): _row("adopt", _taken_over, MOVING, QUEUED, IDLE),
-    (FOREIGN, Trigger.CANCEL): _row("undo", _undone, FOREIGN),
+    (EXTERNAL, Trigger.ORDER): _row("adopt", _taken_over, MOVING, QUEUED, IDLE),
+    (EXTERNAL, Trigger.CANCEL): _row("undo", _undone, EXTERNAL),
     (QUEUED, Trigger.ORDER): _row("retarget", _ordered(reassignments.retarget), QUEUED, IDLE),
     (WAITING, Trigger.ORDER): _row("retarget", _ordered(reassignments.retarget), QUEUED, WAITING, IDLE),
     (MOVING, Trigger.ORDER): _row("redirect", _ordered(reassignments.redirect), MOVING, QUEUED, IDLE),
@@ -129,7 +129,7 @@ def phase_of(state: State, key: TopicPartition) -> Phase:
     """The phase of an existing partition."""
     if key not in state.reassignments:
         others = key in state.external or key in state.pending
-        return Phase.FOREIGN if others else Phase.IDLE
+        return Phase.EXTERNAL if others else Phase.IDLE
     if key in state.in_flight:
         return Phase.MOVING
     return Phase.WAITING if key in state.waiting else Phase.QUEUED

@@ -64,7 +64,7 @@ def _enqueue(d: Decision, partition: Partition, target: Replicas | None, job: in
     phase = phase_of(d.state, key)
     if phase is Phase.IDLE:
         return fire(d, partition, Trigger.ORDER, order)
-    if phase is Phase.FOREIGN:
+    if phase is Phase.EXTERNAL:
         withdraw(d, key, job)
         d.put(Pending(*key, target, job))
         return DONE

@@ -71,7 +71,7 @@ def retarget(d: Decision, partition: Partition, wanted: Reassignment, order: Ord
     """A new order between two steps replaces the target; the original stays the first one."""
     if order.target != wanted.target or wanted.blocked or wanted.key in d.state.pending:
         _take_over(d, wanted, order)
-        settle(d, partition)
+        after_step(d, partition)
     return DONE
 
 
@@ -156,7 +156,7 @@ def advance(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     """The ISR, the leader or a broker changed: the step in flight may be complete."""
     preferred = preferred_leader(d.state, partition, wanted)
     if executor_of(d.state).advance(d, partition, wanted.target, preferred):
-        _ended(d, partition)
+        _step_ended(d, partition)
     return DONE
 
 
@@ -169,28 +169,28 @@ def requeue(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     return DONE
 
 
-def settle(d: Decision, partition: Partition) -> None:
+def after_step(d: Decision, partition: Partition) -> None:
     """No step is in flight: the reassignment is done, or waits for its next turn."""
     state, key = d.state, partition.key
     release(state, key)
     wanted = state.reassignments[key]
     if partition.replicas == wanted.target:
-        end(d, wanted, Ending.ROLLED_BACK if wanted.rolling_back else Ending.DONE)
+        end_reassignment(d, wanted, Ending.ROLLED_BACK if wanted.rolling_back else Ending.DONE)
     elif state.topics[key.topic].deleting:
-        end(d, wanted, Ending.TOPIC_DELETED)
+        end_reassignment(d, wanted, Ending.TOPIC_DELETED)
     else:
         enqueue(d, partition)
 
 
-def end(d: Decision, wanted: Reassignment, ending: Ending) -> None:
+def end_reassignment(d: Decision, wanted: Reassignment, ending: Ending) -> None:
     """Nothing more is wanted of the partition; what was queued for it takes its turn."""
     state, key = d.state, wanted.key
     d.delete(Reassignment, key)
     executor_of(state).ended(d, key)
-    _finish(d, wanted, ending, 0)
+    _record_finished(d, wanted, ending, 0)
     start_queued(d, key)
     topic = state.topics.get(key.topic)
-    if topic is not None and topic.deleting and key.topic not in state.moving:
+    if topic is not None and topic.deleting and key.topic not in state.reassigning:
         state.deletable.append(key.topic)
 
 
@@ -207,9 +207,9 @@ def follow(d: Decision, pending: Pending) -> None:
     partition = d.state.partitions[pending.topic][pending.partition]
     ours = Reassignment(*pending.key, partition.replicas, pending.target, pending.job)
     if d.state.topics[pending.topic].deleting:
-        _finish(d, ours, Ending.TOPIC_DELETED, 0)
+        _record_finished(d, ours, Ending.TOPIC_DELETED, 0)
     elif ours.original == ours.target:
-        _finish(d, ours, Ending.DONE, 0)
+        _record_finished(d, ours, Ending.DONE, 0)
     else:
         accept(d, partition, Order(pending.target, pending.job))
 
@@ -225,7 +225,7 @@ def withdraw(d: Decision, key: TopicPartition, taken_by: int = 0) -> None:
         wanted = d.state.reassignments.get(key)
         original = partition.current if wanted is None else wanted.original
         ending, target = (Ending.TAKEN, pending.target) if taken_by else (Ending.ROLLED_BACK, original)
-        _finish(d, Reassignment(*key, original, target, pending.job), ending, taken_by)
+        _record_finished(d, Reassignment(*key, original, target, pending.job), ending, taken_by)
 
 
 def forget_queued(d: Decision, key: TopicPartition) -> None:
@@ -236,7 +236,9 @@ def forget_queued(d: Decision, key: TopicPartition) -> None:
         now = pending.target if partition is None else partition.current
         original = now if wanted is None else wanted.original
         d.delete(Pending, key)
-        _finish(d, Reassignment(*key, original, pending.target, pending.job), Ending.TOPIC_DELETED, 0)
+        _record_finished(
+            d, Reassignment(*key, original, pending.target, pending.job), Ending.TOPIC_DELETED, 0
+        )
 
 
 def close_job(d: Decision, job: int) -> None:
@@ -245,7 +247,7 @@ def close_job(d: Decision, job: int) -> None:
     known = state.jobs.get(job)
     if known is not None and known.total and not known.ended_ms and job not in state.open:
         d.put(known._replace(ended_ms=d.now_ms, paused=False))
-        state.held.pop(job, None)
+        state.deferred.pop(job, None)
         state.backlog.forget(job)
 
 
@@ -267,15 +269,15 @@ def _begin(d: Decision, partition: Partition, following: Replicas, wanted: Reass
     d.state.discard_external(wanted.key)
     preferred = preferred_leader(d.state, partition, wanted)
     if executor_of(d.state).begin(d, partition, following, wanted.target, preferred):
-        _ended(d, partition)
+        _step_ended(d, partition)
     else:
         charge(d.state, d.state.partitions[partition.topic][partition.partition], wanted)
 
 
-def _ended(d: Decision, before: Partition) -> None:
+def _step_ended(d: Decision, before: Partition) -> None:
     """The step is over; a leader movement that ended it takes its place for the rest of the decision."""
     after = d.state.partitions[before.topic][before.partition]
-    settle(d, after)
+    after_step(d, after)
     if after.leader != before.leader:
         d.state.backlog.pass_leader()
 
@@ -310,7 +312,7 @@ def _stop(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
         executor_of(d.state).begin(d, partition, arrived, arrived, NO_LEADER)
     if d.state.partitions[partition.topic][partition.partition].key not in d.state.in_flight:
         release(d.state, partition.key)
-    end(d, wanted._replace(target=arrived), Ending.STOPPED)
+    end_reassignment(d, wanted._replace(target=arrived), Ending.STOPPED)
     return DONE
 
 
@@ -319,12 +321,12 @@ def _take_over(d: Decision, wanted: Reassignment, order: Order) -> Reassignment:
     taken = wanted._replace(target=order.target, job=order.job, blocked="")
     d.put(taken)
     if order.job != wanted.job:
-        _finish(d, wanted, Ending.TAKEN, order.job)
+        _record_finished(d, wanted, Ending.TAKEN, order.job)
         withdraw(d, wanted.key, order.job)
     return taken
 
 
-def _finish(d: Decision, wanted: Reassignment, ending: Ending, taken_by: int) -> None:
+def _record_finished(d: Decision, wanted: Reassignment, ending: Ending, taken_by: int) -> None:
     topic, partition, original, target, job, _ = wanted
     if job:
         d.put(Finished(job, topic, partition, original, target, ending, taken_by))

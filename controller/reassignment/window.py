@@ -43,6 +43,6 @@ def _take(d: Decision, key: TopicPartition, trigger: Trigger) -> None:
         return
     job = state.jobs.get(state.reassignments[key].job)
     if job is not None and job.paused:
-        state.held.setdefault(job.id, []).append(key)
+        state.deferred.setdefault(job.id, []).append(key)
     else:
         fire(d, partition, trigger)

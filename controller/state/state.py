@@ -74,13 +74,13 @@ class State(UpstreamState):
     """The rate that the leases were made for."""
     adding: int = 0
     """Replicas that steps in flight are adding (KIP-352's ReassignedCount)."""
-    moving: dict[str, int] = field(default_factory=dict)
+    reassigning: dict[str, int] = field(default_factory=dict)
     """How many partitions of a topic have a reassignment; absent when none."""
     offline: set[TopicPartition] = field(default_factory=set)
     under_replicated: set[TopicPartition] = field(default_factory=set)
     backlog: Backlog = field(default_factory=Backlog)
     """Whose turn comes next; entries may be stale, the phase tells."""
-    held: dict[int, list[TopicPartition]] = field(default_factory=dict)
+    deferred: dict[int, list[TopicPartition]] = field(default_factory=dict)
     """By paused job, those whose turn came meanwhile."""
     waiting: dict[TopicPartition, str] = field(default_factory=dict)
     """Reassignments whose next step cannot start now, and why, in words for people."""
@@ -142,7 +142,7 @@ class State(UpstreamState):
         self.reassignments.update(records)
         for key in self.under_min_isr and records:
             self.under_min_isr.pop(key, None)
-        count_up(self.moving, topic, len(records))
+        count_up(self.reassigning, topic, len(records))
         count_up(self.open, job, len(records))
         self.reassigning_revision += 1
 
@@ -186,7 +186,7 @@ class State(UpstreamState):
         else:
             partitions[record.partition] = record
         self.metadata_revision += 1
-        if record.topic in self.moving or record.moving or (before is not None and before.moving):
+        if record.topic in self.reassigning or record.moving or (before is not None and before.moving):
             self.reassigning_revision += 1
         toggle(self.offline, record, record.leader == NO_LEADER)
         toggle(self.under_replicated, record, record.isr != record.replicas and record.under_replicated)
@@ -197,7 +197,7 @@ class State(UpstreamState):
         key = record.key
         before = self.reassignments.get(key)
         if before is None:
-            count_up(self.moving, record.topic)
+            count_up(self.reassigning, record.topic)
             self.under_min_isr.pop(key, None)
         else:
             count_down(self.open, before.job)
@@ -265,7 +265,7 @@ class State(UpstreamState):
         count_down(self.open, self.reassignments.pop(key).job)
         self.waiting.pop(key, None)
         self.backlog.planned.pop(key, None)
-        count_down(self.moving, key.topic)
+        count_down(self.reassigning, key.topic)
         self.reassigning_revision += 1
         if self.profile.has_upstream and (partition := self.partition(*key)) is not None:
             self._weigh(partition, False)

@@ -27,7 +27,7 @@ from controller.model.cluster import (
     TopicPartition,
     UpstreamStep,
 )
-from controller.reassignment.next_step import charge, charge_others, release
+from controller.reassignment.next_step import charge, charge_external, release
 from controller.reassignment.phases import Trigger, fire, fire_at
 from controller.reassignment.reassignments import enqueue
 from controller.state.decision import Decision
@@ -74,7 +74,7 @@ def upstream_polled(d: Decision, event: UpstreamPolled) -> Iterator[None]:
 
 def our_topics(state: State) -> set[str]:
     """Topics with something under way, or waiting."""
-    return state.moving.keys() | {
+    return state.reassigning.keys() | {
         key.topic for keys in (state.in_flight.delegated(), state.pending) for key in keys
     }
 
@@ -284,7 +284,7 @@ def _note_unwanted(state: State, partition: Partition) -> None:
     """A step that a stop left in flight counts against the limits as long as it lasts, like a move of others."""
     key = partition.key
     if key not in state.reassignments and key not in state.external:
-        charge_others(state, partition)
+        charge_external(state, partition)
 
 
 def _note_others(d: Decision, partition: Partition, move: UpstreamMove | None, changed: bool) -> None:
@@ -292,7 +292,7 @@ def _note_others(d: Decision, partition: Partition, move: UpstreamMove | None, c
     state, key = d.state, partition.key
     if move is not None:
         if changed or key not in state.external:
-            charge_others(state, partition)
+            charge_external(state, partition)
     elif key in state.external:
         release(state, key)
         if key in state.reassignments:

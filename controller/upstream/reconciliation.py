@@ -12,9 +12,9 @@ from controller.model.cluster import Partition, Reassignment, Replicas, Upstream
 from controller.model.errors import Error, Outcome
 from controller.model.names import TopicPartition
 from controller.model.upstream_step import Stage
-from controller.reassignment.next_step import charge_others, release
+from controller.reassignment.next_step import charge_external, release
 from controller.reassignment.phases import Trigger, fire
-from controller.reassignment.reassignments import settle, start_queued
+from controller.reassignment.reassignments import after_step, start_queued
 from controller.state.decision import Decision
 from controller.state.upstream import Discrepancy, Sighting
 
@@ -99,7 +99,7 @@ def check_place(d: Decision, partition: Partition, wanted: Reassignment, move: U
     if move is None and partition.replicas == wanted.target:
         if partition.replicas == expected or _is_believable(d, partition, expected):
             d.state.waiting.pop(key, None)
-            settle(d, partition)
+            after_step(d, partition)
     elif move is not None or partition.replicas == expected:
         if d.state.doubts.pop(key, None):
             fire(d, partition, Trigger.PROGRESS)
@@ -187,7 +187,7 @@ def _lost(
     d.put(UpstreamStep(*key, now.current, now.next, Stage.SETTLED))
     release(d.state, key)
     if move is not None:
-        charge_others(d.state, now)
+        charge_external(d.state, now)
     if key in d.state.reassignments:
         _block(d, now, why)
     else:

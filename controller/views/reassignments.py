@@ -116,7 +116,7 @@ def _chosen(state: State, topics: Mapping[str, Iterable[int] | None] | None) -> 
         return [*wanted.values(), *filter(None, (_of_others(state, key) for key in sorted(others)))]
     chosen = []
     for topic, partitions in topics.items():
-        if topic in state.moving or state.external or state.pending:
+        if topic in state.reassigning or state.external or state.pending:
             numbers = range(len(state.partitions.get(topic, ()))) if partitions is None else partitions
             for key in (TopicPartition(topic, number) for number in numbers):
                 if key in wanted:

@@ -70,7 +70,7 @@ def handle(
         )
     asked = {topic.name: topic.partition_indexes for topic in request.topics}
     rows = sum(
-        state.moving.get(name, 0) if indexes is None else len(indexes) for name, indexes in asked.items()
+        state.reassigning.get(name, 0) if indexes is None else len(indexes) for name, indexes in asked.items()
     )
     if rows <= LARGE_ROWS:
         return _response(state, asked)

@@ -159,7 +159,7 @@ class Observer:
         found = stored and self._store.cache.added(name, len(self._state.partitions.get(name, ())))
         if not stored or not found:
             return
-        if name in self._state.moving:
+        if name in self._state.reassigning:
             log.info("%d partitions added to topic %s wait until it does not move", len(found), name)
             self._held.add(name)
             return
@@ -195,7 +195,7 @@ class Observer:
 
     def release(self) -> None:
         """Something was decided: what was held back may go on."""
-        for name in self._held - self._state.moving.keys():
+        for name in self._held - self._state.reassigning.keys():
             self._held.discard(name)
             self.watch_loop.again(paths.topic(name))
 

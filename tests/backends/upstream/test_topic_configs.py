@@ -58,9 +58,9 @@ async def test_a_topic_that_matters_again_is_asked_for_at_once(rig: Rig) -> None
     rig.having("foo")
     await rig.configs.look()
     known = rig.state.reassignments.copy()
-    rig.state.moving.clear()
+    rig.state.reassigning.clear()
     await rig.configs.look()
-    rig.state.moving.update({key.topic: 1 for key in known})
+    rig.state.reassigning.update({key.topic: 1 for key in known})
     await rig.configs.look()
     assert rig.asked() == [["foo"], ["foo"]]
 

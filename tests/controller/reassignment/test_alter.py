@@ -78,7 +78,7 @@ def test_null_replicas_cancel_one_partition(world: World) -> None:
 def test_null_partitions_cancel_all_that_moves_in_the_topic(world: World) -> None:
     world.alter({"foo-1": (4, 5), "bar-0": (4, 5)})
     assert alter(world, [AlterTopic("foo", None)]).topics == [TopicOutcomes("foo", [(1, DONE)])]
-    assert list(world.state.moving) == ["bar"]
+    assert list(world.state.reassigning) == ["bar"]
 
 
 def test_null_partitions_of_a_topic_where_nothing_moves_cancel_nothing(world: World) -> None:

@@ -70,11 +70,11 @@ def test_reassignments_are_counted_by_topic(state: State) -> None:
     state.put(MOVE)
     state.put(MOVE._replace(partition=1))
     state.put(MOVE._replace(target=(5,)))
-    assert state.moving == {"foo": 2}
+    assert state.reassigning == {"foo": 2}
     state.delete(Deleted(Reassignment, key("foo-0")))
-    assert state.moving == {"foo": 1}
+    assert state.reassigning == {"foo": 1}
     state.delete(Deleted(Reassignment, key("foo-1")))
-    assert state.moving == {}
+    assert state.reassigning == {}
 
 
 def test_a_reassignment_that_changes_does_not_wait_for_what_it_waited_for(state: State) -> None:

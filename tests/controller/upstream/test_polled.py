@@ -33,7 +33,7 @@ def test_moves_of_others_are_listed_and_count_against_the_limits() -> None:
     gateway.default("reassignment.max.concurrent.partition.movements", "1")
     gateway.kafka.alter(key("foo-0"), (2, 3))
     gateway.look()
-    assert gateway.phase("foo-0") is Phase.FOREIGN
+    assert gateway.phase("foo-0") is Phase.EXTERNAL
     assert [(row.topic, row.partition, row.adding) for row in ongoing(gateway.state)] == [("foo", 0, (2, 3))]
     gateway.alter({"foo-1": (3, 4)})
     assert gateway.phase("foo-1") is Phase.QUEUED
@@ -198,6 +198,6 @@ def test_a_step_that_a_stop_left_in_flight_is_listed_and_counts_until_it_is_over
     gateway.look()
     gateway.alter({"foo-0": None})
     gateway.look()
-    assert (gateway.phase("foo-0"), len(gateway.state.backlog.costs)) == (Phase.FOREIGN, 1)
+    assert (gateway.phase("foo-0"), len(gateway.state.backlog.costs)) == (Phase.EXTERNAL, 1)
     gateway.settle()
     assert (gateway.phase("foo-0"), len(gateway.state.backlog.costs)) == (Phase.IDLE, 0)

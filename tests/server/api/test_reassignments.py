@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from controller.model.cluster import Config, ResourceType
-from controller.reassignment.next_step import charge_others
+from controller.reassignment.next_step import charge_external
 from tests.server.api.desk import MOVE, Desk, plan, three
 
 CANCEL = "/v1/reassignments/cancel"
@@ -80,7 +80,7 @@ async def test_what_is_listed_can_be_ordered_again_and_changes_nothing() -> None
 
 async def test_moves_of_others_are_listed_where_nothing_else_is() -> None:
     desk = Desk(three())
-    charge_others(desk.world.state, desk.world["foo-0"]._replace(adding=(3,)))
+    charge_external(desk.world.state, desk.world["foo-0"]._replace(adding=(3,)))
     assert await left(desk) == [0]
 
 
