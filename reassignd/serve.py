@@ -32,7 +32,7 @@ from server.api.call import ApiServices
 from server.api.routes import Api
 from server.driver.driver import DriverStoppedError
 from server.http.connection import Bounds
-from server.http.server import Health, HttpServer, front, operations
+from server.http.server import Health, HttpServer, operations_routes, root_routes
 from server.metrics.exposition import Metrics
 
 STOP_SECONDS = 4.0
@@ -74,8 +74,8 @@ async def _serve(settings: Settings, store: SqliteStore, entrance: HttpAccess, d
     identity = cluster_id(settings.data_dir)
     claim(settings.data_dir, "backend", settings.backend)
     api = Api(health, entrance.access)
-    routes = [*operations(health), *api.routes()]
-    async with _http(settings, [*front(routes), *routes], entrance) as http:
+    routes = [*operations_routes(health), *api.routes()]
+    async with _http(settings, [*root_routes(routes), *routes], entrance) as http:
         state = await load(store)
         build, records = make_runtime(settings, state, store)
 
@@ -103,14 +103,14 @@ async def _control(settings: Settings, entrance: HttpAccess, farewell: Farewell)
 
     health = Health("ZooKeeper is asked")
     api = Api(health, entrance.access)
-    routes = [*operations(health), *api.routes()]
+    routes = [*operations_routes(health), *api.routes()]
 
     def rules(core: ApiServices | None, metrics: Metrics | None) -> None:
         api.core, health.obstacle = core, None if core is not None else STAND_BY
         health.metrics = bytes if metrics is None else metrics.page
 
     async with (
-        _http(settings, [*front(routes), *routes], entrance) as http,
+        _http(settings, [*root_routes(routes), *routes], entrance) as http,
         Controller(settings, rules, farewell) as controller,
     ):
         where = f"{settings.zookeeper_connect}, id {settings.node_id}"

@@ -13,7 +13,7 @@ from reassignd.errors import CommandError
 from reassignd.runtime.listener_security import checked_server_context
 from server.api.access import Access
 from server.http import peer_user
-from server.http.same_site import Names, is_local
+from server.http.same_site import AllowedHosts, is_local
 
 log = logging.getLogger(__name__)
 
@@ -23,8 +23,8 @@ class HttpAccess(NamedTuple):
 
     access: Access
     tls: ssl.SSLContext | None
-    names: Names | None
-    """Host names under which HTTP may be requested; see `server.http.same_site.from_this_site`."""
+    names: AllowedHosts | None
+    """Host names under which HTTP may be requested; see `server.http.same_site.refuse_other_sites`."""
 
 
 def http_access(settings: Settings) -> HttpAccess:
@@ -46,7 +46,11 @@ def http_access(settings: Settings) -> HttpAccess:
     if not local and tls is None:
         log.warning("http.listener is %s without TLS: others can read the token on its way", listener)
     users = None if on_socket or token is not None or certificates else _users(settings)
-    names = None if on_socket or tls is not None else Names(settings.http_allowed_hosts, addresses=not local)
+    names = (
+        None
+        if on_socket or tls is not None
+        else AllowedHosts(settings.http_allowed_hosts, addresses=not local)
+    )
     return HttpAccess(Access(token, certificates=certificates, users=users), tls, names)
 
 

@@ -1,4 +1,4 @@
-"""All HTTP connections: how many there may be, and which one makes room for another."""
+"""All HTTP connections: their number is limited, and the longest silent one makes room for a new one."""
 
 import asyncio
 import contextlib
@@ -8,33 +8,36 @@ from collections.abc import Callable
 from ssl import SSLContext
 from typing import Any
 
+from common.clock import Clock
 from server.http.connection import BUSY, Bounds, HttpConnection
 
 log = logging.getLogger(__name__)
 
-ROUND_SECONDS = 0.5
-"""How often connections are checked for being late."""
+CHECK_SECONDS = 0.5
+"""Time between two checks for overdue connections."""
 
 WARN_SECONDS = 60.0
-"""Between two lines that say that there are too many connections."""
+"""Shortest time between two warnings of too many connections."""
 
 ACCEPTS = 100
-"""Connections accepted before others have their turn on the event loop."""
+"""Connections accepted in one callback of the event loop."""
 
 PAUSE_SECONDS = 0.5
-"""After an accept that failed."""
+"""Pause after an accept that failed."""
 
-Make = Callable[[dict[str, Any]], asyncio.Protocol]
-"""Makes uvicorn's protocol for one connection, with the state that its requests get."""
+ProtocolFactory = Callable[[dict[str, Any]], asyncio.Protocol]
+"""Makes uvicorn's protocol for one connection; the argument is the state that its requests get."""
 
 
 class HttpConnections:
-    """The open connections. The one that has been silent longest makes room when there are too many."""
+    """The open connections."""
 
-    def __init__(self, make: Make, bounds: Bounds, tls: SSLContext | None = None) -> None:
-        self.make, self.bounds, self.tls = make, bounds, tls
+    def __init__(
+        self, make_protocol: ProtocolFactory, bounds: Bounds, tls: SSLContext | None, clock: Clock
+    ) -> None:
+        self.make_protocol, self.bounds, self.tls, self.clock = make_protocol, bounds, tls, clock
         self._open: dict[HttpConnection, None] = {}
-        """Those heard from longest ago come first."""
+        """In the order of the last data that each has sent, the oldest first."""
         self._warned = -WARN_SECONDS
         self._listening: socket.socket | None = None
 
@@ -42,20 +45,20 @@ class HttpConnections:
         return len(self._open)
 
     def accept_from(self, listening: socket.socket) -> None:
-        """Accept connections whenever some wait, until `stop_accepting`."""
+        """Accept connections until `stop_accepting`."""
         self._listening = listening
         listening.setblocking(False)
         asyncio.get_running_loop().add_reader(listening.fileno(), self._accept)
 
     def stop_accepting(self) -> None:
-        """Close the listening socket, if there is one; may be said twice."""
+        """Close the listening socket, if it is open."""
         listening, self._listening = self._listening, None
         if listening is not None:
             asyncio.get_running_loop().remove_reader(listening.fileno())
             listening.close()
 
     def _accept(self) -> None:
-        # Many at a time: under load a round of the loop may take long, and a probe waits in the same backlog.
+        # Accept many at once: under load one iteration of the loop may take long, and a probe waits in the same backlog.
         for _ in range(ACCEPTS):
             if self._listening is None:
                 return
@@ -69,7 +72,7 @@ class HttpConnections:
             self._admit(accepted)
 
     def _pause(self, listening: socket.socket, error: OSError) -> None:
-        """Most likely there are too many open files. Connections wait in the backlog meanwhile."""
+        """Stop accepting for a while: most likely too many files are open. Connections wait in the backlog."""
         log.warning("cannot accept an HTTP connection: %s", error)
         loop = asyncio.get_running_loop()
         loop.remove_reader(listening.fileno())
@@ -79,42 +82,41 @@ class HttpConnections:
         if self._listening is not None:
             self.accept_from(self._listening)
 
-    async def keep_house(self) -> None:
-        """End connections that are late, until cancelled."""
-        loop = asyncio.get_running_loop()
+    async def close_overdue(self) -> None:
+        """Close connections whose client exceeds a time limit, until cancelled."""
         while True:
-            await asyncio.sleep(ROUND_SECONDS)
-            now = loop.time()
+            await self.clock.sleep(CHECK_SECONDS)
+            now = self.clock.now()
             for connection in list(self._open):
                 reason = connection.overdue(now)
                 if reason is not None:
                     connection.abort(reason)
 
     def abort_all(self) -> None:
-        """End all connections at once."""
+        """Close all connections at once."""
         for connection in list(self._open):
             connection.abort("the server stops")
 
-    def heard_from(self, connection: HttpConnection) -> None:
-        """The connection is the last to make room now."""
+    def data_received(self, connection: HttpConnection) -> None:
+        """Move the connection to the end of the order in which connections make room."""
         if connection in self._open:
             del self._open[connection]
             self._open[connection] = None
 
-    def ended(self, connection: HttpConnection) -> None:
-        """The connection is closed; may be said twice."""
+    def closed(self, connection: HttpConnection) -> None:
+        """Forget the connection. It may be forgotten already."""
         self._open.pop(connection, None)
 
     def _admit(self, accepted: socket.socket) -> None:
         full = len(self._open) >= self.bounds.connections
         if full:
             self._warn()
-            silent = next((each for each in self._open if each.waits_for_peer), None)
+            silent = next((connection for connection in self._open if connection.waits_for_client), None)
             if silent is not None:
                 silent.abort("it made room for another connection")
                 full = False
             elif len(self._open) >= self.bounds.connections + self.bounds.reserve:
-                _turn_away(accepted, encrypted=self.tls is not None)
+                _refuse(accepted, encrypted=self.tls is not None)
                 return
         accepted.setblocking(False)
         connection = HttpConnection(self, accepted, health_only=full)
@@ -122,7 +124,7 @@ class HttpConnections:
         connection.open()
 
     def _warn(self) -> None:
-        now = asyncio.get_running_loop().time()
+        now = self.clock.now()
         if now - self._warned >= WARN_SECONDS:
             self._warned = now
             log.warning(
@@ -131,8 +133,8 @@ class HttpConnections:
             )
 
 
-def _turn_away(accepted: socket.socket, *, encrypted: bool) -> None:
-    """Say so in one packet, or close it in silence before TLS."""
+def _refuse(accepted: socket.socket, *, encrypted: bool) -> None:
+    """Answer 503 and close the connection; before TLS, only close it."""
     with accepted, contextlib.suppress(OSError):
         if not encrypted:
             accepted.setblocking(False)

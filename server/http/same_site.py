@@ -1,8 +1,9 @@
-"""Requests that a browser sends on behalf of another site are refused.
+"""Refuses requests that a browser sends for a page of another site.
 
-HTTP acts with reassignd's own rights for whoever can reach it. A page of another site can send requests from the browser of
-somebody who can (Origin and Sec-Fetch-Site tell), and can read the answers too once its own name resolves to this machine:
-DNS rebinding. Then only the Host header gives it away. It is judged as it came, before anything has parsed it.
+The HTTP API acts with reassignd's own rights for every client that can connect. A page of another site can send requests
+from the browser of a permitted user; the headers Origin and Sec-Fetch-Site show that. It can also read the answers if its
+host name resolves to this machine (DNS rebinding); then only the Host header shows it. The raw headers are checked,
+before anything parses them.
 """
 
 import re
@@ -14,27 +15,27 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]{2,45})\]|([A-Za-z0-9][A-Za-z0-9._-]{0,252}))(?::[0-9]{1,5})?")
-"""A name or an IPv4 address, or an IPv6 address in brackets, and perhaps a port. Nothing else that RFC 3986 allows."""
+"""A name, an IPv4 address, or an IPv6 address in brackets, with or without a port: less than RFC 3986 allows."""
 
 OWN_SITE = frozenset({"same-origin", "none"})
-"""`none` is what somebody typed or opened from a bookmark."""
+"""`none` is sent for addresses that the user typed or opened from a bookmark."""
 
-SHOWN = 80
-"""Characters of a header in the refusal."""
+SHOWN_LENGTH = 80
+"""Characters of a header in an error message."""
 
 
-class Names:
-    """The names and addresses of this server in a Host header: loopback, those `allowed`, and with `addresses` every IP address.
+class AllowedHosts:
+    """The accepted Host headers: loopback, the names in `allowed`, and with `addresses` every IP address.
 
-    An address cannot be rebound: the browser has connected to it because the user's URL had it.
+    Addresses are safe from DNS rebinding: the browser connects to the address in the user's URL.
     """
 
     def __init__(self, allowed: Collection[str] = (), *, addresses: bool = False) -> None:
         self._allowed = {"localhost", *(name.lower() for name in allowed)}
         self._addresses = addresses
 
-    def has(self, host: str) -> bool:
-        """The Host header is one of them."""
+    def accepts(self, host: str) -> bool:
+        """Return whether the Host header is accepted."""
         match = HOST.fullmatch(host)
         if match is None:
             return False
@@ -49,19 +50,20 @@ class Names:
 
 
 def is_local(host: str) -> bool:
-    """The name or address leads to this machine and no other."""
-    return Names().has(f"[{host}]" if ":" in host else host)
+    """Return whether the name or address always means this machine."""
+    return AllowedHosts().accepts(f"[{host}]" if ":" in host else host)
 
 
-def from_this_site(app: ASGIApp, names: Names | None, exempt: Collection[str]) -> ASGIApp:
-    """The application, which is not asked on behalf of other sites; the paths that are `exempt` are open to all.
+def refuse_other_sites(app: ASGIApp, hosts: AllowedHosts | None, exempt: Collection[str]) -> ASGIApp:
+    """Wrap the application: answer 403 to requests of other sites, except on the `exempt` paths.
 
-    Without `names` the Host header is not judged: no browser reaches a unix socket, and over TLS the certificate has the name.
+    Without `hosts` the Host header is not checked: browsers cannot connect to a unix socket, and with TLS the certificate
+    has the name.
     """
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
-        reason = None if path in exempt else _refusal(Headers(scope=scope), names, scope["method"], path)
+        reason = None if path in exempt else _refusal(Headers(scope=scope), hosts, scope["method"], path)
         if reason is None:
             await app(scope, receive, send)
         else:
@@ -70,32 +72,35 @@ def from_this_site(app: ASGIApp, names: Names | None, exempt: Collection[str]) -
     return answer
 
 
-def _refusal(headers: Headers, names: Names | None, method: str, path: str) -> str | None:
+def _refusal(headers: Headers, allowed: AllowedHosts | None, method: str, path: str) -> str | None:
     hosts = headers.getlist("host")
-    if names is not None and (len(hosts) != 1 or not names.has(hosts[0])):
-        told = ", ".join(hosts)[:SHOWN]
+    if allowed is not None and (len(hosts) != 1 or not allowed.accepts(hosts[0])):
+        shown = ", ".join(hosts)[:SHOWN_LENGTH]
         return (
-            f"for the host {told!r}: use 127.0.0.1 or localhost, or add the name to http.allowed.hosts"
-            if told
+            f"for the host {shown!r}: use 127.0.0.1 or localhost, or add the name to http.allowed.hosts"
+            if shown
             else "without a Host header"
         )
     if not _is_navigation(headers, method, path) and not OWN_SITE.issuperset(
         headers.getlist("sec-fetch-site")
     ):
         return "from a page of another site"
-    return _foreign(headers.getlist("origin"), hosts)
+    return _other_origin(headers.getlist("origin"), hosts)
 
 
-def _foreign(origins: Iterable[str], hosts: Collection[str]) -> str | None:
-    """Browsers write name and port in Origin and Host in the same way, and leave the same ports out."""
+def _other_origin(origins: Iterable[str], hosts: Collection[str]) -> str | None:
+    """Return the reason if an Origin header is not this site.
+
+    Browsers write host and port in Origin and Host in the same form, and omit the same default ports.
+    """
     for origin in origins:
-        _, _, place = origin.partition("://")
-        if not place or place.lower() not in {host.lower() for host in hosts}:
-            return f"from a page of {origin[:SHOWN]!r}"
+        _, _, host_and_port = origin.partition("://")
+        if not host_and_port or host_and_port.lower() not in {host.lower() for host in hosts}:
+            return f"from a page of {origin[:SHOWN_LENGTH]!r}"
     return None
 
 
 def _is_navigation(headers: Headers, method: str, path: str) -> bool:
-    """Somebody follows a link to the page, or to metrics. The site that has the link cannot read what comes."""
-    asked = headers.getlist("sec-fetch-mode"), headers.getlist("sec-fetch-dest")
-    return method == "GET" and not path.startswith("/v1") and asked == (["navigate"], ["document"])
+    """Return whether the user follows a link to the page or to the metrics. The site with the link cannot read the answer."""
+    destination = headers.getlist("sec-fetch-mode"), headers.getlist("sec-fetch-dest")
+    return method == "GET" and not path.startswith("/v1") and destination == (["navigate"], ["document"])

@@ -15,8 +15,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from common.clock import Clock, RealClock
 from server.http.connection import KEY, Bounds, HttpConnection
-from server.http.server import Health, HttpServer, operations
+from server.http.server import Health, HttpServer, operations_routes
 
 HEAD = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n"
 UPLOAD = b"POST /upload HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n\r\n"
@@ -48,10 +49,12 @@ class Site:
         """Lets the answers of /wait go."""
         self.waiting = asyncio.Semaphore(0)
         """Released once for each request for /wait."""
+        self.counted = 0
+        """Answers of /count, of 1,000 bytes each."""
         self.cut = asyncio.Event()
         """A connection was lost."""
         self.uploading: asyncio.Future[HttpConnection] = asyncio.get_running_loop().create_future()
-        self.now = asyncio.get_running_loop().time()
+        self.now = RealClock().now()
 
     async def connect(self, data: bytes = b"", tls: ssl.SSLContext | None = None) -> Connection:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port, ssl=tls)
@@ -82,6 +85,10 @@ class Site:
         return reader
 
     def routes(self) -> list[BaseRoute]:
+        async def count(_: Request) -> Response:
+            self.counted += 1
+            return Response(bytes(1000))
+
         async def wait(_: Request) -> Response:
             self.waiting.release()
             await self.release.wait()
@@ -99,18 +106,26 @@ class Site:
             return Response(bytes(LARGE), background=BackgroundTask(self.cut.set))
 
         gone = Route("/upload", upload, methods=["POST"])
-        return [*operations(Health(None)), Route("/wait", wait), gone, Route("/large", large)]
+        return [
+            *operations_routes(Health(None)),
+            Route("/count", count),
+            Route("/wait", wait),
+            gone,
+            Route("/large", large),
+        ]
 
 
 @asynccontextmanager
-async def serving(bounds: Bounds | None = None, tls: ssl.SSLContext | None = None) -> AsyncIterator[Site]:
+async def serving(
+    bounds: Bounds | None = None, tls: ssl.SSLContext | None = None, clock: Clock | None = None
+) -> AsyncIterator[Site]:
     async with AsyncExitStack() as stack:
         listening = Listening()
         listening.bind(("127.0.0.1", 0))
         listening.listen(100)
         listening.setblocking(False)
         site = Site(stack, listening)
-        server = HttpServer(listening, site.routes(), tls, bounds, None)
+        server = HttpServer(listening, site.routes(), tls, bounds, None, clock)
         await server.start()
         stack.push_async_callback(server.stop)
         yield site

@@ -14,7 +14,7 @@ from server.api.access import Access
 from server.api.call import ApiServices
 from server.api.progress import Progress
 from server.api.routes import Api
-from server.http.server import Health, operations
+from server.http.server import Health, operations_routes
 from tests.builders import World, partition
 
 URL = "http://127.0.0.1:9080"
@@ -74,7 +74,7 @@ class Desk:
             self.sizes,
             self.progress,
         )
-        app = Starlette(routes=[*operations(self.health), *self.api.routes()])
+        app = Starlette(routes=[*operations_routes(self.health), *self.api.routes()])
         self._http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=url)
 
     async def raw(self, method: str, path: str, **given: Any) -> httpx.Response:

@@ -77,3 +77,30 @@ async def test_a_closed_connection_leaves_no_cycle_behind(sent: bytes) -> None:
             assert [each for each in gc.get_objects() if isinstance(each, HttpConnection)] == []
         finally:
             gc.enable()
+
+
+PIPELINED = b"GET /count HTTP/1.1\r\nhost: localhost\r\n\r\n"
+
+
+async def test_pipelined_requests_let_other_connections_be_served_in_between() -> None:
+    async with serving() as site:
+        await site.connect(PIPELINED * 1_000)
+        while not site.counted:
+            await asyncio.sleep(0)
+        assert await site.status() == 200
+        assert site.counted < 100
+
+
+async def test_pipelined_requests_wait_until_the_client_reads_the_answers() -> None:
+    async with serving() as site:
+        reader, writer = await site.connect()
+        writer.transport.pause_reading()  # type: ignore[attr-defined] # it is a transport of a socket
+        writer.write(PIPELINED * 20_000)
+        before = -1
+        while site.counted != before:
+            before = site.counted
+            await asyncio.sleep(0.3)
+        assert 0 < site.counted < 20_000
+        writer.transport.resume_reading()  # type: ignore[attr-defined]
+        while site.counted == before:
+            await reader.read(65536)

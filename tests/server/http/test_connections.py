@@ -2,8 +2,10 @@
 
 import pytest
 
+from common.clock import ManualClock
 from server.http import connections
 from server.http.connection import Bounds
+from server.http.connections import CHECK_SECONDS
 from tests.server.http_site import HEAD, UPLOAD, Connection, client_tls, rest, server_tls, serving
 
 
@@ -69,3 +71,14 @@ async def test_a_failing_accept_is_tried_again(
         site.listening.failures = failures
         assert await site.status() == 200
     assert "cannot accept an HTTP connection: [Errno 24] Too many open files" in caplog.messages
+
+
+async def test_overdue_connections_are_closed_by_the_clock() -> None:
+    clock = ManualClock()
+    async with serving(Bounds(head=20), clock=clock) as site:
+        connection = await site.connect()
+        await until_accepted(connection)
+        await clock.advance(20)
+        assert await site.status() == 200
+        await clock.advance(CHECK_SECONDS)
+        assert await rest(connection[0]) == b""

@@ -6,9 +6,9 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Message
 
-from server.http.same_site import Names, from_this_site, is_local
+from server.http.same_site import AllowedHosts, is_local, refuse_other_sites
 
-LOOPBACK = Names()
+LOOPBACK = AllowedHosts()
 GOOD = [("host", "127.0.0.1:9080")]
 LINK = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
 
@@ -16,7 +16,7 @@ Pairs = list[tuple[str, str]]
 
 
 async def status(
-    headers: Pairs, path: str = "/v1/status", names: Names | None = LOOPBACK, method: str = "GET"
+    headers: Pairs, path: str = "/v1/status", names: AllowedHosts | None = LOOPBACK, method: str = "GET"
 ) -> int:
     """Of the answer to a request with these headers and no others."""
     raw = [(name.encode(), value.encode("latin-1")) for name, value in headers]
@@ -29,7 +29,7 @@ async def status(
     async def send(message: Message) -> None:
         sent.append(message)
 
-    await from_this_site(PlainTextResponse("served"), names, {"/healthz"})(scope, receive, send)
+    await refuse_other_sites(PlainTextResponse("served"), names, {"/healthz"})(scope, receive, send)
     found: int = sent[0]["status"]
     return found
 
@@ -87,14 +87,14 @@ async def test_there_must_be_one_host(hosts: list[str]) -> None:
 
 
 async def test_names_can_be_allowed() -> None:
-    names = Names(["Ops.Example"])
+    names = AllowedHosts(["Ops.Example"])
     assert await status([("host", "ops.example:9080")], names=names) == 200
     assert await status([("host", "ops.example.evil")], names=names) == 403
     assert await status([("host", "10.0.0.1")], names=names) == 403
 
 
 async def test_an_address_cannot_be_rebound_and_is_served_away_from_loopback() -> None:
-    names = Names(addresses=True)
+    names = AllowedHosts(addresses=True)
     for host, expected in (
         ("10.0.0.1:9080", 200),
         ("[2001:db8::1]", 200),

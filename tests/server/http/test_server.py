@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from server.http.server import Health, HttpServer, distinguished_name, front, operations
+from server.http.server import Health, HttpServer, distinguished_name, operations_routes, root_routes
 
 
 def listening_socket() -> socket.socket:
@@ -38,7 +38,7 @@ async def get(port: int, path: str, accept: str = "*/*") -> tuple[int, str]:
 
 
 def routes(obstacle: str | None = None) -> list[BaseRoute]:
-    return operations(Health(obstacle))
+    return operations_routes(Health(obstacle))
 
 
 async def test_a_living_process_is_healthy() -> None:
@@ -48,7 +48,7 @@ async def test_a_living_process_is_healthy() -> None:
 
 async def test_readiness_follows_the_obstacle() -> None:
     health = Health("records are being loaded")
-    async with serving(operations(health)) as port:
+    async with serving(operations_routes(health)) as port:
         assert await get(port, "/readyz") == (503, "records are being loaded\n")
         health.obstacle = None
         assert await get(port, "/readyz") == (200, "ready\n")
@@ -56,15 +56,15 @@ async def test_readiness_follows_the_obstacle() -> None:
 
 async def test_metrics_are_made_when_asked_for() -> None:
     health = Health(None)
-    async with serving(operations(health)) as port:
+    async with serving(operations_routes(health)) as port:
         assert await get(port, "/metrics") == (200, "")
         health.metrics = lambda: b"some_metric 1\n"
         assert await get(port, "/metrics") == (200, "some_metric 1\n")
 
 
 async def test_the_root_lists_the_paths_and_is_the_page_for_a_browser() -> None:
-    found = [*routes(), Route("/v1/jobs/{job}", front), Route("/v1/{rest:path}", front)]
-    async with serving([*front(found), *found]) as port:
+    found = [*routes(), Route("/v1/jobs/{job}", root_routes), Route("/v1/{rest:path}", root_routes)]
+    async with serving([*root_routes(found), *found]) as port:
         assert await get(port, "/") == (200, "/healthz\n/readyz\n/metrics\n/v1/jobs/{job}\n")
         status, page = await get(port, "/", accept="text/html,application/xhtml+xml")
     assert (status, page.startswith("<!doctype html>")) == (200, True)

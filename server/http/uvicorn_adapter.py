@@ -1,0 +1,94 @@
+"""The only module that uses uvicorn: HTTP/1.1 protocols for connections that this server accepts itself.
+
+uvicorn's `Server` wants to open the sockets and to handle signals, has no limits for slow clients, and sees a TLS
+connection only after the handshake. So `server.http.connections` accepts, and takes from uvicorn only the protocol of one
+connection and the orderly shutdown. For that this module uses parts of uvicorn that are not documented:
+
+- `Config.http_protocol_class` and the arguments of this class, `config`, `server_state` and `app_state`;
+- `Server.server_state`, where protocols register, and which `Server` reads when it shuts down;
+- `Server.startup` and `Server.capture_signals` as methods to override.
+
+tests/server/http/test_uvicorn_adapter.py fails when a version of uvicorn changes one of them.
+"""
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any, cast
+
+from starlette.types import ASGIApp
+from uvicorn import Config, Server
+
+GRACE_SECONDS = 1
+"""Time that a stop waits for responses in progress."""
+
+current_peer: ContextVar[str] = ContextVar("peer", default="unknown")
+"""The client whose data is processed now, for uvicorn's log lines."""
+
+
+class PeerFilter(logging.Filter):
+    """Adds the client's address to uvicorn's log lines."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        peer = current_peer.get()
+        if peer != "unknown":
+            record.msg = f"{str(record.msg).strip().removesuffix('.')} (from {peer})"
+        return True
+
+
+PEER_FILTER = PeerFilter()
+
+
+class UvicornProtocols:
+    """Makes the protocols of connections for one ASGI application."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._config = Config(
+            app,
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
+        self._server = _SocketlessServer(self._config)
+        self._serving: asyncio.Task[None] | None = None
+        logging.getLogger("uvicorn.error").addFilter(PEER_FILTER)
+
+    def make(self, state: dict[str, Any]) -> asyncio.Protocol:
+        """Return the protocol of one connection. Its requests get a copy of `state` in their ASGI scope."""
+        make = cast(Callable[..., asyncio.Protocol], self._config.http_protocol_class)
+        return make(config=self._config, server_state=self._server.server_state, app_state=state)
+
+    async def start(self) -> None:
+        """Start uvicorn's own tasks. Protocols may be made when this returns."""
+        self._serving = asyncio.create_task(self._server.serve([]), name="http")
+        await self._server.ready.wait()
+
+    async def stop(self) -> None:
+        """Close idle connections at once, and others after their response or `GRACE_SECONDS`."""
+        self._server.should_exit = True
+        if self._serving is not None:
+            await self._serving
+
+
+class _SocketlessServer(Server):
+    """uvicorn's server without its sockets and signal handlers. `ready` is set when it has started."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.ready = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
