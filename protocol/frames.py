@@ -4,10 +4,11 @@ from functools import lru_cache
 from struct import pack, unpack_from
 from typing import Any, NamedTuple
 
+from common.error_codes import ErrorCode
 from protocol.apis import Api, ApiKey, find_api
 from protocol.codec.wire import Codec, codec, schema_of
 from protocol.counter import Bounds, counter
-from protocol.errors import DecodeError, EncodeError, ErrorCode
+from protocol.errors import DecodeError, EncodeError
 from protocol.messages.request_header import RequestHeader
 from protocol.messages.response_header import ResponseHeader
 

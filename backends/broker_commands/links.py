@@ -15,13 +15,13 @@ from backends.broker_commands.pending import PendingChanges
 from backends.broker_commands.requests import Header, Versions, live_brokers
 from backends.client.channel import Channel, Connect, connect
 from common.clock import Clock, RealClock
+from common.error_codes import ErrorCode
 from common.tasks import cancel, spawn
 from controller.messages.effects import BrokerJoined, BrokerLeft, DropReplica, Effect, Publish
 from controller.messages.events import LogDirFailed
 from controller.model.cluster import Broker, Partition, TopicPartition
 from controller.ports import SubmitEvent
 from controller.state.state import State
-from protocol.errors import ErrorCode
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
 from protocol.messages.leader_and_isr_response import LeaderAndIsrResponse
 from protocol.messages.stop_replica_request import StopReplicaRequest

@@ -13,8 +13,8 @@ from backends.client.errors import (
 )
 from backends.client.security import PLAINTEXT, Credentials, Security
 from common.address import Address
+from common.error_codes import ErrorCode
 from protocol.apis import ApiKey
-from protocol.errors import ErrorCode
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersionsResponse
 from protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest

@@ -14,9 +14,9 @@ from backends.embedded.log_dirs import LogDirs
 from backends.embedded.replica import Replica
 from backends.embedded.replication import Fetch, Log, Replication, Volume
 from common.address import Address
+from common.error_codes import ErrorCode
 from controller.messages.effects import TOPIC_DELETED
 from controller.model.cluster import NO_LEADER, TopicPartition
-from protocol.errors import ErrorCode
 from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
 from protocol.messages.alter_replica_log_dirs_response import AlterReplicaLogDirsResponse
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest

@@ -12,8 +12,8 @@ from itertools import islice
 from backends.client.channel import Channel, Connect
 from backends.embedded.replica import Leader, Replica
 from common.clock import Clock
+from common.error_codes import ErrorCode
 from controller.model.cluster import Replicas, TopicPartition
-from protocol.errors import ErrorCode
 from protocol.messages.alter_partition_request import AlterPartitionRequest, PartitionData, TopicData
 from protocol.messages.alter_partition_response import AlterPartitionResponse
 

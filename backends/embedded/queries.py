@@ -8,8 +8,8 @@ from typing import Protocol
 from backends.embedded.log_dirs import LogDirs
 from backends.embedded.replica import Replica
 from backends.embedded.replication import Log
+from common.error_codes import ErrorCode
 from controller.model.cluster import TopicPartition
-from protocol.errors import ErrorCode
 from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
 from protocol.messages.alter_replica_log_dirs_response import (
     AlterReplicaLogDirPartitionResult,

@@ -5,7 +5,7 @@ import logging
 from backends.client.channel import Connect
 from backends.embedded.replica import Leader
 from common.clock import Clock
-from protocol.errors import ErrorCode
+from common.error_codes import ErrorCode
 from protocol.messages.controlled_shutdown_request import ControlledShutdownRequest
 from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse
 

@@ -13,12 +13,12 @@ from backends.client.asker import BrokerClient
 from backends.client.errors import BrokerError
 from backends.measuring.stalls import Received
 from common.clock import Clock
+from common.error_codes import ErrorCode
 from controller.messages.upstream_events import Measured
 from controller.model.names import TopicPartition
 from controller.ports import SubmitEvent
 from controller.state.state import State
 from controller.state.upstream import Disk
-from protocol.errors import ErrorCode
 from protocol.messages.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
 

@@ -11,10 +11,10 @@ from backends.client.handshake import Caller, open_connection
 from backends.client.link import Link
 from common.address import Address
 from common.clock import Clock, RealClock
+from common.error_codes import ErrorCode
 from common.off_loop import InlineExecutor, OffLoop
 from protocol.apis import ApiKey
 from protocol.codec.wire import schema_of
-from protocol.errors import ErrorCode
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.metadata_request import MetadataRequest
 

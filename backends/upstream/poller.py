@@ -14,6 +14,7 @@ from backends.upstream.ports import UpstreamPort
 from backends.upstream.submitter import Submitter
 from backends.upstream.topic_metadata import seen_topics
 from common.clock import Clock, within
+from common.error_codes import ErrorCode
 from controller.messages.upstream_events import (
     Unreachable,
     UpstreamBroker,
@@ -26,7 +27,6 @@ from controller.model.upstream_step import Stage, UpstreamStep
 from controller.ports import SubmitEvent
 from controller.state.state import State
 from controller.upstream.polled import our_topics
-from protocol.errors import ErrorCode
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.messages.metadata_response import MetadataResponse

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from common.error_codes import ErrorCode
 from controller.messages.effects import Elect, Submit
-from controller.model.errors import Error, Outcome
+from controller.model.errors import Outcome
 from controller.model.names import Replicas, TopicPartition
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -16,7 +17,7 @@ from protocol.messages.elect_leaders_request import ElectLeadersRequest, TopicPa
 
 Answered = tuple[TopicPartition, Replicas | None, Outcome]
 
-_KNOWN = {error.value: error for error in Error}
+_KNOWN = {error.value: error for error in ErrorCode}
 
 
 class Refused(NamedTuple):
@@ -37,7 +38,7 @@ def alter_request(rows: Sequence[Submit], timeout_ms: int) -> AlterPartitionReas
 
 def answers(rows: Sequence[Submit], response: AlterPartitionReassignmentsResponse) -> list[Answered]:
     """What became of each row; one that the answer leaves out takes the error at the top."""
-    top = outcome(response.error_code or Error.UNKNOWN_SERVER_ERROR, response.error_message)
+    top = outcome(response.error_code or ErrorCode.UNKNOWN_SERVER_ERROR, response.error_message)
     given = {
         (topic.name, row.partition_index): outcome(row.error_code, row.error_message)
         for topic in response.responses
@@ -50,7 +51,7 @@ def answers(rows: Sequence[Submit], response: AlterPartitionReassignmentsRespons
 
 def unanswered(rows: Sequence[Submit], why: str) -> list[Answered]:
     """Rows whose answer did not come: whether the upstream has heard of them is not known."""
-    lost = Outcome(Error.REQUEST_TIMED_OUT, why)
+    lost = Outcome(ErrorCode.REQUEST_TIMED_OUT, why)
     return [(TopicPartition(topic, partition), replicas, lost) for topic, partition, replicas in rows]
 
 
@@ -59,7 +60,7 @@ def outcome(code: int, message: str | None) -> Outcome:
     known = _KNOWN.get(code)
     if known is not None:
         return Outcome(known, message)
-    return Outcome(Error.INVALID_REQUEST, f"error {code}" + (f": {message}" if message else ""))
+    return Outcome(ErrorCode.INVALID_REQUEST, f"error {code}" + (f": {message}" if message else ""))
 
 
 def elect_request(rows: Iterable[Elect], timeout_ms: int) -> ElectLeadersRequest:

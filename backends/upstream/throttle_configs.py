@@ -11,6 +11,7 @@ from typing import Any
 from backends.client.asker import BrokerClient
 from backends.client.errors import BrokerError
 from common.clock import Clock, within
+from common.error_codes import ErrorCode
 from controller.configs.names import RATES, THROTTLED_REPLICAS
 from controller.messages.effects import AlterThrottle, ReadThrottle
 from controller.messages.upstream_events import ThrottleRead
@@ -18,7 +19,6 @@ from controller.model.configs import ConfigChange, ConfigOp, ConfigSource, Resou
 from controller.ports import SubmitEvent
 from controller.state.state import State
 from controller.throttle.delegated import throttles_to_read
-from protocol.errors import ErrorCode
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.describe_configs_response import DescribeConfigsResponse
 from protocol.messages.incremental_alter_configs_request import (

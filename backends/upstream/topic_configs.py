@@ -7,12 +7,12 @@ from itertools import islice
 from backends.client.asker import BrokerClient
 from backends.client.errors import BrokerError
 from common.clock import Clock
+from common.error_codes import ErrorCode
 from controller.configs.names import MIN_ISR, UNCLEAN_ELECTION
 from controller.messages.upstream_events import TopicConfigsSeen
 from controller.model.configs import ConfigSource, ResourceType
 from controller.ports import SubmitEvent
 from controller.state.state import State
-from protocol.errors import ErrorCode
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 
 log = logging.getLogger(__name__)

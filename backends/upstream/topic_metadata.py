@@ -1,8 +1,8 @@
 """Metadata of an upstream, as the core is told of it."""
 
+from common.error_codes import ErrorCode
 from controller.messages.upstream_events import UpstreamPartition, UpstreamTopic
 from controller.model.names import TopicPartition
-from protocol.errors import ErrorCode
 from protocol.messages.metadata_response import MetadataResponse
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from common.error_codes import ErrorCode
 from controller.cluster.deletions import retry_deletions
 from controller.cluster.removed_topics import drop_lost_reassignments
 from controller.messages.effects import BrokerJoined, BrokerLeft, Publish
@@ -16,7 +17,7 @@ from controller.messages.events import (
 )
 from controller.model.cluster import NO_LEADER, Broker, ControllerEpoch, Partition
 from controller.model.election import after_loss, keep_or_elect, with_leader
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from controller.reassignment.next_step import charge
 from controller.reassignment.phases import Trigger, fire, fire_at
 from controller.reassignment.reassignments import enqueue
@@ -87,10 +88,10 @@ def controlled_shutdown(d: Decision, event: ControlledShutdown) -> Iterator[None
     state = d.state
     broker = state.brokers.get(event.broker)
     if broker is None or event.broker not in state.live:
-        d.answer(event, ShutdownReply(Outcome(Error.BROKER_NOT_AVAILABLE), ()))
+        d.answer(event, ShutdownReply(Outcome(ErrorCode.BROKER_NOT_AVAILABLE), ()))
         return
     if event.broker_epoch not in {-1, broker.epoch}:
-        d.answer(event, ShutdownReply(Outcome(Error.STALE_BROKER_EPOCH), ()))
+        d.answer(event, ShutdownReply(Outcome(ErrorCode.STALE_BROKER_EPOCH), ()))
         return
     state.shutting_down.add(event.broker)
     remaining = []

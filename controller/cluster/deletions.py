@@ -6,10 +6,11 @@ its brokers are there.
 
 from collections.abc import Iterator
 
+from common.error_codes import ErrorCode
 from controller.messages.effects import TOPIC_DELETED, DropReplica, TopicDeleted
 from controller.messages.events import DeleteTopics
 from controller.model.cluster import Config, Ending, Partition, ResourceType, Topic
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from controller.reassignment.reassignments import end_reassignment
 from controller.state.decision import Decision
 from controller.state.state import State
@@ -23,7 +24,7 @@ def delete_topics(d: Decision, event: DeleteTopics) -> Iterator[None]:
     for name in event.names:
         topic = d.state.topics.get(name)
         if topic is None:
-            answers.append((name, Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION)))
+            answers.append((name, Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
             continue
         answers.append((name, DONE))
         if is_held_back(d.state, name):

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from common.error_codes import ErrorCode
 from controller.messages.effects import Publish
 from controller.messages.events import AlterPartition, AlterPartitionReply, IsrChange
 from controller.model.cluster import Partition
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from controller.reassignment.phases import Phase, Trigger, fire, phase_of
 from controller.state.decision import Decision
 from controller.state.state import State
@@ -17,10 +18,10 @@ def alter_partition(d: Decision, event: AlterPartition) -> Iterator[None]:
     """Take each ISR whose epochs are right; a reassignment that it completes goes on in the same decision."""
     broker = d.state.brokers.get(event.broker)
     if broker is None or event.broker not in d.state.live:
-        d.answer(event, AlterPartitionReply(Outcome(Error.STALE_BROKER_EPOCH), ()))
+        d.answer(event, AlterPartitionReply(Outcome(ErrorCode.STALE_BROKER_EPOCH), ()))
         return
     if event.broker_epoch not in {-1, broker.epoch}:
-        d.answer(event, AlterPartitionReply(Outcome(Error.STALE_BROKER_EPOCH), ()))
+        d.answer(event, AlterPartitionReply(Outcome(ErrorCode.STALE_BROKER_EPOCH), ()))
         return
     rows = []
     for seen, change in enumerate(event.changes, 1):
@@ -34,7 +35,7 @@ def _alter(d: Decision, broker: int, change: IsrChange) -> Outcome:
     state = d.state
     partition = state.partition(change.topic, change.partition)
     error = _check(state, partition, broker, change)
-    if partition is None or error is not Error.NONE:
+    if partition is None or error is not ErrorCode.NONE:
         return Outcome(error)
     changed = partition._replace(isr=change.isr, partition_epoch=partition.partition_epoch + 1)
     d.put(changed)
@@ -45,25 +46,25 @@ def _alter(d: Decision, broker: int, change: IsrChange) -> Outcome:
     if after is changed:
         wanted = state.reassignments.get(key)
         d.emit(Publish(changed, target=() if wanted is None else wanted.target, lead=False))
-    return DONE if after.leader == broker else Outcome(Error.NEW_LEADER_ELECTED)
+    return DONE if after.leader == broker else Outcome(ErrorCode.NEW_LEADER_ELECTED)
 
 
-def _check(state: State, partition: Partition | None, broker: int, change: IsrChange) -> Error:
+def _check(state: State, partition: Partition | None, broker: int, change: IsrChange) -> ErrorCode:
     if partition is None:
-        return Error.UNKNOWN_TOPIC_OR_PARTITION
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if change.leader_epoch < partition.leader_epoch:
-        return Error.FENCED_LEADER_EPOCH
+        return ErrorCode.FENCED_LEADER_EPOCH
     if change.leader_epoch > partition.leader_epoch or change.partition_epoch > partition.partition_epoch:
-        return Error.NOT_CONTROLLER
+        return ErrorCode.NOT_CONTROLLER
     if partition.leader != broker:
-        return Error.INVALID_REQUEST
+        return ErrorCode.INVALID_REQUEST
     if change.partition_epoch != partition.partition_epoch:
-        return Error.INVALID_UPDATE_VERSION
+        return ErrorCode.INVALID_UPDATE_VERSION
     if broker not in change.isr or len(set(change.isr)) != len(change.isr):
-        return Error.INVALID_REQUEST
+        return ErrorCode.INVALID_REQUEST
     if any(r not in partition.replicas for r in change.isr):
-        return Error.INVALID_REQUEST
+        return ErrorCode.INVALID_REQUEST
     added = [r for r in change.isr if r not in partition.isr]
     if any(r not in state.live or r in state.shutting_down for r in added):
-        return Error.INELIGIBLE_REPLICA
-    return Error.NONE
+        return ErrorCode.INELIGIBLE_REPLICA
+    return ErrorCode.NONE

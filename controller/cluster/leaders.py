@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
+from common.error_codes import ErrorCode
 from controller.cluster.brokers import update
 from controller.messages.events import ElectionType, ElectLeaders, RebalanceLeaders
 from controller.model.cluster import NO_LEADER, Partition, TopicPartition
 from controller.model.election import with_leader
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from controller.model.names import display_name
 from controller.state.decision import Decision
 
@@ -31,14 +32,14 @@ def elect_leaders(d: Decision, event: ElectLeaders) -> Iterator[None]:
                 (
                     key,
                     _refuse(
-                        Error.UNKNOWN_TOPIC_OR_PARTITION,
+                        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
                         f"No such partition as {display_name(key.topic)}-{key.partition}",
                     ),
                 )
             )
             continue
         outcome = _ELECTIONS[event.election](d, partition)
-        if keys is not None or outcome.error is not Error.ELECTION_NOT_NEEDED:
+        if keys is not None or outcome.error is not ErrorCode.ELECTION_NOT_NEEDED:
             rows.append((key, outcome))
     d.answer(event, rows)
 
@@ -82,11 +83,11 @@ def _in_slices(items: Iterable[T]) -> Iterator[T | None]:
 def _preferred(d: Decision, partition: Partition) -> Outcome:
     preferred = partition.replicas[0]
     if partition.leader == preferred:
-        return _refuse(Error.ELECTION_NOT_NEEDED, "The preferred leader leads already")
+        return _refuse(ErrorCode.ELECTION_NOT_NEEDED, "The preferred leader leads already")
     able = preferred in d.state.live and preferred not in d.state.shutting_down
     if not able or preferred not in partition.isr:
         return _refuse(
-            Error.PREFERRED_LEADER_NOT_AVAILABLE, f"The preferred leader {preferred} is not in the ISR"
+            ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, f"The preferred leader {preferred} is not in the ISR"
         )
     update(d, partition, with_leader(partition, preferred, partition.isr))
     return DONE
@@ -94,15 +95,15 @@ def _preferred(d: Decision, partition: Partition) -> Outcome:
 
 def _unclean(d: Decision, partition: Partition) -> Outcome:
     if partition.leader != NO_LEADER:
-        return _refuse(Error.ELECTION_NOT_NEEDED, "The partition has a leader")
+        return _refuse(ErrorCode.ELECTION_NOT_NEEDED, "The partition has a leader")
     leader = next((r for r in partition.replicas if r in d.state.live), None)
     if leader is None:
-        return _refuse(Error.ELIGIBLE_LEADERS_NOT_AVAILABLE, "No replica of the partition is alive")
+        return _refuse(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, "No replica of the partition is alive")
     update(d, partition, with_leader(partition, leader, (leader,)))
     return DONE
 
 
-def _refuse(error: Error, message: str) -> Outcome:
+def _refuse(error: ErrorCode, message: str) -> Outcome:
     return Outcome(error, message + ".")
 
 

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from common.error_codes import ErrorCode
 from controller.configs.names import NUM_PARTITIONS, REPLICATION_FACTOR
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.events import NewPartitions, NewTopic
 from controller.model.cluster import ResourceType
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from controller.state.state import State
 
 MAX_PARTITIONS = 10_000
@@ -29,7 +30,7 @@ def excess(sizes: Sequence[Size]) -> Outcome | None:
     if partitions <= MAX_PARTITIONS and replicas <= MAX_REPLICAS:
         return None
     return Outcome(
-        Error.POLICY_VIOLATION,
+        ErrorCode.POLICY_VIOLATION,
         f"The request asks for {partitions} new partitions with {replicas} replicas; "
         f"one request may add {MAX_PARTITIONS} partitions with {MAX_REPLICAS} replicas. Use several requests.",
     )
@@ -70,7 +71,7 @@ def check_room(state: State, topic: str, partitions: int, replicas: int) -> Outc
     if state.fits_topic(partitions, replicas):
         return DONE
     return Outcome(
-        Error.POLICY_VIOLATION,
+        ErrorCode.POLICY_VIOLATION,
         f"{partitions} partitions with {replicas} replicas are too much for one topic: "
         "ZooKeeper has no room for it in one znode.",
     )

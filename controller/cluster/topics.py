@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from common.error_codes import ErrorCode
 from controller.cluster.placement import place
 from controller.cluster.topic_sizes import check_room, excess, growth_size, size_of, wanted_of
 from controller.configs.changes import check_topic_configs
@@ -19,7 +20,7 @@ from controller.messages.events import (
 )
 from controller.model.cluster import Config, Partition, Replicas, ResourceType, Topic
 from controller.model.election import first_eligible
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from controller.model.names import display_name
 from controller.reassignment.validation import check_replicas
 from controller.state.decision import Decision
@@ -59,7 +60,7 @@ def create_topics(d: Decision, event: CreateTopics) -> Iterator[None]:
         layout = NO_LAYOUT
         outcome = _check_topic(d.state, topic)
         if names[topic.name] > 1:
-            outcome = Outcome(Error.INVALID_REQUEST, "Duplicate topic name.")
+            outcome = Outcome(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
         if outcome.ok:
             outcome, layout = _layout(d.state, topic, first)
         if outcome.ok and not event.validate_only:
@@ -116,15 +117,15 @@ def _check_topic(state: State, topic: NewTopic) -> Outcome:
     name = topic.name
     if not is_legal(name):
         return Outcome(
-            Error.INVALID_TOPIC,
+            ErrorCode.INVALID_TOPIC_EXCEPTION,
             f"The topic name {display_name(name)!r} is not valid: use 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', "
             "and neither '.' nor '..'.",
         )
     if name in state.topics:
-        return Outcome(Error.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        return Outcome(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     if state.refused_topic(name):
         return Outcome(
-            Error.TOPIC_ALREADY_EXISTS,
+            ErrorCode.TOPIC_ALREADY_EXISTS,
             f"There is a topic '{name}' that was refused: the controller's log says why. Mend or remove it.",
         )
     return check_topic_configs(topic.configs)
@@ -136,7 +137,7 @@ def _layout(state: State, topic: NewTopic, first: int) -> tuple[Outcome, _Layout
     count, factor = wanted_of(state, topic)
     if count <= 0:
         return _refuse(
-            Error.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
+            ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
         )
     return _placed(state, topic.name, count, factor, first)
 
@@ -160,12 +161,13 @@ def _by_hand(state: State, topic: str, layout: Sequence[Replicas], factor: int) 
 def _manual_layout(state: State, topic: NewTopic) -> tuple[Outcome, _Layout]:
     if topic.partitions != -1 or topic.replication_factor != -1:
         return _refuse(
-            Error.INVALID_REQUEST,
+            ErrorCode.INVALID_REQUEST,
             "Give either the numbers of partitions and replicas, or the assignments, and not both.",
         )
     if sorted(topic.assignments) != list(range(len(topic.assignments))):
         return _refuse(
-            Error.INVALID_REPLICA_ASSIGNMENT, "The assigned partitions must be numbered from 0 without gaps."
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            "The assigned partitions must be numbered from 0 without gaps.",
         )
     layout = [topic.assignments[number] for number in range(len(topic.assignments))]
     return _by_hand(state, topic.name, layout, len(layout[0]))
@@ -175,17 +177,17 @@ def _growth(state: State, wanted: NewPartitions, first: int) -> tuple[Outcome, _
     known = state.topics.get(wanted.topic)
     # A topic of which only the name is known yet has no partition to take the number of replicas from.
     if known is None or known.deleting or not state.partitions[wanted.topic]:
-        return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION), NO_LAYOUT
+        return Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), NO_LAYOUT
     if wanted.topic in state.reassigning and not state.profile.grows_while_moving:
         return _refuse(
-            Error.REASSIGNMENT_IN_PROGRESS,
+            ErrorCode.REASSIGNMENT_IN_PROGRESS,
             f"A partition reassignment is in progress for the topic '{wanted.topic}'.",
         )
     old = state.partitions[wanted.topic]
     added = wanted.total - len(old)
     if added <= 0:
         return _refuse(
-            Error.INVALID_PARTITIONS,
+            ErrorCode.INVALID_PARTITIONS,
             f"The topic {wanted.topic} currently has {len(old)} partition(s); {wanted.total} would not be an increase.",
         )
     factor = len(old[0].current)
@@ -193,7 +195,7 @@ def _growth(state: State, wanted: NewPartitions, first: int) -> tuple[Outcome, _
         return _placed(state, wanted.topic, added, factor, first)
     if len(wanted.assignments) != added:
         return _refuse(
-            Error.INVALID_REPLICA_ASSIGNMENT,
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             f"{added} partition(s) are added, but {len(wanted.assignments)} assignment(s) were given.",
         )
     return _by_hand(state, wanted.topic, wanted.assignments, factor)
@@ -206,12 +208,12 @@ def _check_layout(state: State, layout: Sequence[Replicas], factor: int) -> Outc
             return outcome
         if len(replicas) != factor:
             return Outcome(
-                Error.INVALID_REPLICA_ASSIGNMENT,
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"All partitions of a topic have as many replicas: {len(replicas)} instead of {factor}.",
             )
         if not any(r in state.live for r in replicas):
             return Outcome(
-                Error.INVALID_REPLICA_ASSIGNMENT,
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"None of the brokers {list(replicas)} is alive; name a live one.",
             )
     return DONE
@@ -220,13 +222,13 @@ def _check_layout(state: State, layout: Sequence[Replicas], factor: int) -> Outc
 def _check_factor(state: State, factor: int) -> Outcome:
     if factor <= 0:
         return Outcome(
-            Error.INVALID_REPLICATION_FACTOR,
+            ErrorCode.INVALID_REPLICATION_FACTOR,
             "Replication factor must be larger than 0, or -1 to use the default value.",
         )
     usable = len(_racks(state))
     if factor > usable:
         return Outcome(
-            Error.INVALID_REPLICATION_FACTOR,
+            ErrorCode.INVALID_REPLICATION_FACTOR,
             f"Unable to replicate the partition {factor} time(s): The target replication factor of {factor} cannot be "
             f"reached because only {usable} broker(s) are registered.",
         )
@@ -242,5 +244,5 @@ def _partition_count(state: State) -> int:
     return sum(len(partitions) for partitions in state.partitions.values())
 
 
-def _refuse(error: Error, message: str) -> tuple[Outcome, _Layout]:
+def _refuse(error: ErrorCode, message: str) -> tuple[Outcome, _Layout]:
     return Outcome(error, message), NO_LAYOUT

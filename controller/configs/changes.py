@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import NamedTuple
 
+from common.error_codes import ErrorCode
 from controller.cluster.brokers import recover
 from controller.cluster.health import evaluate_health
 from controller.configs.keys import BROKER_KEYS, TOPIC_KEYS, ConfigKey, ConfigType
@@ -14,7 +15,7 @@ from controller.messages.effects import ConfigsChanged
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import Config, ResourceType
 from controller.model.configs import ConfigChange, ConfigOp, ConfigSource, list_items
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from controller.model.names import display_name
 from controller.reassignment.phases import Trigger, fire_at
 from controller.scheduling.limits import ALIASES
@@ -60,17 +61,19 @@ def check_resource(state: State, resource: ResourceType, name: str) -> Outcome:
     if resource is ResourceType.TOPIC:
         if name in state.topics:
             return DONE
-        return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{display_name(name)}' does not exist.")
+        return Outcome(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{display_name(name)}' does not exist."
+        )
     if name == CLUSTER_DEFAULT:
         return DONE
     # Python itself refuses to make a number of very many digits.
     if not name.isascii() or not name.isdecimal() or len(name) > LONGEST_ID:
         return Outcome(
-            Error.INVALID_REQUEST,
+            ErrorCode.INVALID_REQUEST,
             f"Broker {display_name(name)!r} is not a broker id; leave it empty for the default.",
         )
     if int(name) not in state.brokers and int(name) != state.controller_id:
-        return Outcome(Error.INVALID_REQUEST, f"No broker {name} is registered.")
+        return Outcome(ErrorCode.INVALID_REQUEST, f"No broker {name} is registered.")
     return DONE
 
 
@@ -102,7 +105,7 @@ def check_topic_configs(configs: Mapping[str, str | None]) -> Outcome:
     for name, value in configs.items():
         if value is None:
             return Outcome(
-                Error.INVALID_CONFIG, f"Null value not supported for topic configs: {display_name(name)}"
+                ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {display_name(name)}"
             )
         outcome = _check_value(ResourceType.TOPIC, name, value)
         if not outcome.ok:
@@ -136,7 +139,8 @@ def _plan(state: State, wanted: ResourceChanges) -> tuple[Outcome, dict[str, str
     for change in map(_canonical, wanted.changes):
         if change.config in seen:
             return Outcome(
-                Error.INVALID_REQUEST, f"The config {display_name(change.config)} is named more than once."
+                ErrorCode.INVALID_REQUEST,
+                f"The config {display_name(change.config)} is named more than once.",
             ), {}
         seen.add(change.config)
         outcome, value = _new_value(state, wanted, change)
@@ -158,7 +162,7 @@ def _new_value(state: State, wanted: ResourceChanges, change: ConfigChange) -> t
         return (DONE if known else _unknown(wanted.resource, name)), None
     if change.value is None:
         return Outcome(
-            Error.INVALID_REQUEST,
+            ErrorCode.INVALID_REQUEST,
             f"Null value not supported for config {display_name(name)}; delete it instead.",
         ), None
     value = change.value
@@ -168,7 +172,7 @@ def _new_value(state: State, wanted: ResourceChanges, change: ConfigChange) -> t
             return _unknown(wanted.resource, name), None
         if key.type is not ConfigType.LIST:
             return Outcome(
-                Error.INVALID_CONFIG, f"Can't {change.op.name} to key {name} because it is not a list."
+                ErrorCode.INVALID_CONFIG, f"Can't {change.op.name} to key {name} because it is not a list."
             ), None
         before = state.config(wanted.resource, wanted.name, name)
         value = _combine(key.default if before is None else before, change.op, value)
@@ -183,7 +187,7 @@ def _check_level(wanted: ResourceChanges, name: str) -> Outcome:
         return DONE
     topics = ", or set it on topics" if name in TOPIC_KEYS else ""
     text = f"{name} is cluster-wide and cannot be set on broker {wanted.name}: use --entity-default{topics}."
-    return Outcome(Error.INVALID_CONFIG, text)
+    return Outcome(ErrorCode.INVALID_CONFIG, text)
 
 
 def _combine(before: str, op: ConfigOp, value: str) -> str:
@@ -201,7 +205,7 @@ def _check_value(resource: ResourceType, name: str, value: str) -> Outcome:
     if valid is None:
         return DONE
     return Outcome(
-        Error.INVALID_CONFIG,
+        ErrorCode.INVALID_CONFIG,
         f"Invalid value {display_name(value)} for configuration {name}: it must be {valid}.",
     )
 
@@ -209,7 +213,7 @@ def _check_value(resource: ResourceType, name: str, value: str) -> Outcome:
 def _unknown(resource: ResourceType, name: str) -> Outcome:
     hint = _hint(resource, name) if len(name) <= MAX_KEY else ""
     return Outcome(
-        Error.INVALID_CONFIG, f"Unknown {resource.name.lower()} config name: {display_name(name)}.{hint}"
+        ErrorCode.INVALID_CONFIG, f"Unknown {resource.name.lower()} config name: {display_name(name)}.{hint}"
     )
 
 

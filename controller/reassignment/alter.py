@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 
+from common.error_codes import ErrorCode
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, TopicOutcomes
 from controller.model.cluster import JobKind, Partition, Replicas
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from controller.model.names import display_name
 from controller.reassignment.first_orders import FirstOrders
 from controller.reassignment.jobs import open_job, seal_job
@@ -26,7 +27,7 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
     """Take every row on its own; reply with one outcome a row, in the order of the request."""
     topics = _everything(d) if event.topics is None else event.topics
     if event.timeout_ms <= 0:
-        d.answer(event, refuse_all(topics, Outcome(Error.REQUEST_TIMED_OUT)))
+        d.answer(event, refuse_all(topics, Outcome(ErrorCode.REQUEST_TIMED_OUT)))
         return
     repeated = yield from RepeatedRows().find(topics)
     job = open_job(d, JobKind.PLAN, event)
@@ -66,7 +67,7 @@ def check_row(
     partition = state.partition(topic, row.partition)
     if partition is None:
         missing = f"Unable to find partition {topic}:{row.partition}."
-        return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, missing), None
+        return Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, missing), None
     if row.replicas is not None:
         outcome = check_target(state, partition, row.replicas, allow_factor_change)
         if outcome is not DONE:
@@ -105,7 +106,9 @@ def _fire(d: Decision, partition: Partition, target: Replicas | None, job: int) 
 @lru_cache(maxsize=16)
 def _no_topic(topic: str) -> Outcome:
     """One object for all rows of the topic, which may be a million."""
-    return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {display_name(topic)}.")
+    return Outcome(
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {display_name(topic)}."
+    )
 
 
 def _everything(d: Decision) -> list[AlterTopic]:

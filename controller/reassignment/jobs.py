@@ -7,6 +7,7 @@ a job too. What has ended is kept until it is pruned.
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from common.error_codes import ErrorCode
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import (
     Pause,
@@ -28,7 +29,7 @@ from controller.model.cluster import (
     Replicas,
     TopicPartition,
 )
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from controller.reassignment.phases import Trigger, fire
 from controller.reassignment.reassignments import Order, enqueue, withdraw
 from controller.scheduling.buckets import Planned
@@ -220,8 +221,8 @@ def _is_blocked(state: State, key: TopicPartition, job: int) -> bool:
 
 
 def _unknown(job: int) -> Outcome:
-    return Outcome(Error.RESOURCE_NOT_FOUND, f"There is no job {job}; `reassignd jobs` lists them.")
+    return Outcome(ErrorCode.RESOURCE_NOT_FOUND, f"There is no job {job}; `reassignd jobs` lists them.")
 
 
 def _ended(job: Job) -> Outcome:
-    return Outcome(Error.INVALID_REQUEST, f"Job {job.id} has ended.")
+    return Outcome(ErrorCode.INVALID_REQUEST, f"Job {job.id} has ended.")

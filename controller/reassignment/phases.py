@@ -18,8 +18,9 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
+from common.error_codes import ErrorCode
 from controller.model.cluster import Partition, Reassignment, TopicPartition
-from controller.model.errors import Error, Outcome
+from controller.model.errors import Outcome
 from controller.reassignment import reassignments
 from controller.reassignment.reassignments import Order
 from controller.state.decision import Decision
@@ -153,8 +154,8 @@ def fire_at(d: Decision, key: TopicPartition, trigger: Trigger) -> None:
 
 _NOTHING = Outcome()
 _REFUSED = {
-    Trigger.ORDER: Outcome(Error.UNKNOWN_SERVER_ERROR),
-    Trigger.CANCEL: Outcome(Error.NO_REASSIGNMENT_IN_PROGRESS),
+    Trigger.ORDER: Outcome(ErrorCode.UNKNOWN_SERVER_ERROR),
+    Trigger.CANCEL: Outcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS),
     Trigger.PLAN: _NOTHING,
     Trigger.TURN: _NOTHING,
     Trigger.PROGRESS: _NOTHING,

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from common.error_codes import ErrorCode
 from controller.messages.job_events import AlterReply, Queue, TopicOutcomes
 from controller.model.cluster import JobKind, Partition, Pending, Replicas, TopicPartition
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from controller.reassignment.alter import ROWS_PER_SLICE, check_row, refuse_all
 from controller.reassignment.jobs import open_job, seal_job
 from controller.reassignment.phases import Phase, Trigger, fire, phase_of
@@ -18,7 +19,7 @@ def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
     """Take every row on its own, as an alter does; what moves is rolled back before its new target is started."""
     if not event.append and any(key not in d.state.external for key in waiting_entries(d.state)):
         busy = Outcome(
-            Error.REASSIGNMENT_IN_PROGRESS,
+            ErrorCode.REASSIGNMENT_IN_PROGRESS,
             "A queued plan still has partitions that have not started. Wait for them, or append to it.",
         )
         d.answer(event, refuse_all(event.topics, busy))

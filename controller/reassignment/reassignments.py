@@ -6,6 +6,7 @@ given the partition and its reassignment, and answer with an outcome; a refusal 
 
 from typing import NamedTuple
 
+from common.error_codes import ErrorCode
 from controller.execution.executor import executor_of
 from controller.model.cluster import (
     NO_LEADER,
@@ -17,7 +18,7 @@ from controller.model.cluster import (
     Replicas,
     TopicPartition,
 )
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from controller.reassignment import turning
 from controller.reassignment.next_step import (
     Plan,
@@ -295,7 +296,7 @@ def _turn(
     unclean = turning.is_refused(state, partition, following)
     if unclean and (not back or any(r in state.live for r in partition.replicas)):
         return Outcome(
-            Error.INVALID_REPLICA_ASSIGNMENT,
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             f"Unable to revert partition assignment for {partition.topic}:{partition.partition} "
             "because it would require an unclean leader election.",
         )

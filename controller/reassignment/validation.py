@@ -1,7 +1,8 @@
 """Whether a replica list may be a partition's (Kafka: ReplicationControlManager.validateManualPartitionAssignment)."""
 
+from common.error_codes import ErrorCode
 from controller.model.cluster import Partition, Replicas
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from controller.state.state import State
 
 _PREFIX = "The manual partition assignment includes "
@@ -39,10 +40,10 @@ def check_target(state: State, partition: Partition, target: Replicas, allow_fac
     if len(target) == factor:
         return DONE
     return Outcome(
-        Error.INVALID_REPLICATION_FACTOR,
+        ErrorCode.INVALID_REPLICATION_FACTOR,
         f"The replication factor is changed from {factor} to {len(target)}",
     )
 
 
 def _invalid(what: str) -> Outcome:
-    return Outcome(Error.INVALID_REPLICA_ASSIGNMENT, _PREFIX + what)
+    return Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, _PREFIX + what)

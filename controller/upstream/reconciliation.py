@@ -6,10 +6,11 @@ publishes what the controller has committed a little later; seconds later, when 
 does not fit is believed only when it is seen for a while, and for long where Metadata may be of before the step.
 """
 
+from common.error_codes import ErrorCode
 from controller.execution.delegated_steps import expected_replicas, send, undo
 from controller.messages.upstream_events import Submitted, UpstreamMove, UpstreamPartition
 from controller.model.cluster import Partition, Reassignment, Replicas, UpstreamStep
-from controller.model.errors import Error, Outcome
+from controller.model.errors import Outcome
 from controller.model.names import TopicPartition
 from controller.model.upstream_step import Stage
 from controller.reassignment.next_step import charge_external, release
@@ -27,13 +28,13 @@ LAG, LAG_MS = 20, 60_000
 
 _GOING_BACK = {Stage.UNDOING, Stage.UNDONE}
 _TRY_AGAIN = {
-    Error.UNKNOWN_SERVER_ERROR,
-    Error.UNKNOWN_TOPIC_OR_PARTITION,
-    Error.REQUEST_TIMED_OUT,
-    Error.BROKER_NOT_AVAILABLE,
-    Error.NOT_CONTROLLER,
-    Error.REASSIGNMENT_IN_PROGRESS,
-    Error.NO_REASSIGNMENT_IN_PROGRESS,
+    ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.BROKER_NOT_AVAILABLE,
+    ErrorCode.NOT_CONTROLLER,
+    ErrorCode.REASSIGNMENT_IN_PROGRESS,
+    ErrorCode.NO_REASSIGNMENT_IN_PROGRESS,
 }
 """Answers after which the next look decides."""
 

@@ -16,11 +16,12 @@ from backends.zookeeper.term.cluster import TermContext, ZookeeperCluster
 from backends.zookeeper.znodes import scram_users
 from backends.zookeeper.znodes.producer_ids import allocate
 from common.clock import RealClock
+from common.error_codes import ErrorCode
 from common.tasks import cancel, spawn
 from controller.machine import decide
 from controller.messages.event import Event, Reply
 from controller.state.state import State
-from protocol.errors import ApiError, ErrorCode
+from protocol.errors import ApiError
 from reassignd.config.config import Settings
 from reassignd.runtime.rebalance import rebalance_for_ever
 from reassignd.runtime.retention import Retention, prune_for_ever

@@ -1,12 +1,13 @@
 """Refused requests: an HTTP status and one line that names the problem."""
 
-from controller.model.errors import Error, Outcome
+from common.error_codes import ErrorCode
+from controller.model.errors import Outcome
 
 STATUS = {
-    Error.UNKNOWN_TOPIC_OR_PARTITION: 404,
-    Error.RESOURCE_NOT_FOUND: 404,
-    Error.INVALID_REQUEST: 409,
-    Error.REASSIGNMENT_IN_PROGRESS: 409,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: 404,
+    ErrorCode.RESOURCE_NOT_FOUND: 404,
+    ErrorCode.INVALID_REQUEST: 409,
+    ErrorCode.REASSIGNMENT_IN_PROGRESS: 409,
 }
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from common.error_codes import ErrorCode
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange
 from protocol.counter import Bounds
-from protocol.errors import ErrorCode
 from server.dispatch.authorizer import Operation
 from server.dispatch.context import Context
 from server.dispatch.row_errors import DENIED, Verdict, merged, repeated

@@ -7,10 +7,10 @@ advertised is what is there.
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, TypeVar
 
+from common.error_codes import ErrorCode
 from protocol.apis import ApiKey
 from protocol.codec.wire import schema_of
 from protocol.counter import Bounds
-from protocol.errors import ErrorCode
 from protocol.schema import default_of
 from server.dispatch.authorizer import Operation
 from server.dispatch.cache import Encoded

@@ -8,9 +8,10 @@ import logging
 from collections.abc import Awaitable, Mapping
 from typing import Any, NamedTuple
 
+from common.error_codes import ErrorCode
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
-from protocol.errors import ApiError, DecodeError, EncodeError, ErrorCode
+from protocol.errors import ApiError, DecodeError, EncodeError
 from protocol.frames import RequestFrame, decode_within, encode_response, frame_response
 from server.dispatch.authorizer import Authorizer
 from server.dispatch.cache import Encoded

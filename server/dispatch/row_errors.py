@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeVar
 
-from protocol.errors import ErrorCode
+from common.error_codes import ErrorCode
 
 K = TypeVar("K", bound=Hashable)
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence, Set
 from typing import NamedTuple
 
+from common.error_codes import ErrorCode
 from controller.cluster.topics import is_legal
 from controller.model.cluster import NO_LEADER, Partition, Replicas, Topic
-from protocol.errors import ErrorCode
 from protocol.schema import ZERO_UUID
 from server.dispatch.authorizer import Operation, topic
 from server.dispatch.context import NOT_ASKED, Context

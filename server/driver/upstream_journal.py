@@ -3,9 +3,9 @@
 import logging
 from collections import Counter
 
+from common.error_codes import ErrorCode
 from controller.messages.upstream_events import Submitted
 from controller.model.cluster import Reassignment
-from controller.model.errors import Error
 from controller.state.decision import Decision
 from controller.state.state import State
 
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 NAMED = 5
 
-OVER = Error.NO_REASSIGNMENT_IN_PROGRESS
+OVER = ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
 """What was to be taken back had just ended."""
 
 

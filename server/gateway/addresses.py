@@ -9,7 +9,7 @@ from collections.abc import Collection
 from typing import Any, Protocol
 
 from common.address import Address
-from protocol.errors import ErrorCode
+from common.error_codes import ErrorCode
 from protocol.messages.describe_cluster_response import DescribeClusterResponse
 from protocol.messages.find_coordinator_response import FindCoordinatorResponse
 from server.relay.exchange import Exchange, Rule, rewritten

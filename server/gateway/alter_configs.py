@@ -7,13 +7,13 @@ the principal may. What is wrong with our keys is known before, so that a resour
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from common.error_codes import ErrorCode
 from controller.configs.changes import check_changes
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
-from controller.model.errors import Error, Outcome
-from protocol.errors import ErrorCode
+from controller.model.errors import Outcome
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_configs_request import AlterConfigsResource as ReplacedResource
 from protocol.messages.alter_configs_response import AlterConfigsResponse
@@ -166,7 +166,7 @@ async def _finished(core: GatewayServices, request: Any, response: Any, ours: Ma
 async def _changed(core: GatewayServices, changes: Sequence[ConfigChange], validate_only: bool) -> Verdict:
     """Of the brokers' default: on one broker nothing gets so far."""
     if not changes:
-        return Outcome(Error.NONE)
+        return Outcome(ErrorCode.NONE)
     resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)
     outcomes = await core.submit(AlterConfigs([resource], validate_only))
     return outcomes[0]

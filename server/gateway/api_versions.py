@@ -4,8 +4,8 @@ A version that we do not read is answered with error 35 in version 0 (KIP-511), 
 version 5 on clients say which broker of which cluster they think they talk to (KIP-1242).
 """
 
+from common.error_codes import ErrorCode
 from protocol.apis import ApiKey
-from protocol.errors import ErrorCode
 from protocol.frames import decode_response, encode_request, encode_response, parse_response
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse

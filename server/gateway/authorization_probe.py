@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
+from common.error_codes import ErrorCode
 from protocol.apis import ApiKey
-from protocol.errors import ErrorCode
 from protocol.frames import RequestFrame, decode_response, encode_request, parse_request, parse_response
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest

@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
+from common.error_codes import ErrorCode
 from controller.ports import SubmitEvent
 from controller.state.state import State
-from protocol.errors import ErrorCode
 from protocol.frames import RequestFrame
 from server.connections.session import Answer
 

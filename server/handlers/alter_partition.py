@@ -10,10 +10,10 @@ INELIGIBLE_REPLICA and NEW_LEADER_ELECTED (v2; before: OPERATION_NOT_ATTEMPTED, 
 
 from collections.abc import Iterator, Sequence
 
+from common.error_codes import ErrorCode
 from controller.messages.events import AlterPartition, IsrChange
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
-from protocol.errors import ErrorCode
 from protocol.messages import alter_partition_request as asked
 from protocol.messages import alter_partition_response as answered
 from protocol.messages.alter_partition_request import AlterPartitionRequest

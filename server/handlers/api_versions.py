@@ -8,8 +8,8 @@ Errors: INVALID_REQUEST, UNSUPPORTED_VERSION.
 import re
 from collections.abc import Awaitable
 
+from common.error_codes import ErrorCode
 from protocol.apis import ApiKey
-from protocol.errors import ErrorCode
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from server.dispatch.cache import Encoded

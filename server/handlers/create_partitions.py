@@ -6,10 +6,10 @@ Errors by topic: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, INVALID
 INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, POLICY_VIOLATION; REASSIGNMENT_IN_PROGRESS in ZooKeeper mode.
 """
 
+from common.error_codes import ErrorCode
 from controller.messages.events import CreatePartitions, NewPartitions
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
-from protocol.errors import ErrorCode
 from protocol.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.create_partitions_response import CreatePartitionsResponse, CreatePartitionsTopicResult
 from server.dispatch.authorizer import Operation

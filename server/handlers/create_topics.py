@@ -6,12 +6,12 @@ Errors by topic: TOPIC_AUTHORIZATION_FAILED, TOPIC_ALREADY_EXISTS, INVALID_TOPIC
 INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG, POLICY_VIOLATION.
 """
 
+from common.error_codes import ErrorCode
 from controller.configs.changes import describe_configs
 from controller.messages.events import CreatedTopic, CreateTopics, NewTopic
 from controller.model.cluster import ResourceType
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
-from protocol.errors import ErrorCode
 from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from protocol.messages.create_topics_response import (
     CreatableTopicConfigs,

@@ -5,9 +5,9 @@ ACL: DELETE on the topic.
 Errors by topic: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST.
 """
 
+from common.error_codes import ErrorCode
 from controller.messages.events import DeleteTopics
 from protocol.apis import ApiKey
-from protocol.errors import ErrorCode
 from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from protocol.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
 from server.dispatch.authorizer import Operation

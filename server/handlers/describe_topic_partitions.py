@@ -9,10 +9,11 @@ by partition LEADER_NOT_AVAILABLE.
 
 from collections.abc import Awaitable, Sequence
 
+from common.error_codes import ErrorCode
 from controller.model.cluster import Partition
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
-from protocol.errors import ApiError, ErrorCode
+from protocol.errors import ApiError
 from protocol.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from protocol.messages.describe_topic_partitions_response import (
     Cursor,

@@ -9,12 +9,13 @@ ELECTION_NOT_NEEDED, PREFERRED_LEADER_NOT_AVAILABLE, ELIGIBLE_LEADERS_NOT_AVAILA
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from common.error_codes import ErrorCode
 from controller.messages.events import ElectionType, ElectLeaders
 from controller.model.cluster import TopicPartition
 from controller.model.errors import Outcome
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
-from protocol.errors import ApiError, ErrorCode
+from protocol.errors import ApiError
 from protocol.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from protocol.messages.elect_leaders_response import (
     ElectLeadersResponse,

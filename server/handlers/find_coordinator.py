@@ -5,8 +5,8 @@ ACL: none, since there is nothing to find.
 Errors: COORDINATOR_NOT_AVAILABLE.
 """
 
+from common.error_codes import ErrorCode
 from protocol.apis import ApiKey
-from protocol.errors import ErrorCode
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from server.dispatch.context import Context

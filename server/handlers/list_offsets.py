@@ -6,9 +6,9 @@ Errors by partition: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, NOT
 FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH.
 """
 
+from common.error_codes import ErrorCode
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
-from protocol.errors import ErrorCode
 from protocol.messages.list_offsets_request import ListOffsetsRequest, ListOffsetsTopic
 from protocol.messages.list_offsets_response import (
     ListOffsetsPartitionResponse,

@@ -8,8 +8,9 @@ The embedded cluster has no data path. The API is advertised because the Java cl
 without it: the client chooses its record format by the broker's version of Produce.
 """
 
+from common.error_codes import ErrorCode
 from protocol.apis import ApiKey
-from protocol.errors import DecodeError, ErrorCode
+from protocol.errors import DecodeError
 from protocol.messages.produce_request import ProduceRequest, TopicProduceData
 from protocol.messages.produce_response import (
     PartitionProduceResponse,

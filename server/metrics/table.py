@@ -11,11 +11,11 @@ import platform
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from common.error_codes import ErrorCode
 from controller.model.names import TopicPartition
 from controller.state.state import State
 from controller.views.jobs import totals
 from protocol.apis import ApiKey
-from protocol.errors import ErrorCode
 from server.metrics.sources import Reading
 
 

@@ -10,7 +10,7 @@ import re
 from base64 import urlsafe_b64decode
 from collections.abc import Callable
 
-from protocol.errors import ErrorCode
+from common.error_codes import ErrorCode
 from protocol.frames import decode_request, parse_request
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
 from server.dispatch.authorizer import UNKNOWN

@@ -10,9 +10,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from common.error_codes import ErrorCode
 from controller.cluster.topics import MAX_NAME
 from protocol.apis import ApiKey
-from protocol.errors import DecodeError, ErrorCode
+from protocol.errors import DecodeError
 from protocol.frames import RequestFrame, decode_response, encode_request, parse_request, parse_response
 from protocol.messages.controlled_shutdown_request import ControlledShutdownRequest
 from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse

@@ -6,13 +6,13 @@ its own, and we hear of ours as of any change.
 
 from typing import Any
 
+from common.error_codes import ErrorCode
 from controller.configs.changes import check_changes
 from controller.messages.events import ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
 from controller.state.state import State
 from protocol.apis import ApiKey
-from protocol.errors import ErrorCode
 from protocol.frames import RequestFrame, decode_within, parse_request
 from server.dispatch.authorizer import CLUSTER, Operation
 from server.dispatch.config_requests import CLUSTER_DENIED

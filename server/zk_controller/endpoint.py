@@ -3,9 +3,10 @@
 from collections.abc import Awaitable, Callable, Iterable
 from typing import NamedTuple
 
+from common.error_codes import ErrorCode
 from controller.state.state import State
 from protocol.apis import ApiKey
-from protocol.errors import ApiError, ErrorCode
+from protocol.errors import ApiError
 from protocol.frames import RequestFrame
 from server.dispatch.authorizer import CLUSTER, Operation
 from server.dispatch.registry import ROUTES

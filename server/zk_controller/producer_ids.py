@@ -6,7 +6,8 @@ Errors: STALE_BROKER_EPOCH, UNKNOWN_SERVER_ERROR.
 import logging
 from collections.abc import Awaitable, Callable
 
-from protocol.errors import ApiError, ErrorCode
+from common.error_codes import ErrorCode
+from protocol.errors import ApiError
 from protocol.frames import RequestFrame, decode_request, encode_response
 from protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from protocol.messages.allocate_producer_ids_response import AllocateProducerIdsResponse

@@ -11,8 +11,9 @@ import logging
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
 
+from common.error_codes import ErrorCode
 from protocol.counter import Bounds
-from protocol.errors import ApiError, ErrorCode
+from protocol.errors import ApiError
 from protocol.frames import RequestFrame, decode_within, encode_response
 from protocol.messages.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from common.error_codes import ErrorCode
 from controller.messages.events import (
     AlterReassignments,
     CreatePartitions,
@@ -15,7 +16,7 @@ from controller.messages.events import (
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
 from controller.model.cluster import NO_LEADER, Partition
 from controller.model.election import after_loss, first_eligible
-from controller.model.errors import Error, Outcome
+from controller.model.errors import Outcome
 from controller.views.reassignments import counts
 from protocol.apis import ApiKey
 from protocol.messages.alter_partition_reassignments_request import (
@@ -51,7 +52,7 @@ GIVEN = {
 
 Json = Any
 
-_DENIED = Error.CLUSTER_AUTHORIZATION_FAILED
+_DENIED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
 class NotOursError(Exception):
@@ -129,7 +130,7 @@ class Played:
     def revert(self, action: Mapping[str, Json]) -> Reply:
         """Cancel; if that would be unclean, allow it and cancel again."""
         outcome = self.world.alter({action["revert"]: None})[action["revert"]]
-        self.found["unclean"] = outcome.error is Error.INVALID_REPLICA_ASSIGNMENT
+        self.found["unclean"] = outcome.error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
         if self.found["unclean"]:
             self.world.configured("unclean.leader.election.enable", "true", key(action["revert"]).topic)
             outcome = self.world.alter({action["revert"]: None})[action["revert"]]
@@ -296,4 +297,4 @@ def _listing(response: ListPartitionReassignmentsResponse) -> Reply:
         }
         for topic in response.topics
     }
-    return Reply(Outcome(Error(response.error_code), response.error_message), listed=listed)
+    return Reply(Outcome(ErrorCode(response.error_code), response.error_message), listed=listed)

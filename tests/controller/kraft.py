@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from common.error_codes import ErrorCode
 from controller.messages.effects import Elect, Submit
 from controller.messages.upstream_events import (
     Submitted,
@@ -13,7 +14,7 @@ from controller.messages.upstream_events import (
     UpstreamTopic,
 )
 from controller.model.cluster import Broker, Partition, Record, Replicas, TopicPartition
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from controller.model.profile import GATEWAY
 from controller.state.state import State
 from tests.builders import World, key, records
@@ -52,10 +53,10 @@ class Kraft:
         """One row of 45."""
         self.requests.append(Submit(*name, target))
         if name not in self.replicas:
-            return Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION)
+            return Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if target is None:
             if not self.moves(name):
-                return Outcome(Error.NO_REASSIGNMENT_IN_PROGRESS)
+                return Outcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
             self._revert(name)
             return DONE
         now = self.replicas[name]
@@ -195,7 +196,7 @@ class Gateway(World):
         self._give_up(sent)
 
     def _give_up(self, sent: Iterable[Submit]) -> None:
-        lost = Outcome(Error.REQUEST_TIMED_OUT)
+        lost = Outcome(ErrorCode.REQUEST_TIMED_OUT)
         rows = [(TopicPartition(row.topic, row.partition), row.replicas, lost) for row in sent]
         if rows:
             self.do(Submitted(rows))

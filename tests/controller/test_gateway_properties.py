@@ -6,11 +6,12 @@ from collections.abc import Callable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from common.error_codes import ErrorCode
 from controller.messages.events import AlterReassignments, Stalled
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioritize, Queue, RollBackJob
 from controller.messages.upstream_events import Unreachable
 from controller.model.cluster import Ending, TopicPartition
-from controller.model.errors import Error, Outcome
+from controller.model.errors import Outcome
 from controller.model.names import Replicas
 from tests.builders import key, outcomes
 from tests.controller.kraft import Gateway
@@ -19,10 +20,10 @@ from tests.examples import examples
 NAMES = ("foo-0", "foo-1", "bar-0")
 LONGEST_LAG_MS = 40_000
 REFUSALS = {
-    Error.NONE,
-    Error.INVALID_REPLICA_ASSIGNMENT,
-    Error.UNKNOWN_TOPIC_OR_PARTITION,
-    Error.NO_REASSIGNMENT_IN_PROGRESS,
+    ErrorCode.NONE,
+    ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.NO_REASSIGNMENT_IN_PROGRESS,
 }
 
 

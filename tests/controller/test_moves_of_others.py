@@ -1,10 +1,10 @@
 """What is ordered, queued and cancelled where someone else moves a partition of the upstream."""
 
+from common.error_codes import ErrorCode
 from controller.cluster.removed_topics import GONE_MS
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, Queue, RollBackJob
 from controller.model.cluster import Ending
-from controller.model.errors import Error
 from controller.model.names import Replicas
 from controller.upstream.reconciliation import BLAME_MS
 from controller.views.jobs import PartState, parts, queued
@@ -97,7 +97,7 @@ def test_what_waits_for_someone_else_does_not_keep_other_plans_from_the_queue() 
     gateway = theirs()
     queue(gateway)
     assert queue(gateway, 1).outcome.ok
-    assert queue(gateway, 1, (7, 8)).outcome.error is Error.NONE
+    assert queue(gateway, 1, (7, 8)).outcome.error is ErrorCode.NONE
     assert gateway.settle().kafka.replicas[key("foo-1")] == (7, 8)
 
 

@@ -6,6 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from common.error_codes import ErrorCode
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.events import (
     AlterConfigs,
@@ -30,7 +31,6 @@ from controller.messages.job_events import (
 )
 from controller.model.cluster import NO_LEADER, Partition, Replicas, ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
-from controller.model.errors import Error
 from tests.builders import key, outcomes, partition
 from tests.controller.watched import Watched
 from tests.examples import examples
@@ -91,7 +91,7 @@ class Cluster(RuleBasedStateMachine):
         before = self.world.replicas(name) if self.exists(name) else ()
         reply = self.world.do(AlterReassignments([AlterTopic(topic, rows)])).reply
         if not self.exists(name):
-            assert outcomes(reply)[name].error is Error.UNKNOWN_TOPIC_OR_PARTITION
+            assert outcomes(reply)[name].error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         elif outcomes(reply)[name].ok:
             self.queued.pop(name, None)
             self.original[name] = before if idle else self.original[name]
@@ -128,9 +128,9 @@ class Cluster(RuleBasedStateMachine):
                 self.target[each] = self.original[each]
             else:
                 assert outcome.error in {
-                    Error.NO_REASSIGNMENT_IN_PROGRESS,
-                    Error.INVALID_REPLICA_ASSIGNMENT,
-                    Error.UNKNOWN_TOPIC_OR_PARTITION,
+                    ErrorCode.NO_REASSIGNMENT_IN_PROGRESS,
+                    ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
                 }
 
     @rule(picks=picks)

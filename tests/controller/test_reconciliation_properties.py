@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.model.errors import Error
+from common.error_codes import ErrorCode
 from controller.model.names import Replicas
 from tests.builders import key
 from tests.controller.kraft import Gateway, Kraft
@@ -32,7 +32,7 @@ def test_whatever_is_lost_everything_ends_at_its_target_or_its_original(
         if fault == "order":
             outcome = gateway.alter({"foo-0": brokers[:size]})["foo-0"]
             # Turning a step that only its new replicas have survived would lose data.
-            assert outcome.error in {Error.NONE, Error.INVALID_REPLICA_ASSIGNMENT}
+            assert outcome.error in {ErrorCode.NONE, ErrorCode.INVALID_REPLICA_ASSIGNMENT}
             expected = tuple(brokers[:size]) if outcome.ok else expected
         elif fault == "cancel" and (wanted := gateway.wanted("foo-0")) is not None:
             refused = not gateway.alter({"foo-0": None})["foo-0"].ok

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from common.error_codes import ErrorCode
 from controller import machine
 from controller.configs.names import LEADER_REPLICAS
 from controller.messages.event import AnyEvent
@@ -56,7 +57,7 @@ from controller.messages.upstream_events import (
 from controller.messages.zookeeper_events import ConfigsStored, Halt, PartitionsStored, TopicStored
 from controller.model.cluster import Broker, Partition, ResourceType, Topic
 from controller.model.configs import ConfigChange, ConfigOp, Lease
-from controller.model.errors import Error, Outcome
+from controller.model.errors import Outcome
 from controller.state.upstream import Disk
 from controller.views.jobs import parts, queued, totals
 from controller.views.reassignments import counts, ongoing
@@ -67,8 +68,8 @@ NAMES = ["foo-0", "foo-1", "foo-2", "bar-0", "bar-1", "new-0"]
 KEYS = [key(name) for name in NAMES]
 LOOKS = 11
 """So many looks, more than a second apart, and what is shown is believed."""
-BUSY = Outcome(Error.REQUEST_TIMED_OUT)
-REFUSED = Outcome(Error.INVALID_REPLICA_ASSIGNMENT, "no")
+BUSY = Outcome(ErrorCode.REQUEST_TIMED_OUT)
+REFUSED = Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no")
 
 
 def rows(*replicas: int) -> list[AlterTopic]:

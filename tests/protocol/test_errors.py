@@ -2,7 +2,8 @@
 
 import pytest
 
-from protocol.errors import ApiError, DecodeError, EncodeError, ErrorCode, ProtocolError
+from common.error_codes import ErrorCode
+from protocol.errors import ApiError, DecodeError, EncodeError, ProtocolError
 
 
 def test_codes_have_the_numbers_of_kafka() -> None:

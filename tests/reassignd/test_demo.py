@@ -3,9 +3,10 @@ from typing import Any
 
 import pytest
 
+from common.error_codes import ErrorCode
 from controller.messages.event import AnyEvent
 from controller.messages.events import CreatedTopic, CreateTopics
-from controller.model.errors import Error, Outcome
+from controller.model.errors import Outcome
 from reassignd.demo import create_demo_topics
 
 
@@ -36,5 +37,5 @@ async def test_a_small_cluster_gets_fewer_replicas() -> None:
 
 async def test_a_refused_topic_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        await create_demo_topics(Controller(Outcome(Error.INVALID_PARTITIONS, "no")), brokers=6)
+        await create_demo_topics(Controller(Outcome(ErrorCode.INVALID_PARTITIONS, "no")), brokers=6)
     assert "topic orders was not created: INVALID_PARTITIONS" in caplog.text

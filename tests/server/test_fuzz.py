@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from backends.embedded.settings import Settings
+from common.error_codes import ErrorCode
 from common.worker_thread import WorkerThread
 from protocol.apis import find_api
 from protocol.codec.wire import Codec, codec
 from protocol.counter import Bounds
-from protocol.errors import DecodeError, ErrorCode
+from protocol.errors import DecodeError
 from protocol.frames import RequestFrame, decode_response, parse_response
 from server.dispatch.authorizer import ANONYMOUS, AllowAll, Authorizer
 from server.dispatch.cache import BodyCache

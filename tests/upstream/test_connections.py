@@ -18,7 +18,7 @@ from backends.client.errors import (
 from backends.client.handshake import Caller
 from backends.client.security import Credentials, Security
 from backends.upstream.client import UpstreamClient
-from protocol.errors import ErrorCode
+from common.error_codes import ErrorCode
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest

@@ -10,9 +10,9 @@ import pytest
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
+from common.error_codes import ErrorCode
 from protocol.codec.wire import codec
 from protocol.codec.writing import varint
-from protocol.errors import ErrorCode
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.produce_response import ProduceResponse
 from tests.clients.java_programs import JavaAdmin, JavaClient

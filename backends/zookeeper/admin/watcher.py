@@ -31,10 +31,10 @@ from backends.zookeeper.term.watch_loop import WatchLoop
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, decode_object, encode
 from backends.zookeeper.znodes.rejections import Rejections
+from common.error_codes import ErrorCode
 from controller.messages.job_events import AlterReply
 from controller.messages.zookeeper_events import Halt
 from controller.model.cluster import Replicas, TopicPartition
-from controller.model.errors import Error
 from controller.ports import SubmitEvent
 from controller.reassignment.queue import waiting_entries
 from controller.state.state import State
@@ -178,7 +178,7 @@ class AdminWatcher:
             return
         log.info("%d partitions are queued, ordered by %s", len(entries), paths.QUEUE)
         reply = await self._submit(orders.queue(entries))
-        if reply.outcome.error is not Error.REASSIGNMENT_IN_PROGRESS:
+        if reply.outcome.error is not ErrorCode.REASSIGNMENT_IN_PROGRESS:
             self._tell_of_refusals(paths.QUEUE, reply)
             self._taken(paths.QUEUE)
 

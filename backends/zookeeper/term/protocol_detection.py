@@ -11,8 +11,8 @@ from backends.zookeeper.term.brokers import BrokerDirectory
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, numbered
 from backends.zookeeper.znodes.formats import Endpoint, Registration, decode_broker
+from common.error_codes import ErrorCode
 from controller.model.cluster import ResourceType
-from protocol.errors import ErrorCode
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.describe_configs_response import DescribeConfigsResponse
 

@@ -18,8 +18,8 @@ from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError
 from backends.zookeeper.znodes.formats import decode_broker, encode_broker
 from common.clock import Clock, RealClock
+from common.error_codes import ErrorCode
 from protocol.apis import ApiKey
-from protocol.errors import ErrorCode
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersionsResponse
 

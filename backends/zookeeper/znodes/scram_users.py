@@ -10,7 +10,8 @@ from backends.zookeeper.session.tree import ConflictError, Create, Operation, Se
 from backends.zookeeper.store.store import ZkStore
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.formats import decode_config, encode_config, encode_config_change
-from protocol.errors import ApiError, ErrorCode
+from common.error_codes import ErrorCode
+from protocol.errors import ApiError
 
 TRIES = 20
 

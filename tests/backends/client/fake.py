@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from common.address import Address
+from common.error_codes import ErrorCode
 from protocol.apis import ApiKey, find_api
 from protocol.connection import Connection
-from protocol.errors import ErrorCode
 from protocol.frames import RequestFrame, decode_request
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse

@@ -13,8 +13,8 @@ from backends.client.errors import AuthenticationError, UnreachableError, Unsupp
 from backends.client.handshake import Caller, open_connection
 from backends.client.security import Credentials, Security
 from common.address import Address
+from common.error_codes import ErrorCode
 from protocol.apis import ApiKey
-from protocol.errors import ErrorCode
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest

@@ -11,10 +11,10 @@ from backends.client.errors import AuthenticationError, RequestLostError, Unreac
 from backends.upstream.backend import RETRY_SECONDS
 from backends.upstream.old_throttles import FILE, import_leases
 from common.clock import settle
+from common.error_codes import ErrorCode
 from controller.configs.names import LEADER_RATE, LEADER_REPLICAS, THROTTLE
 from controller.messages.effects import Publish
 from controller.model.configs import ResourceType
-from controller.model.errors import Error
 from controller.reassignment.phases import Phase, phase_of
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from tests.backends.harness import Embedded
@@ -215,8 +215,8 @@ async def test_whatever_is_lost_or_late_or_killed_all_orders_end_and_none_is_bla
         target = random.choice([None, random.sample(range(1, 7), random.randrange(1, 4))])
         outcomes = await now.try_alter({random.choice(names): target})
         # Turning a step that was over before it could be taken back would lose data, as far as is known then.
-        refusals = {Error.NO_REASSIGNMENT_IN_PROGRESS, Error.INVALID_REPLICA_ASSIGNMENT}
-        assert {each.error for each in outcomes} <= {Error.NONE, *refusals}
+        refusals = {ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, ErrorCode.INVALID_REPLICA_ASSIGNMENT}
+        assert {each.error for each in outcomes} <= {ErrorCode.NONE, *refusals}
         await now.advance(random.choice([0, 0.05, 0.3, 2]))
     # A cancel of what was lost waits for a minute, since brokers may lag behind.
     await now.until_idle(120)

@@ -1,6 +1,7 @@
 from backends.upstream.rows import alter_request, answers, elect_request, outcome, unanswered
+from common.error_codes import ErrorCode
 from controller.messages.effects import Elect, Submit
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from protocol.messages.alter_partition_reassignments_response import (
     AlterPartitionReassignmentsResponse,
     ReassignablePartitionResponse,
@@ -25,14 +26,14 @@ def test_each_row_has_its_own_answer_and_one_that_is_left_out_is_unknown() -> No
     answered = answers(ROWS[:2], AlterPartitionReassignmentsResponse(responses=given))
     assert answered == [
         (key("foo-0"), (1, 2), DONE),
-        (key("bar-3"), None, Outcome(Error.UNKNOWN_SERVER_ERROR)),
+        (key("bar-3"), None, Outcome(ErrorCode.UNKNOWN_SERVER_ERROR)),
     ]
 
 
 def test_an_error_at_the_top_is_every_rows() -> None:
     refused = AlterPartitionReassignmentsResponse(0, True, 31, "no", [])
     assert {each for _, _, each in answers(ROWS, refused)} == {
-        Outcome(Error.CLUSTER_AUTHORIZATION_FAILED, "no")
+        Outcome(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "no")
     }
 
 
@@ -40,15 +41,15 @@ def test_the_half_of_a_request_that_was_too_large_is_tried_again() -> None:
     """Kafka answers -1 with a null message for the rows that it did not take."""
     given = [ReassignableTopicResponse("foo", [ReassignablePartitionResponse(0, -1, None)])]
     ((_, _, left),) = answers(ROWS[:1], AlterPartitionReassignmentsResponse(responses=given))
-    assert left == Outcome(Error.UNKNOWN_SERVER_ERROR)
+    assert left == Outcome(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 def test_an_error_that_the_core_does_not_know_keeps_its_number() -> None:
-    assert outcome(12345, "strange") == Outcome(Error.INVALID_REQUEST, "error 12345: strange")
+    assert outcome(12345, "strange") == Outcome(ErrorCode.INVALID_REQUEST, "error 12345: strange")
 
 
 def test_rows_without_an_answer_are_told_as_such() -> None:
-    lost = Outcome(Error.REQUEST_TIMED_OUT, "cut")
+    lost = Outcome(ErrorCode.REQUEST_TIMED_OUT, "cut")
     assert unanswered(ROWS[:1], "cut") == [(key("foo-0"), (1, 2), lost)]
 
 

@@ -8,10 +8,11 @@ from backends.client.errors import RequestLostError
 from backends.upstream.client import WRITE_SECONDS
 from backends.upstream.submitter import CHUNK, Submitter
 from common.clock import settle
+from common.error_codes import ErrorCode
 from common.tasks import cancel
 from controller.messages.effects import Elect, Submit
 from controller.messages.upstream_events import Submitted
-from controller.model.errors import DONE, Error
+from controller.model.errors import DONE
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.alter_partition_reassignments_response import (
     AlterPartitionReassignmentsResponse,
@@ -94,7 +95,7 @@ async def test_rows_whose_answer_was_lost_are_told_as_lost_and_not_sent_again(ri
     assert len(rig.sent()) == 1
     (submitted,) = rig.events
     rows = submitted.rows
-    assert rows[0][2].error is Error.REQUEST_TIMED_OUT
+    assert rows[0][2].error is ErrorCode.REQUEST_TIMED_OUT
     with rig.submitter.watch() as outstanding:
         assert outstanding == set()
 

@@ -28,6 +28,7 @@ from backends.zookeeper.znodes.formats import (
 )
 from backends.zookeeper.znodes.rejections import Rejections
 from common.clock import settle
+from common.error_codes import ErrorCode
 from controller.machine import decide
 from controller.messages.effects import ConfigsChanged, TopicDeleted
 from controller.messages.event import Event
@@ -35,7 +36,6 @@ from controller.messages.events import BrokerRegistration, BrokerStarted, Broker
 from controller.model.cluster import Partition
 from controller.model.profile import ZOOKEEPER
 from controller.state.state import State
-from protocol.errors import ErrorCode
 from protocol.messages.alter_partition_request import AlterPartitionRequest
 from protocol.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
 from server.driver.driver import Driver

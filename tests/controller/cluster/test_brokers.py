@@ -1,5 +1,6 @@
 import pytest
 
+from common.error_codes import ErrorCode
 from controller.cluster.brokers import PARTITIONS_PER_SLICE
 from controller.machine import decide
 from controller.messages.effects import BrokerJoined, BrokerLeft, DropReplica, Publish
@@ -13,7 +14,7 @@ from controller.messages.events import (
     ShutdownReply,
 )
 from controller.model.cluster import NO_LEADER, Partition
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from controller.reassignment.phases import Phase
 from controller.state.decision import Decision
 from tests.builders import World, key, partition, records, registration
@@ -176,12 +177,12 @@ def test_a_broker_that_left_in_order_is_welcome_again(world: World) -> None:
 @pytest.mark.parametrize(
     ("event", "error"),
     [
-        (ControlledShutdown(9, -1), Error.BROKER_NOT_AVAILABLE),
-        (ControlledShutdown(1, 99), Error.STALE_BROKER_EPOCH),
+        (ControlledShutdown(9, -1), ErrorCode.BROKER_NOT_AVAILABLE),
+        (ControlledShutdown(1, 99), ErrorCode.STALE_BROKER_EPOCH),
     ],
 )
 def test_a_leave_of_an_unknown_or_outdated_broker_is_refused(
-    world: World, event: ControlledShutdown, error: Error
+    world: World, event: ControlledShutdown, error: ErrorCode
 ) -> None:
     assert world.do(event).reply == ShutdownReply(Outcome(error), ())
     assert world.changes == []

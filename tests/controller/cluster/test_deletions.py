@@ -1,3 +1,4 @@
+from common.error_codes import ErrorCode
 from controller.messages.effects import DropReplica, TopicDeleted
 from controller.messages.events import (
     AlterReassignments,
@@ -12,7 +13,7 @@ from controller.messages.events import (
 )
 from controller.messages.job_events import RollBackJob
 from controller.model.cluster import NO_LEADER
-from controller.model.errors import DONE, Error
+from controller.model.errors import DONE
 from controller.model.profile import ZOOKEEPER
 from tests.builders import World, key, partition
 from tests.controller.topic_requests import ID, create, delete, grow
@@ -91,7 +92,7 @@ def test_a_topic_that_waits_for_its_deletion_does_not_grow() -> None:
     world = World().having(partition("foo-0", (1,)))
     world.alter({"foo-0": (3,)})
     delete(world)
-    assert grow(world, 2).error is Error.UNKNOWN_TOPIC_OR_PARTITION
+    assert grow(world, 2).error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_a_topic_of_the_same_name_begins_anew() -> None:

@@ -2,11 +2,12 @@ from typing import Any
 
 import pytest
 
+from common.error_codes import ErrorCode
 from controller.cluster.isr import CHANGES_PER_SLICE
 from controller.machine import decide
 from controller.messages.effects import Publish
 from controller.messages.events import AlterPartition, IsrChange
-from controller.model.errors import DONE, Error
+from controller.model.errors import DONE
 from controller.state.decision import Decision
 from tests.builders import World, partition
 
@@ -22,14 +23,14 @@ def change(**fields: Any) -> IsrChange:
     return IsrChange("foo", 0, 5, (1, 2, 3), 9)._replace(**fields)
 
 
-def answer(world: World, asked: IsrChange, broker: int = 1) -> Error:
+def answer(world: World, asked: IsrChange, broker: int = 1) -> ErrorCode:
     (outcome,) = world.do(AlterPartition(broker, -1, [asked])).reply.rows
-    error: Error = outcome.error
+    error: ErrorCode = outcome.error
     return error
 
 
 def test_a_leader_reports_its_isr_and_all_brokers_learn_of_it(world: World) -> None:
-    assert answer(world, change()) is Error.NONE
+    assert answer(world, change()) is ErrorCode.NONE
     now = world["foo-0"]
     assert (now.isr, now.leader_epoch, now.partition_epoch) == ((1, 2, 3), 5, 10)
     assert world.effects == [Publish(now, lead=False)]
@@ -38,20 +39,20 @@ def test_a_leader_reports_its_isr_and_all_brokers_learn_of_it(world: World) -> N
 @pytest.mark.parametrize(
     ("asked", "broker", "error"),
     [
-        (change(topic="ghost"), 1, Error.UNKNOWN_TOPIC_OR_PARTITION),
-        (change(partition=7), 1, Error.UNKNOWN_TOPIC_OR_PARTITION),
-        (change(leader_epoch=4), 1, Error.FENCED_LEADER_EPOCH),
-        (change(leader_epoch=6), 1, Error.NOT_CONTROLLER),
-        (change(), 2, Error.INVALID_REQUEST),
-        (change(partition_epoch=8), 1, Error.INVALID_UPDATE_VERSION),
-        (change(isr=(2, 3)), 1, Error.INVALID_REQUEST),
-        (change(isr=()), 1, Error.INVALID_REQUEST),
-        (change(isr=(1, 1)), 1, Error.INVALID_REQUEST),
-        (change(isr=(1, 4)), 1, Error.INVALID_REQUEST),
+        (change(topic="ghost"), 1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (change(partition=7), 1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (change(leader_epoch=4), 1, ErrorCode.FENCED_LEADER_EPOCH),
+        (change(leader_epoch=6), 1, ErrorCode.NOT_CONTROLLER),
+        (change(), 2, ErrorCode.INVALID_REQUEST),
+        (change(partition_epoch=8), 1, ErrorCode.INVALID_UPDATE_VERSION),
+        (change(isr=(2, 3)), 1, ErrorCode.INVALID_REQUEST),
+        (change(isr=()), 1, ErrorCode.INVALID_REQUEST),
+        (change(isr=(1, 1)), 1, ErrorCode.INVALID_REQUEST),
+        (change(isr=(1, 4)), 1, ErrorCode.INVALID_REQUEST),
     ],
 )
 def test_a_wrong_report_is_refused_and_changes_nothing(
-    world: World, asked: IsrChange, broker: int, error: Error
+    world: World, asked: IsrChange, broker: int, error: ErrorCode
 ) -> None:
     assert answer(world, asked, broker) is error
     assert world.changes == []
@@ -59,32 +60,32 @@ def test_a_wrong_report_is_refused_and_changes_nothing(
 
 def test_a_dead_or_leaving_broker_does_not_enter_the_isr(world: World) -> None:
     world.state.shutting_down.add(3)
-    assert answer(world, change()) is Error.INELIGIBLE_REPLICA
+    assert answer(world, change()) is ErrorCode.INELIGIBLE_REPLICA
     world.stop(3)
-    assert answer(world, change()) is Error.INELIGIBLE_REPLICA
+    assert answer(world, change()) is ErrorCode.INELIGIBLE_REPLICA
 
 
 def test_a_leaving_broker_that_is_in_sync_may_stay_so(world: World) -> None:
     world.state.shutting_down.add(2)
-    assert answer(world, change()) is Error.NONE
+    assert answer(world, change()) is ErrorCode.NONE
 
 
 @pytest.mark.parametrize(("broker", "epoch"), [(9, -1), (1, 99)])
 def test_an_unknown_or_outdated_broker_is_refused_as_a_whole(world: World, broker: int, epoch: int) -> None:
     reply = world.do(AlterPartition(broker, epoch, [change()])).reply
-    assert (reply.outcome.error, reply.rows) == (Error.STALE_BROKER_EPOCH, ())
+    assert (reply.outcome.error, reply.rows) == (ErrorCode.STALE_BROKER_EPOCH, ())
 
 
 def test_a_dead_broker_is_refused_as_a_whole(world: World) -> None:
     world.state.live.discard(1)
     reply = world.do(AlterPartition(1, 1, [change()])).reply
-    assert reply.outcome.error is Error.STALE_BROKER_EPOCH
+    assert reply.outcome.error is ErrorCode.STALE_BROKER_EPOCH
 
 
 def test_one_wrong_report_spoils_no_other(world: World) -> None:
     right = IsrChange("foo", 1, 0, (2,), 0)
     rows = world.do(AlterPartition(2, 2, [change(), right])).reply.rows
-    assert [row.error for row in rows] == [Error.INVALID_REQUEST, Error.NONE]
+    assert [row.error for row in rows] == [ErrorCode.INVALID_REQUEST, ErrorCode.NONE]
 
 
 def test_a_report_that_completes_a_step_is_published_as_completed_only(world: World) -> None:
@@ -96,7 +97,7 @@ def test_a_report_that_completes_a_step_is_published_as_completed_only(world: Wo
 
 def test_a_leader_whose_report_moves_leadership_is_told_so(world: World) -> None:
     world.alter({"foo-1": (4, 5)})
-    assert world.isr("foo-1", (2, 3, 4, 5)).error is Error.NEW_LEADER_ELECTED
+    assert world.isr("foo-1", (2, 3, 4, 5)).error is ErrorCode.NEW_LEADER_ELECTED
     assert (world["foo-1"].leader, world["foo-1"].isr) == (4, (4, 5))
 
 

@@ -1,10 +1,11 @@
 import pytest
 
+from common.error_codes import ErrorCode
 from controller.cluster.leaders import PARTITIONS_PER_SLICE
 from controller.machine import decide
 from controller.messages.events import ElectionType, ElectLeaders, RebalanceLeaders
 from controller.model.cluster import NO_LEADER, TopicPartition
-from controller.model.errors import DONE, Error
+from controller.model.errors import DONE
 from controller.state.decision import Decision
 from tests.builders import World, key, partition
 
@@ -14,18 +15,18 @@ def world() -> World:
     return World().having(partition("foo-0", (1, 2, 3), leader=2), partition("foo-1", (2, 3)))
 
 
-def elect(world: World, *names: str, election: ElectionType = ElectionType.PREFERRED) -> dict[str, Error]:
+def elect(world: World, *names: str, election: ElectionType = ElectionType.PREFERRED) -> dict[str, ErrorCode]:
     rows = world.do(ElectLeaders(election, [key(name) for name in names])).reply
     return {str(each): outcome.error for each, outcome in rows}
 
 
 def test_the_preferred_leader_is_elected_when_it_is_in_sync(world: World) -> None:
-    assert elect(world, "foo-0") == {"foo-0": Error.NONE}
+    assert elect(world, "foo-0") == {"foo-0": ErrorCode.NONE}
     assert (world["foo-0"].leader, world["foo-0"].leader_epoch) == (1, 1)
 
 
 def test_a_named_partition_that_needs_none_is_told_so(world: World) -> None:
-    assert elect(world, "foo-1") == {"foo-1": Error.ELECTION_NOT_NEEDED}
+    assert elect(world, "foo-1") == {"foo-1": ErrorCode.ELECTION_NOT_NEEDED}
 
 
 def test_asked_for_all_those_that_need_none_are_left_out(world: World) -> None:
@@ -34,7 +35,7 @@ def test_asked_for_all_those_that_need_none_are_left_out(world: World) -> None:
 
 def test_an_unknown_partition_is_told_by_name(world: World) -> None:
     ((_, outcome),) = world.do(ElectLeaders(ElectionType.PREFERRED, [TopicPartition("bar", 1)])).reply
-    assert outcome == (Error.UNKNOWN_TOPIC_OR_PARTITION, "No such partition as bar-1.")
+    assert outcome == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "No such partition as bar-1.")
 
 
 @pytest.mark.parametrize("trouble", ["out of sync", "dead", "leaving"])
@@ -45,20 +46,20 @@ def test_a_preferred_leader_that_cannot_lead_is_not_elected(world: World, troubl
         world.state.live.discard(1)
     else:
         world.state.shutting_down.add(1)
-    assert elect(world, "foo-0") == {"foo-0": Error.PREFERRED_LEADER_NOT_AVAILABLE}
+    assert elect(world, "foo-0") == {"foo-0": ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE}
 
 
 def test_an_adding_replica_that_is_preferred_and_in_sync_may_be_elected(world: World) -> None:
     world.alter({"foo-1": (4, 5)})
     world.isr("foo-1", (2, 3, 4))
-    assert elect(world, "foo-1") == {"foo-1": Error.NONE}
+    assert elect(world, "foo-1") == {"foo-1": ErrorCode.NONE}
     assert (world["foo-1"].leader, world["foo-1"].adding) == (4, (4, 5))
 
 
 def test_an_unclean_election_ignores_the_config_and_the_isr(world: World) -> None:
     world.put(world["foo-1"]._replace(leader=NO_LEADER, isr=(2,)))
     world.state.live.discard(2)
-    assert elect(world, "foo-1", election=ElectionType.UNCLEAN) == {"foo-1": Error.NONE}
+    assert elect(world, "foo-1", election=ElectionType.UNCLEAN) == {"foo-1": ErrorCode.NONE}
     assert (world["foo-1"].leader, world["foo-1"].isr) == (3, (3,))
 
 
@@ -72,14 +73,14 @@ def test_an_order_that_waits_for_a_leader_begins_with_an_unclean_election(world:
 
 
 def test_an_unclean_election_is_not_needed_where_there_is_a_leader(world: World) -> None:
-    assert elect(world, "foo-1", election=ElectionType.UNCLEAN) == {"foo-1": Error.ELECTION_NOT_NEEDED}
+    assert elect(world, "foo-1", election=ElectionType.UNCLEAN) == {"foo-1": ErrorCode.ELECTION_NOT_NEEDED}
 
 
 def test_with_no_replica_alive_no_leader_can_be_had(world: World) -> None:
     for broker in (2, 3):
         world.stop(broker)
     found = elect(world, "foo-1", election=ElectionType.UNCLEAN)
-    assert found == {"foo-1": Error.ELIGIBLE_LEADERS_NOT_AVAILABLE}
+    assert found == {"foo-1": ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE}
 
 
 def test_an_election_of_many_is_taken_in_slices() -> None:

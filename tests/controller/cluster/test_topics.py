@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from common.error_codes import ErrorCode
 from controller.cluster.topic_sizes import MAX_PARTITIONS
 from controller.cluster.topics import PARTITIONS_PER_SLICE, TOPICS_PER_SLICE, is_legal
 from controller.machine import decide
@@ -16,7 +17,7 @@ from controller.messages.events import (
     NewTopic,
 )
 from controller.model.cluster import Config, ResourceType
-from controller.model.errors import DONE, Error
+from controller.model.errors import DONE
 from controller.model.profile import EMBEDDED, ZOOKEEPER
 from controller.state.decision import Decision
 from tests.builders import World, partition
@@ -56,25 +57,25 @@ def test_a_topic_keeps_the_configs_that_it_is_created_with() -> None:
 @pytest.mark.parametrize(
     ("fields", "error"),
     [
-        ({"name": ""}, Error.INVALID_TOPIC),
-        ({"name": ".."}, Error.INVALID_TOPIC),
-        ({"name": "a b"}, Error.INVALID_TOPIC),
-        ({"name": "x" * 250}, Error.INVALID_TOPIC),
-        ({"name": "there"}, Error.TOPIC_ALREADY_EXISTS),
-        ({"partitions": 0}, Error.INVALID_PARTITIONS),
-        ({"replication_factor": 0}, Error.INVALID_REPLICATION_FACTOR),
-        ({"replication_factor": 7}, Error.INVALID_REPLICATION_FACTOR),
-        ({"assignments": {0: (1, 2)}, "partitions": 1}, Error.INVALID_REQUEST),
-        ({"assignments": {1: (1, 2)}}, Error.INVALID_REPLICA_ASSIGNMENT),
-        ({"assignments": {0: (1, 2), 1: (1,)}}, Error.INVALID_REPLICA_ASSIGNMENT),
-        ({"assignments": {0: ()}}, Error.INVALID_REPLICA_ASSIGNMENT),
-        ({"assignments": {0: (1, 1)}}, Error.INVALID_REPLICA_ASSIGNMENT),
-        ({"configs": {"min.insync.replicas": "0"}}, Error.INVALID_CONFIG),
-        ({"configs": {"min.insync.replicas": None}}, Error.INVALID_CONFIG),
-        ({"configs": {"no.such.key": "1"}}, Error.INVALID_CONFIG),
+        ({"name": ""}, ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ({"name": ".."}, ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ({"name": "a b"}, ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ({"name": "x" * 250}, ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ({"name": "there"}, ErrorCode.TOPIC_ALREADY_EXISTS),
+        ({"partitions": 0}, ErrorCode.INVALID_PARTITIONS),
+        ({"replication_factor": 0}, ErrorCode.INVALID_REPLICATION_FACTOR),
+        ({"replication_factor": 7}, ErrorCode.INVALID_REPLICATION_FACTOR),
+        ({"assignments": {0: (1, 2)}, "partitions": 1}, ErrorCode.INVALID_REQUEST),
+        ({"assignments": {1: (1, 2)}}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ({"assignments": {0: (1, 2), 1: (1,)}}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ({"assignments": {0: ()}}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ({"assignments": {0: (1, 1)}}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ({"configs": {"min.insync.replicas": "0"}}, ErrorCode.INVALID_CONFIG),
+        ({"configs": {"min.insync.replicas": None}}, ErrorCode.INVALID_CONFIG),
+        ({"configs": {"no.such.key": "1"}}, ErrorCode.INVALID_CONFIG),
     ],
 )
-def test_a_topic_that_cannot_be_is_refused(fields: dict[str, Any], error: Error) -> None:
+def test_a_topic_that_cannot_be_is_refused(fields: dict[str, Any], error: ErrorCode) -> None:
     world = World().having(partition("there-0", (1,)))
     created = create(world, **fields)
     assert (created.outcome.error, created.partitions, created.replication_factor) == (error, *created[2:])
@@ -83,7 +84,7 @@ def test_a_topic_that_cannot_be_is_refused(fields: dict[str, Any], error: Error)
 
 def test_a_layout_among_dead_brokers_alone_is_refused() -> None:
     world = World(live=(1,))
-    assert create(world, assignments={0: (2, 3)}).outcome.error is Error.INVALID_REPLICA_ASSIGNMENT
+    assert create(world, assignments={0: (2, 3)}).outcome.error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
 
 def test_a_name_twice_in_a_request_is_refused_twice() -> None:
@@ -102,7 +103,7 @@ def test_validating_only_answers_and_changes_nothing() -> None:
 def test_new_replicas_go_to_live_brokers_that_do_not_leave() -> None:
     world = World(live=(1, 2, 3))
     world.state.shutting_down.add(3)
-    assert create(world, replication_factor=3).outcome.error is Error.INVALID_REPLICATION_FACTOR
+    assert create(world, replication_factor=3).outcome.error is ErrorCode.INVALID_REPLICATION_FACTOR
     create(world, partitions=4, replication_factor=2)
     assert {r for now in world.state.all_partitions() for r in now.replicas} == {1, 2}
 
@@ -129,14 +130,14 @@ def test_a_topic_may_be_grown_by_hand() -> None:
 @pytest.mark.parametrize(
     ("total", "assignments", "error"),
     [
-        (1, None, Error.INVALID_PARTITIONS),
-        (0, None, Error.INVALID_PARTITIONS),
-        (3, [(3, 4)], Error.INVALID_REPLICA_ASSIGNMENT),
-        (2, [(3,)], Error.INVALID_REPLICA_ASSIGNMENT),
-        (2, [(3, 9)], Error.INVALID_REPLICA_ASSIGNMENT),
+        (1, None, ErrorCode.INVALID_PARTITIONS),
+        (0, None, ErrorCode.INVALID_PARTITIONS),
+        (3, [(3, 4)], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (2, [(3,)], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (2, [(3, 9)], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
     ],
 )
-def test_growth_that_cannot_be_is_refused(total: int, assignments: Any, error: Error) -> None:
+def test_growth_that_cannot_be_is_refused(total: int, assignments: Any, error: ErrorCode) -> None:
     world = World().having(partition("foo-0", (1, 2)))
     assert grow(world, total, assignments).error is error
     assert world.changes == []
@@ -144,13 +145,13 @@ def test_growth_that_cannot_be_is_refused(total: int, assignments: Any, error: E
 
 def test_an_unknown_topic_neither_grows_nor_goes() -> None:
     world = World()
-    assert grow(world, 2, topic="ghost").error is Error.UNKNOWN_TOPIC_OR_PARTITION
-    assert delete(world, "ghost").error is Error.UNKNOWN_TOPIC_OR_PARTITION
+    assert grow(world, 2, topic="ghost").error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert delete(world, "ghost").error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_growth_without_enough_live_brokers_is_refused() -> None:
     world = World(live=(1,)).having(partition("foo-0", (1, 2)))
-    assert grow(world, 2).error is Error.INVALID_REPLICATION_FACTOR
+    assert grow(world, 2).error is ErrorCode.INVALID_REPLICATION_FACTOR
 
 
 def test_a_large_topic_is_made_grown_and_dropped_in_slices() -> None:
@@ -189,7 +190,7 @@ def test_a_topic_that_moves_grows_or_not_as_the_backend_says() -> None:
     world.alter({"foo-0": [3, 2]})
     world.state.profile = ZOOKEEPER
     text = "A partition reassignment is in progress for the topic 'foo'."
-    assert grow(world, 2) == (Error.REASSIGNMENT_IN_PROGRESS, text)
+    assert grow(world, 2) == (ErrorCode.REASSIGNMENT_IN_PROGRESS, text)
     assert grow(world, 2, topic="bar").ok
     world.state.profile = EMBEDDED
     assert grow(world, 2).ok

@@ -1,5 +1,6 @@
 import pytest
 
+from common.error_codes import ErrorCode
 from controller.configs.changes import (
     RESOURCES_PER_SLICE,
     ROWS_PER_SLICE,
@@ -13,7 +14,7 @@ from controller.messages.effects import ConfigsChanged
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import NO_LEADER, Config, Reassignment, ResourceType
 from controller.model.configs import ConfigChange, ConfigOp, ConfigSource
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from controller.state.decision import Decision
 from tests.builders import World, partition
 
@@ -95,30 +96,30 @@ def test_lists_are_added_to_and_taken_from(
     [
         (
             ConfigChange(MIN_ISR, SET, "0"),
-            Error.INVALID_CONFIG,
+            ErrorCode.INVALID_CONFIG,
             f"Invalid value 0 for configuration {MIN_ISR}: it must be a whole number from 1 to 2147483647.",
         ),
         (
             ConfigChange("min.insync.replica", SET, "1"),
-            Error.INVALID_CONFIG,
+            ErrorCode.INVALID_CONFIG,
             f"Unknown topic config name: min.insync.replica. Did you mean {MIN_ISR}?",
         ),
-        (ConfigChange("x", DELETE, None), Error.INVALID_CONFIG, "Unknown topic config name: x."),
-        (ConfigChange("x", APPEND, "1"), Error.INVALID_CONFIG, "Unknown topic config name: x."),
+        (ConfigChange("x", DELETE, None), ErrorCode.INVALID_CONFIG, "Unknown topic config name: x."),
+        (ConfigChange("x", APPEND, "1"), ErrorCode.INVALID_CONFIG, "Unknown topic config name: x."),
         (
             ConfigChange(MIN_ISR, APPEND, "1"),
-            Error.INVALID_CONFIG,
+            ErrorCode.INVALID_CONFIG,
             f"Can't APPEND to key {MIN_ISR} because it is not a list.",
         ),
         (
             ConfigChange(MIN_ISR, SET, None),
-            Error.INVALID_REQUEST,
+            ErrorCode.INVALID_REQUEST,
             f"Null value not supported for config {MIN_ISR}; delete it instead.",
         ),
     ],
 )
 def test_a_bad_change_is_refused_and_the_others_of_its_resource_with_it(
-    world: World, change: ConfigChange, error: Error, message: str
+    world: World, change: ConfigChange, error: ErrorCode, message: str
 ) -> None:
     assert alter(world, ConfigChange(POLICY, SET, "compact"), change) == (error, message)
     assert world.changes == []
@@ -127,7 +128,7 @@ def test_a_bad_change_is_refused_and_the_others_of_its_resource_with_it(
 def test_a_key_named_twice_is_refused(world: World) -> None:
     once = ConfigChange(MIN_ISR, SET, "2")
     assert alter(world, once, once) == (
-        Error.INVALID_REQUEST,
+        ErrorCode.INVALID_REQUEST,
         f"The config {MIN_ISR} is named more than once.",
     )
 
@@ -136,7 +137,7 @@ def test_one_bad_resource_spoils_no_other(world: World) -> None:
     change = [ConfigChange(MIN_ISR, SET, "2")]
     both = [ResourceChanges(TOPIC, "ghost", change), ResourceChanges(TOPIC, "foo", change)]
     outcomes = world.do(AlterConfigs(both)).reply
-    assert [outcome.error for outcome in outcomes] == [Error.UNKNOWN_TOPIC_OR_PARTITION, Error.NONE]
+    assert [outcome.error for outcome in outcomes] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NONE]
 
 
 def test_replacing_sets_back_what_is_not_named(world: World) -> None:
@@ -154,17 +155,17 @@ def test_validating_only_answers_and_changes_nothing(world: World) -> None:
 @pytest.mark.parametrize(
     ("resource", "name", "error"),
     [
-        (TOPIC, "foo", Error.NONE),
-        (TOPIC, "ghost", Error.UNKNOWN_TOPIC_OR_PARTITION),
-        (BROKER, "", Error.NONE),
-        (BROKER, "1", Error.NONE),
-        (BROKER, "9", Error.INVALID_REQUEST),
-        (BROKER, "one", Error.INVALID_REQUEST),
-        (BROKER, "-1", Error.INVALID_REQUEST),
-        (BROKER, "¹", Error.INVALID_REQUEST),
+        (TOPIC, "foo", ErrorCode.NONE),
+        (TOPIC, "ghost", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (BROKER, "", ErrorCode.NONE),
+        (BROKER, "1", ErrorCode.NONE),
+        (BROKER, "9", ErrorCode.INVALID_REQUEST),
+        (BROKER, "one", ErrorCode.INVALID_REQUEST),
+        (BROKER, "-1", ErrorCode.INVALID_REQUEST),
+        (BROKER, "¹", ErrorCode.INVALID_REQUEST),
     ],
 )
-def test_a_resource_must_be_there(world: World, resource: ResourceType, name: str, error: Error) -> None:
+def test_a_resource_must_be_there(world: World, resource: ResourceType, name: str, error: ErrorCode) -> None:
     assert check_resource(world.state, resource, name).error is error
 
 
@@ -200,7 +201,7 @@ def test_a_broker_has_its_own_values(world: World) -> None:
 def test_a_cluster_wide_key_is_refused_on_one_broker(world: World) -> None:
     for change in (ConfigChange(PARTITIONS, SET, "2"), ConfigChange(PER_PARTITION_ALIAS, SET, "2")):
         error, message = alter(world, change, resource=BROKER, name="1")
-        assert error is Error.INVALID_CONFIG
+        assert error is ErrorCode.INVALID_CONFIG
         assert message is not None
         assert message.endswith(" is cluster-wide and cannot be set on broker 1: use --entity-default.")
     assert world.changes == []
@@ -211,7 +212,7 @@ def test_a_cluster_wide_key_is_refused_on_one_broker(world: World) -> None:
 def test_what_counts_for_topics_is_refused_on_one_broker(world: World, key: str) -> None:
     error, message = alter(world, ConfigChange(key, SET, "1"), resource=BROKER, name="1")
     assert (error, str(message).partition(": ")[2]) == (
-        Error.INVALID_CONFIG,
+        ErrorCode.INVALID_CONFIG,
         "use --entity-default, or set it on topics.",
     )
 
@@ -270,7 +271,7 @@ def test_a_change_that_matters_to_many_steps_is_taken_in_slices() -> None:
 def test_changes_can_be_checked_without_being_made(world: World) -> None:
     good, bad = (ResourceChanges(BROKER, "", [ConfigChange(PARTITIONS, SET, each)]) for each in ("7", "x"))
     assert check_changes(world.state, good) == DONE
-    assert check_changes(world.state, bad).error is Error.INVALID_CONFIG
+    assert check_changes(world.state, bad).error is ErrorCode.INVALID_CONFIG
     assert world.state.configs == {}
 
 
@@ -278,7 +279,7 @@ def test_changes_can_be_checked_without_being_made(world: World) -> None:
 def test_a_number_too_long_for_a_broker_id_is_refused(name: str) -> None:
     change = ConfigChange("leader.replication.throttled.rate", ConfigOp.SET, "1")
     reply = World().do(AlterConfigs([ResourceChanges(ResourceType.BROKER, name, [change])])).reply
-    assert reply[0].error is Error.INVALID_REQUEST
+    assert reply[0].error is ErrorCode.INVALID_REQUEST
     assert len(reply[0].text) < 400
 
 
@@ -290,7 +291,8 @@ def test_texts_repeat_no_more_than_the_beginning_of_a_long_name_or_value() -> No
     world = World().having(partition("foo-0", (1,)))
     event = AlterConfigs([ResourceChanges(ResourceType.TOPIC, "foo", [each]) for each in changes])
     assert all(
-        outcome.error is Error.INVALID_CONFIG and len(outcome.text) < 400 for outcome in world.do(event).reply
+        outcome.error is ErrorCode.INVALID_CONFIG and len(outcome.text) < 400
+        for outcome in world.do(event).reply
     )
 
 

@@ -1,18 +1,18 @@
-from controller.model.errors import DONE, Error, Outcome
-from protocol.errors import ErrorCode
+from common.error_codes import ErrorCode
+from controller.model.errors import DONE, Outcome
 
 
 def test_the_numbers_are_kafkas() -> None:
-    assert [error.name for error in Error] == [
-        ErrorCode(error).name.removesuffix("_EXCEPTION") for error in Error
+    assert [error.name for error in ErrorCode] == [
+        ErrorCode(error).name.removesuffix("_EXCEPTION") for error in ErrorCode
     ]
 
 
 def test_an_outcome_without_an_error_is_done() -> None:
     assert DONE.ok
-    assert not Outcome(Error.INVALID_REQUEST, "why").ok
+    assert not Outcome(ErrorCode.INVALID_REQUEST, "why").ok
 
 
 def test_an_outcome_says_what_is_wrong_by_its_message_or_else_its_name() -> None:
-    assert Outcome(Error.INVALID_REQUEST, "why").text == "why"
-    assert Outcome(Error.INVALID_REQUEST).text == "INVALID_REQUEST"
+    assert Outcome(ErrorCode.INVALID_REQUEST, "why").text == "why"
+    assert Outcome(ErrorCode.INVALID_REQUEST).text == "INVALID_REQUEST"

@@ -2,10 +2,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from common.error_codes import ErrorCode
 from controller.machine import decide
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, TopicOutcomes
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from controller.reassignment.alter import ROWS_PER_SLICE
 from controller.state.decision import Decision
 from tests.builders import World, partition
@@ -36,17 +37,17 @@ def test_rows_are_answered_in_the_order_of_the_request_and_empty_topics_are_echo
 
 def test_one_bad_row_spoils_no_other(world: World) -> None:
     found = world.alter({"foo-0": (1, 1), "foo-1": (4, 5, 6), "foo-7": (1,), "ghost-0": (1,)})
-    assert found["foo-0"].error is Error.INVALID_REPLICA_ASSIGNMENT
+    assert found["foo-0"].error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
     assert found["foo-1"] is DONE
-    assert found["foo-7"] == (Error.UNKNOWN_TOPIC_OR_PARTITION, "Unable to find partition foo:7.")
-    assert found["ghost-0"] == (Error.UNKNOWN_TOPIC_OR_PARTITION, "Unable to find a topic named ghost.")
+    assert found["foo-7"] == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "Unable to find partition foo:7.")
+    assert found["ghost-0"] == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "Unable to find a topic named ghost.")
     assert world["foo-1"].moving
 
 
 def test_a_negative_partition_is_unknown(world: World) -> None:
     assert world.alter({"foo-0": (4,)})["foo-0"] is DONE
     reply = alter(world, [AlterTopic("foo", [AlterRow(-1, None)])])
-    assert reply.topics[0].rows[0][1].error is Error.UNKNOWN_TOPIC_OR_PARTITION
+    assert reply.topics[0].rows[0][1].error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_a_repeated_row_is_answered_twice_and_the_last_one_wins(world: World) -> None:
@@ -60,7 +61,7 @@ def test_a_repeated_row_is_answered_twice_and_the_last_one_wins(world: World) ->
 @pytest.mark.parametrize("timeout_ms", [0, -1])
 def test_a_timeout_of_nothing_is_over_before_it_begins(world: World, timeout_ms: int) -> None:
     reply = alter(world, [AlterTopic("foo", [AlterRow(0, (4,)), AlterRow(9, None)])], timeout_ms)
-    late = Outcome(Error.REQUEST_TIMED_OUT)
+    late = Outcome(ErrorCode.REQUEST_TIMED_OUT)
     assert reply[:2] == (late, [TopicOutcomes("foo", [(0, late), (9, late)])])
     assert world.changes == []
 
@@ -87,7 +88,7 @@ def test_null_partitions_of_a_topic_where_nothing_moves_cancel_nothing(world: Wo
 
 def test_null_partitions_of_an_unknown_topic_are_one_row_numbered_minus_one(world: World) -> None:
     (answer,) = alter(world, [AlterTopic("ghost", None)]).topics
-    unknown = Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION, "Unable to find a topic named ghost.")
+    unknown = Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "Unable to find a topic named ghost.")
     assert answer == TopicOutcomes("ghost", [(-1, unknown)])
 
 
@@ -107,13 +108,13 @@ def test_null_topics_where_nothing_moves_are_no_rows_and_no_error(world: World) 
 def test_a_topic_that_waits_for_its_deletion_takes_no_orders_but_cancels(world: World) -> None:
     world.alter({"foo-0": (4, 5)})
     world.put(world.state.topics["foo"]._replace(deleting=True))
-    assert world.alter({"foo-1": (4, 5)})["foo-1"].error is Error.UNKNOWN_TOPIC_OR_PARTITION
+    assert world.alter({"foo-1": (4, 5)})["foo-1"].error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert world.alter({"foo-0": None})["foo-0"] is DONE
 
 
 def test_the_factor_guard_of_version_1_is_asked_for_by_the_request(world: World) -> None:
     refused = world.alter({"foo-0": (4, 5)}, allow_replication_factor_change=False)["foo-0"]
-    assert refused == (Error.INVALID_REPLICATION_FACTOR, "The replication factor is changed from 3 to 2")
+    assert refused == (ErrorCode.INVALID_REPLICATION_FACTOR, "The replication factor is changed from 3 to 2")
     assert world.alter({"foo-0": (4, 5, 6)}, allow_replication_factor_change=False)["foo-0"] is DONE
 
 

@@ -1,10 +1,10 @@
 import pytest
 
+from common.error_codes import ErrorCode
 from controller.machine import decide
 from controller.messages.events import DeleteTopics
 from controller.messages.job_events import Pause, PlannedSteps, Prioritize, Prune, Reorder, RollBackJob
 from controller.model.cluster import Ending, JobKind
-from controller.model.errors import Error
 from controller.reassignment.jobs import ROWS_PER_SLICE
 from controller.state.decision import Decision
 from tests.builders import World, key, partition
@@ -119,7 +119,7 @@ def test_a_roll_back_can_be_rolled_back() -> None:
 
 def test_an_unknown_job_is_refused_by_name() -> None:
     outcome = three().do(RollBackJob(7)).reply.outcome
-    assert outcome.error is Error.RESOURCE_NOT_FOUND
+    assert outcome.error is ErrorCode.RESOURCE_NOT_FOUND
     assert "no job 7" in outcome.message
 
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from common.error_codes import ErrorCode
 from controller.execution import direct_steps
 from controller.execution.executor import StepExecutor
 from controller.model.cluster import NO_LEADER, Reassignment, Replicas
-from controller.model.errors import DONE, Error
+from controller.model.errors import DONE
 from controller.reassignment import reassignments
 from controller.reassignment.phases import TABLE, Phase, Trigger, fire
 from controller.reassignment.reassignments import Order
@@ -54,12 +55,14 @@ def test_a_partition_whose_turn_has_not_come_is_queued() -> None:
 @pytest.mark.parametrize(
     ("trigger", "error"),
     [
-        (Trigger.CANCEL, Error.NO_REASSIGNMENT_IN_PROGRESS),
-        (Trigger.TURN, Error.NONE),
-        (Trigger.PROGRESS, Error.NONE),
+        (Trigger.CANCEL, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS),
+        (Trigger.TURN, ErrorCode.NONE),
+        (Trigger.PROGRESS, ErrorCode.NONE),
     ],
 )
-def test_what_the_table_does_not_have_is_refused_and_changes_nothing(trigger: Trigger, error: Error) -> None:
+def test_what_the_table_does_not_have_is_refused_and_changes_nothing(
+    trigger: Trigger, error: ErrorCode
+) -> None:
     world = World().having(partition("foo-0", (1, 2, 3)))
     d = Decision(world.state)
     assert fire(d, world["foo-0"], trigger).error is error

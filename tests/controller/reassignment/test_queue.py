@@ -1,9 +1,10 @@
 from collections.abc import Mapping, Sequence
 
+from common.error_codes import ErrorCode
 from controller.messages.events import DeleteTopics
 from controller.messages.job_events import AlterRow, AlterTopic, Queue, RollBackJob
 from controller.model.cluster import Ending
-from controller.model.errors import Error, Outcome
+from controller.model.errors import Outcome
 from controller.reassignment.queue import waiting_entries
 from tests.builders import World, key, outcomes, partition
 
@@ -65,7 +66,7 @@ def test_another_queued_plan_is_refused_while_entries_wait() -> None:
     world = two(partitions=1)
     world.alter({"foo-0": [4, 5, 6]})
     queue(world, {"foo-1": [4, 5, 6]})
-    assert queue(world, {"foo-1": [4, 5, 2]})["foo-1"].error is Error.REASSIGNMENT_IN_PROGRESS
+    assert queue(world, {"foo-1": [4, 5, 2]})["foo-1"].error is ErrorCode.REASSIGNMENT_IN_PROGRESS
     assert queue(world, {"foo-1": [4, 5, 2]}, append=True)["foo-1"].ok
 
 
@@ -80,7 +81,7 @@ def test_a_refused_roll_back_queues_nothing() -> None:
     world.alter({"foo-0": [4, 5, 6]})
     world.isr("foo-0", [1, 4])
     world.stop(1)
-    assert queue(world, {"foo-0": [1, 2, 5]})["foo-0"].error is Error.INVALID_REPLICA_ASSIGNMENT
+    assert queue(world, {"foo-0": [1, 2, 5]})["foo-0"].error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
     assert (queued(world), world.state.open) == ([], {1: 1})
 
 
@@ -167,7 +168,7 @@ def test_an_order_that_is_refused_leaves_what_is_queued() -> None:
     world.alter({"foo-0": [4, 5, 6]})
     world.catch_up()
     queue(world, {"foo-0": [6, 2, 3]})
-    assert world.alter({"foo-0": [9]})["foo-0"].error is Error.INVALID_REPLICA_ASSIGNMENT
+    assert world.alter({"foo-0": [9]})["foo-0"].error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
     assert queued(world) == ["foo-0"]
 
 

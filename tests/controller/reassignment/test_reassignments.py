@@ -2,8 +2,9 @@
 
 import pytest
 
+from common.error_codes import ErrorCode
 from controller.model.cluster import NO_LEADER, Ending, Replicas
-from controller.model.errors import DONE, Error
+from controller.model.errors import DONE
 from controller.reassignment.phases import Phase
 from tests.builders import World, partition
 
@@ -112,7 +113,7 @@ def test_a_cancel_restores_the_original_order_exactly(world: World) -> None:
 
 
 def test_a_cancel_of_nothing_is_refused(world: World) -> None:
-    assert world.alter({"foo-0": None})["foo-0"] == (Error.NO_REASSIGNMENT_IN_PROGRESS, None)
+    assert world.alter({"foo-0": None})["foo-0"] == (ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, None)
 
 
 def test_a_cancel_drops_new_replicas_that_are_in_sync(world: World) -> None:
@@ -136,7 +137,7 @@ UNCLEAN = (
 @pytest.mark.parametrize("target", [None, (1, 2), (5, 6)])
 def test_an_undo_that_would_lose_the_data_is_refused_and_changes_nothing(target: Replicas | None) -> None:
     world = orphaned()
-    assert world.alter({"foo-0": target})["foo-0"] == (Error.INVALID_REPLICA_ASSIGNMENT, UNCLEAN)
+    assert world.alter({"foo-0": target})["foo-0"] == (ErrorCode.INVALID_REPLICA_ASSIGNMENT, UNCLEAN)
     assert (world.changes, world.effects) == ([], [])
 
 

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from common.error_codes import ErrorCode
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, Queue, RollBackJob
 from controller.model.cluster import Replicas
-from controller.model.errors import DONE, Error
+from controller.model.errors import DONE
 from tests.builders import World, partition
 
 FROM = (1, 2, 3)
@@ -24,7 +25,7 @@ def alter(world: World, *targets: Sequence[int] | None) -> AlterReply:
     return reply
 
 
-def errors(reply: AlterReply) -> list[Error]:
+def errors(reply: AlterReply) -> list[ErrorCode]:
     return [outcome.error for _, rows in reply.topics for _, outcome in rows]
 
 
@@ -35,13 +36,13 @@ def test_the_last_row_counts_and_every_row_is_answered(world: World) -> None:
 
 
 def test_a_bad_row_does_not_replace_a_good_one(world: World) -> None:
-    assert errors(alter(world, (4, 5, 6), (99,))) == [Error.NONE, Error.INVALID_REPLICA_ASSIGNMENT]
+    assert errors(alter(world, (4, 5, 6), (99,))) == [ErrorCode.NONE, ErrorCode.INVALID_REPLICA_ASSIGNMENT]
     assert world["foo-0"].next == (4, 5, 6)
 
 
 def test_a_cancel_after_an_order_is_a_cancel(world: World) -> None:
     world.alter({"foo-0": (4, 5, 6)})
-    assert errors(alter(world, (5, 6, 7), None)) == [Error.NONE, Error.NONE]
+    assert errors(alter(world, (5, 6, 7), None)) == [ErrorCode.NONE, ErrorCode.NONE]
     assert (world.replicas("foo-0"), world.wanted("foo-0")) == (FROM, None)
 
 

@@ -1,7 +1,7 @@
 """Replicas that have arrived are not dropped for nothing: stalls, and orders for what moves."""
 
+from common.error_codes import ErrorCode
 from controller.messages.events import Stalled
-from controller.model.errors import Error
 from controller.scheduling.limits import LimitKind, Place
 from tests.builders import World, key, partition
 
@@ -74,7 +74,7 @@ def test_a_new_order_that_would_lose_all_data_is_refused_as_before() -> None:
     world.isr("foo-0", (1, 2, 3))
     world.stop(1)
     world.stop(2)
-    assert world.alter({"foo-0": (5, 6)})["foo-0"].error is Error.INVALID_REPLICA_ASSIGNMENT
+    assert world.alter({"foo-0": (5, 6)})["foo-0"].error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
 
 def test_where_unclean_election_is_allowed_a_new_order_loses_no_data_either() -> None:

@@ -1,7 +1,8 @@
 import pytest
 
+from common.error_codes import ErrorCode
 from controller.model.cluster import Replicas
-from controller.model.errors import DONE, Error
+from controller.model.errors import DONE
 from controller.reassignment.validation import check_replicas, check_target
 from tests.builders import World, partition
 
@@ -22,7 +23,7 @@ def test_a_bad_replica_list_is_refused_and_its_smallest_bad_id_named(
     replicas: Replicas, message: str
 ) -> None:
     outcome = check_replicas(World().state, replicas)
-    assert outcome == (Error.INVALID_REPLICA_ASSIGNMENT, PREFIX + message)
+    assert outcome == (ErrorCode.INVALID_REPLICA_ASSIGNMENT, PREFIX + message)
 
 
 def test_a_controller_that_is_no_broker_holds_no_replicas() -> None:
@@ -43,7 +44,7 @@ def test_the_replication_factor_may_change_unless_the_client_says_no() -> None:
     assert check_target(world.state, world["foo-0"], (1, 2), allow_factor_change=True) is DONE
     assert check_target(world.state, world["foo-0"], (4, 5, 6), allow_factor_change=False) is DONE
     assert check_target(world.state, world["foo-0"], (1, 2), allow_factor_change=False) == (
-        Error.INVALID_REPLICATION_FACTOR,
+        ErrorCode.INVALID_REPLICATION_FACTOR,
         "The replication factor is changed from 3 to 2",
     )
 
@@ -58,4 +59,4 @@ def test_while_it_moves_the_factor_is_compared_with_the_original() -> None:
 def test_a_bad_list_is_told_before_a_changed_factor() -> None:
     world = World().having(partition("foo-0", (1, 2, 3)))
     outcome = check_target(world.state, world["foo-0"], (1, 1), allow_factor_change=False)
-    assert outcome.error is Error.INVALID_REPLICA_ASSIGNMENT
+    assert outcome.error is ErrorCode.INVALID_REPLICA_ASSIGNMENT

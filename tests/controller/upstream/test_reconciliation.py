@@ -1,7 +1,8 @@
+from common.error_codes import ErrorCode
 from controller.messages.effects import Submit
 from controller.messages.job_events import Pause
 from controller.messages.upstream_events import Submitted
-from controller.model.errors import Error, Outcome
+from controller.model.errors import Outcome
 from controller.model.upstream_step import Stage
 from controller.reassignment.phases import Phase
 from controller.upstream.reconciliation import BLAME_MS, SURE
@@ -84,7 +85,7 @@ def test_a_refused_row_waits_with_the_reason_and_is_asked_for_again() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     gateway.lose()
-    gateway.do(Submitted([(KEY, (2, 3), Outcome(Error.INVALID_REPLICA_ASSIGNMENT, "no"))]))
+    gateway.do(Submitted([(KEY, (2, 3), Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no"))]))
     assert gateway.why("foo-0") == "the upstream refused it: no"
     gateway.look()
     assert gateway.settle().kafka.replicas[KEY] == (2, 3)
@@ -257,7 +258,7 @@ def test_a_step_that_was_turned_is_not_turned_any_more_once_the_upstream_has_it(
 def test_a_step_whose_turning_is_refused_is_taken_back() -> None:
     gateway = turned()
     gateway.lose()
-    gateway.do(Submitted([(KEY, (1,), Outcome(Error.INVALID_REPLICA_ASSIGNMENT, "no"))]))
+    gateway.do(Submitted([(KEY, (1,), Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no"))]))
     assert gateway.state.upstream_steps[KEY].stage is Stage.UNDOING
     assert gateway.settle().kafka.replicas[KEY] == (1,)
     assert gateway.state.external == set()
@@ -267,7 +268,7 @@ def test_a_way_back_that_is_refused_leaves_open_which_way_it_goes() -> None:
     gateway = turned()
     gateway.alter({"foo-0": None})
     gateway.lose()
-    gateway.do(Submitted([(KEY, None, Outcome(Error.INVALID_REPLICA_ASSIGNMENT))]))
+    gateway.do(Submitted([(KEY, None, Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT))]))
     assert gateway.state.upstream_steps[KEY].stage is Stage.SUBMITTING
     assert gateway.settle().kafka.replicas[KEY] == (4, 1)
 

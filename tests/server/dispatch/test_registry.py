@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from common.error_codes import ErrorCode
 from protocol.apis import ApiKey, find_api
-from protocol.errors import ErrorCode
 from server.dispatch.registry import ROUTES, Route, handles
 from server.handlers import api_versions, load
 from server.zk_controller.scram_users import BOUNDS

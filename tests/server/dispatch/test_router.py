@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from common.error_codes import ErrorCode
 from protocol.counter import Bounds
-from protocol.errors import ApiError, DecodeError, ErrorCode
+from protocol.errors import ApiError, DecodeError
 from protocol.frames import RequestFrame, parse_request
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.delete_topics_request import DeleteTopicsRequest

@@ -2,9 +2,10 @@ import logging
 
 import pytest
 
+from common.error_codes import ErrorCode
 from controller.messages.upstream_events import Submitted
 from controller.model.cluster import Reassignment
-from controller.model.errors import Error, Outcome
+from controller.model.errors import Outcome
 from controller.state.decision import Decision
 from controller.state.state import State
 from server.driver.upstream_journal import UpstreamJournal
@@ -41,7 +42,7 @@ def test_blocked_partitions_are_named_with_the_reason(caplog: pytest.LogCaptureF
 
 
 def test_refused_rows_are_counted_by_reason(caplog: pytest.LogCaptureFixture) -> None:
-    refused = Outcome(Error.INVALID_REPLICA_ASSIGNMENT, "no such broker")
+    refused = Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no such broker")
     UpstreamJournal(State()).submitted(
         Submitted([(key("foo-0"), (1,), refused), (key("foo-1"), (1,), Outcome())])
     )
@@ -49,6 +50,6 @@ def test_refused_rows_are_counted_by_reason(caplog: pytest.LogCaptureFixture) ->
 
 
 def test_what_was_over_before_it_was_taken_back_was_not_refused(caplog: pytest.LogCaptureFixture) -> None:
-    over = Outcome(Error.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
+    over = Outcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
     UpstreamJournal(State()).submitted(Submitted([(key("foo-0"), None, over)]))
     assert caplog.messages == []

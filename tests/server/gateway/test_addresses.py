@@ -2,7 +2,7 @@
 
 import pytest
 
-from protocol.errors import ErrorCode
+from common.error_codes import ErrorCode
 from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest

@@ -2,7 +2,7 @@
 
 import pytest
 
-from protocol.errors import ErrorCode
+from common.error_codes import ErrorCode
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse, FinalizedFeatureKey
 from server.gateway.api_versions import api_versions

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from protocol.errors import ErrorCode
+from common.error_codes import ErrorCode
 from protocol.frames import decode_request, parse_request
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,

@@ -2,10 +2,11 @@
 
 import pytest
 
+from common.error_codes import ErrorCode
 from controller.configs.keys import BROKER_KEYS
 from controller.model.cluster import Config, ResourceType
 from controller.model.configs import ConfigSource
-from protocol.errors import DecodeError, ErrorCode
+from protocol.errors import DecodeError
 from protocol.frames import decode_request
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.describe_configs_response import (

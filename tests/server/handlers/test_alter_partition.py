@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from common.error_codes import ErrorCode
 from controller.messages.events import AlterPartition, AlterPartitionReply, IsrChange
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from protocol.codec.wire import codec
 from protocol.messages.alter_partition_request import (
     AlterPartitionRequest,
@@ -48,20 +49,20 @@ async def test_an_isr_is_handed_on_and_answered_with_the_partition_as_it_is(vers
 
 
 async def test_a_refused_row_has_its_error() -> None:
-    driver = FakeDriver(AlterPartitionReply(DONE, [Outcome(Error.INVALID_UPDATE_VERSION)]))
+    driver = FakeDriver(AlterPartitionReply(DONE, [Outcome(ErrorCode.INVALID_UPDATE_VERSION)]))
     assert (await ask(2, driver)).topics[0].partitions[0].error_code == 95
 
 
 @pytest.mark.parametrize(
     ("version", "error", "code"),
     [
-        (1, Error.NEW_LEADER_ELECTED, 74),
-        (2, Error.NEW_LEADER_ELECTED, 108),
-        (1, Error.INELIGIBLE_REPLICA, 55),
-        (2, Error.INELIGIBLE_REPLICA, 107),
+        (1, ErrorCode.NEW_LEADER_ELECTED, 74),
+        (2, ErrorCode.NEW_LEADER_ELECTED, 108),
+        (1, ErrorCode.INELIGIBLE_REPLICA, 55),
+        (2, ErrorCode.INELIGIBLE_REPLICA, 107),
     ],
 )
-async def test_old_versions_know_fewer_errors(version: int, error: Error, code: int) -> None:
+async def test_old_versions_know_fewer_errors(version: int, error: ErrorCode, code: int) -> None:
     driver = FakeDriver(AlterPartitionReply(DONE, [Outcome(error)]))
     assert (await ask(version, driver)).topics[0].partitions[0].error_code == code
 
@@ -74,7 +75,7 @@ async def test_an_unknown_topic_id_is_refused_without_the_controller() -> None:
 
 
 async def test_a_stale_broker_is_refused_at_top_level() -> None:
-    driver = FakeDriver(AlterPartitionReply(Outcome(Error.STALE_BROKER_EPOCH), ()))
+    driver = FakeDriver(AlterPartitionReply(Outcome(ErrorCode.STALE_BROKER_EPOCH), ()))
     response = await ask(2, driver)
     assert (response.error_code, response.topics) == (77, ())
 

@@ -1,8 +1,9 @@
 """AlterPartitionReassignments (45)."""
 
+from common.error_codes import ErrorCode
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, TopicOutcomes
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -36,7 +37,7 @@ async def test_null_topics_cancel_everything() -> None:
 
 
 async def test_each_row_is_answered_with_its_outcome() -> None:
-    no = Outcome(Error.INVALID_REPLICA_ASSIGNMENT, "no")
+    no = Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no")
     reply = AlterReply(DONE, [TopicOutcomes("foo", [(0, DONE), (1, no)])])
     response = await answer(handle, REQUEST, context(1, driver=FakeDriver(reply)))
     encodable(response, 45)
@@ -46,7 +47,7 @@ async def test_each_row_is_answered_with_its_outcome() -> None:
 
 
 async def test_an_error_of_the_whole_request_is_at_top_level() -> None:
-    timed_out = Outcome(Error.REQUEST_TIMED_OUT)
+    timed_out = Outcome(ErrorCode.REQUEST_TIMED_OUT)
     reply = AlterReply(timed_out, [TopicOutcomes("foo", [(0, timed_out)])])
     response = await answer(handle, REQUEST, context(0, driver=FakeDriver(reply)))
     assert response.error_code == 7

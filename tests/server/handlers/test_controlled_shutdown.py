@@ -1,8 +1,9 @@
 """ControlledShutdown (7)."""
 
+from common.error_codes import ErrorCode
 from controller.messages.events import ControlledShutdown, ShutdownReply
 from controller.model.cluster import TopicPartition
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from protocol.messages.controlled_shutdown_request import ControlledShutdownRequest
 from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse
 from server.handlers.controlled_shutdown import handle, refuse
@@ -18,7 +19,7 @@ async def test_what_the_broker_still_leads_is_in_the_answer() -> None:
 
 
 async def test_a_stale_broker_is_refused() -> None:
-    driver = FakeDriver(ShutdownReply(Outcome(Error.STALE_BROKER_EPOCH), ()))
+    driver = FakeDriver(ShutdownReply(Outcome(ErrorCode.STALE_BROKER_EPOCH), ()))
     response = await answer(handle, ControlledShutdownRequest(2, 6), context(3, driver=driver))
     assert response.error_code == 77
 

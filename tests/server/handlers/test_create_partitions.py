@@ -1,7 +1,8 @@
 """CreatePartitions (37)."""
 
+from common.error_codes import ErrorCode
 from controller.messages.events import CreatePartitions, NewPartitions
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from protocol.messages.create_partitions_request import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
@@ -15,7 +16,7 @@ BY_HAND = CreatePartitionsTopic("bar", 2, [CreatePartitionsAssignment((1, 2))])
 
 
 async def test_topics_grow() -> None:
-    driver = FakeDriver([("foo", DONE), ("bar", Outcome(Error.INVALID_PARTITIONS, "no"))])
+    driver = FakeDriver([("foo", DONE), ("bar", Outcome(ErrorCode.INVALID_PARTITIONS, "no"))])
     request = CreatePartitionsRequest([FOO, BY_HAND], validate_only=True)
     response = encodable(await answer(handle, request, context(3, driver=driver)), 37)
     grown = [NewPartitions("foo", 4, None), NewPartitions("bar", 2, [(1, 2)])]

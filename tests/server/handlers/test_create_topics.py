@@ -1,8 +1,9 @@
 """CreateTopics (19)."""
 
+from common.error_codes import ErrorCode
 from controller.messages.events import CreatedTopic, CreateTopics, NewTopic
 from controller.model.cluster import Topic
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from controller.state.state import State
 from protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,
@@ -49,7 +50,7 @@ async def test_a_partition_assigned_twice_is_refused_and_spoils_no_other() -> No
 
 
 async def test_a_refused_topic_has_its_error_and_no_configs() -> None:
-    driver = FakeDriver([CreatedTopic("foo", Outcome(Error.TOPIC_ALREADY_EXISTS, "there"))])
+    driver = FakeDriver([CreatedTopic("foo", Outcome(ErrorCode.TOPIC_ALREADY_EXISTS, "there"))])
     response = await answer(handle, CreateTopicsRequest([FOO]), context(7, driver=driver))
     encodable(response, 19)
     assert [topic[:4] for topic in response.topics] == [("foo", bytes(16), 36, "there")]

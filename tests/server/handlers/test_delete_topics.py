@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from common.error_codes import ErrorCode
 from controller.messages.events import DeleteTopics
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from server.dispatch.authorizer import Operation
 from server.handlers.delete_topics import handle, refuse
@@ -28,7 +29,7 @@ async def ask(request: DeleteTopicsRequest, driver: FakeDriver, **fields: Any) -
 
 
 async def test_topics_are_deleted_by_name() -> None:
-    driver = FakeDriver([("foo", DONE), ("nope", Outcome(Error.UNKNOWN_TOPIC_OR_PARTITION))])
+    driver = FakeDriver([("foo", DONE), ("nope", Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))])
     rows = await ask(named("foo", "nope"), driver)
     assert driver.events == [DeleteTopics(["foo", "nope"])]
     assert rows == [("foo", bytes(16), 0, None), ("nope", bytes(16), 3, None)]

@@ -2,9 +2,10 @@
 
 import pytest
 
+from common.error_codes import ErrorCode
 from controller.messages.events import ElectionType, ElectLeaders
 from controller.model.cluster import TopicPartition
-from controller.model.errors import DONE, Error, Outcome
+from controller.model.errors import DONE, Outcome
 from protocol.errors import ApiError
 from protocol.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from server.handlers.elect_leaders import handle, refuse
@@ -12,7 +13,7 @@ from tests.server.fakes import FakeDriver, answer, context, encodable
 
 FOO = [TopicPartition("foo", 0), TopicPartition("foo", 1)]
 REQUEST = ElectLeadersRequest(0, [TopicPartitions("foo", (0, 1))])
-NOT_NEEDED = Outcome(Error.ELECTION_NOT_NEEDED, "not needed")
+NOT_NEEDED = Outcome(ErrorCode.ELECTION_NOT_NEEDED, "not needed")
 
 
 async def test_named_partitions_are_elected_and_answered() -> None:

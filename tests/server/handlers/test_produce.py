@@ -2,7 +2,8 @@
 
 import pytest
 
-from protocol.errors import DecodeError, ErrorCode
+from common.error_codes import ErrorCode
+from protocol.errors import DecodeError
 from protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from server.handlers.produce import NO_DATA_PATH, handle, refuse
 from tests.server.fakes import answer, context, encodable

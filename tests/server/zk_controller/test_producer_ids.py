@@ -1,4 +1,5 @@
-from protocol.errors import ApiError, ErrorCode
+from common.error_codes import ErrorCode
+from protocol.errors import ApiError
 from protocol.frames import decode_response, parse_response
 from protocol.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from protocol.messages.allocate_producer_ids_response import AllocateProducerIdsResponse

@@ -3,7 +3,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from protocol.errors import ApiError, ErrorCode
+from common.error_codes import ErrorCode
+from protocol.errors import ApiError
 from protocol.frames import decode_response, parse_response
 from protocol.messages.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,

@@ -4,6 +4,7 @@ import pytest
 
 from backends.zookeeper.admin import orders
 from backends.zookeeper.admin.plans import Entry
+from common.error_codes import ErrorCode
 from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, TopicOutcomes
 from controller.model.cluster import (
@@ -18,7 +19,7 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.model.configs import ConfigOp
-from controller.model.errors import Error, Outcome
+from controller.model.errors import Outcome
 from controller.state.state import State
 from tests.builders import partition
 
@@ -97,7 +98,7 @@ def test_what_was_not_begun_goes_back_to_its_original_order_or_is_passed_over() 
 
 
 def test_refusals_are_named() -> None:
-    bad = Outcome(Error.INVALID_REPLICA_ASSIGNMENT, "no")
+    bad = Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no")
     reply = AlterReply(Outcome(), [TopicOutcomes("foo", [(0, Outcome()), (1, bad)])])
     assert list(orders.refusals(reply)) == [(FOO_1, bad)]
 

@@ -14,6 +14,7 @@ from backends.zookeeper.znodes.formats import (
     encode_config_change,
 )
 from common.clock import settle
+from common.error_codes import ErrorCode
 from controller.messages.events import (
     AlterConfigs,
     CreateTopics,
@@ -24,7 +25,6 @@ from controller.messages.events import (
 )
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
-from controller.model.errors import Error
 from tests.backends.zookeeper.trees import put, put_state, read
 from tests.backends.zookeeper.world import OLD, OWN_ID, Zookeeper
 
@@ -73,7 +73,7 @@ async def test_the_name_of_a_refused_topic_is_taken_until_it_is_gone(world: Zook
     for bad in (WIDE, {"version": 1}):
         await put_and_settle(world, paths.topic("bar"), bad)
         [refused] = await world.driver.submit(CreateTopics([NewTopic("bar", bytes(16), 1, 1)]))
-        assert refused.outcome.error is Error.TOPIC_ALREADY_EXISTS
+        assert refused.outcome.error is ErrorCode.TOPIC_ALREADY_EXISTS
         world.tree.write([Delete(paths.topic("bar"))], session=9)
         await settle(200)
         [made] = await world.driver.submit(CreateTopics([NewTopic("bar", bytes(16), 1, 1)]))

@@ -3,7 +3,8 @@ import pytest
 from backends.zookeeper.session.tree import ensure
 from backends.zookeeper.store.store import DeposedError
 from backends.zookeeper.znodes.scram_users import alter, sanitized
-from protocol.errors import ApiError, ErrorCode
+from common.error_codes import ErrorCode
+from protocol.errors import ApiError
 from tests.backends.zookeeper.trees import elected, made, put, read, store_on
 
 ANN = "/config/users/ann"
