@@ -182,7 +182,7 @@ async def _controller(tree: "Tree") -> Any:
 
 async def _require_reassignd(tree: "Tree") -> None:
     controller = await _controller(tree)
-    if controller is None or not controller.ours:
+    if controller is None or not controller.is_reassignd:
         raise CommandError(
             f"the controller is {_kind(controller)}, which does not support this command; start reassignd"
         )
@@ -191,7 +191,7 @@ async def _require_reassignd(tree: "Tree") -> None:
 def _kind(controller: Any) -> str:
     if controller is None:
         return "none"
-    return "reassignd" if controller.ours else "a Kafka broker"
+    return "reassignd" if controller.is_reassignd else "a Kafka broker"
 
 
 async def _plan_lines(tree: "Tree", name: str, path: str) -> list[str]:

@@ -20,8 +20,8 @@ from backends.zookeeper.session.client import ZookeeperClient
 from backends.zookeeper.session.tree import Tree, ZookeeperError, ensure
 from backends.zookeeper.store.loading import load
 from backends.zookeeper.store.multis import fits_topic
-from backends.zookeeper.store.record_chunks import chunk_parents
-from backends.zookeeper.store.store import REDO, Term, ZkStore
+from backends.zookeeper.store.record_chunks import REDO, chunk_parents
+from backends.zookeeper.store.store import Term, ZkStore
 from backends.zookeeper.term.backoff import Backoff
 from backends.zookeeper.term.broker_protocol import BrokerProtocol
 from backends.zookeeper.term.brokers import BrokerDirectory

@@ -32,5 +32,5 @@ async def test_it_behaves_like_a_tree(behaves: Behaviour, client: ZookeeperClien
 
 async def test_nobody_there_is_one_line() -> None:
     client = ZookeeperClient("127.0.0.1:1", 1.0, lambda: None)
-    with pytest.raises(ZookeeperError, match="no ZooKeeper answers"):
+    with pytest.raises(ZookeeperError, match="no response from ZooKeeper"):
         await client.start()

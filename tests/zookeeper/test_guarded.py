@@ -100,8 +100,8 @@ def test_a_plan_by_znode(site: Site, cluster: Guarded, topic: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("user", "password", "told"),
     [
-        ("kafka", "wrong", "refuses our login; is the password right?"),
-        ("ann", "ann-secret", "no right to write /brokers/ids"),
+        ("kafka", "wrong", "rejects the login; check the password"),
+        ("ann", "ann-secret", "no permission to write /brokers/ids"),
     ],
 )
 def test_who_may_not_come_is_told_in_one_line(

@@ -78,9 +78,9 @@ async def test_znodes_are_for_those_who_come_alike(guarded: Guarded) -> None:
     for other in (guarded.login("ann", "ann-secret"), {}, guarded.tls()):
         async with connected(guarded, other) as client:
             assert await client.get("/ours") is not None
-            with pytest.raises(ZookeeperError, match="no right to write /ours/mine"):
+            with pytest.raises(ZookeeperError, match="no permission to write /ours/mine"):
                 await client.multi([Create("/ours/mine")])
-            with pytest.raises(ZookeeperError, match="no right to read"):
+            with pytest.raises(ZookeeperError, match="no permission to read"):
                 await client.get("/config/users")
 
 
@@ -95,7 +95,7 @@ async def test_the_super_user_writes_what_is_others(guarded: Guarded, tmp_path: 
 
 async def test_a_wrong_password_is_told_at_once(guarded: Guarded) -> None:
     text = await refusal(guarded, guarded.login("kafka", "wrong"))
-    assert text.startswith(f"ZooKeeper at {guarded.zookeeper.partition('/')[0]} refuses our login")
+    assert text.startswith(f"ZooKeeper at {guarded.zookeeper.partition('/')[0]} rejects the login")
 
 
 async def test_an_authority_that_is_not_theirs_is_told(
@@ -112,7 +112,7 @@ async def test_a_login_that_is_refused_meanwhile_is_tried_again(
     monkeypatch.setattr(under_test, "AGAIN_SECONDS", 0.1)
     async with connected(guarded, guarded.login() | ACL) as client:
         await restarted(guarded, "another")
-        await until(lambda: asyncio.sleep(0, "lets us in no more" in caplog.text))
+        await until(lambda: asyncio.sleep(0, "rejects the login now" in caplog.text))
         await restarted(guarded, SECRET)
         await until(lambda: is_made(client, "/after-all"))
 

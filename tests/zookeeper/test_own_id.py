@@ -76,7 +76,7 @@ def test_a_topic_that_names_it_by_znode_is_placed_elsewhere(site: Site) -> None:
 
 def test_a_topic_with_more_replicas_than_brokers_is_refused(site: Site) -> None:
     site.put_znode("/brokers/topics/wide", {"version": 1, "partitions": {"0": [1, 2, 3, 4, 1000]}})
-    line = "/brokers/topics/wide is passed over: partition 0 has 5 replicas, and there are 4 brokers"
+    line = "/brokers/topics/wide is ignored: partition 0 has 5 replicas, but there are 4 brokers"
     wait_for(lambda: line in site.commander.log, True)
     assert site.znode("/brokers/topics/wide")["partitions"] == {"0": [1, 2, 3, 4, 1000]}
     site.put_znode("/admin/delete_topics/wide", b"")

@@ -88,7 +88,7 @@ def test_a_topic_with_more_replicas_than_brokers_is_refused(other: Site) -> None
         other, "--create", "--topic", "wide", "--partitions", "1", "--replication-factor", "5"
     )
     if other.cluster.release < "3.0":
-        line = "/brokers/topics/wide is passed over: partition 0 has 5 replicas, and there are 4 brokers"
+        line = "/brokers/topics/wide is ignored: partition 0 has 5 replicas, but there are 4 brokers"
         wait_for(lambda: line in other.commander.log, True)
     else:
         assert "larger than available brokers" in ran.stdout

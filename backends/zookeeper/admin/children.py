@@ -1,7 +1,8 @@
-"""KIP-236's earlier draft: `/admin/reassignments/TOPIC/PARTITION`, one child for each partition that is being reassigned.
+"""The earlier draft of KIP-236: `/admin/reassignments/TOPIC/PARTITION`, one znode for each reassignment.
 
-Its content is the target, `[10,11,15]`. Who makes a child orders a reassignment, who changes one retargets it; it goes
-when the partition is there. Its czxid is the identity of the reassignment, its mzxid tells that it was changed.
+The data is the target, `[10,11,15]`. Creating a child orders a reassignment, and changing it orders another target. The
+child is deleted when the partition is at its target. The czxid of a child identifies the reassignment; its mzxid changes
+with the target.
 """
 
 import json
@@ -12,7 +13,17 @@ from itertools import islice
 
 from backends.zookeeper.admin import orders
 from backends.zookeeper.admin.plans import Entry
-from backends.zookeeper.session.tree import ConflictError, Create, Delete, Operation, Set, Tree, Watch, Znode
+from backends.zookeeper.session.tree import (
+    ANY,
+    ConflictError,
+    Create,
+    Delete,
+    Operation,
+    Set,
+    Tree,
+    Watch,
+    Znode,
+)
 from backends.zookeeper.store.store import ZkStore
 from backends.zookeeper.term.watch_loop import WatchLoop
 from backends.zookeeper.znodes import paths
@@ -24,12 +35,15 @@ from controller.state.state import State
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 100
+BATCH = 100
 """Children that are written in one multi."""
 
 
-class Children:
-    """Keeps children and reassignments in step, in both directions. `act` is called after each round of looks."""
+class ReassignmentChildren:
+    """Keeps the children and the core's reassignments equal, in both directions, for one term.
+
+    The owner of the watch loop calls `synchronize` after each round.
+    """
 
     def __init__(
         self,
@@ -43,159 +57,174 @@ class Children:
         self._tree, self._store, self._state, self._submit = tree, store, state, submit
         self._watch_loop, self._rejections = watch_loop, rejections
         self._seen: dict[TopicPartition, Znode] = {}
-        self._known: dict[TopicPartition, bytes | None] = {}
-        """The content that we wrote or took."""
-        self._folders: set[str] = set()
-        self._first = True
+        """The children that exist, as they were read or written last."""
+        self._handled: dict[TopicPartition, bytes | None] = {}
+        """By child: the data that this term has written, or has accepted as an order."""
+        self._topics: set[str] = set()
+        """Topics whose znode exists under `/admin/reassignments`."""
+        self._first_round = True
 
     def start(self) -> None:
-        """Look at all children."""
-        self._watch_loop.set(paths.REASSIGNMENTS, self._look_at_topics)
+        """Watch all children."""
+        self._watch_loop.add(paths.REASSIGNMENTS, self._read_topics)
 
-    async def act(self) -> None:
-        """Order what others wrote, unless nothing may start; then write what is being reassigned. Raises ConflictError."""
-        if not self._watch_loop.settled:
+    async def synchronize(self) -> None:
+        """Order what others wrote, unless reassignments are halted; then write the core's reassignments.
+
+        Does nothing while reads are due: the list of children is not complete then. Raises ConflictError.
+        """
+        if not self._watch_loop.idle:
             return
         if not self._state.backlog.halted:
-            await self._order(list(self._news()))
-            self._first = False
-        changes = self._changes()
-        while batch := list(islice(changes, AT_ONCE)):
+            await self._order(list(self._new_entries()))
+            self._first_round = False
+        changes = self._pending_writes()
+        while batch := list(islice(changes, BATCH)):
             await self._write(batch)
-        await self._clear_away()
+        await self._delete_empty_topics()
 
-    # ---- looks ------------------------------------------------------------------------------------------------
+    # ---- reads ------------------------------------------------------------------------------------------------
 
-    async def _look_at_topics(self, watch: Watch) -> None:
+    async def _read_topics(self, watch: Watch) -> None:
         for topic in await self._tree.children(paths.REASSIGNMENTS, watch) or []:
-            path = f"{paths.REASSIGNMENTS}/{topic}"
-            self._folders.add(topic)
-            self._watch_loop.set(path, partial(self._look_at_topic, topic))
+            self._topics.add(topic)
+            self._watch_loop.add(topic_path(topic), partial(self._read_topic, topic))
 
-    async def _look_at_topic(self, topic: str, watch: Watch) -> None:
-        path = f"{paths.REASSIGNMENTS}/{topic}"
+    async def _read_topic(self, topic: str, watch: Watch) -> None:
+        path = topic_path(topic)
         names = await self._tree.children(path, watch)
         if names is None:
             self._watch_loop.drop(path)
-            self._folders.discard(topic)
+            self._topics.discard(topic)
         for name in names or []:
             partition = numbered(name)
             with self._rejections.skip_invalid(f"{path}/{name}"):
                 if partition is None:
-                    raise ZnodeError(f"{name} is not a partition")
+                    raise ZnodeError(f"{name} is not a partition number")
                 key = TopicPartition(topic, partition)
-                self._watch_loop.set(f"{path}/{name}", partial(self._look_at, key))
+                self._watch_loop.add(child_path(key), partial(self._read_child, key))
 
-    async def _look_at(self, key: TopicPartition, watch: Watch) -> None:
-        znode = await self._tree.get(path_of(key), watch)
+    async def _read_child(self, key: TopicPartition, watch: Watch) -> None:
+        znode = await self._tree.get(child_path(key), watch)
         if znode is None:
-            self._watch_loop.drop(path_of(key))
+            self._watch_loop.drop(child_path(key))
             self._seen.pop(key, None)
         else:
             self._seen[key] = znode
 
     # ---- orders -----------------------------------------------------------------------------------------------
 
-    def _news(self) -> Iterator[Entry]:
-        """Targets that others wrote."""
+    def _new_entries(self) -> Iterator[Entry]:
+        """Yield the targets that others wrote, each once."""
         for key, znode in self._seen.items():
-            if key in self._known and self._known[key] == znode.data:
+            if key in self._handled and self._handled[key] == znode.data:
                 continue
-            self._known[key] = znode.data
-            with self._rejections.skip_invalid(path_of(key), znode.mzxid):
+            self._handled[key] = znode.data
+            with self._rejections.skip_invalid(child_path(key), znode.mzxid):
                 target = decode_child(znode.data)
-                if not self._first or target != self._expected(key):
+                # A new controller does not know who wrote a child. One that agrees with the records is no new order.
+                if not self._first_round or target != self._recorded_target(key):
                     yield Entry(*key, target)
 
-    def _expected(self, key: TopicPartition) -> Replicas | None:
-        """What a child that was written by us says at take-over; it may be one that should have gone."""
-        wanted = self._state.reassignments.get(key)
+    def _recorded_target(self, key: TopicPartition) -> Replicas | None:
+        """Return the target that the last controller would have written.
+
+        A completed reassignment's child may still exist: its target is the current replica list.
+        """
+        reassignment = self._state.reassignments.get(key)
         partition = self._state.partition(*key)
-        return wanted.target if wanted else partition and partition.replicas
+        return reassignment.target if reassignment else partition and partition.replicas
 
     async def _order(self, entries: Sequence[Entry]) -> None:
         if entries:
-            log.info("%d partitions are to be reassigned, ordered in %s", len(entries), paths.REASSIGNMENTS)
-            reply = await self._submit(orders.order(entries, paths.REASSIGNMENTS))
-            for key, outcome in orders.refusals(reply):
-                self._rejections.reject(path_of(key), f"is dropped: {outcome.text}")
+            log.info("%d reassignments ordered in %s", len(entries), paths.REASSIGNMENTS)
+            reply = await self._submit(orders.alter_event(entries, paths.REASSIGNMENTS))
+            for key, outcome in orders.rejected_rows(reply):
+                self._rejections.reject(child_path(key), f"is dropped: {outcome.text}")
 
-    # ---- what is shown ----------------------------------------------------------------------------------------
+    # ---- writes -----------------------------------------------------------------------------------------------
 
-    def _changes(self) -> Iterator[tuple[TopicPartition, bytes | None]]:
-        """Children that are not as they should be, and how they should be."""
+    def _pending_writes(self) -> Iterator[tuple[TopicPartition, bytes | None]]:
+        """Yield the children that differ from the core's reassignments, with the data to write; None deletes.
+
+        While reassignments are halted, new orders of others are not accepted, so their children stay as they are.
+        """
         halted = self._state.backlog.halted
-        wanted = self._state.reassignments
-        for key in [key for key in self._seen if key not in wanted]:
-            if not halted or key in self._known:
+        reassignments = self._state.reassignments
+        for key in [key for key in self._seen if key not in reassignments]:
+            if not halted or key in self._handled:
                 yield key, None
-        for key, each in list(wanted.items()):
-            data = encode(each.target)
+        for key, reassignment in list(reassignments.items()):
+            data = encode(reassignment.target)
             seen = self._seen.get(key)
-            if seen is None or (seen.data != data and (not halted or key in self._known)):
+            if seen is None or (seen.data != data and (not halted or key in self._handled)):
                 yield key, data
 
     async def _write(self, changes: Sequence[tuple[TopicPartition, bytes | None]]) -> None:
-        operations: list[Operation] = []
-        folders = dict.fromkeys(key.topic for key, data in changes if data is not None)
-        made = [topic for topic in folders if topic not in self._folders]
-        operations += [Create(f"{paths.REASSIGNMENTS}/{topic}") for topic in made]
-        for key, data in changes:
-            seen = self._seen.get(key)
-            if data is None:
-                operations.append(Delete(path_of(key), seen.version if seen else -1))
-            elif seen is None:
-                operations.append(Create(path_of(key), data))
-            else:
-                operations.append(Set(path_of(key), data, seen.version))
+        topics = dict.fromkeys(key.topic for key, data in changes if data is not None)
+        created = [topic for topic in topics if topic not in self._topics]
+        operations: list[Operation] = [Create(topic_path(topic)) for topic in created]
+        operations += [self._operation(key, data) for key, data in changes]
         try:
             await self._store.write(operations)
         except ConflictError:
-            for topic in {key.topic for key, _ in changes}:
-                self._watch_loop.again(f"{paths.REASSIGNMENTS}/{topic}")
-            for key, _ in changes:
-                self._watch_loop.again(path_of(key))
-            self._watch_loop.again(paths.REASSIGNMENTS)
+            self._read_again([key for key, _ in changes])
             raise
-        self._folders.update(made)
+        self._topics.update(created)
         for key, data in changes:
-            self._note(key, data)
+            self._note_written(key, data)
 
-    def _note(self, key: TopicPartition, data: bytes | None) -> None:
-        """The child is so now; it is read again soon."""
+    def _operation(self, key: TopicPartition, data: bytes | None) -> Operation:
+        seen = self._seen.get(key)
+        if data is None:
+            return Delete(child_path(key), seen.version if seen else ANY)
+        return Create(child_path(key), data) if seen is None else Set(child_path(key), data, seen.version)
+
+    def _read_again(self, keys: Sequence[TopicPartition]) -> None:
+        self._watch_loop.schedule(paths.REASSIGNMENTS)
+        for topic in {key.topic for key in keys}:
+            self._watch_loop.schedule(topic_path(topic))
+        for key in keys:
+            self._watch_loop.schedule(child_path(key))
+
+    def _note_written(self, key: TopicPartition, data: bytes | None) -> None:
+        """Record what was written, until the watch of the write leads to a new read."""
         if data is None:
             self._seen.pop(key, None)
-            self._known.pop(key, None)
+            self._handled.pop(key, None)
             return
-        if key in self._known and key not in self._seen:
-            log.warning(
-                "%s was removed, and is written again: the partition is being reassigned", path_of(key)
-            )
+        if key in self._handled and key not in self._seen:
+            log.warning("%s was deleted during its reassignment; it is created again", child_path(key))
         seen = self._seen.get(key)
-        self._seen[key] = (
-            Znode(data, 0, 0) if seen is None else seen._replace(data=data, version=seen.version + 1)
-        )
-        self._known[key] = data
+        if seen is None:
+            self._seen[key] = Znode(data, 0, 0)
+        else:
+            self._seen[key] = seen._replace(data=data, version=seen.version + 1)
+        self._handled[key] = data
 
-    async def _clear_away(self) -> None:
-        """Topics without children go."""
-        for topic in self._folders - {key.topic for key in self._seen}:
+    async def _delete_empty_topics(self) -> None:
+        for topic in self._topics - {key.topic for key in self._seen}:
             try:
-                await self._store.write([Delete(f"{paths.REASSIGNMENTS}/{topic}")])
+                await self._store.write([Delete(topic_path(topic))])
             except ConflictError:
-                log.debug("%s/%s is not empty, or gone", paths.REASSIGNMENTS, topic)
+                log.debug("%s has children, or does not exist", topic_path(topic))
             else:
-                self._watch_loop.drop(f"{paths.REASSIGNMENTS}/{topic}")
-                self._folders.discard(topic)
+                self._watch_loop.drop(topic_path(topic))
+                self._topics.discard(topic)
 
 
-def path_of(key: TopicPartition) -> str:
-    """A partition's child."""
+def topic_path(topic: str) -> str:
+    """Return the path of the parent of a topic's children."""
+    return f"{paths.REASSIGNMENTS}/{topic}"
+
+
+def child_path(key: TopicPartition) -> str:
+    """Return the path of a partition's child."""
     return f"{paths.REASSIGNMENTS}/{key.topic}/{key.partition}"
 
 
 def decode_child(data: bytes | None) -> Replicas:
-    """The target. Raises ZnodeError."""
+    """Return the target. Raises ZnodeError."""
     try:
         value = json.loads((data or b"").decode())
     except (ValueError, RecursionError) as error:

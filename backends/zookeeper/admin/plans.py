@@ -1,8 +1,8 @@
-"""Plans in znodes: `/admin/reassign_partitions` and its queue (KIP-236; Kafka: ReassignPartitionsZNode).
+"""The JSON of plan znodes: `/admin/reassign_partitions` and its queue (KIP-236; Kafka: ReassignPartitionsZNode).
 
-`{"version": 1, "partitions": [{"topic": "foo", "partition": 0, "replicas": [1, 2], "original_replicas": [1, 3]}]}`. The
-originals are KIP-236's; tools and controllers of Kafka take no document with keys that they do not know. Where they are left out,
-they are in our own records beside the document.
+`{"version": 1, "partitions": [{"topic": "foo", "partition": 0, "replicas": [1, 2], "original_replicas": [1, 3]}]}`.
+KIP-236 adds `original_replicas`. Kafka's own tools and controllers reject a plan with keys that they do not know. Where a
+plan omits the originals, reassignd's records under `/reassignd` hold them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,14 +12,14 @@ from backends.zookeeper.znodes.fields import ZnodeError, decode_object, encode, 
 from controller.model.cluster import Replicas, TopicPartition
 
 LIMIT_BYTES = 1_040_000
-"""ZooKeeper takes requests of less than 1,048,575 bytes. Tools write plans up to that; what else a write of ours has takes a few KB."""
+"""ZooKeeper rejects requests of 1,048,575 bytes and more. The difference is for the other parts of the request."""
 
-DOCUMENT_KEYS = {"version", "partitions"}
+PLAN_KEYS = {"version", "partitions"}
 ROW_KEYS = {"topic", "partition", "replicas", "original_replicas"}
 
 
 class Entry(NamedTuple):
-    """A partition and its target; `original` is None where the document does not say it."""
+    """A partition and its target; `original` is None where the plan does not contain it."""
 
     topic: str
     partition: int
@@ -28,69 +28,73 @@ class Entry(NamedTuple):
 
     @property
     def key(self) -> TopicPartition:
-        """Whose entry it is."""
+        """The partition."""
         return TopicPartition(self.topic, self.partition)
 
 
 def decode_plan(data: bytes | None) -> list[Entry]:
-    """The entries in order; of two for one partition the last counts. Raises ZnodeError, as strict as Kafka."""
+    """Return the entries in order; the last entry of a partition counts.
+
+    Rejects unknown keys, as Kafka does. Raises ZnodeError.
+    """
     value = decode_object(data)
-    _refuse_others(value, DOCUMENT_KEYS)
+    _reject_unknown_keys(value, PLAN_KEYS)
     rows = list(rows_of(value))
     for row in rows:
-        _refuse_others(row, ROW_KEYS)
+        _reject_unknown_keys(row, ROW_KEYS)
     return _entries(rows)
 
 
 def decode_file(data: bytes) -> list[Entry]:
-    """A plan as people write it: what no controller takes, such as log directories, is left out. Raises ZnodeError."""
+    """Return the entries of a plan file. Keys that no controller reads, such as log_dirs, are ignored. Raises ZnodeError."""
     return _entries(rows_of(decode_object(data)))
 
 
 def _entries(rows: Iterable[Mapping[str, Any]]) -> list[Entry]:
-    found: dict[TopicPartition, Entry] = {}
+    entries: dict[TopicPartition, Entry] = {}
     for row in rows:
         key = TopicPartition(string(row, "topic"), integer(row, "partition"))
         original = row.get("original_replicas")
-        entry = Entry(
+        # An entry that is repeated takes the position of the last one.
+        entries.pop(key, None)
+        entries[key] = Entry(
             *key,
             ids(row.get("replicas"), f"replicas of {key}"),
             None if original is None else ids(original, f"original_replicas of {key}") or None,
         )
-        found.pop(entry.key, None)
-        found[entry.key] = entry
-    return list(found.values())
+    return list(entries.values())
 
 
 def encode_plan(entries: Iterable[Entry], *, plain: bool = False) -> bytes:
-    """The document; `plain` leaves the originals out."""
+    """Return the JSON of the plan; `plain` omits the originals."""
     return encode({"version": 1, "partitions": [_row(each, plain) for each in entries]})
 
 
 def fitting(entries: Sequence[Entry], *, plain: bool, limit: int = LIMIT_BYTES) -> bytes:
-    """The document of as many entries as a znode takes: the originals are left out first, then the last entries.
+    """Return the plan, shortened to `limit` bytes: first without the originals, then without the last entries.
 
-    What is left out is not lost: our own records beside the document say all of it.
+    Nothing is lost by that: reassignd's own records hold all entries.
     """
     data = encode_plan(entries, plain=plain)
     if len(data) > limit:
         data = encode_plan(entries, plain=True)
     if len(data) > limit:
-        data = encode_plan(_first(entries, limit), plain=True)
+        data = encode_plan(_first_entries(entries, limit), plain=True)
     return data
 
 
-def _first(entries: Sequence[Entry], limit: int) -> Iterator[Entry]:
-    room = limit - len(encode_plan([]))
+def _first_entries(entries: Sequence[Entry], limit: int) -> Iterator[Entry]:
+    """Yield the entries whose plan has at most `limit` bytes."""
+    remaining = limit - len(encode_plan([]))
     for entry in entries:
-        room -= len(encode(_row(entry, plain=True))) + 1
-        if room < 0:
+        remaining -= len(encode(_row(entry, plain=True))) + len(",")
+        if remaining < 0:
             return
         yield entry
 
 
-def _row(entry: Entry, plain: bool) -> dict[str, Any]:
-    row: dict[str, Any] = {
+def _row(entry: Entry, plain: bool) -> dict[str, object]:
+    row: dict[str, object] = {
         "topic": entry.topic,
         "partition": entry.partition,
         "replicas": list(entry.replicas),
@@ -100,7 +104,7 @@ def _row(entry: Entry, plain: bool) -> dict[str, Any]:
     return row
 
 
-def _refuse_others(value: Mapping[str, Any], known: set[str]) -> None:
-    others = sorted(value.keys() - known)
-    if others:
-        raise ZnodeError(f"unknown key {others[0]!r}")
+def _reject_unknown_keys(value: Mapping[str, Any], known: set[str]) -> None:
+    unknown = sorted(value.keys() - known)
+    if unknown:
+        raise ZnodeError(f"unknown key {unknown[0]!r}")

@@ -1,8 +1,10 @@
-"""Reassignments by znode: what people and tools write under `/admin` is ordered, and kept true (KIP-236, KIP-455).
+"""Orders and cancellations that tools write as znodes under `/admin` (KIP-236, KIP-455).
 
-`/admin/reassign_partitions` and its queue are taken when they are empty; from then on they are ours, and show what is
-pending. A digest of what we wrote last is kept beside our records: at take-over it tells a document that was ordered from
-one that was not, which counts before what was ordered through the API.
+A plan in `/admin/reassign_partitions` or in its queue is accepted when nothing is pending there. From then on reassignd owns
+the znode, and rewrites it so that it always contains the pending entries.
+
+A digest of each plan that reassignd has written or accepted is stored with its records. A new controller compares it with
+the znode: a plan with another digest was written after the last controller's term, and is an order.
 """
 
 import hashlib
@@ -12,7 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 from backends.zookeeper.admin import orders
-from backends.zookeeper.admin.children import Children
+from backends.zookeeper.admin.children import ReassignmentChildren
 from backends.zookeeper.admin.plans import LIMIT_BYTES, Entry, decode_plan, fitting
 from backends.zookeeper.session.tree import (
     ANY,
@@ -41,14 +43,16 @@ from controller.state.state import State
 
 log = logging.getLogger(__name__)
 
-WRITTEN = f"{paths.OURS}/documents"
-"""Digests of the documents as we wrote them last."""
+DIGESTS = f"{paths.OURS}/documents"
+"""Znode with the digests of the plans that reassignd wrote or accepted last, by path."""
+
+WATCHED = (paths.REASSIGN, paths.CANCEL, paths.QUEUE)
 
 
 class PlanFormat(NamedTuple):
-    """How documents are written: as Kafka writes them, or with KIP-236's originals; and with its earlier draft's children.
+    """The znodes that reassignd writes under `/admin`: `plain` omits KIP-236's originals, `children` adds the earlier draft's znodes.
 
-    Kafka's tools and brokers take no document with originals: they see no plan then.
+    Kafka's tools and brokers reject plans with originals, and behave as if there were no plan.
     """
 
     plain: bool = True
@@ -56,7 +60,7 @@ class PlanFormat(NamedTuple):
 
 
 class AdminWatcher:
-    """Watches for one term. Whoever runs it calls `begin` before anything may move."""
+    """Accepts orders and writes what is pending, for one term. Call `begin` before any reassignment may start."""
 
     def __init__(
         self,
@@ -64,63 +68,67 @@ class AdminWatcher:
         store: ZkStore,
         state: State,
         submit: SubmitEvent,
-        form: PlanFormat,
+        plan_format: PlanFormat,
         rejections: Rejections,
     ) -> None:
-        self._tree, self._store, self._state, self._submit, self._form = tree, store, state, submit, form
-        self._rejections = rejections
-        self._watch_loop = WatchLoop(self._act, rejections)
+        self._tree, self._store, self._state, self._submit = tree, store, state, submit
+        self._plan_format, self._rejections = plan_format, rejections
+        self._watch_loop = WatchLoop(self._after_round, rejections)
         self._seen: dict[str, Znode | None] = {}
-        self._ours: dict[str, str] = {}
-        """By path: the digest of what we wrote or took."""
-        self._digests: bytes | None = None
-        self._named: dict[TopicPartition, Replicas] = {}
-        """Targets that the document names, whoever ordered them."""
-        self._waits = 0
-        """The mzxid of the queue that the log has told of as waiting."""
-        self._first = True
-        self._shown = -1
-        """The revision of the state that was written."""
-        self._entries: dict[TopicPartition, Entry] = {}
-        """What the plan held when it was written."""
+        """The watched znodes, as they were read or written last."""
+        self._own_digests: dict[str, str] = {}
+        """By path: the digest of the plan that reassignd wrote or accepted last."""
+        self._stored_digests: bytes | None = None
+        """The data of the znode `DIGESTS`."""
+        self._accepted: dict[TopicPartition, Replicas] = {}
+        """Targets of the accepted plan, including those that a client had ordered before."""
+        self._delay_logged = 0
+        """The mzxid of the queued plan whose delay was logged last."""
+        self._first_round = True
+        self._written_revision = -1
+        """The revision of the core's reassignments that the znodes show."""
+        self._written: dict[TopicPartition, Entry] = {}
+        """The entries of the plan that was written last."""
         self._children = (
-            Children(tree, store, state, submit, self._watch_loop, rejections) if form.children else None
+            ReassignmentChildren(tree, store, state, submit, self._watch_loop, rejections)
+            if plan_format.children
+            else None
         )
 
     async def begin(self) -> None:
-        """Learn what was written before; nothing starts while the cancel znode exists."""
+        """Load the digests. Halt reassignments if the cancel znode exists, so that nothing starts before the cancellation."""
         self._state.backlog.halted = await self._tree.get(paths.CANCEL) is not None
-        written = await self._tree.get(WRITTEN)
-        self._digests = None if written is None else written.data or b""
-        if written is not None:
-            with self._rejections.skip_invalid(WRITTEN):
-                found = decode_object(written.data)
-                self._ours = {path: each for path, each in found.items() if isinstance(each, str)}
+        digests = await self._tree.get(DIGESTS)
+        self._stored_digests = None if digests is None else digests.data or b""
+        if digests is not None:
+            with self._rejections.skip_invalid(DIGESTS):
+                values = decode_object(digests.data)
+                self._own_digests = {path: text for path, text in values.items() if isinstance(text, str)}
 
     def start(self) -> None:
-        """Look at everything."""
-        for path in (paths.REASSIGN, paths.CANCEL, paths.QUEUE):
-            self._watch_loop.set(path, partial(self._look, path))
+        """Watch the znodes."""
+        for path in WATCHED:
+            self._watch_loop.add(path, partial(self._read, path))
         if self._children is not None:
             self._children.start()
 
     def wake(self) -> None:
-        """Something was decided: the documents may have to show it."""
+        """Write what is pending soon: the core has decided something."""
         self._watch_loop.wake()
 
     async def run(self) -> None:
-        """Look for ever. Raises ZookeeperError when ZooKeeper cannot be asked."""
+        """Watch until cancelled. Raises ZookeeperError when ZooKeeper cannot be read."""
         await self._watch_loop.run()
 
-    async def _look(self, path: str, watch: Watch) -> None:
+    async def _read(self, path: str, watch: Watch) -> None:
         self._seen[path] = await self._tree.get(path, watch)
-        self._shown = -1
+        self._written_revision = -1
 
-    # ---- what follows from it ---------------------------------------------------------------------------------
+    # ---- orders -----------------------------------------------------------------------------------------------
 
-    async def _act(self) -> None:
-        """End of a round of looks. What changed since they were made is looked at again."""
-        if len(self._seen) < 3:
+    async def _after_round(self) -> None:
+        """Accept new orders, then write what is pending. On a conflict, read the znodes again."""
+        if len(self._seen) < len(WATCHED):
             return
         try:
             if self._seen[paths.CANCEL] is not None:
@@ -128,175 +136,192 @@ class AdminWatcher:
             else:
                 if self._state.backlog.halted:
                     await self._submit(Halt(False))
-                await self._take_document()
-                await self._take_queue()
-                self._first = False
+                await self._accept_plan()
+                await self._accept_queue()
+                self._first_round = False
             await self._write()
             if self._children is not None:
-                await self._children.act()
+                await self._children.synchronize()
         except ConflictError as conflict:
-            log.debug("looked at again: %s", conflict)
-            for path in (paths.REASSIGN, paths.CANCEL, paths.QUEUE):
-                self._watch_loop.again(path)
+            log.debug("a znode has changed since it was read, reading it again: %s", conflict)
+            for path in WATCHED:
+                self._watch_loop.schedule(path)
 
-    async def _take_document(self) -> None:
-        entries = self._news(paths.REASSIGN, self._pending)
+    async def _accept_plan(self) -> None:
+        entries = self._new_plan(paths.REASSIGN, self._pending)
         if entries is None:
-            if self._first:
-                self._remember()
+            if self._first_round:
+                self._restore_accepted()
             return
-        log.info("%d partitions are to be reassigned, ordered by %s", len(entries), paths.REASSIGN)
-        reply = await self._submit(orders.order(entries, paths.REASSIGN))
-        self._tell_of_refusals(paths.REASSIGN, reply)
-        self._named.update((each.key, each.replicas) for each in entries)
-        self._taken(paths.REASSIGN)
+        log.info("%d reassignments ordered in %s", len(entries), paths.REASSIGN)
+        reply = await self._submit(orders.alter_event(entries, paths.REASSIGN))
+        self._log_rejected_rows(paths.REASSIGN, reply)
+        self._accepted.update((each.key, each.replicas) for each in entries)
+        self._mark_accepted(paths.REASSIGN)
 
-    def _remember(self) -> None:
-        """At take-over: what the document names, which was taken before."""
+    def _restore_accepted(self) -> None:
+        """Take the accepted targets from the plan that the last controller accepted."""
         znode = self._seen[paths.REASSIGN]
         try:
-            found = [] if znode is None else decode_plan(znode.data)
+            entries = [] if znode is None else decode_plan(znode.data)
         except ZnodeError:
             return
-        self._named = {each.key: each.replicas for each in found}
+        self._accepted = {each.key: each.replicas for each in entries}
 
     def _pending(self) -> list[Entry]:
-        wanted = self._state.reassignments
-        for key in [key for key, to in self._named.items() if key not in wanted or wanted[key].target != to]:
-            del self._named[key]
-        return orders.pending(self._state, self._named)
+        """Return the entries that belong into the plan; forget accepted targets that are no longer current."""
+        current = self._state.reassignments
+        for key, target in list(self._accepted.items()):
+            if key not in current or current[key].target != target:
+                del self._accepted[key]
+        return orders.pending_entries(self._state, self._accepted)
 
-    async def _take_queue(self) -> None:
-        entries = self._news(paths.QUEUE, lambda: orders.queued(self._state))
+    async def _accept_queue(self) -> None:
+        entries = self._new_plan(paths.QUEUE, lambda: orders.queued_entries(self._state))
         if entries is None:
             return
         if next(waiting_entries(self._state), None) is not None:
+            # The queue holds one plan at a time. This one is accepted when all entries of the other have started.
             znode = self._seen[paths.QUEUE]
-            if znode is not None and znode.mzxid != self._waits:
-                self._waits = znode.mzxid
-                log.info("%s waits: another queued plan has not started yet", paths.QUEUE)
+            if znode is not None and znode.mzxid != self._delay_logged:
+                self._delay_logged = znode.mzxid
+                log.info("%s is not accepted yet: another queued plan has not started", paths.QUEUE)
             return
-        log.info("%d partitions are queued, ordered by %s", len(entries), paths.QUEUE)
-        reply = await self._submit(orders.queue(entries))
+        log.info("%d reassignments queued in %s", len(entries), paths.QUEUE)
+        reply = await self._submit(orders.queue_event(entries))
         if reply.outcome.error is not ErrorCode.REASSIGNMENT_IN_PROGRESS:
-            self._tell_of_refusals(paths.QUEUE, reply)
-            self._taken(paths.QUEUE)
+            self._log_rejected_rows(paths.QUEUE, reply)
+            self._mark_accepted(paths.QUEUE)
 
     async def _cancel(self) -> None:
-        """Roll back what the document holds; then the cancel znode goes, and what was passed over stays."""
-        await self._submit(Halt(True))
-        found = None
-        if self._first:
-            self._remember()
-            found = self._news(paths.REASSIGN, self._pending)
-        else:
-            await self._take_document()
-        event, keys, skipped = orders.cancel(self._state, self._pending(), found or [])
-        refused = dict(orders.refusals(await self._submit(event)))
-        missing = [f"{entry.key} is not rolled back: original_replicas is missing" for entry in skipped]
-        lost = [f"{key} is not rolled back: {outcome.text}" for key, outcome in refused.items()]
-        self._rejections.reject_rows(paths.REASSIGN, missing + lost)
-        back = [key for key in keys if key not in refused]
-        log.info("%d partitions are rolled back, ordered by %s", len(back), paths.CANCEL)
-        unthrottled = orders.unthrottle(self._state, back)
-        if unthrottled is not None:
-            await self._submit(unthrottled)
-        if found is not None and not skipped:
-            self._taken(paths.REASSIGN)
-        await self._write(skipped, Delete(paths.CANCEL))
-        self._watch_loop.again(paths.REASSIGN)
+        """Roll back the entries of the plan, then delete the cancel znode and write the skipped entries into the plan.
 
-    def _news(self, path: str, pending: Callable[[], Sequence[Entry]]) -> list[Entry] | None:
-        """The entries of a document that is not ours and may be taken: nothing is pending, or we have just come."""
+        A plan that was written during this term is accepted first, so that the cancellation includes it. A plan that was
+        written before this term is not ordered any more: its entries only go back to the originals that it names.
+        """
+        await self._submit(Halt(True))
+        unaccepted = None
+        if self._first_round:
+            self._restore_accepted()
+            unaccepted = self._new_plan(paths.REASSIGN, self._pending)
+        else:
+            await self._accept_plan()
+        event, keys, skipped = orders.cancellation(self._state, self._pending(), unaccepted or [])
+        rejected = dict(orders.rejected_rows(await self._submit(event)))
+        reasons = [f"{entry.key} is not rolled back: original_replicas is missing" for entry in skipped]
+        reasons += [f"{key} is not rolled back: {outcome.text}" for key, outcome in rejected.items()]
+        self._rejections.reject_rows(paths.REASSIGN, reasons)
+        rolled_back = [key for key in keys if key not in rejected]
+        log.info("%d partitions are rolled back, as ordered by %s", len(rolled_back), paths.CANCEL)
+        unthrottle = orders.unthrottle_event(self._state, rolled_back)
+        if unthrottle is not None:
+            await self._submit(unthrottle)
+        if unaccepted is not None and not skipped:
+            self._mark_accepted(paths.REASSIGN)
+        await self._write(skipped, Delete(paths.CANCEL))
+        self._watch_loop.schedule(paths.REASSIGN)
+
+    def _new_plan(self, path: str, pending: Callable[[], Sequence[Entry]]) -> list[Entry] | None:
+        """Return the entries of a plan that can be accepted, None if there is none.
+
+        A plan that overwrites a pending one is rejected, except in the first round: then the last controller may have
+        been stopped before it could accept the plan.
+        """
         znode = self._seen[path]
-        if znode is None or _digest(znode.data) == self._ours.get(path):
+        if znode is None or _digest(znode.data) == self._own_digests.get(path):
             return None
-        if not self._first and pending():
-            what = "was written over while it was carried out: ignored"
-            self._rejections.reject(path, what, mzxid=znode.mzxid, level=logging.WARNING)
+        if not self._first_round and pending():
+            reason = "was overwritten while its plan was carried out: ignored"
+            self._rejections.reject(path, reason, mzxid=znode.mzxid, level=logging.WARNING)
             return None
         try:
             return decode_plan(znode.data)
         except ZnodeError as error:
-            what = f"is passed over, and left as it is: {error}"
-            self._rejections.reject(path, what, mzxid=znode.mzxid)
+            self._rejections.reject(path, f"is ignored and left unchanged: {error}", mzxid=znode.mzxid)
             return None
 
-    def _taken(self, path: str) -> None:
+    def _mark_accepted(self, path: str) -> None:
         znode = self._seen[path]
         if znode is not None:
-            self._ours[path] = _digest(znode.data)
-            self._shown = -1
+            self._own_digests[path] = _digest(znode.data)
+            self._written_revision = -1
 
-    def _tell_of_refusals(self, path: str, reply: AlterReply) -> None:
-        rows = orders.refusals(reply)
+    def _log_rejected_rows(self, path: str, reply: AlterReply) -> None:
+        rows = orders.rejected_rows(reply)
         self._rejections.reject_rows(
             path, (f"{key} is not reassigned: {outcome.text}" for key, outcome in rows)
         )
 
-    # ---- what is shown ----------------------------------------------------------------------------------------
+    # ---- writes -----------------------------------------------------------------------------------------------
 
     async def _write(self, skipped: Sequence[Entry] = (), *also: Operation) -> None:
-        """Make the documents show what is pending. With skipped entries it is taken anew, when it is read again."""
+        """Write what is pending, the new digests and `also` in one multi.
+
+        With skipped entries the plan gets no digest, so that it is accepted as new when it is read again.
+        """
         revision = self._state.reassigning_revision
-        if revision == self._shown and not also:
+        if revision == self._written_revision and not also:
             return
-        pending, queued = [*self._pending(), *skipped], orders.queued(self._state)
-        ending = self._ending(pending)
-        pending += ending
-        plan = fitting(pending, plain=self._form.plain) if pending else None
-        # Both are written at once.
-        room = LIMIT_BYTES - len(plan or b"")
-        documents = {
-            paths.REASSIGN: plan,
-            paths.QUEUE: fitting(queued, plain=True, limit=room) if queued else None,
-        }
+        entries = [*self._pending(), *skipped]
+        completing = self._completed_but_not_stored(entries)
+        entries += completing
+        plans = self._plans(entries)
         operations = [
-            each for path, data in documents.items() if (each := self._made_so(path, data)) is not None
+            each for path, data in plans.items() if (each := self._plan_operation(path, data)) is not None
         ]
-        ours = {path: "" if data is None else _digest(data) for path, data in documents.items()}
+        own_digests = {path: "" if data is None else _digest(data) for path, data in plans.items()}
         if skipped:
-            ours[paths.REASSIGN] = ""
-        digests = encode(ours)
-        if digests != self._digests:
-            operations.append(
-                Create(WRITTEN, digests) if self._digests is None else Set(WRITTEN, digests, ANY)
-            )
+            own_digests[paths.REASSIGN] = ""
+        digests = encode(own_digests)
+        if digests != self._stored_digests:
+            new = self._stored_digests is None
+            operations.append(Create(DIGESTS, digests) if new else Set(DIGESTS, digests, ANY))
         operations += also
         if operations:
             await self._store.write(operations)
-        self._digests, self._ours, self._shown = digests, ours, -1 if ending else revision
-        self._entries = {each.key: each for each in pending}
+        self._stored_digests, self._own_digests = digests, own_digests
+        # Completed entries are removed by a later write, which must not be skipped.
+        self._written_revision = -1 if completing else revision
+        self._written = {each.key: each for each in entries}
         for each in operations:
             if each.path in self._seen:
-                self._seen[each.path] = _after(each, self._seen[each.path])
+                self._seen[each.path] = _znode_after(each, self._seen[each.path])
 
-    def _ending(self, pending: Sequence[Entry]) -> list[Entry]:
-        """Entries that have ended in the core, and not yet in the topic's znode.
+    def _plans(self, entries: Sequence[Entry]) -> dict[str, bytes | None]:
+        """Return the data of the two plan znodes, which fit in one request together; None for no znode."""
+        queued = orders.queued_entries(self._state)
+        plan = fitting(entries, plain=self._plan_format.plain) if entries else None
+        remaining = LIMIT_BYTES - len(plan or b"")
+        queue = fitting(queued, plain=True, limit=remaining) if queued else None
+        return {paths.REASSIGN: plan, paths.QUEUE: queue}
 
-        Kafka's tools read the plan first: what is neither in it nor at its target has failed, they say, and their throttle goes.
+    def _completed_but_not_stored(self, pending: Sequence[Entry]) -> list[Entry]:
+        """Return written entries whose reassignment has ended in the core, but not yet in the topic's znode.
+
+        Kafka's tools read the plan before the topics. They report a partition that is neither in the plan nor at its
+        target as failed, and remove its throttle. So an entry stays until the topic's znode shows the result.
         """
-        gone = self._entries.keys() - {each.key for each in pending}
-        return [self._entries[key] for key in gone if self._is_ahead(key)]
+        ended = self._written.keys() - {each.key for each in pending}
+        return [self._written[key] for key in ended if self._is_ahead_of_znode(key)]
 
-    def _is_ahead(self, key: TopicPartition) -> bool:
+    def _is_ahead_of_znode(self, key: TopicPartition) -> bool:
         decided, stored = self._state.partition(*key), self._store.cache.partition(key)
         return decided is not None and stored is not None and not same_assignment(decided, stored)
 
-    def _made_so(self, path: str, data: bytes | None) -> Operation | None:
-        """What makes the document so. One that is not ours is not removed."""
+    def _plan_operation(self, path: str, data: bytes | None) -> Operation | None:
+        """Return the write that gives the znode this data. A plan that others wrote is never deleted."""
         seen = self._seen[path]
         if seen is None:
-            if data is not None and self._ours.get(path):
-                log.warning("%s was removed, and is written again: what it held has not ended", path)
+            if data is not None and self._own_digests.get(path):
+                log.warning("%s was deleted before its plan ended; it is written again", path)
             return None if data is None else Create(path, data)
         if data is None:
-            return Delete(path, seen.version) if _digest(seen.data) == self._ours.get(path) else None
+            return Delete(path, seen.version) if _digest(seen.data) == self._own_digests.get(path) else None
         return None if seen.data == data else Set(path, data, seen.version)
 
 
-def _after(operation: Operation, before: Znode | None) -> Znode | None:
-    """The znode as the operation leaves it; it is read again soon."""
+def _znode_after(operation: Operation, before: Znode | None) -> Znode | None:
+    """Return the znode as the operation leaves it. Its mzxid is not known before the next read."""
     match operation:
         case Create(_, data):
             return Znode(data, 0, 0)

@@ -1,6 +1,6 @@
-"""ZooKeeper through kazoo, whose threads are bridged into the event loop.
+"""The ZooKeeper client: kazoo, whose callbacks are handed over to the event loop.
 
-kazoo calls back on a thread of its own; nothing but handing the outcome to the loop is done there (see `handler`).
+kazoo calls back on its own thread. The callbacks do nothing there but put a function into a `CallbackQueue`.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import KeeperState
 from kazoo.retry import KazooRetry
 
-from backends.zookeeper.session.handler import Handler, Mailbox
+from backends.zookeeper.session.handler import CallbackQueue, KazooHandler
 from backends.zookeeper.session.security import NO_SECURITY, ZookeeperSecurity
 from backends.zookeeper.session.tree import (
     Check,
@@ -37,25 +37,26 @@ from backends.zookeeper.session.tree import (
     Znode,
     ZookeeperError,
 )
+from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
 
 log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 15.0
-AGAIN_SECONDS = 2.0
-"""After a login that was refused while we were at work: ZooKeeper hangs up in the middle of one when it stops."""
+LOGIN_RETRY_SECONDS = 2.0
+"""Pause after a rejected login in a running process. A ZooKeeper that stops may break off a login with correct credentials."""
 
 ENDED = (KeeperState.AUTH_FAILED, KeeperState.CLOSED)
-"""States in which kazoo does not connect again."""
+"""States in which kazoo does not reconnect."""
 
-MEANINGS = {
-    NoAuthError: "no right to read this",
-    SessionClosedRequireSaslError: "it asks for a login by SASL",
+ERROR_TEXTS = {
+    NoAuthError: "no permission to read this",
+    SessionClosedRequireSaslError: "it requires a SASL login",
 }
 
 
 class ZookeeperClient:
-    """Implements `Tree`. `on_lost` is called on the loop when the session is gone; the next one is begun by itself.
+    """Implements `Tree`. `on_lost` is called on the event loop when the session is lost; a new session starts by itself.
 
     `hosts` is `HOST:PORT,HOST:PORT/chroot`.
     """
@@ -66,40 +67,41 @@ class ZookeeperClient:
         session_timeout_seconds: float,
         on_lost: Callable[[], None],
         security: ZookeeperSecurity = NO_SECURITY,
+        clock: Clock | None = None,
     ) -> None:
         self._hosts, self._session_timeout_seconds = hosts, session_timeout_seconds
         self._security = security
-        self._loop = asyncio.get_running_loop()
-        self._mailbox = Mailbox(self._loop)
+        self._clock = clock or RealClock()
+        self._callbacks = CallbackQueue(asyncio.get_running_loop())
         self._on_lost = on_lost
-        self._heard = _Heard()
+        self._kazoo_log = _KazooLog()
         self._ended = False
-        """kazoo has given up, or was told to."""
+        """Whether kazoo has stopped to reconnect."""
         self._running = False
-        self._beginning: asyncio.Task[None] | None = None
+        self._login_retry: asyncio.Task[None] | None = None
         self._client = self._new_client()
 
     async def start(self) -> None:
-        """Connect and log in. Raises ZookeeperError when that is refused, or takes longer than CONNECT_SECONDS."""
+        """Connect and log in. Raises ZookeeperError when the login is rejected, or takes longer than CONNECT_SECONDS."""
         try:
             await asyncio.to_thread(self._client.start, CONNECT_SECONDS)
-            # kazoo has a session before it has logged in: only an answer shows that it has done so.
+            # kazoo has a session before it has logged in. Only a response proves that the login has succeeded.
             await self._await(self._client.exists_async("/"))
         except (KazooTimeoutError, KazooException, ZookeeperError) as error:
-            refused = self._ended and self._security.login is not None
+            rejected = self._ended and self._security.login is not None
             await self.stop()
-            raise ZookeeperError(self._why(error, refused=refused)) from error
+            raise ZookeeperError(self._connect_error(error, login_rejected=rejected)) from error
         self._running = True
 
     async def stop(self) -> None:
-        """End the session: its ephemeral znodes go at once."""
+        """Close the session. ZooKeeper deletes its ephemeral znodes at once."""
         self._running = False
-        if self._beginning is not None:
-            await cancel(self._beginning)
+        if self._login_retry is not None:
+            await cancel(self._login_retry)
         await asyncio.to_thread(_close, self._client)
 
     def abort(self) -> None:
-        """End the session from any thread, while the event loop stands still; nothing may be asked after that."""
+        """Close the session from any thread, without the event loop. No method may be called afterwards."""
         self._running = False
         _close(self._client)
 
@@ -117,7 +119,7 @@ class ZookeeperClient:
             except NoNodeError:
                 if watch is None:
                     return None
-            # Only a look whether it exists leaves a watch on a znode that does not.
+            # ZooKeeper sets no watch with a failed read. An exists request sets one on a missing znode.
             if await self._await(self._client.exists_async(path, watch=self._bridged(watch))) is None:
                 return None
 
@@ -127,7 +129,7 @@ class ZookeeperClient:
             return []
         pending = [self._client.get_async(path) for path in paths]
         with suppress(NoNodeError):
-            # Answers come in the order of the requests: with the last, all are here.
+            # Responses arrive in the order of the requests: when the last one is here, all are.
             await self._await(pending[-1])
         return [await self._znode_or_none(each) for each in pending]
 
@@ -135,15 +137,15 @@ class ZookeeperClient:
         """See `Tree.children`."""
         while True:
             try:
-                found: list[str] = await self._await(
+                names: list[str] = await self._await(
                     self._client.get_children_async(path, watch=self._bridged(watch))
                 )
             except NoNodeError:
                 if watch is None:
                     return None
             else:
-                return found
-            # ZooKeeper leaves no watch for children on a znode that does not exist.
+                return names
+            # ZooKeeper sets no watch with a failed read. An exists request sets one on a missing znode.
             if await self._await(self._client.exists_async(path, watch=self._bridged(watch))) is None:
                 return None
 
@@ -153,7 +155,7 @@ class ZookeeperClient:
         for operation in operations:
             match operation:
                 case Create(path, data, ephemeral, sequence):
-                    # kazoo's transaction insists on bytes, but can write none; Kafka dies of empty data in places.
+                    # kazoo's transaction rejects null data, though its protocol can send it. Kafka fails on empty data.
                     acl = self._security.acl(path)
                     transaction.create(path, b"", acl, ephemeral=ephemeral, sequence=sequence)
                     transaction.operations[-1] = transaction.operations[-1]._replace(data=data)
@@ -166,13 +168,13 @@ class ZookeeperClient:
         results = await self._await(transaction.commit_async())
         for operation, result in zip(operations, results, strict=True):
             if isinstance(result, NoAuthError | InvalidACLError):
-                raise ZookeeperError(f"ZooKeeper at {self._hosts}: no right to write {operation.path}")
+                raise ZookeeperError(f"ZooKeeper at {self._hosts}: no permission to write {operation.path}")
             if isinstance(result, Exception) and not isinstance(
                 result, RolledBackError | RuntimeInconsistency
             ):
                 raise ConflictError(operation, type(result).__name__)
         if any(isinstance(result, Exception) for result in results):
-            raise ZookeeperError("ZooKeeper refused a transaction without saying why")
+            raise ZookeeperError("ZooKeeper rejected a multi without a reason")
 
     async def _znode_or_none(self, pending: Any) -> Znode | None:
         try:
@@ -181,7 +183,7 @@ class ZookeeperClient:
             return None
 
     async def _await(self, pending: Any) -> Any:
-        """The result of an operation of kazoo's."""
+        """Return the result of a kazoo request. Raises NoNodeError, ZookeeperError."""
         if not pending.ready():
             done = asyncio.Event()
             pending.rawlink(lambda _: self._call(done.set))
@@ -190,7 +192,7 @@ class ZookeeperClient:
         if error is None:
             return pending.value
         if isinstance(error, KazooException) and not isinstance(error, NoNodeError):
-            raise ZookeeperError(self._told(error)) from error
+            raise ZookeeperError(self._describe(error)) from error
         raise error
 
     def _bridged(self, watch: Watch | None) -> Callable[[Any], None] | None:
@@ -198,12 +200,12 @@ class ZookeeperClient:
 
     def _call(self, function: Callable[[], object]) -> None:
         try:
-            self._mailbox.put(function)
+            self._callbacks.put(function)
         except RuntimeError:
-            log.debug("ZooKeeper had something to say after the end")
+            log.debug("a callback of kazoo came after the end of the event loop")
 
     def _state_changed(self, client: KazooClient, state: str) -> None:
-        """On a thread of kazoo's: hand it over, and remain a listener by not returning True."""
+        """Handle a state change, on a thread of kazoo. The listener stays registered unless it returns True."""
         if state == KazooState.LOST:
             self._ended = client.client_state in ENDED
             self._call(self._lost)
@@ -211,11 +213,11 @@ class ZookeeperClient:
     def _lost(self) -> None:
         self._on_lost()
         if self._running and self._ended:
-            log.error("ZooKeeper at %s lets us in no more%s; trying again", self._hosts, self._reason())
-            self._beginning = spawn(self._begin_again(), "ZooKeeper login")
+            log.error("ZooKeeper at %s rejects the login now%s; retrying", self._hosts, self._reason())
+            self._login_retry = spawn(self._log_in_again(), "ZooKeeper login")
 
-    async def _begin_again(self) -> None:
-        await asyncio.sleep(AGAIN_SECONDS)
+    async def _log_in_again(self) -> None:
+        await self._clock.sleep(LOGIN_RETRY_SECONDS)
         await asyncio.to_thread(_close, self._client)
         self._client = self._new_client()
         self._client.start_async()
@@ -225,45 +227,47 @@ class ZookeeperClient:
         client = KazooClient(
             self._hosts,
             timeout=self._session_timeout_seconds,
-            handler=Handler(self._security.tls),
+            handler=KazooHandler(self._security.tls),
             connection_retry=KazooRetry(max_tries=-1, delay=0.05, backoff=1.5, max_delay=1.0),
-            logger=self._heard.logger(),
+            logger=self._kazoo_log.logger(),
             **self._security.credentials(),
         )
         client.add_listener(partial(self._state_changed, client))
         return client
 
-    def _why(self, error: Exception, *, refused: bool) -> str:
-        """There is no session."""
+    def _connect_error(self, error: Exception, *, login_rejected: bool) -> str:
         reason = self._reason()
-        if refused:
-            return f"ZooKeeper at {self._hosts} refuses our login{reason}; is the password right?"
+        if login_rejected:
+            return f"ZooKeeper at {self._hosts} rejects the login{reason}; check the password"
         if isinstance(error, KazooTimeoutError):
-            return f"no ZooKeeper answers at {self._hosts} within {CONNECT_SECONDS:g} s{reason}"
-        return str(error) if isinstance(error, ZookeeperError) else self._told(error)
+            return f"no response from ZooKeeper at {self._hosts} within {CONNECT_SECONDS:g} s{reason}"
+        return str(error) if isinstance(error, ZookeeperError) else self._describe(error)
 
     def _reason(self) -> str:
-        return f" ({self._heard.last})" if self._heard.last else ""
+        return f" ({self._kazoo_log.last})" if self._kazoo_log.last else ""
 
-    def _told(self, error: Exception) -> str:
-        return f"ZooKeeper at {self._hosts}: {MEANINGS.get(type(error), type(error).__name__)}"
+    def _describe(self, error: Exception) -> str:
+        return f"ZooKeeper at {self._hosts}: {ERROR_TEXTS.get(type(error), type(error).__name__)}"
 
 
-class _Heard(logging.Handler):
-    """Keeps the last reason that kazoo gives, which tells of every attempt to connect; what matters is told by us."""
+class _KazooLog(logging.Handler):
+    """Keeps the last reason that kazoo logs, for our own messages. kazoo logs each attempt to connect, which is too much.
+
+    Errors that are not about the connection go to our log.
+    """
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.last = ""
 
     def logger(self) -> logging.Logger:
-        """For kazoo; it has no name that could be configured."""
+        """Return a logger for one client. It is not registered, so it cannot be configured by name."""
         logger = logging.Logger("kazoo", logging.WARNING)  # noqa: LOG001 (each client has its own)
         logger.addHandler(self)
         return logger
 
     def emit(self, record: logging.LogRecord) -> None:
-        """On a thread of kazoo's."""
+        """Keep the reason of a record, on a thread of kazoo."""
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
             self.last = type(error).__name__

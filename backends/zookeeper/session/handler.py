@@ -1,8 +1,9 @@
-"""kazoo's threads, made for many requests in flight (implements kazoo's IHandler; given to KazooClient).
+"""Threads and sockets of kazoo, optimized for many requests in flight (implements kazoo's IHandler).
 
-kazoo asks the system some twenty times for each request: a selector is made and closed for each wait, a byte wakes its
-thread, and an answer is read in two pieces. Here requests that are made in one go leave in one write, answers are read as
-many as have come, and what they lead to is handed to the event loop together. That is a quarter of the processor time.
+kazoo's own handler makes about twenty system calls for each request: it creates and closes a selector for each wait, wakes
+its thread with a byte for each request, and reads each response in two parts. Here the requests of one burst are sent in
+one write, all responses that have arrived are read at once, and their callbacks reach the event loop in one wake-up. This
+takes a quarter of the processor time.
 """
 
 import asyncio
@@ -18,34 +19,35 @@ from typing import Any
 from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import AsyncResult, SequentialThreadingHandler
 
-MUCH_BYTES = 64 * 1024
+BUFFER_BYTES = 64 * 1024
 
 
-class Mailbox:
-    """Has functions called on the event loop, in the order in which threads put them here."""
+class CallbackQueue:
+    """Calls functions on the event loop, in the order in which threads put them."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._waiting: deque[Callable[[], object]] = deque()
-        self._told = False
+        self._scheduled = False
 
     def put(self, function: Callable[[], object]) -> None:
-        """From any thread. Raises RuntimeError when the loop is closed."""
+        """Add a function, from any thread. Raises RuntimeError when the loop is closed."""
         self._waiting.append(function)
-        if not self._told:
-            self._told = True
-            self._loop.call_soon_threadsafe(self._empty)
+        if not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon_threadsafe(self._drain)
 
-    def _empty(self) -> None:
-        self._told = False
+    def _drain(self) -> None:
+        # The flag is cleared first: a function that is put now is either drained here, or schedules the next call.
+        self._scheduled = False
         while self._waiting:
             self._loop.call_soon(self._waiting.popleft())
 
 
-class Handler(SequentialThreadingHandler):  # type: ignore[misc]
-    """What is linked to results, and watches, are called on kazoo's connection thread: they must not block.
+class KazooHandler(SequentialThreadingHandler):  # type: ignore[misc]
+    """Calls the callbacks of results and watches on kazoo's connection thread; they must not block.
 
-    With a context connections are by TLS.
+    With a context, connections use TLS.
     """
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
@@ -53,7 +55,7 @@ class Handler(SequentialThreadingHandler):  # type: ignore[misc]
         self._tls = tls
 
     def spawn(self, func: Callable[..., object], *args: Any, **kwargs: Any) -> threading.Thread:
-        """A thread. kazoo logs what ends its connection's, and raises it then: it is not told again."""
+        """Start a thread. A KazooException that ends it is suppressed: kazoo has logged it before."""
 
         def run() -> None:
             with suppress(KazooException):
@@ -63,35 +65,38 @@ class Handler(SequentialThreadingHandler):  # type: ignore[misc]
         return thread
 
     def async_result(self) -> "Result":
-        """What a request is waited for with."""
+        """Return the future of a new request."""
         return Result(self)
 
     def dispatch_callback(self, callback: Any) -> None:
-        """Call a watch, before answers that came after its event."""
+        """Call a watch now, before the callbacks of responses that arrived after its event."""
         callback.func(*callback.args)
 
     def create_connection(
         self, address: tuple[str, int], hostname: str | None = None, timeout: float | None = None, **_: Any
-    ) -> "Stream":
-        """A connection to a server; kazoo's own settings of TLS do not count. Raises OSError."""
+    ) -> "BufferedSocket":
+        """Connect to a server. kazoo's own TLS arguments are ignored. Raises OSError."""
         connection = super().create_connection(address, timeout=timeout)
         if self._tls is not None:
             connection = self._tls.wrap_socket(connection, server_hostname=hostname)
-        return Stream(connection)
+        return BufferedSocket(connection)
 
-    def create_socket_pair(self) -> tuple["Bell", "Bell"]:
-        """What wakes the connection's thread: both ends."""
-        bell = Bell()
-        return bell, bell
+    def create_socket_pair(self) -> tuple["WakeupSocket", "WakeupSocket"]:
+        """Return the two ends of the channel that wakes the connection thread."""
+        wakeup = WakeupSocket()
+        return wakeup, wakeup
 
     def select(
         self,
-        rlist: Sequence["Stream | Bell"],
-        wlist: Sequence["Stream"],
+        rlist: Sequence["BufferedSocket | WakeupSocket"],
+        wlist: Sequence["BufferedSocket"],
         xlist: Sequence[object],
         timeout: float | None = None,
-    ) -> tuple[list["Stream | Bell"], list["Stream"], list[object]]:
-        """As `select.select`. Streams take all that is written; it is sent before a wait, or when it is much."""
+    ) -> tuple[list["BufferedSocket | WakeupSocket"], list["BufferedSocket"], list[object]]:
+        """Wait as `select.select` does. Buffered data is sent before a wait, or when a buffer is full.
+
+        A socket with data in its read buffer is ready at once, and every socket can be written: the buffer takes it.
+        """
         ready = [each for each in rlist if each.pending()]
         if wlist or (ready and not any(each.full for each in rlist)):
             return ready, list(wlist), []
@@ -101,22 +106,22 @@ class Handler(SequentialThreadingHandler):  # type: ignore[misc]
         for each in rlist:
             poll.register(each.fileno(), select.POLLIN)
         milliseconds = 0 if ready else None if timeout is None else timeout * 1000
-        found = {number for number, _ in poll.poll(milliseconds)}
-        return [each for each in rlist if each in ready or each.fileno() in found], [], []
+        readable = {number for number, _ in poll.poll(milliseconds)}
+        return [each for each in rlist if each in ready or each.fileno() in readable], [], []
 
 
 class Result(AsyncResult):  # type: ignore[misc]
-    """kazoo's, whose links are called at once."""
+    """kazoo's future of a request, with callbacks that are called at once instead of by another thread."""
 
     def _do_callbacks(self) -> None:
         for callback in self._callbacks:
             callback(self)
 
 
-class Stream:
-    """A socket, read and written in large pieces.
+class BufferedSocket:
+    """A socket with buffers for reads and writes.
 
-    By TLS a read gives one record, and what follows is still with the system: it is found by the next wait.
+    With TLS, a read returns one record. Further records stay in the system's buffer, where the next wait finds them.
     """
 
     def __init__(self, connection: socket.socket) -> None:
@@ -130,29 +135,29 @@ class Stream:
         )
 
     def pending(self) -> int:
-        """Bytes that were read and not asked for yet."""
+        """Return the number of bytes in the read buffer."""
         return len(self._read)
 
     @property
     def full(self) -> bool:
-        """There is much to send."""
-        return len(self._unsent) >= MUCH_BYTES
+        """Whether the write buffer must be sent."""
+        return len(self._unsent) >= BUFFER_BYTES
 
     def recv(self, size: int) -> bytes:
-        """As a socket's."""
+        """Return up to `size` bytes, as `socket.recv` does."""
         if not self._read:
-            self._read = memoryview(self._socket.recv(max(size, MUCH_BYTES)))
-        taken = bytes(self._read[:size])
+            self._read = memoryview(self._socket.recv(max(size, BUFFER_BYTES)))
+        data = bytes(self._read[:size])
         self._read = self._read[size:]
-        return taken
+        return data
 
     def send(self, data: Any) -> int:
-        """Take it, to be sent by `flush`."""
+        """Buffer the data; `flush` sends it."""
         self._unsent += data
         return len(data)
 
     def flush(self, timeout: float | None) -> None:
-        """Send what was written. Raises OSError; TimeoutError when the server takes nothing for so long."""
+        """Send the write buffer. Raises OSError; TimeoutError when the server accepts no data for `timeout` seconds."""
         while self._unsent:
             try:
                 del self._unsent[: self._socket.send(self._unsent)]
@@ -160,47 +165,50 @@ class Stream:
                 poll = select.poll()
                 poll.register(self._socket.fileno(), select.POLLOUT)
                 if not poll.poll(None if timeout is None else timeout * 1000):
-                    raise TimeoutError("ZooKeeper takes no more requests") from None
+                    raise TimeoutError("ZooKeeper accepts no more requests") from None
 
 
-class Bell:
-    """kazoo's thread is woken by a byte for each request, which it takes back: only the first and the last are real."""
+class WakeupSocket:
+    """Wakes kazoo's connection thread. kazoo sends one byte for each request, and reads one byte for each.
+
+    Only the first unread byte is sent through a real socket; the others are counted.
+    """
 
     full = False
 
     def __init__(self) -> None:
-        self._inside, self._outside = socket.socketpair()
+        self._reader, self._writer = socket.socketpair()
         self._lock = threading.Lock()
         self._count = 0
 
     def pending(self) -> int:
-        """Bytes that were not taken back yet."""
+        """Return the number of bytes to read."""
         return self._count
 
     def send(self, data: bytes) -> int:
-        """Any thread rings, with one byte. Raises OSError when it is closed."""
+        """Wake the thread with one byte, from any thread. Raises OSError when the socket is closed."""
         with self._lock:
             if not self._count:
-                self._outside.send(data)
+                self._writer.send(data)
             self._count += 1
         return len(data)
 
     def recv(self, size: int) -> bytes:
-        """Take a byte back. Raises BlockingIOError when there is none."""
+        """Read one byte. Raises BlockingIOError when there is none."""
         with self._lock:
             if not self._count:
                 raise BlockingIOError
             self._count -= 1
-            return self._inside.recv(size) if not self._count else b"\0"
+            return self._reader.recv(size) if not self._count else b"\0"
 
     def flush(self, timeout: float | None) -> None:
-        """Nothing waits here."""
+        """Do nothing: bytes are not buffered."""
 
     def fileno(self) -> int:
-        """What is readable once someone has rung."""
-        return self._inside.fileno()
+        """Return the descriptor that is readable while there are bytes to read."""
+        return self._reader.fileno()
 
     def close(self) -> None:
-        """Ring no more."""
-        self._inside.close()
-        self._outside.close()
+        """Close both ends."""
+        self._reader.close()
+        self._writer.close()

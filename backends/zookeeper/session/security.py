@@ -1,4 +1,4 @@
-"""How we come to ZooKeeper, and for whom the znodes are that we make (Kafka: ZkData.defaultAcls)."""
+"""ZooKeeper login (TLS, SASL, digest) and the ACLs of znodes that reassignd creates (Kafka: ZkData.defaultAcls)."""
 
 import ssl
 from dataclasses import dataclass, field
@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 from kazoo.security import ACL, CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
 
 SENSITIVE = ("/config/users", "/config/brokers", "/delegation_token")
-"""What is below may hold secrets (Kafka: ZkData.SensitiveRootPaths)."""
+"""Parents of znodes that may contain secrets (Kafka: ZkData.SensitiveRootPaths)."""
 
 
 class SaslLogin(NamedTuple):
-    """Who we are by SASL, with DIGEST-MD5: the only one of ZooKeeper's mechanisms that needs no Kerberos."""
+    """A SASL login with DIGEST-MD5, the only mechanism of ZooKeeper that needs no Kerberos."""
 
     username: str
     password: str
@@ -19,9 +19,10 @@ class SaslLogin(NamedTuple):
 
 @dataclass(frozen=True)
 class ZookeeperSecurity:
-    """TLS if there is a context; who we are by SASL, and by ZooKeeper's scheme `digest` (`USER:PASSWORD`).
+    """TLS if there is a context, a SASL login, and a login by ZooKeeper's scheme `digest` (`USER:PASSWORD`).
 
-    With `set_acl` the znodes that we make are for those only who log in as we do, and all but sensitive ones can be read by all.
+    With `set_acl`, znodes that reassignd creates can be written only with the same login. All but the sensitive ones can
+    be read without a login.
     """
 
     tls: ssl.SSLContext | None = None
@@ -30,17 +31,17 @@ class ZookeeperSecurity:
     set_acl: bool = False
 
     def credentials(self) -> dict[str, Any]:
-        """As KazooClient takes them."""
-        given: dict[str, Any] = {}
+        """Return the logins as arguments of KazooClient."""
+        arguments: dict[str, Any] = {}
         if self.login is not None:
-            # kazoo would not encrypt what it sends thereafter: nothing but `auth` may be agreed on.
-            given["sasl_options"] = {"mechanism": "DIGEST-MD5", "qops": ("auth",), **self.login._asdict()}
+            # kazoo does not encrypt requests after the login, so the quality of protection must be `auth`.
+            arguments["sasl_options"] = {"mechanism": "DIGEST-MD5", "qops": ("auth",), **self.login._asdict()}
         if self.digest is not None:
-            given["auth_data"] = [("digest", self.digest)]
-        return given
+            arguments["auth_data"] = [("digest", self.digest)]
+        return arguments
 
     def acl(self, path: str) -> list[ACL]:
-        """Of a znode that is made at this path, which is relative to the chroot."""
+        """Return the ACL of a znode that is created at this path, relative to the chroot."""
         if not self.set_acl:
             return list(OPEN_ACL_UNSAFE)
         readable = [] if path.startswith(SENSITIVE) else READ_ACL_UNSAFE

@@ -1,6 +1,7 @@
-"""The tree of znodes as a port: what we ask of ZooKeeper, and what can go wrong.
+"""The port to ZooKeeper: reads, watches, and multis with version checks.
 
-Watches are ZooKeeper's: set with a read, told once of the next change to what was read, on the event loop.
+Watches are ZooKeeper's: a read sets one, and it fires once, at the next change of what was read. They are called on the
+event loop.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -9,22 +10,22 @@ from typing import NamedTuple, Protocol
 from controller.ports import StoreLostError
 
 ANY = -1
-"""A version that every znode has, for writes that need not know."""
+"""Stands for any version of a znode."""
 
 
 class Znode(NamedTuple):
-    """A znode as it was read. `data` is None when it was made with none."""
+    """A znode as it was read. `data` is None if it was created with null data."""
 
     data: bytes | None
     version: int
     czxid: int
     mzxid: int = 0
     ephemeral_owner: int = 0
-    """The session that an ephemeral znode goes with, else 0."""
+    """The session that an ephemeral znode belongs to; 0 for other znodes."""
 
 
 class Create(NamedTuple):
-    """Make a znode; with `sequence` a growing number is added to the path."""
+    """Create a znode; with `sequence`, ZooKeeper appends an increasing number to the path."""
 
     path: str
     data: bytes | None = None
@@ -33,7 +34,7 @@ class Create(NamedTuple):
 
 
 class Set(NamedTuple):
-    """Replace the data of a znode of that version."""
+    """Replace the data of a znode that has this version."""
 
     path: str
     data: bytes
@@ -41,14 +42,14 @@ class Set(NamedTuple):
 
 
 class Delete(NamedTuple):
-    """Remove a znode of that version; it has no children."""
+    """Delete a znode that has this version and no children."""
 
     path: str
     version: int = ANY
 
 
 class Check(NamedTuple):
-    """The znode must have that version."""
+    """Require that a znode has this version."""
 
     path: str
     version: int
@@ -58,11 +59,11 @@ Operation = Create | Set | Delete | Check
 
 
 class ZookeeperError(StoreLostError):
-    """ZooKeeper did not do it; whether a write was made may be unknown."""
+    """A request to ZooKeeper failed. It may be unknown whether a write was made."""
 
 
 class ConflictError(ZookeeperError):
-    """An operation did not fit what is there; nothing was written. `operation` is the first that did not fit."""
+    """A multi was rejected and nothing was written, because `operation` did not match the znodes; others may not either."""
 
     def __init__(self, operation: Operation, reason: str) -> None:
         super().__init__(f"{type(operation).__name__.lower()} {operation.path}: {reason}")
@@ -73,47 +74,48 @@ Watch = Callable[[], None]
 
 
 class Tree(Protocol):
-    """Znodes under a chroot. Every call raises ZookeeperError when the server cannot be asked."""
+    """The znodes under a chroot. Every method raises ZookeeperError when ZooKeeper cannot be reached."""
 
     @property
     def session_id(self) -> int:
-        """The id of the session that ephemeral znodes go with."""
+        """The id of the session, which owns the ephemeral znodes that it creates."""
         ...
 
     async def get(self, path: str, watch: Watch | None = None) -> Znode | None:
-        """The znode, or None when there is none; `watch` is told when it is made, changed or removed."""
+        """Return the znode, or None if it does not exist; `watch` fires when it is created, changed or deleted."""
         ...
 
     async def get_all(self, paths: Sequence[str]) -> list[Znode | None]:
-        """These znodes, in order, asked for in one go; it is not one snapshot."""
+        """Return these znodes in order. The requests are pipelined; the result is no consistent snapshot."""
         ...
 
     async def children(self, path: str, watch: Watch | None = None) -> list[str] | None:
-        """The names of the children, or None when there is no such znode.
+        """Return the names of the children, or None if the znode does not exist.
 
-        `watch` is told when a child comes or goes, and when a znode that is missing is made.
+        `watch` fires when a child is created or deleted, or when a missing znode is created.
         """
         ...
 
     async def multi(self, operations: Sequence[Operation]) -> None:
-        """All of it or nothing. Raises ConflictError."""
+        """Carry out all operations or none. Raises ConflictError."""
         ...
 
 
 async def ensure(tree: Tree, *paths: str) -> None:
-    """Make these znodes, and those above them, where they are missing; with null data as Kafka does."""
-    wanted = list(dict.fromkeys(above for path in paths for above in _down_to(path)))
-    for path, there in zip(wanted, await tree.get_all(wanted), strict=True):
-        if there is None:
+    """Create these znodes and their parents where they are missing, with null data as Kafka does."""
+    wanted = list(dict.fromkeys(ancestor for path in paths for ancestor in _lineage(path)))
+    for path, znode in zip(wanted, await tree.get_all(wanted), strict=True):
+        if znode is None:
             try:
                 await tree.multi([Create(path)])
             except ConflictError:
+                # Someone else may have created it meanwhile.
                 if await tree.get(path) is None:
                     raise
 
 
-def _down_to(path: str) -> Iterator[str]:
-    """The znodes above, from the top, and the znode."""
+def _lineage(path: str) -> Iterator[str]:
+    """Yield the parents of the path from the top, then the path."""
     parts = path.strip("/").split("/")
     for depth in range(1, len(parts) + 1):
         yield "/" + "/".join(parts[:depth])

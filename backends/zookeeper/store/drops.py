@@ -1,8 +1,8 @@
-"""Replicas that were dropped and may still have a log on a broker: their StopReplica is repeated until the broker has answered it.
+"""Dropped replicas whose StopReplica has not been confirmed, so that it is repeated until the broker confirms it.
 
-A note is written with the change that drops the replica, and removed when the broker confirms the deletion, or when it becomes a
-replica of the partition again. So neither our crash nor the broker's leaves a log behind. Nothing else is ever deleted: a log
-that we did not drop stays, whatever it is.
+A note is written in the same multi as the change that drops the replica, or before it. It is removed when the broker
+confirms the deletion, or when the broker becomes a replica again. So a crash of the controller or of the broker leaves no
+log behind. Logs without a note are never deleted.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from controller.model.names import without
 
 
 class Drops:
-    """The notes of one term; they are part of the chunks, which whoever calls has written."""
+    """The notes of one term. They are records in the chunks; the caller writes the chunks."""
 
     def __init__(self, chunks: RecordChunks, cache: ZnodeCache) -> None:
         self._chunks, self._cache = chunks, cache
@@ -26,31 +26,33 @@ class Drops:
             self._notes.setdefault(note.partition_key, {})[note.broker] = note
 
     def note(self, changes: Iterable[Change]) -> None:
-        """These are about to be written, in one transaction with the notes or after them."""
-        lists: dict[TopicPartition, Replicas] = {}
+        """Update the notes for changes that are about to be written."""
+        replicas: dict[TopicPartition, Replicas] = {}
         for change in changes:
             if isinstance(change, Partition):
                 key = change.key
-                self._compare(lists.get(key, self._stored(key)), change)
-                lists[key] = change.replicas
+                # A partition may change more than once in one commit.
+                self._compare(replicas.get(key, self._stored_replicas(key)), change)
+                replicas[key] = change.replicas
             elif isinstance(change, Deleted) and isinstance(change.key, TopicPartition):
-                # What a broker that is down has of a deleted topic stays there, as with Kafka's controller.
+                # As with Kafka's controller, a broker that is down keeps the logs of a deleted topic.
                 self._remove(change.key, list(self._notes.get(change.key, ())))
 
     def of(self, brokers: AbstractSet[int]) -> Iterator[DropReplica]:
-        """What these brokers are to be told again: by what is stored they are no replicas.
+        """Yield the unconfirmed drops of these brokers.
 
-        While nobody leads a partition, what is left of it may be the last copy, and stays.
+        Skips brokers that are replicas in ZooKeeper, because the drop is not stored yet. Skips partitions without a
+        leader, because the dropped replica may be the last copy.
         """
         for key, notes in self._notes.items():
             stored = self._cache.partition(key)
             if stored is not None and stored.leader != NO_LEADER:
-                told = tuple(each for each in notes if each in brokers and each not in stored.replicas)
-                if told:
-                    yield DropReplica(*key, told, stored.leader_epoch)
+                dropped = tuple(each for each in notes if each in brokers and each not in stored.replicas)
+                if dropped:
+                    yield DropReplica(*key, dropped, stored.leader_epoch)
 
     def confirmed(self, broker: int, drops: Sequence[DropReplica]) -> bool:
-        """The broker has deleted these; whether that removed a note. One that is newer than the drop stays."""
+        """Remove the notes of confirmed drops; return whether there were any. Newer notes stay."""
         removed = False
         for drop in drops:
             key = TopicPartition(drop.topic, drop.partition)
@@ -60,9 +62,9 @@ class Drops:
                 removed = True
         return removed
 
-    def _stored(self, key: TopicPartition) -> Replicas:
-        known = self._cache.partition(key)
-        return () if known is None else known.replicas
+    def _stored_replicas(self, key: TopicPartition) -> Replicas:
+        stored = self._cache.partition(key)
+        return () if stored is None else stored.replicas
 
     def _compare(self, before: Replicas, after: Partition) -> None:
         if before == after.replicas:

@@ -1,6 +1,6 @@
-"""Everything read at take-over, many znodes at a time; and single znodes read again later.
+"""Loading of all znodes at the start of a term, and reading of single znodes later.
 
-A topic whose znodes make no sense is left alone, with a line in the log: nothing of it is led, moved or written by us.
+A topic with an invalid znode is logged and left out: reassignd does not lead, move or write any of it.
 """
 
 import asyncio
@@ -9,15 +9,21 @@ from functools import partial
 from typing import TypeVar
 
 from backends.zookeeper.session.tree import Create, Delete, Operation, Set, Tree, Znode
-from backends.zookeeper.store.record_chunks import RecordChunks, chunk_parents, decode_image
+from backends.zookeeper.store.record_chunks import (
+    REDO,
+    REDO_COMPLETE,
+    RecordChunks,
+    chunk_parents,
+    decode_chunks,
+)
 from backends.zookeeper.store.transaction import resource_of
 from backends.zookeeper.store.znode_cache import (
-    NO_FOLDERS,
+    NO_PARENTS,
     NO_STATE,
     StoredConfig,
     StoredTopic,
     ZnodeCache,
-    bare,
+    new_partition,
 )
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError
@@ -42,18 +48,17 @@ from controller.model.cluster import (
     TopicPartition,
 )
 
-AT_ONCE = 50
-"""Topics, or other things, that are read at the same time."""
+CONCURRENCY = 50
+"""Topics, or other items, that are read at the same time."""
 
-ENTITIES = ("/config/topics", "/config/brokers")
-"""Parents of what has configs."""
+CONFIG_PARENTS = ("/config/topics", "/config/brokers")
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 class Loaded:
-    """What a term begins with."""
+    """The content of ZooKeeper at the start of a term. `cache` and `chunks` stay up to date during the term."""
 
     def __init__(self, rejections: Rejections) -> None:
         self.rejections = rejections
@@ -61,7 +66,7 @@ class Loaded:
         self.chunks = RecordChunks()
 
     def records(self, epoch: int) -> Iterator[Record]:
-        """In the order that `Store.load` promises. The core counts the epoch up when it starts."""
+        """Yield all records in the order of `Store.load`. `epoch` is this term's; the core adds 1 when it starts."""
         yield ControllerEpoch(epoch - 1)
         topics = self.cache.topics
         for name, topic in topics.items():
@@ -73,38 +78,38 @@ class Loaded:
                 values = understood(resource[0], config.values)
                 yield from (Config(*resource, key, value) for key, value in values.items())
         yield from self.chunks.records()
-        yield from self._adopted()
+        yield from self._external_reassignments()
 
     def assign_topic_ids(self, new_id: Callable[[], bytes]) -> list[Change]:
-        """Topics that were made before the brokers knew of topic ids, with ids (Kafka: KafkaController.setTopicIds)."""
+        """Return the changes that give ids to topics without one (Kafka: KafkaController.setTopicIds)."""
         topics = self.cache.topics.items()
         return [Topic(name, new_id(), each.deletable) for name, each in topics if each.id == NO_ID]
 
-    def _adopted(self) -> Iterator[Reassignment]:
-        """What another controller began: the step in flight is all that is known of it."""
-        known = {record.key for record in self.chunks.records() if isinstance(record, Reassignment)}
+    def _external_reassignments(self) -> Iterator[Reassignment]:
+        """Yield the reassignments that a Kafka controller has begun: their step in flight is all that is known."""
+        recorded = {record.key for record in self.chunks.records() if isinstance(record, Reassignment)}
         for name, topic in self.cache.topics.items():
             for partition in topic.partitions:
-                if partition.moving and partition.key not in known:
+                if partition.moving and partition.key not in recorded:
                     yield Reassignment(name, partition.partition, partition.current, partition.next)
 
     async def read_config(self, tree: Tree, path: str) -> None:
-        """Read one entity's values again; those that make no sense are as they were, and written over by the next change."""
+        """Read an entity's configs again. Invalid data is ignored: the next change overwrites it with the cached values."""
         entity = path.removeprefix("/config/")
         znode = await tree.get(path)
         if znode is None:
             self.cache.configs.pop(entity, None)
             return
-        known = self.cache.configs.get(entity)
-        stored = StoredConfig(znode.version, {} if known is None else known.values)
+        cached = self.cache.configs.get(entity)
+        stored = StoredConfig(znode.version, {} if cached is None else cached.values)
         with self.rejections.skip_invalid(path, znode.mzxid):
             stored.values = decode_config(znode.data)
         self.cache.configs[entity] = stored
 
     async def read_topic(self, tree: Tree, name: str) -> bool:
-        """Read a topic's znode again, and which of its partitions have folders; False when it is gone.
+        """Read a topic's znode again, and which of its partitions have znodes; return False if it does not exist.
 
-        What makes no sense is written over: what is known of the topic is ours to say.
+        Invalid data is ignored: the next change overwrites it with the cached assignment.
         """
         znode = await tree.get(paths.topic(name))
         if znode is None:
@@ -112,63 +117,78 @@ class Loaded:
         stored = self.cache.topics[name]
         stored.version = max(znode.version, stored.version)
         with self.rejections.skip_invalid(paths.topic(name), znode.mzxid):
-            self.cache.observe_topic(name, whole_topic(znode.data), znode.version)
-        numbers = await tree.children(paths.partitions(name))
-        stored.folders = NO_FOLDERS if numbers is None else _run(numbers)
+            self.cache.observe_topic(name, complete_topic(znode.data), znode.version)
+        stored.parents = await _count_parents(tree, name)
         return True
 
     async def read_partitions(self, tree: Tree, keys: Sequence[TopicPartition]) -> list[Partition]:
-        """Read the states of partitions again; those that are news. What makes no sense is written over likewise."""
-        known = [key for key in keys if self.cache.partition(key) is not None]
-        znodes = await tree.get_all([paths.state(*key) for key in known])
-        seen = (
-            self._observed(key, znode) for key, znode in zip(known, znodes, strict=True) if znode is not None
-        )
-        return [each for each in seen if each is not None]
+        """Read the states of partitions again; return those that are newer than the cache.
 
-    def _observed(self, key: TopicPartition, znode: Znode) -> Partition | None:
-        known = self.cache.partition(key)
-        if known is None:
+        Invalid data is ignored: the next change overwrites it with the cached state.
+        """
+        cached = [key for key in keys if self.cache.partition(key) is not None]
+        znodes = await tree.get_all([paths.state(*key) for key in cached])
+        observed = (
+            self._observe(key, znode) for key, znode in zip(cached, znodes, strict=True) if znode is not None
+        )
+        return [each for each in observed if each is not None]
+
+    def _observe(self, key: TopicPartition, znode: Znode) -> Partition | None:
+        cached = self.cache.partition(key)
+        if cached is None:
             return None
-        state = StateZnode(known.leader, known.leader_epoch, known.isr, 0)
+        state = StateZnode(cached.leader, cached.leader_epoch, cached.isr, 0)
         with self.rejections.skip_invalid(paths.state(*key), znode.mzxid):
             state = decode_state(znode.data)
         return self.cache.observe_state(key, state, znode.version)
 
 
 async def load(tree: Tree, rejections: Rejections | None = None, own_id: int | None = None) -> Loaded:
-    """Read all there is. New partitions with a replica on `own_id` are left out: they are to be placed first. Raises ZookeeperError; ZnodeError when it is our own records that make no sense."""
+    """Load all znodes.
+
+    New partitions with a replica on `own_id`, which is no broker, are left out: the observer assigns brokers to them.
+    Raises ZookeeperError; ZnodeError when reassignd's own records are invalid.
+    """
     loaded = Loaded(Rejections() if rejections is None else rejections)
     await _finish_redo(tree)
-    names, doomed, *entities = await asyncio.gather(
-        *(_children(tree, path) for path in (paths.TOPICS, paths.DELETE_TOPICS, *ENTITIES))
+    names, to_delete, *entities = await asyncio.gather(
+        *(_children(tree, path) for path in (paths.TOPICS, paths.DELETE_TOPICS, *CONFIG_PARENTS))
     )
-    await _all(names, partial(_load_topic, tree, loaded, own_id))
-    for name in doomed:
+    await _map(names, partial(_load_topic, tree, loaded, own_id))
+    for name in to_delete:
         if name in loaded.cache.topics:
             loaded.cache.topics[name].deletable = True
-    configs = [f"{above}/{name}" for above, kind in zip(ENTITIES, entities, strict=True) for name in kind]
-    await _all(configs, partial(loaded.read_config, tree))
-    await _load_ledger(tree, loaded.chunks)
+    configs = [
+        f"{parent}/{name}" for parent, names in zip(CONFIG_PARENTS, entities, strict=True) for name in names
+    ]
+    await _map(configs, partial(loaded.read_config, tree))
+    await _load_chunks(tree, loaded.chunks)
     return loaded
 
 
-async def _load_ledger(tree: Tree, chunks: RecordChunks) -> None:
-    names = await asyncio.gather(*(_children(tree, folder) for folder in chunk_parents()))
+async def _load_chunks(tree: Tree, chunks: RecordChunks) -> None:
+    """Load reassignd's own records, chunk by chunk in order."""
+    parents = list(chunk_parents())
+    numbers = await asyncio.gather(*(_children(tree, parent) for parent in parents))
     chunk_paths = [
-        f"{above}/{name}" for above, kind in zip(chunk_parents(), names, strict=True) for name in sorted(kind)
+        f"{parent}/{name}" for parent, names in zip(parents, numbers, strict=True) for name in sorted(names)
     ]
-    for path, znode in zip(chunk_paths, await _all(chunk_paths, tree.get), strict=True):
-        if znode is not None:
-            _read_chunk(chunks, path, znode)
+    for path, znode in zip(chunk_paths, await _map(chunk_paths, tree.get), strict=True):
+        if znode is None:
+            continue
+        try:
+            chunks.read(path, znode.data)
+        except ZnodeError as error:
+            reason = f"{path}: {error}; restore the znode, or delete it to lose its records"
+            raise ZnodeError(reason) from error
 
 
 async def _children(tree: Tree, path: str) -> list[str]:
     return await tree.children(path) or []
 
 
-def whole_topic(data: bytes | None) -> TopicZnode:
-    """A topic all of whose partitions are there. Raises ZnodeError."""
+def complete_topic(data: bytes | None) -> TopicZnode:
+    """Decode a topic's znode; require partitions from 0 without gaps, each with replicas. Raises ZnodeError."""
     topic = decode_topic(data)
     if sorted(topic.partitions) != list(range(len(topic.partitions))):
         raise ZnodeError("its partitions are not numbered from 0 without gaps")
@@ -178,29 +198,22 @@ def whole_topic(data: bytes | None) -> TopicZnode:
 
 
 async def read_new_topic(tree: Tree, name: str) -> StoredTopic | None:
-    """A topic that is not known, with the states of its partitions; None when it is gone. Raises ZnodeError."""
+    """Read a topic that is not cached, with its partitions' states; None if it does not exist. Raises ZnodeError."""
     znode = await tree.get(paths.topic(name))
     if znode is None:
         return None
-    topic = whole_topic(znode.data)
-    stored = StoredTopic(znode.version, topic.id, [bare(name, n, a) for n, a in topic.partitions.items()])
+    topic = complete_topic(znode.data)
+    partitions = [new_partition(name, number, each) for number, each in topic.partitions.items()]
+    stored = StoredTopic(znode.version, topic.id, partitions)
     states = await tree.get_all([paths.state(name, number) for number in topic.partitions])
     for number, state in enumerate(states):
         if state is not None:
-            stored.partitions[number] = _with_state(stored.partitions[number], state)
-    if any(each.partition_epoch == NO_STATE for each in stored.partitions):
-        numbers = await tree.children(paths.partitions(name))
-        stored.folders = NO_FOLDERS if numbers is None else _run(numbers)
+            partitions[number] = _with_state(partitions[number], state)
+    if any(each.partition_epoch == NO_STATE for each in partitions):
+        stored.parents = await _count_parents(tree, name)
     else:
-        stored.folders = len(stored.partitions)
+        stored.parents = len(partitions)
     return stored
-
-
-def _read_chunk(chunks: RecordChunks, path: str, znode: Znode) -> None:
-    try:
-        chunks.read(path, znode.data)
-    except ZnodeError as error:
-        raise ZnodeError(f"{path}: {error}; restore it, or remove it to forget what it held") from error
 
 
 async def _load_topic(tree: Tree, loaded: Loaded, own_id: int | None, name: str) -> None:
@@ -208,7 +221,7 @@ async def _load_topic(tree: Tree, loaded: Loaded, own_id: int | None, name: str)
         stored = await read_new_topic(tree, name)
     except ZnodeError as error:
         loaded.rejections.reject(
-            paths.topic(name), f"is left alone, a znode of the topic makes no sense: {error}"
+            paths.topic(name), f"is left out, because a znode of the topic is invalid: {error}"
         )
         return
     if stored is None:
@@ -220,11 +233,11 @@ async def _load_topic(tree: Tree, loaded: Loaded, own_id: int | None, name: str)
 
 
 def _first_unplaced(stored: StoredTopic, own_id: int | None) -> int:
-    """The number of the first new partition that names us, or of the partition after the last."""
+    """Return the number of the first new partition with a replica on `own_id`, or the number of partitions."""
     partitions = stored.partitions
     with_state = max((p.partition + 1 for p in partitions if p.partition_epoch != NO_STATE), default=0)
-    later = (p.partition for p in partitions[with_state:] if own_id in p.replicas)
-    return next(later, len(partitions))
+    unplaced = (p.partition for p in partitions[with_state:] if own_id in p.replicas)
+    return next(unplaced, len(partitions))
 
 
 def _with_state(partition: Partition, znode: Znode) -> Partition:
@@ -243,41 +256,48 @@ def _with_state(partition: Partition, znode: Znode) -> Partition:
 
 
 async def _finish_redo(tree: Tree) -> None:
-    """Write again what was complete, and forget what was not. The caller has won the election."""
-    redo = f"{paths.OURS}/redo"
-    names = sorted(await tree.children(redo) or [])
-    if "complete" in names:
+    """Repeat a large write that is complete in the redo log; discard one that is not. Only after a won election.
+
+    Without the marker, the write was never acknowledged and has changed nothing. With it, some of its chunks may have been
+    written. Writing all of them again is idempotent.
+    """
+    names = sorted(await tree.children(REDO) or [])
+    marker = REDO_COMPLETE.removeprefix(f"{REDO}/")
+    if marker in names:
         for name in names:
-            znode = await tree.get(f"{redo}/{name}")
-            if name != "complete" and znode is not None:
-                for path, data in decode_image(znode.data).items():
+            znode = await tree.get(f"{REDO}/{name}")
+            if name != marker and znode is not None:
+                for path, data in decode_chunks(znode.data).items():
                     await _rewrite(tree, path, data)
     if names:
-        await tree.multi([Delete(f"{redo}/{name}") for name in reversed(names)])
+        await tree.multi([Delete(f"{REDO}/{name}") for name in reversed(names)])
 
 
 async def _rewrite(tree: Tree, path: str, data: bytes | None) -> None:
-    there = await tree.get(path)
+    znode = await tree.get(path)
     operations: list[Operation] = []
     if data is None:
-        operations = [] if there is None else [Delete(path, there.version)]
+        operations = [] if znode is None else [Delete(path, znode.version)]
     else:
-        operations = [Create(path, data) if there is None else Set(path, data, there.version)]
+        operations = [Create(path, data) if znode is None else Set(path, data, znode.version)]
     await tree.multi(operations)
 
 
-async def _all(items: Iterable[T], read: Callable[[T], Awaitable[R]]) -> list[R]:
-    """Read them, AT_ONCE at a time; the results in order."""
-    places = asyncio.Semaphore(AT_ONCE)
+async def _map(items: Iterable[T], read: Callable[[T], Awaitable[R]]) -> list[R]:
+    """Read the items, CONCURRENCY at a time; return the results in order."""
+    limit = asyncio.Semaphore(CONCURRENCY)
 
-    async def one(item: T) -> R:
-        async with places:
+    async def read_one(item: T) -> R:
+        async with limit:
             return await read(item)
 
-    return await asyncio.gather(*(one(item) for item in items))
+    return await asyncio.gather(*(read_one(item) for item in items))
 
 
-def _run(numbers: Sequence[str]) -> int:
-    """How many of 0, 1, 2, … are there."""
-    there = set(numbers)
-    return next(n for n in range(len(there) + 1) if str(n) not in there)
+async def _count_parents(tree: Tree, topic: str) -> int:
+    """Return how many partitions have a znode, counted from 0; NO_PARENTS if the parent of them is missing."""
+    names = await tree.children(paths.partitions(topic))
+    if names is None:
+        return NO_PARENTS
+    existing = set(names)
+    return next(number for number in range(len(existing) + 1) if str(number) not in existing)

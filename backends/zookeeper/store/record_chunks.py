@@ -1,75 +1,88 @@
-"""Our records in znodes of at most CHUNK records each, so that none nears ZooKeeper's limit of 1 MB.
+"""reassignd's own records in ZooKeeper, in chunks: znodes of at most CHUNK_RECORDS records.
 
-`/reassignd/KIND/NUMBER` is a chunk; numbers and the rows in a chunk are in order of arrival, which is the order of loading.
-A record that changes keeps its place. An empty chunk is removed.
+`/reassignd/KIND/NUMBER` is a chunk. One znode for each record would need too many operations, and one for all records would
+exceed ZooKeeper's limit of 1 MB. A change rewrites one chunk. Records are loaded by chunk number, then by their order in
+the chunk; both are the order in which they were added, and a record that changes keeps its place. An empty chunk is
+deleted.
 """
 
 from collections.abc import Iterable, Iterator
 
 from backends.zookeeper.session.tree import ANY, Create, Delete, Operation, Set
-from backends.zookeeper.store.records import KINDS, Dropped, Kept, read_row
+from backends.zookeeper.store.records import CODECS, Dropped, StoredRecord, read_row
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, decode_object, encode
 from controller.model.cluster import Change, Deleted, Record
 
-CHUNK = 200
+CHUNK_RECORDS = 200
+
+REDO = f"{paths.OURS}/redo"
+"""Parent of the redo log, which makes a write of many chunks atomic; see `backends.zookeeper.store.store`."""
+REDO_COMPLETE = f"{REDO}/complete"
+"""Exists when the redo log contains the whole write."""
 
 Key = object
-Address = tuple[type[Kept], int]
-"""A chunk: the kind of its records, and its number."""
+ChunkId = tuple[type[StoredRecord], int]
+"""Kind of the records, and number of the chunk."""
 
 
-class Image(dict[str, bytes | None]):
-    """Chunks as they shall be: path -> data, None for one that goes."""
+class ChunkData(dict[str, bytes | None]):
+    """New data of chunks: path -> data, None for a chunk to delete."""
 
 
 class RecordChunks:
-    """Which record is in which chunk. `apply` changes it in memory; `changed` says what to write."""
+    """The records of one term, by chunk.
+
+    `apply`, `put` and `remove` change them in memory. `take_changed` returns the chunks to write, `operations` the writes,
+    and `written` must be called when they have succeeded.
+    """
 
     def __init__(self) -> None:
-        self._chunks: dict[Address, dict[Key, Kept]] = {}
-        self._places: dict[tuple[type[Kept], Key], int] = {}
-        self._last: dict[type[Kept], int] = dict.fromkeys(KINDS, 0)
-        self._written: set[str] = set()
-        """Paths of chunks that exist."""
-        self._dirty: dict[Address, None] = {}
+        self._chunks: dict[ChunkId, dict[Key, StoredRecord]] = {}
+        self._numbers: dict[tuple[type[StoredRecord], Key], int] = {}
+        """By record: the number of its chunk."""
+        self._last: dict[type[StoredRecord], int] = dict.fromkeys(CODECS, 0)
+        """By kind: the number of the chunk that new records are added to."""
+        self._existing: set[str] = set()
+        """Paths of chunks that exist in ZooKeeper."""
+        self._changed: dict[ChunkId, None] = {}
 
     @staticmethod
     def keeps(change: Change) -> bool:
-        """The record is one of ours."""
-        return (change.kind if isinstance(change, Deleted) else type(change)) in KINDS
+        """Return whether the record is kept in chunks, not in Kafka's znodes."""
+        return (change.kind if isinstance(change, Deleted) else type(change)) in CODECS
 
     def records(self) -> Iterator[Record]:
-        """The core's, kind by kind in the order of `KINDS`."""
-        for kind in KINDS:
+        """Yield the core's records, in the order of `CODECS`."""
+        for kind in CODECS:
             yield from (each for each in self._of(kind) if not isinstance(each, Dropped))
 
     def drops(self) -> Iterator[Dropped]:
-        """The notes of dropped replicas."""
+        """Yield the notes of dropped replicas."""
         return (each for each in self._of(Dropped) if isinstance(each, Dropped))
 
-    def _of(self, kind: type[Kept]) -> Iterator[Kept]:
+    def _of(self, kind: type[StoredRecord]) -> Iterator[StoredRecord]:
         for number in sorted(number for each, number in self._chunks if each is kind):
             yield from self._chunks[kind, number].values()
 
     def read(self, path: str, data: bytes | None) -> None:
-        """Take in a chunk that exists. Raises ZnodeError."""
-        folder, _, name = path.removeprefix(f"{paths.OURS}/").partition("/")
-        kind = next((each for each, known in KINDS.items() if known.folder == folder), None)
+        """Load a chunk. Raises ZnodeError."""
+        parent, _, name = path.removeprefix(f"{paths.OURS}/").partition("/")
+        kind = next((each for each, codec in CODECS.items() if codec.parent == parent), None)
         rows = decode_object(data).get("records")
         if kind is None or not name.isdecimal() or not isinstance(rows, list):
             raise ZnodeError("it is not a chunk of records")
         number = int(name)
         records = [read_row(kind, row) for row in rows]
-        self._written.add(path)
-        self._chunks[kind, number] = {_key(each): each for each in records}
-        self._places.update({(kind, _key(each)): number for each in records})
+        self._existing.add(path)
+        self._chunks[kind, number] = {each.key: each for each in records}
+        self._numbers.update({(kind, each.key): number for each in records})
         self._last[kind] = max(self._last[kind], number)
 
     @property
-    def dirty(self) -> bool:
-        """Something changed since `changed` was last asked."""
-        return bool(self._dirty)
+    def changed(self) -> bool:
+        """Whether there are changes that `take_changed` has not returned."""
+        return bool(self._changed)
 
     def apply(self, change: Change) -> None:
         """Put or remove a record."""
@@ -78,87 +91,84 @@ class RecordChunks:
         else:
             self.put(change)
 
-    def put(self, record: Kept) -> None:
-        """Insert or replace it."""
+    def put(self, record: StoredRecord) -> None:
+        """Insert or replace a record."""
         kind = type(record)
-        number = self._places.get((kind, record.key))
+        number = self._numbers.get((kind, record.key))
         if number is None:
-            number = self._places[kind, record.key] = self._open(kind)
+            number = self._numbers[kind, record.key] = self._number_with_space(kind)
         self._chunks[kind, number][record.key] = record
-        self._dirty[kind, number] = None
+        self._changed[kind, number] = None
 
-    def remove(self, kind: type[Kept], key: Key) -> None:
-        """It need not be there."""
-        number = self._places.pop((kind, key), None)
+    def remove(self, kind: type[StoredRecord], key: Key) -> None:
+        """Remove a record, if it exists."""
+        number = self._numbers.pop((kind, key), None)
         if number is not None:
             del self._chunks[kind, number][key]
-            self._dirty[kind, number] = None
+            self._changed[kind, number] = None
 
-    def changed(self) -> Image:
-        """The chunks that changed since this was last asked."""
-        image = Image()
-        for address in self._dirty:
-            kind, number = address
+    def take_changed(self) -> ChunkData:
+        """Return the new data of the chunks that changed since the last call."""
+        data = ChunkData()
+        for chunk in self._changed:
+            kind, number = chunk
             path = f"{chunk_parent(kind)}/{number:010d}"
-            rows = list(self._chunks[address].values())
-            image[path] = encode({"version": 1, "records": rows}) if rows else None
+            rows = list(self._chunks[chunk].values())
+            data[path] = encode({"version": 1, "records": rows}) if rows else None
+            # New records still go into the last chunk, so it stays in memory even if it is empty.
             if not rows and number != self._last[kind]:
-                del self._chunks[address]
-        self._dirty.clear()
-        return image
+                del self._chunks[chunk]
+        self._changed.clear()
+        return data
 
-    def operations(self, image: Image) -> list[Operation]:
-        """What makes the chunks so."""
-        made: list[Operation] = []
-        for path, data in image.items():
-            if data is None:
-                if path in self._written:
-                    made.append(Delete(path))
-            elif path in self._written:
-                made.append(Set(path, data, ANY))
+    def operations(self, data: ChunkData) -> list[Operation]:
+        """Return the writes that give the chunks this data."""
+        operations: list[Operation] = []
+        for path, content in data.items():
+            if content is None:
+                if path in self._existing:
+                    operations.append(Delete(path))
+            elif path in self._existing:
+                operations.append(Set(path, content, ANY))
             else:
-                made.append(Create(path, data))
-        return made
+                operations.append(Create(path, content))
+        return operations
 
-    def written(self, image: Image) -> None:
-        """It was written."""
-        for path, data in image.items():
-            if data is None:
-                self._written.discard(path)
+    def written(self, data: ChunkData) -> None:
+        """Note that the chunks have this data in ZooKeeper."""
+        for path, content in data.items():
+            if content is None:
+                self._existing.discard(path)
             else:
-                self._written.add(path)
+                self._existing.add(path)
 
-    def _open(self, kind: type[Kept]) -> int:
-        """A chunk with room."""
+    def _number_with_space(self, kind: type[StoredRecord]) -> int:
+        """Return the number of the last chunk, or of a new one if that is full."""
         last = self._last[kind]
-        if len(self._chunks.setdefault((kind, last), {})) >= CHUNK:
+        if len(self._chunks.setdefault((kind, last), {})) >= CHUNK_RECORDS:
             last = self._last[kind] = last + 1
             self._chunks[kind, last] = {}
         return last
 
 
-def chunk_parent(kind: type[Kept]) -> str:
-    """The parent of the chunks of one kind."""
-    return f"{paths.OURS}/{KINDS[kind].folder}"
+def chunk_parent(kind: type[StoredRecord]) -> str:
+    """Return the path of the parent of a kind's chunks."""
+    return f"{paths.OURS}/{CODECS[kind].parent}"
 
 
 def chunk_parents() -> Iterable[str]:
-    """The parents of chunks."""
-    return map(chunk_parent, KINDS)
+    """Return the paths of the parents of all chunks."""
+    return map(chunk_parent, CODECS)
 
 
-def encode_image(image: Image) -> bytes:
-    """Chunks in one document, to be written again after a crash."""
-    return encode({path: None if data is None else data.decode() for path, data in image.items()})
+def encode_chunks(data: ChunkData) -> bytes:
+    """Return the data of several chunks as one document, for the redo log."""
+    return encode({path: None if content is None else content.decode() for path, content in data.items()})
 
 
-def decode_image(data: bytes | None) -> Image:
-    """Raises ZnodeError."""
+def decode_chunks(data: bytes | None) -> ChunkData:
+    """Read a document of the redo log. Raises ZnodeError."""
     value = decode_object(data)
     if not all(each is None or isinstance(each, str) for each in value.values()):
         raise ZnodeError("it is not a document of chunks")
-    return Image({path: None if text is None else text.encode() for path, text in value.items()})
-
-
-def _key(record: Kept) -> Key:
-    return record.key
+    return ChunkData({path: None if text is None else text.encode() for path, text in value.items()})

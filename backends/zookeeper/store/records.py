@@ -1,6 +1,6 @@
-"""Our own records as rows of JSON: what Kafka's znodes have no place for.
+"""JSON rows of reassignd's own records, for which Kafka has no znodes.
 
-A row is a list, its values in the order of the record's fields; replica lists are lists, kinds and endings numbers.
+A row is a list of the record's fields in order. Replica lists are lists; enumerations are numbers.
 """
 
 from collections.abc import Callable
@@ -25,34 +25,34 @@ Row = list[Any]
 
 
 class Dropped(NamedTuple):
-    """A replica that was dropped, and whose broker has not confirmed yet that its log is gone; see `backends.zookeeper.store.drops`."""
+    """A dropped replica whose broker has not confirmed that the log is deleted; see `backends.zookeeper.store.drops`."""
 
     topic: str
     partition: int
     broker: int
     leader_epoch: int
-    """The partition's when it was dropped."""
+    """The partition's leader epoch when the replica was dropped."""
 
     @property
     def key(self) -> tuple[str, int, int]:
-        """What the note is stored under."""
+        """The key of the record."""
         return self.topic, self.partition, self.broker
 
     @property
     def partition_key(self) -> TopicPartition:
-        """Whose replica it was."""
+        """The partition."""
         return TopicPartition(self.topic, self.partition)
 
 
-Kept = Record | Dropped
-"""What our znodes hold: the core's records, and notes of this backend."""
+StoredRecord = Record | Dropped
+"""The core's records, and notes of this backend."""
 
 
 class RecordCodec(NamedTuple):
-    """`folder` is the znode under which the records of a kind are kept."""
+    """How the records of one kind are stored; `parent` is the name of the znode above their chunks."""
 
-    folder: str
-    read: Callable[[Row], Kept]
+    parent: str
+    read: Callable[[Row], StoredRecord]
 
 
 def _reassignment(row: Row) -> Reassignment:
@@ -85,7 +85,7 @@ def _dropped(row: Row) -> Dropped:
     return Dropped(topic, int(partition), int(broker), int(leader_epoch))
 
 
-KINDS: dict[type[Kept], RecordCodec] = {
+CODECS: dict[type[StoredRecord], RecordCodec] = {
     Job: RecordCodec("jobs", _job),
     Reassignment: RecordCodec("reassignments", _reassignment),
     Finished: RecordCodec("finished", _finished),
@@ -94,12 +94,12 @@ KINDS: dict[type[Kept], RecordCodec] = {
     Lease: RecordCodec("leases", _lease),
     Dropped: RecordCodec("dropped", _dropped),
 }
-"""In the order of loading."""
+"""In the order in which the kinds are loaded."""
 
 
-def read_row(kind: type[Kept], row: Any) -> Kept:
-    """The record. Raises ZnodeError."""
+def read_row(kind: type[StoredRecord], row: Any) -> StoredRecord:
+    """Return the record of a row, as it was decoded from JSON. Raises ZnodeError."""
     try:
-        return KINDS[kind].read(row)
+        return CODECS[kind].read(row)
     except (TypeError, ValueError) as error:
         raise ZnodeError(f"{str(row)[:80]} is not a {kind.__name__}") from error

@@ -1,7 +1,7 @@
-"""From the core's changes to operations on Kafka's znodes: one multi's worth at a time.
+"""Conversion of the core's changes into operations on Kafka's znodes, one multi at a time.
 
-A partition is two znodes: its entry in the topic's, and its state. In one multi the states are written one by one, each on
-top of the last, so that the version of the znode is the partition epoch that the core counted; a topic's znode once.
+A partition is stored in two znodes: as a row in its topic's, and in its state znode. A multi writes a state znode once for
+each change of the partition, so that its version equals the partition epoch of the core. It writes a topic's znode once.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 
 from backends.zookeeper.session.tree import ANY, Create, Delete, Operation, Set
 from backends.zookeeper.store.znode_cache import (
-    NO_FOLDERS,
+    NO_PARENTS,
     NO_STATE,
     StoredConfig,
     StoredTopic,
@@ -41,13 +41,11 @@ from controller.model.cluster import (
     TopicPartition,
 )
 
-NULL_TOPIC = StoredTopic(-1)
-
 
 class ZnodeTransaction:
-    """What will be stored when `operations` succeed; `adopt` makes it what is stored.
+    """Changes on top of a cache: `apply` them, write `operations`, then call `adopt` to update the cache.
 
-    Making one raises StaleError when a change cannot be stored as it is, nor safely in another way.
+    `apply` raises StaleError when a change cannot be merged safely with the cached znodes.
     """
 
     def __init__(self, cache: ZnodeCache, controller_epoch: int, *, with_topic_ids: bool) -> None:
@@ -55,21 +53,22 @@ class ZnodeTransaction:
         self._epoch = controller_epoch
         self._with_ids = with_topic_ids
         self._topics: dict[str, StoredTopic | None] = {}
+        """Copies of the changed topics; None for a deleted one."""
         self._sizes: dict[str, int] = {}
-        """Partitions that topics had when they were drafted."""
-        self._reassigned: dict[str, None] = {}
-        """Topics whose znode is to be written."""
+        """How many partitions those topics had in the cache."""
+        self._rewritten: dict[str, None] = {}
+        """Topics whose own znode is written."""
         self._configs: dict[str, StoredConfig] = {}
         self._states: list[Operation] = []
-        self._made: list[Operation] = []
-        self._gone: list[Operation] = []
+        self._creates: list[Operation] = []
+        self._deletes: list[Operation] = []
         self.merged: list[Partition] = []
-        """Partitions that are stored otherwise than was decided."""
+        """Partitions that are not stored as decided; see `merge`."""
         self.partitions: list[TopicPartition] = []
-        """All that were written."""
+        """All written partitions."""
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Take the changes, in order."""
+        """Add the changes, in order. Raises StaleError."""
         for change in changes:
             match change:
                 case Partition():
@@ -81,42 +80,45 @@ class ZnodeTransaction:
                 case Deleted():
                     self._delete(change)
                 case Broker() | ControllerEpoch():
-                    pass  # A broker registers itself; the epoch was won with the election.
+                    pass  # Brokers register themselves; the election has stored the epoch.
                 case _:
                     raise AssertionError(f"{change} is not kept in Kafka's znodes")
 
     def operations(self) -> list[Operation]:
-        """What one multi does."""
-        topics: list[Operation] = []
-        for name in self._reassigned:
-            stored = self._topics.get(name)
-            if stored is not None:
-                topics.append(_topic(name, stored))
-        configs: list[Operation] = []
-        for entity, config in self._configs.items():
-            if self._topics.get(entity.removeprefix("topics/"), NULL_TOPIC) is None:
-                if config.version >= 0:
-                    configs.append(Delete(paths.config(entity)))
-                continue
-            data = encode_config(config.values)
-            path = paths.config(entity)
-            configs.append(Set(path, data, config.version) if config.version >= 0 else Create(path, data))
-            change = Create(
-                f"{paths.CONFIG_CHANGES}/config_change_", encode_config_change(entity), sequence=True
-            )
-            configs.append(change)
-        return [*topics, *self._made, *self._states, *self._gone, *configs]
+        """Return the operations of one multi; parents are created before and deleted after their children."""
+        topics = [
+            _write_topic(name, topic)
+            for name in self._rewritten
+            if (topic := self._topics.get(name)) is not None
+        ]
+        configs = [operation for entity in self._configs for operation in self._config_operations(entity)]
+        return [*topics, *self._creates, *self._states, *self._deletes, *configs]
+
+    def _config_operations(self, entity: str) -> list[Operation]:
+        """Return the write of an entity's configs and its notification, which brokers watch."""
+        config, path = self._configs[entity], paths.config(entity)
+        if self._deletes_topic_of(entity):
+            return [Delete(path)] if config.version >= 0 else []
+        data = encode_config(config.values)
+        return [
+            Set(path, data, config.version) if config.version >= 0 else Create(path, data),
+            Create(paths.CONFIG_CHANGE_PREFIX, encode_config_change(entity), sequence=True),
+        ]
+
+    def _deletes_topic_of(self, entity: str) -> bool:
+        topic = entity.removeprefix("topics/")
+        return topic in self._topics and self._topics[topic] is None
 
     def adopt(self) -> None:
-        """The operations succeeded."""
-        for name, drafted in self._topics.items():
-            if drafted is None:
+        """Update the cache: the operations have succeeded."""
+        for name, topic in self._topics.items():
+            if topic is None:
                 self._cache.topics.pop(name, None)
             else:
-                drafted.version += name in self._reassigned
-                self._cache.adopt(name, drafted, self._sizes.get(name, 0))
+                topic.version += name in self._rewritten
+                self._cache.adopt(name, topic, self._sizes.get(name, 0))
         for entity, config in self._configs.items():
-            if self._topics.get(entity.removeprefix("topics/"), NULL_TOPIC) is None:
+            if self._deletes_topic_of(entity):
                 self._cache.configs.pop(entity, None)
             else:
                 config.version += 1
@@ -124,37 +126,37 @@ class ZnodeTransaction:
 
     @property
     def entities(self) -> AbstractSet[str]:
-        """Whose configs are written."""
+        """The entities whose configs are written."""
         return self._configs.keys()
 
     def _topic(self, name: str) -> StoredTopic:
-        """The topic as it will be; it is there, or its making is part of this draft."""
-        drafted = self._topics.get(name)
-        if drafted is None:
-            known = self._cache.topics[name]
-            drafted = StoredTopic(
-                known.version, known.id, [*known.partitions], known.folders, known.deletable
+        """Return the topic as it will be stored. It is in the cache, or created by this transaction."""
+        topic = self._topics.get(name)
+        if topic is None:
+            cached = self._cache.topics[name]
+            topic = StoredTopic(
+                cached.version, cached.id, [*cached.partitions], cached.parents, cached.deletable
             )
-            self._topics[name] = drafted
-            self._sizes[name] = len(known.partitions)
-        return drafted
+            self._topics[name] = topic
+            self._sizes[name] = len(cached.partitions)
+        return topic
 
     def _put_topic(self, topic: Topic) -> None:
         if topic.name not in self._cache.topics and self._topics.get(topic.name) is None:
-            self._topics[topic.name] = StoredTopic(-1, topic.id if self._with_ids else NO_ID, folders=0)
-            self._reassigned[topic.name] = None
-            self._made.append(Create(paths.partitions(topic.name)))
+            self._topics[topic.name] = StoredTopic(-1, topic.id if self._with_ids else NO_ID, parents=0)
+            self._rewritten[topic.name] = None
+            self._creates.append(Create(paths.partitions(topic.name)))
         elif self._with_ids and topic.id != NO_ID and self._topic(topic.name).id == NO_ID:
             self._topic(topic.name).id = topic.id
-            self._reassigned[topic.name] = None
+            self._rewritten[topic.name] = None
         if topic.deleting:
-            self._doom(topic.name)
+            self._request_deletion(topic.name)
 
-    def _doom(self, name: str) -> None:
-        stored = self._topic(name)
-        if not stored.deletable:
-            stored.deletable = True
-            self._made.append(Create(paths.delete_topic(name)))
+    def _request_deletion(self, name: str) -> None:
+        topic = self._topic(name)
+        if not topic.deletable:
+            topic.deletable = True
+            self._creates.append(Create(paths.delete_topic(name)))
 
     def _put_partition(self, partition: Partition) -> None:
         topic = self._topic(partition.topic)
@@ -162,34 +164,37 @@ class ZnodeTransaction:
         self.partitions.append(partition.key)
         if number == len(topic.partitions):
             topic.partitions.append(partition._replace(leader_epoch=-1, partition_epoch=NO_STATE))
-            self._reassigned[partition.topic] = None
+            self._rewritten[partition.topic] = None
         before = topic.partitions[number]
         after = merge(partition, before)
         if after != partition:
             self.merged.append(after)
         topic.partitions[number] = after
         if not same_assignment(before, after):
-            self._reassigned[partition.topic] = None
-        if same_state(before, after):
-            return
-        data = encode_state(after, self._epoch)
-        path = paths.state(partition.topic, number)
+            self._rewritten[partition.topic] = None
+        if not same_state(before, after):
+            self._write_state(topic, before, after)
+
+    def _write_state(self, topic: StoredTopic, before: Partition, after: Partition) -> None:
+        """Write a state znode; create its parents where they are missing."""
+        name, number = after.topic, after.partition
+        path, data = paths.state(name, number), encode_state(after, self._epoch)
         if before.partition_epoch != NO_STATE:
             self._states.append(Set(path, data, before.partition_epoch))
             return
-        if topic.folders == NO_FOLDERS:
-            self._made.append(Create(paths.partitions(partition.topic)))
-            topic.folders = 0
-        if number >= topic.folders:
-            self._made.append(Create(paths.partition(partition.topic, number)))
-            topic.folders = number + 1
+        if topic.parents == NO_PARENTS:
+            self._creates.append(Create(paths.partitions(name)))
+            topic.parents = 0
+        if number >= topic.parents:
+            self._creates.append(Create(paths.partition(name, number)))
+            topic.parents = number + 1
         self._states.append(Create(path, data))
 
     def _config(self, resource: ResourceType, name: str) -> StoredConfig:
         entity = entity_of(resource, name)
         if entity not in self._configs:
-            known = self._cache.configs.get(entity, StoredConfig(-1, {}))
-            self._configs[entity] = StoredConfig(known.version, dict(known.values))
+            cached = self._cache.configs.get(entity, StoredConfig(-1, {}))
+            self._configs[entity] = StoredConfig(cached.version, dict(cached.values))
         return self._configs[entity]
 
     def _delete(self, deleted: Deleted) -> None:
@@ -203,40 +208,40 @@ class ZnodeTransaction:
             self._delete_topic(key)
 
     def _delete_partition(self, key: TopicPartition) -> None:
-        """The highest of its topic; what is left of the topic's znode goes with the topic."""
-        # Should this not be the last multi of a deletion, the order to delete says what is to become of the rest.
-        self._doom(key.topic)
+        """Delete the znodes of a topic's last partition. The topic's own znode is deleted with the topic."""
+        # A large deletion takes several multis. The request to delete makes the next controller finish it.
+        self._request_deletion(key.topic)
         topic = self._topic(key.topic)
-        # Those above it were added by others, and nobody leads them: they have no znodes but their topic's.
+        # Partitions above it were added by others and have not started: they exist only as rows of the topic.
         del topic.partitions[key.partition + 1 :]
         last = topic.partitions.pop()
         if last.partition_epoch != NO_STATE:
-            self._gone.append(Delete(paths.state(*key)))
-        if key.partition < topic.folders:
-            self._gone.append(Delete(paths.partition(*key)))
-            topic.folders = key.partition
+            self._deletes.append(Delete(paths.state(*key)))
+        if key.partition < topic.parents:
+            self._deletes.append(Delete(paths.partition(*key)))
+            topic.parents = key.partition
 
     def _delete_topic(self, name: str) -> None:
         topic = self._topic(name)
-        if topic.folders != NO_FOLDERS:
-            self._gone.append(Delete(paths.partitions(name)))
+        if topic.parents != NO_PARENTS:
+            self._deletes.append(Delete(paths.partitions(name)))
         if topic.deletable:
-            self._gone.append(Delete(paths.delete_topic(name)))
-        self._gone.append(Delete(paths.topic(name), ANY))
+            self._deletes.append(Delete(paths.delete_topic(name)))
+        self._deletes.append(Delete(paths.topic(name), ANY))
         self._topics[name] = None
-        self._reassigned.pop(name, None)
+        self._rewritten.pop(name, None)
         self._config(ResourceType.TOPIC, name)
 
 
 def entity_of(resource: ResourceType, name: str) -> str:
-    """What Kafka calls a configured thing in paths and notifications."""
+    """Return the name of an entity with configs in paths and notifications, for example `topics/foo`."""
     if resource is ResourceType.TOPIC:
         return f"topics/{name}"
     return "brokers/<default>" if name == CLUSTER_DEFAULT else f"brokers/{name}"
 
 
 def resource_of(entity: str) -> tuple[ResourceType, str] | None:
-    """The other way; None for what has no configs here (users, clients)."""
+    """Return the resource of an entity name; None for other kinds of entities (users, clients)."""
     kind, _, name = entity.partition("/")
     if kind == "topics":
         return ResourceType.TOPIC, name
@@ -245,8 +250,8 @@ def resource_of(entity: str) -> tuple[ResourceType, str] | None:
     return None
 
 
-def _topic(name: str, stored: StoredTopic) -> Operation:
-    rows = {p.partition: Assignment(p.replicas, p.adding, p.removing) for p in stored.partitions}
-    data = encode_topic(TopicZnode(stored.id, rows))
+def _write_topic(name: str, topic: StoredTopic) -> Operation:
+    rows = {p.partition: Assignment(p.replicas, p.adding, p.removing) for p in topic.partitions}
+    data = encode_topic(TopicZnode(topic.id, rows))
     path = paths.topic(name)
-    return Create(path, data) if stored.version < 0 else Set(path, data, stored.version)
+    return Create(path, data) if topic.version < 0 else Set(path, data, topic.version)

@@ -1,7 +1,7 @@
-"""What is stored in Kafka's znodes, as far as we know: what writes are built on, and what brokers may be told.
+"""Cache of Kafka's znodes: the base of the next writes, and the only source of what brokers are sent.
 
-The core's state is ahead of it while a commit is under way. A partition whose `partition_epoch` is NO_STATE has no state
-znode yet; otherwise the epoch is that znode's version.
+The core's state is ahead of the cache while a commit is in progress. A partition's `partition_epoch` is the version of its
+state znode; NO_STATE if that does not exist.
 """
 
 from dataclasses import dataclass, field
@@ -11,136 +11,147 @@ from controller.model.cluster import NO_ID, NO_LEADER, Partition, TopicPartition
 from controller.ports import StoreLostError
 
 NO_STATE = -1
-NO_FOLDERS = -1
-"""Even the parent of the partitions' znodes is missing."""
+NO_PARENTS = -1
+"""The topic's znode `partitions` does not exist."""
 
 
 class StaleError(StoreLostError):
-    """What was decided does not fit what brokers have stored meanwhile, and no safe mean exists: decide again."""
+    """A decision conflicts with what brokers have stored, and cannot be merged safely. The term must end and load anew."""
 
 
 @dataclass(slots=True)
 class StoredTopic:
-    """One topic's znodes; `partitions` by number from 0."""
+    """A topic's znodes; `partitions` are in order from 0."""
 
     version: int
     id: bytes = NO_ID
     partitions: list[Partition] = field(default_factory=list)
-    folders: int = NO_FOLDERS
-    """How many partitions have the parent of a state znode, counted from 0."""
+    parents: int = NO_PARENTS
+    """How many partitions have a znode, the parent of the state znode. Partitions from 0 to `parents - 1` have one."""
     deletable: bool = False
-    """There is an order to delete it."""
+    """Whether a request to delete the topic exists."""
 
 
 @dataclass(slots=True)
 class StoredConfig:
-    """One entity's configured values."""
+    """The configs of a topic or broker."""
 
     version: int
     values: dict[str, str]
 
 
 class ZnodeCache:
-    """Everything of Kafka's that we know. Changed when a write succeeded or a znode was read, never before."""
+    """Topics and configs. The cache changes only after a write has succeeded or a znode was read."""
 
     def __init__(self) -> None:
         self.topics: dict[str, StoredTopic] = {}
         self.configs: dict[str, StoredConfig] = {}
 
     def partition(self, key: TopicPartition) -> Partition | None:
-        """The partition as it is stored."""
+        """Return the partition as it is stored, None if it is not."""
         topic = self.topics.get(key.topic)
         if topic is None or key.partition >= len(topic.partitions):
             return None
         return topic.partitions[key.partition]
 
     def adopt(self, name: str, written: StoredTopic, size: int) -> None:
-        """The topic was written so; it had `size` partitions when that was drafted.
+        """Merge a topic that was written; it had `size` partitions when the write was prepared.
 
-        What was read meanwhile may be newer: brokers write states too.
+        Znodes may have been read between the write and its response, and brokers write states too. So a state that is
+        cached with a higher version is newer than the written one, and partitions above `size` were added by others.
         """
-        known = self.topics.get(name)
-        if known is not None:
-            for number, (ours, read) in enumerate(zip(written.partitions, known.partitions, strict=False)):
+        cached = self.topics.get(name)
+        if cached is not None:
+            for number, (ours, read) in enumerate(zip(written.partitions, cached.partitions, strict=False)):
                 if read.partition_epoch > ours.partition_epoch:
                     written.partitions[number] = with_state_of(ours, read)
-            written.partitions += known.partitions[max(size, len(written.partitions)) :]
-            written.version = max(written.version, known.version)
+            written.partitions += cached.partitions[max(size, len(written.partitions)) :]
+            written.version = max(written.version, cached.version)
         self.topics[name] = written
 
     def observe_state(self, key: TopicPartition, state: StateZnode, version: int) -> Partition | None:
-        """A state znode was read; the partition when that is news."""
-        known = self.partition(key)
-        if known is None or version <= known.partition_epoch:
+        """Take in a state znode that was read; return the partition if the state is newer than the cached one."""
+        cached = self.partition(key)
+        if cached is None or version <= cached.partition_epoch:
             return None
-        seen = known._replace(
+        observed = cached._replace(
             isr=state.isr, leader=state.leader, leader_epoch=state.leader_epoch, partition_epoch=version
         )
-        self.topics[key.topic].partitions[key.partition] = seen
-        return seen
+        self.topics[key.topic].partitions[key.partition] = observed
+        return observed
 
     def observe_topic(self, name: str, topic: TopicZnode, version: int) -> None:
-        """A topic znode was read: partitions that were not known are taken in.
+        """Take in a topic znode that was read: add partitions that are not in the cache.
 
-        What it says of those that are known is ours to say: someone who added partitions may have read it before our
-        last change. Of those without a state znode the latest counts: others have added them, and may have to mend that.
+        Assignments of known partitions are not taken over: the controller alone changes them, and a tool that added
+        partitions may have read the znode before our last change. A partition without a state znode was added by a tool
+        and has not started, so its latest assignment counts.
         """
         stored = self.topics.setdefault(name, StoredTopic(version, topic.id))
-        for number, known in enumerate(stored.partitions):
-            if known.partition_epoch == NO_STATE and number in topic.partitions and version > stored.version:
-                stored.partitions[number] = bare(name, number, topic.partitions[number])
+        for number, cached in enumerate(stored.partitions):
+            if cached.partition_epoch == NO_STATE and number in topic.partitions and version > stored.version:
+                stored.partitions[number] = new_partition(name, number, topic.partitions[number])
         stored.version = max(version, stored.version)
         for number in range(len(stored.partitions), len(topic.partitions)):
-            stored.partitions.append(bare(name, number, topic.partitions[number]))
+            stored.partitions.append(new_partition(name, number, topic.partitions[number]))
 
-    def added(self, name: str, known: int) -> list[Partition]:
-        """Those from number `known` on without a state: someone else has added them."""
-        later = self.topics[name].partitions[known:]
-        return [each for each in later if each.partition_epoch == NO_STATE]
+    def added(self, name: str, first: int) -> list[Partition]:
+        """Return the partitions from number `first` that have no state znode: others have added them."""
+        return [each for each in self.topics[name].partitions[first:] if each.partition_epoch == NO_STATE]
 
 
-def bare(topic: str, number: int, assignment: Assignment) -> Partition:
-    """A partition without a state znode: nobody leads, and whoever is alive may (Kafka: NewPartition)."""
+def new_partition(topic: str, number: int, assignment: Assignment) -> Partition:
+    """Return a partition without a state znode: it has no leader, and every replica may lead (Kafka: NewPartition)."""
     replicas, adding, removing = assignment
     return Partition(topic, number, replicas, replicas, NO_LEADER, -1, NO_STATE, adding, removing)
 
 
 def merge(decided: Partition, stored: Partition) -> Partition:
-    """What to store of a decision when brokers may have changed the ISR behind it.
+    """Return what to store of a decision when the leader may have changed the ISR in ZooKeeper meanwhile.
 
-    The ISR is what both sides agree on: nobody is in it that the leader has expelled, or that the controller has. A
-    replica that had just joined will join again. A leader that was expelled meanwhile is not elected: whoever leads goes
-    on, when both sides hold it to be in sync and nothing else was decided, in the decided epoch. Raises StaleError when
-    the leader is left out otherwise, or replicas would go from the list though the ISR is not what that was decided on.
+    Below inter-broker protocol 2.7 leaders store ISRs themselves. A decision that was made with an older state must not
+    bring back a replica that the leader has removed: it may lack committed data. Raises StaleError when no safe merge
+    exists.
     """
     if same_state(decided, stored):
+        # Only the assignment changes.
         return with_state_of(decided, stored)
     if decided.partition_epoch == stored.partition_epoch + 1:
+        # The decision was made with the stored state.
         return decided
     if decided.leader_epoch == stored.leader_epoch:
+        # The leader is the same, and has stored a newer state.
         return with_state_of(decided, stored)
+    # The ISR is the intersection. A replica that has just joined the ISR is left out, and will join again.
     isr = tuple(r for r in decided.isr if r in stored.isr)
     if decided.leader == NO_LEADER:
+        # An ISR is never empty: its members are the replicas that may lead later.
         isr = isr or stored.isr
     elif decided.leader not in isr and stored.leader in isr and same_assignment(decided, stored):
+        # The leader has removed its elected successor from the ISR. It stays the leader, in the decided epoch.
         decided = decided._replace(leader=stored.leader)
     elif decided.leader not in isr:
-        raise StaleError(f"{decided.key}: {decided.leader} is not in the ISR {list(stored.isr)} any more")
+        raise StaleError(
+            f"{decided.key}: elected leader {decided.leader} has left the ISR {list(stored.isr)}"
+        )
     elif isr != decided.isr and not set(stored.replicas) <= set(decided.replicas):
-        raise StaleError(f"{decided.key}: the ISR is {list(stored.isr)} now")
+        # The replicas to drop were chosen with another ISR. Without them, too few copies could be left.
+        raise StaleError(
+            f"{decided.key}: the ISR has changed to {list(stored.isr)} before replicas are dropped"
+        )
     return decided._replace(isr=isr, partition_epoch=stored.partition_epoch + 1)
 
 
 def with_state_of(assigned: Partition, stored: Partition) -> Partition:
-    """Replicas of the one, leader and ISR of the other."""
+    """Return a partition with the replicas of `assigned`, and the leader and ISR of `stored`."""
     return stored._replace(replicas=assigned.replicas, adding=assigned.adding, removing=assigned.removing)
 
 
 def same_state(one: Partition, other: Partition) -> bool:
-    """Their state znodes say the same."""
+    """Return whether both have the same state znode."""
     return (one.leader, one.leader_epoch, one.isr) == (other.leader, other.leader_epoch, other.isr)
 
 
 def same_assignment(one: Partition, other: Partition) -> bool:
-    """Their entries in the topic znode are the same."""
+    """Return whether both have the same row in the topic's znode."""
     return (one.replicas, one.adding, one.removing) == (other.replicas, other.adding, other.removing)

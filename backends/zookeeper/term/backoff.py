@@ -1,20 +1,20 @@
-"""How long to keep out of office after a term that came to nothing, so that a broker can be the controller meanwhile."""
+"""Pause before the next election after a term that failed before serving, so that a broker can be the controller meanwhile."""
 
 FIRST_SECONDS = 0.5
-MOST_SECONDS = 60.0
+MAX_SECONDS = 60.0
 
 
 class Backoff:
-    """The pause doubles from term to term, until one serves."""
+    """A pause that doubles with each term, until a term serves requests."""
 
     def __init__(self) -> None:
         self._seconds = FIRST_SECONDS
 
     def reset(self) -> None:
-        """The term has begun to serve: what ends it is not what ended those before."""
+        """Start with the first pause again: the term serves requests, so the earlier failures are over."""
         self._seconds = FIRST_SECONDS
 
     def next_pause(self) -> float:
-        """Seconds until the next candidature."""
-        seconds, self._seconds = self._seconds, min(2 * self._seconds, MOST_SECONDS)
+        """Return the seconds until the next election."""
+        seconds, self._seconds = self._seconds, min(2 * self._seconds, MAX_SECONDS)
         return seconds

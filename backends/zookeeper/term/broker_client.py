@@ -1,4 +1,4 @@
-"""What the controller wants to know of the brokers that it commands, as a client of theirs."""
+"""Requests of the controller to its brokers as a client, for example DescribeLogDirs."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,35 +14,35 @@ CONNECT_SECONDS = 10.0
 REQUEST_SECONDS = 30.0
 
 
-class _Reached(NamedTuple):
+class _Connection(NamedTuple):
     address: Address
     link: Link
 
 
 class TermBrokerClient:
-    """Implements `backends.client.asker.Asker`: one connection a broker, to where the core knows it to be."""
+    """Implements `BrokerClient` with one connection for each broker, at the address that the core has for it."""
 
     def __init__(self, state: State, caller: Caller, clock: Clock) -> None:
         self.state, self._caller, self._clock = state, caller, clock
-        self._reached: dict[int, _Reached] = {}
+        self._connections: dict[int, _Connection] = {}
 
     async def ask(self, request: tuple[Any, ...], broker: int | None = None) -> Any:
-        """See `Asker.ask`; any broker is the first that is alive."""
+        """See `BrokerClient.ask`; without a broker, the live one with the lowest id is asked."""
         number = min(self.state.live, default=-1) if broker is None else broker
         known = self.state.brokers.get(number)
         if known is None:
-            raise UnreachableError(f"there is no broker {number}")
+            raise UnreachableError(f"broker {number} is not registered")
         address = Address(known.host, known.port)
-        reached = self._reached.get(number)
-        if reached is None or reached.address != address:
-            if reached is not None:
-                await reached.link.close()
+        connection = self._connections.get(number)
+        if connection is None or connection.address != address:
+            if connection is not None:
+                await connection.link.close()
             connect = partial(open_connection, address, self._caller, CONNECT_SECONDS)
-            reached = self._reached[number] = _Reached(address, Link(connect, self._clock))
-        return await reached.link.ask(request, REQUEST_SECONDS)
+            connection = self._connections[number] = _Connection(address, Link(connect, self._clock))
+        return await connection.link.ask(request, REQUEST_SECONDS)
 
     async def close(self) -> None:
         """Close all connections."""
-        for reached in self._reached.values():
-            await reached.link.close()
-        self._reached.clear()
+        for connection in self._connections.values():
+            await connection.link.close()
+        self._connections.clear()

@@ -1,4 +1,4 @@
-"""What the brokers' inter.broker.protocol.version means for a controller (Kafka: MetadataVersion, ApiVersion)."""
+"""Features of each inter.broker.protocol.version that a controller needs (Kafka: MetadataVersion, ApiVersion)."""
 
 import re
 from typing import NamedTuple
@@ -12,11 +12,11 @@ OLDEST = "2.2"
 
 
 class BrokerProtocol(NamedTuple):
-    """`versions` are those of the requests to brokers."""
+    """`versions` are the versions of the controller's requests to brokers."""
 
     versions: Versions
     isr_by_request: bool
-    """Leaders ask the controller to change ISRs (KIP-497), and do not store them by themselves."""
+    """Leaders send AlterPartition to change an ISR (KIP-497), instead of writing it to ZooKeeper."""
     topic_ids: bool
     """Topics have ids (KIP-516)."""
 
@@ -29,17 +29,23 @@ _TOPIC_IDS = (2, 8, 0)
 
 
 def parse_protocol(version: str) -> BrokerProtocol:
-    """`2.4-IV0`, `3.9`, `3.9.1`: without an IV, the last of that release. Raises ValueError."""
+    """Parse `2.4-IV0`, `3.9` or `3.9.1`; without an IV, the release's last IV counts. Raises ValueError."""
     matched = _PATTERN.fullmatch(version.strip())
     if matched is None:
         raise ValueError(f"{version!r} is not an inter.broker.protocol.version such as 2.4-IV0 or 3.9")
     major, minor, internal = matched.groups()
     level = (int(major), int(minor), _LATEST if internal is None else int(internal))
     if level < (2, 2, 0) or level >= (4, 0, 0):
-        raise ValueError(f"inter.broker.protocol.version {version} is not served: {OLDEST} to 3.9 are")
-    versions = Versions(_of(_LEADER_AND_ISR, level), _of(_UPDATE_METADATA, level), _of(_STOP_REPLICA, level))
+        raise ValueError(
+            f"inter.broker.protocol.version {version} is not supported; supported are {OLDEST} to 3.9"
+        )
+    versions = Versions(
+        _request_version(_LEADER_AND_ISR, level),
+        _request_version(_UPDATE_METADATA, level),
+        _request_version(_STOP_REPLICA, level),
+    )
     return BrokerProtocol(versions, level >= _ISR_BY_REQUEST, level >= _TOPIC_IDS)
 
 
-def _of(table: dict[tuple[int, int, int], int], level: tuple[int, int, int]) -> int:
+def _request_version(table: dict[tuple[int, int, int], int], level: tuple[int, int, int]) -> int:
     return next(version for since, version in reversed(table.items()) if level >= since)

@@ -1,7 +1,7 @@
-"""One term as controller of real brokers: effects to requests, ZooKeeper to events.
+"""The brokers of a ZooKeeper-mode cluster during a term: effects become requests, changes in ZooKeeper become events.
 
-Brokers are told what is stored, never what was only decided: the ISR and the version of a partition are those of its state
-znode, and a broker that joins is told the cache.
+Brokers are sent only what is stored in ZooKeeper, never what is only decided. The ISR and the partition epoch in a request
+are those of the state znode, and a broker that joins gets the content of the znode cache.
 """
 
 import asyncio
@@ -15,9 +15,9 @@ from backends.zookeeper.admin.watcher import AdminWatcher, PlanFormat
 from backends.zookeeper.session.tree import Tree, Watch, ZookeeperError
 from backends.zookeeper.store.store import DeposedError, ZkStore
 from backends.zookeeper.term.broker_protocol import BrokerProtocol
-from backends.zookeeper.term.brokers import BrokerDirectory, advertised_brokers
+from backends.zookeeper.term.brokers import BrokerDirectory, metadata_broker
 from backends.zookeeper.term.election import Candidate, is_controller
-from backends.zookeeper.term.isr_refresh import refresh
+from backends.zookeeper.term.isr_refresh import refresh_isrs
 from backends.zookeeper.term.observer import Observer
 from backends.zookeeper.term.registrar import Registrar
 from backends.zookeeper.znodes import paths
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 
 class TermContext(NamedTuple):
-    """What a term is run with. `listener` names the listener at which brokers are reached; "" for the first with `security`."""
+    """What a term needs. `listener` is the name of the brokers' listener for the controller; "" for the first with `security`."""
 
     tree: Tree
     store: ZkStore
@@ -45,19 +45,19 @@ class TermContext(NamedTuple):
     rejections: Rejections
     listener: str = ""
     security: str = "PLAINTEXT"
-    """The protocol of that listener, where it has no name."""
-    form: PlanFormat = PlanFormat()
+    """The security protocol of the brokers' listener, if that has no name."""
+    plan_format: PlanFormat = PlanFormat()
 
 
 class ZookeeperCluster:
-    """Implements `controller.ports.Backend`. `on_end` is told once why the term is over, when it is not stopped.
+    """Implements `controller.ports.Backend`. Clients' and brokers' events are submitted here.
 
-    Events of clients and brokers come in by `submit`; the argument of that name has the controller decide.
+    `submit` passes an event to the core. `on_end` is called once with the reason when the term ends, unless it is stopped.
     """
 
     def __init__(
         self,
-        office: TermContext,
+        context: TermContext,
         state: State,
         submit: SubmitEvent,
         on_end: Callable[[BaseException], None],
@@ -65,92 +65,100 @@ class ZookeeperCluster:
         connect: Connect = connect,
         clock: Clock | None = None,
     ) -> None:
-        self._office, self._on_end = office, on_end
-        self._state, self._decide = state, submit
-        self._store = office.store
-        self._directory = BrokerDirectory(office.listener, office.security)
-        self._links = BrokerLinks(
-            state,
-            self.submit,
-            lambda: office.candidate.id,
-            connect=connect,
-            clock=clock,
-            versions=office.protocol.versions._replace(fenced_stops=False),
-            partitions=self._stored_partitions,
-            brokers=self._told_brokers,
-        )
+        self._context, self._on_end = context, on_end
+        self._state, self._submit_to_core = state, submit
+        self._store = context.store
+        self._directory = BrokerDirectory(context.listener, context.security)
+        self._links = self._broker_links(connect, clock)
         self._observer = Observer(
-            office.tree,
-            office.store,
+            context.tree,
+            context.store,
             self._directory,
-            office.candidate,
+            context.candidate,
             state,
             self.submit,
-            office.rejections,
+            context.rejections,
             self._log_dir_failed,
         )
-        known = self._directory
-        self._registrar = Registrar(office.tree, office.store, office.candidate, known, connect, clock)
-        self._observer.on_brokers = self._registrar.look
+        self._registrar = Registrar(
+            context.tree, context.store, context.candidate, self._directory, connect, clock
+        )
+        self._observer.on_brokers = self._registrar.brokers_changed
         state.refused_topic = self._observer.refused.__contains__
-        self._admin = AdminWatcher(office.tree, office.store, state, submit, office.form, office.rejections)
-        self._watching: list[asyncio.Task[None]] = []
+        self._admin = AdminWatcher(
+            context.tree, context.store, state, submit, context.plan_format, context.rejections
+        )
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def _broker_links(self, connect: Connect, clock: Clock | None) -> BrokerLinks:
+        return BrokerLinks(
+            self._state,
+            self.submit,
+            lambda: self._context.candidate.id,
+            connect=connect,
+            clock=clock,
+            versions=self._context.protocol.versions._replace(fenced_stops=False),
+            partitions=self._stored_partitions,
+            brokers=self._metadata_brokers,
+        )
 
     async def submit(self, event: Event[Reply]) -> Reply:
-        """Have the controller decide on the event, by the ISRs that are stored now; its reply. Raises ZookeeperError."""
-        if not self._office.protocol.isr_by_request:
-            news = await refresh(self._store, self._state, event)
-            if news is not None:
-                await self._decide(news)
-        return await self._decide(event)
+        """Submit an event; before it, the affected ISRs if leaders store them themselves. Raises ZookeeperError."""
+        if not self._context.protocol.isr_by_request:
+            stored = await refresh_isrs(self._store, self._state, event)
+            if stored is not None:
+                await self._submit_to_core(stored)
+        return await self._submit_to_core(event)
 
     def perform(self, effects: Sequence[Effect]) -> None:
         """See `Backend.perform`."""
-        advertised_brokers = [self._told(effect) for effect in effects]
+        stored_effects = [self._as_stored(effect) for effect in effects]
         if any(isinstance(effect, BrokerJoined) for effect in effects):
-            advertised_brokers += self._store.dropped(self._state.live)
-        self._links.perform(advertised_brokers)
+            stored_effects += self._store.dropped(self._state.live)
+        self._links.perform(stored_effects)
 
     async def start(self) -> None:
-        """Take over: the brokers that are registered are alive, and what is under way goes on."""
+        """Take over the cluster: submit the registered brokers, watch what moves, and start all watches."""
         self._links.on_dropped = self._store.confirm
         await self._admin.begin()
-        brokers = await self._observer.read_brokers()
-        self._directory.changes(brokers)
-        await self._decide(ControllerStarted([self._directory.reached(each) for each in brokers]))
-        self._store.on_merged, self._store.on_written = self._observer.report, self._written
+        brokers = await self._observer.registered_brokers()
+        self._directory.update(brokers)
+        started = ControllerStarted([self._directory.core_registration(each) for each in brokers])
+        await self._submit_to_core(started)
+        self._store.on_merged, self._store.on_written = self._observer.report, self._on_written
         for topic, number in self._state.in_flight:
             self._follow(self._state.partitions[topic][number])
         self._observer.start()
-        self._observer.watch_loop.set(paths.CONTROLLER, self._look_at_office)
+        self._observer.watch_loop.add(paths.CONTROLLER, self._check_is_controller)
         self._admin.start()
-        for watching in (self._observer.watch_loop, self._admin, self._registrar):
-            self._watching.append(asyncio.create_task(self._watch(watching.run), name="zookeeper-watching"))
+        for runner in (self._observer.watch_loop, self._admin, self._registrar):
+            self._tasks.append(asyncio.create_task(self._run(runner.run), name="zookeeper-watches"))
 
     async def stop(self) -> None:
-        """Send and look no more."""
-        await cancel(*self._watching)
+        """Stop watching, and close the connections to brokers."""
+        await cancel(*self._tasks)
         await self._links.close()
 
-    def _written(self) -> None:
-        self._observer.release()
+    def _on_written(self) -> None:
+        self._observer.release_delayed()
         self._admin.wake()
 
-    async def _watch(self, run: Callable[[], Awaitable[None]]) -> None:
+    async def _run(self, run: Callable[[], Awaitable[None]]) -> None:
+        """Run a watch loop; an error ends the term."""
         try:
             await run()
         except ZookeeperError as error:
             self._on_end(error)
         except Exception as error:
-            log.exception("the watching of ZooKeeper ended by an error")
-            self._on_end(ZookeeperError(f"{type(error).__name__} in what watches ZooKeeper"))
+            log.exception("the watches of ZooKeeper ended with an error")
+            self._on_end(ZookeeperError(f"{type(error).__name__} in the watches of ZooKeeper"))
 
-    async def _look_at_office(self, watch: Watch) -> None:
-        if not await is_controller(self._office.tree, watch):
+    async def _check_is_controller(self, watch: Watch) -> None:
+        if not await is_controller(self._context.tree, watch):
             raise DeposedError("another controller was elected")
 
-    def _told(self, effect: Effect) -> Effect:
-        """The effect as brokers are told of it: what is stored."""
+    def _as_stored(self, effect: Effect) -> Effect:
+        """Return the effect with the partition as it is stored."""
         match effect:
             case Publish():
                 stored = self._store.stored(effect.partition)
@@ -161,16 +169,17 @@ class ZookeeperCluster:
         return effect
 
     def _follow(self, partition: Partition) -> None:
-        if not self._office.protocol.isr_by_request:
+        if not self._context.protocol.isr_by_request:
             self._observer.follow(partition)
 
     def _log_dir_failed(self, broker: int) -> None:
-        """Have the broker say which of its replicas are offline: it answers so to LeaderAndIsr."""
+        """Send LeaderAndIsr for all partitions: the response contains an error for each offline replica."""
         log.warning("broker %d has lost a log directory", broker)
         if broker in self._state.live:
             self.perform([BrokerJoined(broker)])
 
     def _stored_partitions(self, _: State) -> Iterator[Partition]:
+        """Yield the partitions with a leader epoch. The cache may change during the iteration."""
         topics = self._store.cache.topics
         for name in list(topics):
             index = 0
@@ -180,8 +189,9 @@ class ZookeeperCluster:
                     yield partition
                 index += 1
 
-    def _told_brokers(self, state: State) -> Sequence[UpdateMetadataBroker]:
-        """Live ones, and ourselves: clients are to find the controller among the brokers."""
-        live = [each for each in self._directory.told() if each.id in state.live]
-        us = self._office.candidate
-        return [*live, advertised_brokers(us.id, us.registration._replace(rack=self._directory.rack))]
+    def _metadata_brokers(self, state: State) -> Sequence[UpdateMetadataBroker]:
+        """Return the live brokers and the controller: clients look for the controller in the list of brokers."""
+        live = [each for each in self._directory.metadata_brokers() if each.id in state.live]
+        own = self._context.candidate
+        registration = own.registration._replace(rack=self._directory.controller_rack)
+        return [*live, metadata_broker(own.id, registration)]

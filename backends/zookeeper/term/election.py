@@ -1,7 +1,7 @@
-"""Becoming the controller: one multi that makes `/controller` ours and counts `/controller_epoch` up.
+"""Controller election: one multi creates `/controller` and increments `/controller_epoch`, as Kafka's brokers do.
 
-A broker of Kafka's that holds `/controller` is relieved in the same multi, so that none of the others can step in between;
-another reassignd is not: we stand by until its session ends.
+If a Kafka broker is the controller, the same multi deletes its `/controller`, so that no other broker can win in between.
+Another reassignd is not deposed: we wait until its session ends.
 """
 
 import asyncio
@@ -38,90 +38,92 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-TRIES = 5
+ATTEMPTS = 5
 
-NO_VERSION = -2
+IMPOSSIBLE_VERSION = -2
 """A version that no znode has."""
 
 
 class Candidate(NamedTuple):
-    """Who stands, and how brokers and clients reach it."""
+    """Our id in elections, and the listeners at which brokers and clients connect to us."""
 
     id: int
     registration: Registration
     depose_brokers: bool = True
-    """Take the office from a broker of Kafka's."""
+    """Whether to depose a Kafka broker that is the controller."""
 
 
 async def check_permissions(tree: Tree) -> None:
-    """Find out whether we may stand, by writes that cannot be made. Raises ZookeeperError where ACLs are against it."""
-    for write in (Create(paths.BROKERS), Set(paths.BROKERS, b"", NO_VERSION)):
+    """Check the permissions to create and write znodes, by writes that must fail. Raises ZookeeperError when an ACL forbids them."""
+    for write in (Create(paths.BROKERS), Set(paths.BROKERS, b"", IMPOSSIBLE_VERSION)):
         with suppress(ConflictError):
             await tree.multi([write])
 
 
 async def run_election(tree: Tree, candidate: Candidate, now_ms: int, watch: Watch) -> Term | None:
-    """The term that was won, or None when someone else is in office; `watch` is told when that may have changed.
+    """Try to become the controller. Return the term that was won, or None if there is another controller.
 
-    Raises ZookeeperError.
+    `watch` fires when `/controller` changes. Raises ZookeeperError.
     """
-    for _ in range(TRIES):
-        # Who is quick has the office: all is read in one go, and again where that does not fit any more.
+    for _ in range(ATTEMPTS):
+        # Brokers try at the same moment and the first one wins, so all reads are pipelined.
         holder, (epoch, version), _ = await asyncio.gather(
             tree.get(paths.CONTROLLER, watch), _epoch(tree), ensure(tree, paths.BROKERS)
         )
-        if holder is not None and not _yields(tree, candidate, holder):
+        if holder is not None and not _can_replace(tree, candidate, holder):
             return None
-        made: list[Operation] = [] if holder is None else [Delete(paths.CONTROLLER, holder.version)]
-        controller = encode_controller(ControllerZnode(candidate.id, now_ms, ours=True))
-        made += [
+        operations: list[Operation] = [] if holder is None else [Delete(paths.CONTROLLER, holder.version)]
+        controller = encode_controller(ControllerZnode(candidate.id, now_ms, is_reassignd=True))
+        operations += [
             Create(paths.CONTROLLER, controller, ephemeral=True),
             Set(paths.CONTROLLER_EPOCH, str(epoch + 1).encode(), version),
         ]
         try:
-            await tree.multi(made)
+            await tree.multi(operations)
         except ConflictError as conflict:
             log.debug("not elected: %s", conflict)
             if conflict.operation.path == paths.CONTROLLER:
                 return None
         else:
             return Term(epoch + 1, version + 1)
-    raise ZookeeperError("not elected: znodes change faster than they can be written")
+    raise ZookeeperError(
+        f"not elected: {paths.CONTROLLER_EPOCH} was changed by others in {ATTEMPTS} attempts"
+    )
 
 
 async def resign(tree: Tree, candidate: Candidate, term: Term) -> None:
-    """Leave the office, and the list of brokers (see `registrar`), if we still are in it."""
+    """Delete our `/controller` and our registration (see `registrar`), if they still exist."""
     for path in (paths.CONTROLLER, paths.broker(candidate.id)):
-        held = await tree.get(path)
-        if held is not None and held.ephemeral_owner == tree.session_id:
+        znode = await tree.get(path)
+        if znode is not None and znode.ephemeral_owner == tree.session_id:
             try:
                 await tree.multi([term.check, Delete(path)])
             except ConflictError:
-                log.debug("%s is not ours any more", path)
+                log.debug("%s was changed by another controller", path)
 
 
 async def is_controller(tree: Tree, watch: Watch) -> bool:
-    """Whether `/controller` is ours; `watch` is told when that may have changed."""
-    held = await tree.get(paths.CONTROLLER, watch)
-    return held is not None and held.ephemeral_owner == tree.session_id
+    """Return whether our session owns `/controller`; `watch` fires when it changes."""
+    znode = await tree.get(paths.CONTROLLER, watch)
+    return znode is not None and znode.ephemeral_owner == tree.session_id
 
 
 async def while_controller(
     tree: Tree, ending: asyncio.Future[BaseException], work: Coroutine[Any, Any, T]
 ) -> T:
-    """What the work returns, or what ends the term before that: `ending`, or another election. Raises DeposedError."""
-    working, office = asyncio.create_task(work), asyncio.create_task(_until_deposed(tree))
+    """Return the result of `work`, unless the term ends before. Raises the result of `ending`, DeposedError."""
+    working, watching = asyncio.create_task(work), asyncio.create_task(_until_deposed(tree))
     try:
-        any_of: set[asyncio.Future[Any]] = {working, office, ending}
-        await asyncio.wait(any_of, return_when=asyncio.FIRST_COMPLETED)
+        first_of: set[asyncio.Future[Any]] = {working, watching, ending}
+        await asyncio.wait(first_of, return_when=asyncio.FIRST_COMPLETED)
         if working.done():
             return working.result()
         if ending.done():
             raise ending.result()
-        await office
+        await watching
         raise DeposedError("another controller was elected")
     finally:
-        await cancel(working, office)
+        await cancel(working, watching)
 
 
 async def _until_deposed(tree: Tree) -> None:
@@ -131,27 +133,29 @@ async def _until_deposed(tree: Tree) -> None:
         changed.clear()
 
 
-def _yields(tree: Tree, candidate: Candidate, holder: Znode) -> bool:
-    """Whether we take the office from who holds it: a session of ours that was, or a broker."""
+def _can_replace(tree: Tree, candidate: Candidate, holder: Znode) -> bool:
+    """Return whether the election may delete this `/controller`: our own from an earlier term, or a Kafka broker's."""
     if holder.ephemeral_owner == tree.session_id:
         return True
     try:
         controller = decode_controller(holder.data)
     except ZnodeError as error:
-        log.error("%s is left alone: %s", paths.CONTROLLER, error)
+        log.error("%s is not replaced, because it is invalid: %s", paths.CONTROLLER, error)
         return False
-    return candidate.depose_brokers and not controller.ours
+    return candidate.depose_brokers and not controller.is_reassignd
 
 
 async def _epoch(tree: Tree) -> tuple[int, int]:
-    """The last controller's epoch, and the version of its znode, which is made if need be."""
+    """Return the last controller epoch and the version of its znode, which is created if it is missing."""
     znode = await tree.get(paths.CONTROLLER_EPOCH)
     if znode is None:
         await tree.multi([Create(paths.CONTROLLER_EPOCH, b"0")])
         znode = await tree.get(paths.CONTROLLER_EPOCH)
     if znode is None:
-        raise ZookeeperError(f"{paths.CONTROLLER_EPOCH} is gone")
+        raise ZookeeperError(f"{paths.CONTROLLER_EPOCH} was deleted")
     try:
         return decode_epoch(znode.data), znode.version
     except ZnodeError as error:
-        raise ZookeeperError(f"{paths.CONTROLLER_EPOCH}: {error}; mend it by hand") from error
+        raise ZookeeperError(
+            f"{paths.CONTROLLER_EPOCH}: {error}; write the last controller epoch into it"
+        ) from error

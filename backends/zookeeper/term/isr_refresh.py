@@ -1,8 +1,8 @@
-"""ISRs are read from ZooKeeper again before a decision that depends on them (Kafka: PartitionStateMachine).
+"""Reads ISRs from ZooKeeper before a decision that depends on them (Kafka: PartitionStateMachine).
 
-Below inter-broker protocol 2.7 a leader stores its ISR by itself. The controller hears of it by a notification, which the leader may
-hold back for a minute, and which is lost when the leader dies. A decision on what we know could then find no leader where
-there is one.
+Below inter-broker protocol 2.7, leaders store their ISRs themselves and then notify the controller. A notification may be a
+minute late, and is lost when the leader crashes. With an outdated ISR, an election could fail although an eligible replica
+exists.
 """
 
 from collections.abc import Iterator
@@ -21,17 +21,17 @@ from controller.messages.zookeeper_events import PartitionsStored
 from controller.model.cluster import Partition, TopicPartition
 from controller.state.state import State
 
-AT_ONCE = 500
-"""Znodes that are read in one go."""
+BATCH = 500
+"""Znodes that are read with pipelined requests."""
 
 
-def concerned(state: State, event: AnyEvent) -> Iterator[TopicPartition]:
-    """The partitions whose ISRs the decision on this event depends on."""
+def affected_partitions(state: State, event: AnyEvent) -> Iterator[TopicPartition]:
+    """Yield the partitions whose ISRs affect the decision on this event."""
     match event:
         case ControlledShutdown(broker) | BrokerStopped(broker):
             yield from _hosted(state, broker)
         case BrokerStarted(registration) if registration.id in state.live:
-            # It restarted within its session: the decision takes it for stopped first.
+            # The broker has restarted before its session ended. The core stops it first, which elects new leaders.
             yield from _hosted(state, registration.id)
         case LogDirFailed(_, keys):
             yield from keys
@@ -41,13 +41,13 @@ def concerned(state: State, event: AnyEvent) -> Iterator[TopicPartition]:
             yield from (each.key for each in state.all_partitions() if each.leader != each.replicas[0])
 
 
-async def refresh(store: ZkStore, state: State, event: AnyEvent) -> PartitionsStored | None:
-    """Read what the event concerns; what the core must be told before the event, if there is news. Raises ZookeeperError."""
-    keys = list(concerned(state, event))
-    seen: list[Partition] = []
-    for start in range(0, len(keys), AT_ONCE):
-        seen += await store.read_partitions(keys[start : start + AT_ONCE])
-    return PartitionsStored(seen) if seen else None
+async def refresh_isrs(store: ZkStore, state: State, event: AnyEvent) -> PartitionsStored | None:
+    """Read the affected ISRs. Return the event to submit first, None if nothing has changed. Raises ZookeeperError."""
+    keys = list(affected_partitions(state, event))
+    changed: list[Partition] = []
+    for start in range(0, len(keys), BATCH):
+        changed += await store.read_partitions(keys[start : start + BATCH])
+    return PartitionsStored(changed) if changed else None
 
 
 def _hosted(state: State, broker: int) -> Iterator[TopicPartition]:

@@ -1,4 +1,4 @@
-"""Which brokers are there, for requests that any of them may answer; known whoever is the controller."""
+"""The registered brokers for the listeners, which relay requests to them in every state: as controller and as standby."""
 
 import asyncio
 import logging
@@ -8,53 +8,63 @@ from backends.zookeeper.session.tree import Tree, ZookeeperError
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import ZnodeError, numbered
 from backends.zookeeper.znodes.formats import Registration, decode_broker
+from common.address import Address
+from common.clock import Clock, RealClock
 
 log = logging.getLogger(__name__)
 
-AGAIN_SECONDS = 0.5
+RETRY_SECONDS = 0.5
 
 
 class LiveBrokers:
-    """Registrations of brokers by id, told to `on_change` by `follow`; ours is not among them."""
+    """Watches the registrations of brokers, and passes all of them to `on_change` by id, without our own."""
 
     def __init__(
-        self, tree: Tree, own_id: int, on_change: Callable[[Mapping[int, Registration]], None]
+        self,
+        tree: Tree,
+        own_id: int,
+        on_change: Callable[[Mapping[int, Registration]], None],
+        clock: Clock | None = None,
     ) -> None:
         self._tree, self._own_id, self._on_change = tree, own_id, on_change
+        self._clock = clock or RealClock()
 
     async def follow(self) -> None:
-        """Read them again whenever they change, for ever."""
+        """Read the registrations at each change, until cancelled. Retries while ZooKeeper cannot be read."""
         changed = asyncio.Event()
         while True:
             changed.clear()
             try:
                 await self._read(changed)
             except ZookeeperError as error:
-                log.debug("cannot see the brokers: %s", error)
-                await asyncio.sleep(AGAIN_SECONDS)
+                log.debug("cannot read the registered brokers: %s", error)
+                await self._clock.sleep(RETRY_SECONDS)
                 continue
             await changed.wait()
 
     async def _read(self, changed: asyncio.Event) -> None:
-        found = {}
+        registrations = {}
         for name in await self._tree.children(paths.BROKERS, changed.set) or []:
             znode = await self._tree.get(f"{paths.BROKERS}/{name}", changed.set)
             number = numbered(name)
             if znode is None or number is None or number == self._own_id:
                 continue
             try:
-                found[number] = decode_broker(znode.data)
+                registrations[number] = decode_broker(znode.data)
             except ZnodeError as error:
-                log.debug("broker %s is passed over: %s", name, error)
-        self._on_change(found)
+                log.debug("the registration of broker %s is ignored: %s", name, error)
+        self._on_change(registrations)
 
 
 def listener_addresses(
     brokers: Mapping[int, Registration], listener: str, protocol: str
-) -> dict[int, tuple[str, int]]:
-    """Where each broker listens under this name, with this protocol: never at a listener that is for others."""
+) -> dict[int, Address]:
+    """Return the address by broker, of the listener with this name and this security protocol.
+
+    A listener with the same name and another protocol is left out: a client's connection must not change its protocol.
+    """
     return {
-        broker: (each.host, each.port)
+        broker: Address(each.host, each.port)
         for broker, registration in brokers.items()
         for each in registration.endpoints
         if (each.listener, each.protocol) == (listener, protocol)

@@ -1,18 +1,18 @@
-"""What happens in ZooKeeper, as events for the core: brokers, topics, ISRs, configs, and the orders that tools leave there.
+"""The watches of Kafka's znodes, which become events for the core: brokers, topics, ISRs, configs, and requests of tools.
 
 Kafka's controller watches the same znodes (KafkaController: BrokerChange, TopicChange, PartitionModifications,
 IsrChangeNotification, LogDirEventNotification, TopicDeletion, ApiPartitionReassignment, ReplicaLeaderElection).
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from backends.zookeeper.session.tree import ConflictError, Delete, Tree, Watch, ZookeeperError
-from backends.zookeeper.store.loading import read_new_topic, whole_topic
+from backends.zookeeper.store.loading import complete_topic, read_new_topic
 from backends.zookeeper.store.store import ZkStore
 from backends.zookeeper.store.transaction import resource_of
 from backends.zookeeper.store.znode_cache import NO_STATE
-from backends.zookeeper.term.brokers import BrokerDirectory, Registered
+from backends.zookeeper.term.brokers import BrokerDirectory, RegisteredBroker
 from backends.zookeeper.term.election import Candidate
 from backends.zookeeper.term.watch_loop import WatchLoop
 from backends.zookeeper.znodes import paths
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 class Observer:
-    """Watches for one term. `on_log_dir_event` is told of a broker that has lost a log directory."""
+    """The watches of one term. `on_log_dir_event` is called with a broker that has lost a log directory."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Observer:
         rejections: Rejections,
         on_log_dir_event: Callable[[int], None],
     ) -> None:
-        self.watch_loop = WatchLoop(self._report, rejections)
+        self.watch_loop = WatchLoop(self._submit_observed, rejections)
         self._rejections = rejections
         self._tree, self._store, self._directory = tree, store, directory
         self._own_id = candidate.id
@@ -62,125 +62,130 @@ class Observer:
         self._on_log_dir_event = on_log_dir_event
         self.on_brokers: Callable[[], None] = lambda: None
         """Called when `/brokers/ids` may have changed."""
-        self._seen: list[Partition] = []
-        """Partitions whose ISR is news, to be reported together."""
-        self._heard: set[str] = set()
-        """Notifications of configs that were looked at."""
-        self._held: set[str] = set()
-        """Topics that others gave partitions while they moved: those wait until nothing of the topic does."""
+        self._observed: list[Partition] = []
+        """Partitions whose stored ISR is new to the core; submitted in one event after the round."""
+        self._read_notifications: set[str] = set()
+        """Names of config change notifications that were read."""
+        self._delayed: set[str] = set()
+        """Topics to which others added partitions during a reassignment. The core gets them when the topic is idle."""
         self._unplaced: set[str] = set()
-        """Topics with new partitions that name us, where there are not enough brokers."""
+        """Topics with new partitions on our own id, for which there are not enough brokers."""
         self.refused: set[str] = set()
-        """Topics that have a znode and are not known to the core, for whatever reason."""
+        """Topics that have a znode, but are not known to the core."""
 
     def start(self) -> None:
-        """Look at everything; what was left behind before is found by the first look."""
-        looks = {
-            paths.BROKERS: self._look_at_brokers,
-            paths.TOPICS: self._look_at_topics,
-            paths.DELETE_TOPICS: self._look_at_deletions,
-            paths.ISR_CHANGES: self._look_at_isr_changes,
-            paths.LOG_DIR_EVENTS: self._look_at_log_dir_events,
-            paths.CONFIG_CHANGES: self._look_at_config_changes,
-            paths.PREFERRED_ELECTION: self._look_at_elections,
+        """Add all watches. The first read finds what was written before the term."""
+        readers = {
+            paths.BROKERS: self._read_brokers,
+            paths.TOPICS: self._read_topics,
+            paths.DELETE_TOPICS: self._read_deletions,
+            paths.ISR_CHANGES: self._read_isr_changes,
+            paths.LOG_DIR_EVENTS: self._read_log_dir_events,
+            paths.CONFIG_CHANGES: self._read_config_changes,
+            paths.PREFERRED_ELECTION: self._read_election,
         }
-        for path, look in looks.items():
-            self.watch_loop.set(path, look)
+        for path, reader in readers.items():
+            self.watch_loop.add(path, reader)
         for topic in self._store.cache.topics:
             self._watch_topic(topic)
 
     def follow(self, partition: Partition) -> None:
-        """Watch the ISR of a partition for as long as it moves."""
+        """Watch the state of a partition while it moves, because ISR notifications may be a minute late."""
         path = paths.state(partition.topic, partition.partition)
         if partition.moving:
             key = partition.key
-            self.watch_loop.set(path, lambda watch: self._look_at_state(key, watch))
+            self.watch_loop.add(path, lambda watch: self._read_state(key, watch))
         else:
             self.watch_loop.drop(path)
 
     def forget(self, topic: str) -> None:
-        """The topic is gone."""
+        """Remove the watch of a deleted topic."""
         self._unplaced.discard(topic)
         self.watch_loop.drop(paths.topic(topic))
 
-    async def read_brokers(self, watch: Watch | None = None) -> list[Registered]:
-        """Those registered, without ourselves; one that makes no sense is left out."""
-        found = []
+    async def registered_brokers(self, watch: Watch | None = None) -> list[RegisteredBroker]:
+        """Read all registrations but our own; invalid ones are left out."""
+        brokers = []
         for name in await self._tree.children(paths.BROKERS, watch) or []:
-            path, broker = f"{paths.BROKERS}/{name}", numbered(name)
+            path, number = f"{paths.BROKERS}/{name}", numbered(name)
             znode = await self._tree.get(path, watch)
             if znode is None or name == str(self._own_id):
                 continue
             with self._rejections.skip_invalid(path, znode.mzxid):
-                if broker is None:
+                if number is None:
                     raise ZnodeError("its name is not a broker id")
-                registered = Registered(broker, znode.czxid, decode_broker(znode.data))
-                self._directory.reached(registered)
-                found.append(registered)
-        return sorted(found)
+                broker = RegisteredBroker(number, znode.czxid, decode_broker(znode.data))
+                self._directory.core_registration(broker)
+                brokers.append(broker)
+        return sorted(brokers)
 
-    # ---- looks ------------------------------------------------------------------------------------------------
+    # ---- brokers and topics -----------------------------------------------------------------------------------
 
-    async def _look_at_brokers(self, watch: Watch) -> None:
-        gone, new, changed = self._directory.changes(await self.read_brokers(watch))
-        for one in gone:
-            await self._submit(BrokerStopped(one))
-        for broker in new:
-            await self._submit(BrokerStarted(self._directory.reached(broker)))
-        for broker in changed:
-            await self._submit(BrokerChanged(self._directory.reached(broker)))
-        if new:
+    async def _read_brokers(self, watch: Watch) -> None:
+        changes = self._directory.update(await self.registered_brokers(watch))
+        for number in changes.stopped:
+            await self._submit(BrokerStopped(number))
+        for broker in changes.started:
+            await self._submit(BrokerStarted(self._directory.core_registration(broker)))
+        for broker in changes.changed:
+            await self._submit(BrokerChanged(self._directory.core_registration(broker)))
+        if changes.started:
             for name in self._unplaced:
-                self.watch_loop.again(paths.topic(name))
+                self.watch_loop.schedule(paths.topic(name))
         self.on_brokers()
 
-    async def _look_at_topics(self, watch: Watch) -> None:
-        names = await self._tree.children(paths.TOPICS, watch) or []
-        for name in names:
+    async def _read_topics(self, watch: Watch) -> None:
+        for name in await self._tree.children(paths.TOPICS, watch) or []:
             self._watch_topic(name)
 
     def _watch_topic(self, name: str) -> None:
-        self.watch_loop.set(paths.topic(name), lambda watch: self._look_at_topic(name, watch))
+        self.watch_loop.add(paths.topic(name), lambda watch: self._read_topic(name, watch))
 
-    async def _look_at_topic(self, name: str, watch: Watch) -> None:
+    async def _read_topic(self, name: str, watch: Watch) -> None:
+        """Read a topic's znode, and submit the partitions that the core does not know."""
+        cache = self._store.cache
         znode = await self._tree.get(paths.topic(name), watch)
         if znode is None:
             self.forget(name)
             self.refused.discard(name)
-            if name in self._store.cache.topics:
-                raise ZookeeperError(f"someone else has removed topic {name} from ZooKeeper")
+            if name in cache.topics:
+                raise ZookeeperError(f"topic {name} was removed from ZooKeeper, but not by this controller")
             return
-        if name not in self._store.cache.topics:
-            await self._take_in(name)
+        if name not in cache.topics:
+            await self._add_topic(name)
         else:
             with self._rejections.skip_invalid(paths.topic(name), znode.mzxid):
-                self._store.cache.observe_topic(name, whole_topic(znode.data), znode.version)
-        stored = self._store.cache.topics.get(name)
-        found = stored and self._store.cache.added(name, len(self._state.partitions.get(name, ())))
-        if not stored or not found:
+                cache.observe_topic(name, complete_topic(znode.data), znode.version)
+        stored = cache.topics.get(name)
+        added = stored and cache.added(name, len(self._state.partitions.get(name, ())))
+        if not stored or not added:
             return
         if name in self._state.reassigning:
-            log.info("%d partitions added to topic %s wait until it does not move", len(found), name)
-            self._held.add(name)
+            # As in Kafka, partitions are not added to a topic that is being reassigned.
+            log.info("topic %s: %d new partitions wait for the end of its reassignments", name, len(added))
+            self._delayed.add(name)
             return
-        placed = self._place(name, found)
-        if placed != found:
+        placed = self._place(name, added)
+        if placed != added:
             log.warning(
-                "topic %s: replicas on %d, which is reassignd and holds none, go to other brokers",
+                "topic %s: new replicas on %d go to other brokers, because reassignd holds no replicas",
                 name,
                 self._own_id,
             )
         await self._submit(TopicStored(name, stored.id, placed))
 
     def _place(self, name: str, partitions: Sequence[Partition]) -> list[Partition]:
-        """New partitions, without replicas on us. Raises ZnodeError when there are not enough brokers."""
+        """Replace our own id in new partitions' replicas. Raises ZnodeError when there are not enough brokers."""
         self._unplaced.add(name)
-        placed = [self._directory.place(partition, self._own_id) for partition in partitions]
+        placed = [self._directory.replace_controller(partition, self._own_id) for partition in partitions]
         self._unplaced.discard(name)
         return placed
 
-    async def _take_in(self, name: str) -> None:
-        """A topic that others made. One that we are about to store is not read: what is written counts."""
+    async def _add_topic(self, name: str) -> None:
+        """Cache a topic that others have created.
+
+        A topic that the core has created is not read: its own commit fills the cache.
+        """
         if name in self._state.topics:
             return
         self.refused.add(name)
@@ -188,58 +193,74 @@ class Observer:
         if stored is None:
             return
         if any(each.partition_epoch != NO_STATE for each in stored.partitions):
-            raise ZookeeperError(f"topic {name} makes sense again: all is read anew")
+            # It has leaders, so it is not new: it was invalid when the term began. A new term loads it.
+            raise ZookeeperError(f"topic {name} was invalid and is valid now: loading all topics again")
         self._place(name, stored.partitions)
         self._store.cache.topics.setdefault(name, stored)
         self.refused.discard(name)
 
-    def release(self) -> None:
-        """Something was decided: what was held back may go on."""
-        for name in self._held - self._state.reassigning.keys():
-            self._held.discard(name)
-            self.watch_loop.again(paths.topic(name))
+    def release_delayed(self) -> None:
+        """Read topics with delayed partitions again whose reassignments have ended."""
+        for name in self._delayed - self._state.reassigning.keys():
+            self._delayed.discard(name)
+            self.watch_loop.schedule(paths.topic(name))
 
-    async def _look_at_deletions(self, watch: Watch) -> None:
+    async def _read_deletions(self, watch: Watch) -> None:
         for name in await self._tree.children(paths.DELETE_TOPICS, watch) or []:
             topic = self._store.cache.topics.get(name)
             if topic is None:
-                await self._remove(paths.delete_topic(name), *await self._never_made(name))
+                await self._delete(paths.delete_topic(name), *await self._unplaced_znodes(name))
             elif not topic.deletable:
                 topic.deletable = True
                 await self._submit(DeleteTopics([name]))
 
-    async def _look_at_state(self, key: TopicPartition, watch: Watch) -> None:
-        # The watch must be on before the reading, or a change in between would be missed.
+    async def _unplaced_znodes(self, name: str) -> list[str]:
+        """Return the znodes of a topic that could not be placed. It has no partitions, so the core cannot delete it."""
+        if name not in self._unplaced or name in self._state.topics:
+            return []
+        candidates = (paths.config(f"topics/{name}"), paths.topic(name))
+        return [path for path in candidates if await self._tree.get(path)]
+
+    # ---- ISRs, log directories, configs, elections ------------------------------------------------------------
+
+    async def _read_state(self, key: TopicPartition, watch: Watch) -> None:
+        # The watch must be set before the state is read, or a change between the two would be missed.
         if await self._tree.get(paths.state(*key), watch) is not None:
-            await self._read_states([key])
+            await self._observe_states([key])
 
-    async def _look_at_isr_changes(self, watch: Watch) -> None:
-        for name in sorted(await self._tree.children(paths.ISR_CHANGES, watch) or []):
-            path = f"{paths.ISR_CHANGES}/{name}"
+    async def _read_isr_changes(self, watch: Watch) -> None:
+        async def read(data: bytes | None) -> None:
+            await self._observe_states([TopicPartition(*each) for each in decode_isr_changes(data)])
+
+        await self._consume_notifications(paths.ISR_CHANGES, watch, read)
+
+    async def _read_log_dir_events(self, watch: Watch) -> None:
+        async def read(data: bytes | None) -> None:
+            self._on_log_dir_event(decode_log_dir_event(data))
+
+        await self._consume_notifications(paths.LOG_DIR_EVENTS, watch, read)
+
+    async def _consume_notifications(
+        self, parent: str, watch: Watch, read: Callable[[bytes | None], Awaitable[None]]
+    ) -> None:
+        """Read each child and delete it."""
+        for name in sorted(await self._tree.children(parent, watch) or []):
+            path = f"{parent}/{name}"
             znode = await self._tree.get(path)
             if znode is None:
                 continue
             with self._rejections.skip_invalid(path):
-                keys = [TopicPartition(*each) for each in decode_isr_changes(znode.data)]
-                await self._read_states(keys)
-            await self._remove(path)
+                await read(znode.data)
+            await self._delete(path)
 
-    async def _look_at_log_dir_events(self, watch: Watch) -> None:
-        for name in sorted(await self._tree.children(paths.LOG_DIR_EVENTS, watch) or []):
-            path = f"{paths.LOG_DIR_EVENTS}/{name}"
-            znode = await self._tree.get(path)
-            if znode is None:
-                continue
-            with self._rejections.skip_invalid(path):
-                self._on_log_dir_event(decode_log_dir_event(znode.data))
-            await self._remove(path)
-
-    async def _look_at_config_changes(self, watch: Watch) -> None:
+    async def _read_config_changes(self, watch: Watch) -> None:
         names = await self._tree.children(paths.CONFIG_CHANGES, watch) or []
-        # They stay for a quarter of an hour, and many come in that time.
-        fresh = [f"{paths.CONFIG_CHANGES}/{name}" for name in sorted(names) if name not in self._heard]
+        # Notifications exist for 15 minutes, and every broker reads them. Only those that are new are read here.
+        new = [
+            f"{paths.CONFIG_CHANGES}/{name}" for name in sorted(names) if name not in self._read_notifications
+        ]
         entities: dict[str, None] = {}
-        for path, znode in zip(fresh, await self._tree.get_all(fresh), strict=True):
+        for path, znode in zip(new, await self._tree.get_all(new), strict=True):
             if znode is not None:
                 with self._rejections.skip_invalid(path, znode.mzxid):
                     entities[decode_config_change(znode.data)] = None
@@ -250,44 +271,36 @@ class Observer:
                     values = await self._store.read_config(entity)
                     if values is not None:
                         await self._submit(ConfigsStored(*resource, values))
-        self._heard = set(names)
+        self._read_notifications = set(names)
 
-    async def _look_at_elections(self, watch: Watch) -> None:
+    async def _read_election(self, watch: Watch) -> None:
         znode = await self._tree.get(paths.PREFERRED_ELECTION, watch)
         if znode is None:
             return
         with self._rejections.skip_invalid(paths.PREFERRED_ELECTION):
             keys = [TopicPartition(*each) for each in named_partitions(decode_object(znode.data))]
             log.info(
-                "preferred election of %d partitions, ordered by %s", len(keys), paths.PREFERRED_ELECTION
+                "preferred leader election of %d partitions, from %s", len(keys), paths.PREFERRED_ELECTION
             )
             await self._submit(ElectLeaders(ElectionType.PREFERRED, keys))
-        await self._remove(paths.PREFERRED_ELECTION)
+        await self._delete(paths.PREFERRED_ELECTION)
 
-    async def _read_states(self, keys: Sequence[TopicPartition]) -> None:
-        self._seen += await self._store.read_partitions(keys)
+    async def _observe_states(self, keys: Sequence[TopicPartition]) -> None:
+        self._observed += await self._store.read_partitions(keys)
 
-    async def _report(self) -> None:
-        """End of a round: tell what was seen of ISRs, in one event."""
-        if self._seen:
-            seen, self._seen = self._seen, []
-            await self._submit(PartitionsStored(seen))
+    async def _submit_observed(self) -> None:
+        """Submit the states that the round has read, in one event."""
+        if self._observed:
+            observed, self._observed = self._observed, []
+            await self._submit(PartitionsStored(observed))
 
     def report(self, partitions: Sequence[Partition]) -> None:
-        """These are stored otherwise than was decided."""
-        self._seen += partitions
+        """Submit the states of partitions that were not stored as decided."""
+        self._observed += partitions
         self.watch_loop.wake()
 
-    async def _never_made(self, name: str) -> list[str]:
-        """The znodes of a topic that could not be placed, and so has no partitions yet."""
-        if name not in self._unplaced or name in self._state.topics:
-            return []
-        return [
-            each for each in (paths.config(f"topics/{name}"), paths.topic(name)) if await self._tree.get(each)
-        ]
-
-    async def _remove(self, *gone: str) -> None:
+    async def _delete(self, *deleted: str) -> None:
         try:
-            await self._store.write([Delete(path) for path in gone])
+            await self._store.write([Delete(path) for path in deleted])
         except ConflictError as conflict:
-            log.debug("not removed: %s", conflict)
+            log.debug("not deleted: %s", conflict)

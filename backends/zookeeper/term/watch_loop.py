@@ -1,6 +1,6 @@
-"""Watches: what changed is read again, and read anew each time that its watch is told.
+"""A loop that reads znodes again whenever their watches fire.
 
-Things that change in one go are read side by side, and bursts are one reading.
+All readers that are due run concurrently, and several changes before a round lead to one read.
 """
 
 import asyncio
@@ -9,57 +9,57 @@ from collections.abc import Awaitable, Callable
 from backends.zookeeper.session.tree import Watch
 from backends.zookeeper.znodes.rejections import Rejections
 
-Look = Callable[[Watch], Awaitable[None]]
-"""Reads something with this watch on it, and acts on what it sees."""
+Reader = Callable[[Watch], Awaitable[None]]
+"""Reads znodes, sets the watch on them, and acts on what it reads."""
 
 
 class WatchLoop:
-    """Runs looks: once when they are set, and whenever their watches are told. `after` ends each round."""
+    """Runs each reader once when it is added, and again whenever its watch fires. `after_round` runs after each round."""
 
-    def __init__(self, after: Callable[[], Awaitable[None]], rejections: Rejections) -> None:
-        self._after, self._rejections = after, rejections
-        self._looks: dict[str, Look] = {}
+    def __init__(self, after_round: Callable[[], Awaitable[None]], rejections: Rejections) -> None:
+        self._after_round, self._rejections = after_round, rejections
+        self._readers: dict[str, Reader] = {}
         self._due: dict[str, None] = {}
         self._wake = asyncio.Event()
 
-    def set(self, name: str, look: Look) -> None:
-        """Look at this from now on; one that is looked at already goes on as it is."""
-        if name not in self._looks:
-            self._looks[name] = look
-            self.again(name)
+    def add(self, name: str, reader: Reader) -> None:
+        """Add a reader; a reader that has this name already stays."""
+        if name not in self._readers:
+            self._readers[name] = reader
+            self.schedule(name)
 
     def drop(self, name: str) -> None:
-        """Look no more."""
-        self._looks.pop(name, None)
+        """Remove the reader, if there is one."""
+        self._readers.pop(name, None)
 
-    def again(self, name: str) -> None:
-        """Look soon."""
-        if name in self._looks:
+    def schedule(self, name: str) -> None:
+        """Run the reader in the next round."""
+        if name in self._readers:
             self._due[name] = None
             self._wake.set()
 
     @property
-    def settled(self) -> bool:
-        """All that is set has been looked at."""
+    def idle(self) -> bool:
+        """Whether no reader is due."""
         return not self._due
 
     def wake(self) -> None:
-        """Begin a round, though nothing may be due."""
+        """Start a round, even if no reader is due."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Look for ever. Raises ZookeeperError when ZooKeeper cannot be asked."""
+        """Run rounds until cancelled. Raises ZookeeperError when ZooKeeper cannot be read."""
         while True:
             await self._wake.wait()
             self._wake.clear()
             due = list(self._due)
             self._due.clear()
-            await asyncio.gather(*(self._look(name) for name in due))
-            await self._after()
+            await asyncio.gather(*(self._read(name) for name in due))
+            await self._after_round()
 
-    async def _look(self, name: str) -> None:
-        look = self._looks.get(name)
-        if look is None:
+    async def _read(self, name: str) -> None:
+        reader = self._readers.get(name)
+        if reader is None:
             return
         with self._rejections.skip_invalid(name):
-            await look(lambda: self.again(name))
+            await reader(lambda: self.schedule(name))

@@ -1,4 +1,4 @@
-"""JSON of znodes, taken apart with care: whatever is not as it should be is a `ZnodeError`."""
+"""Strict readers for the JSON of znodes: whatever is not as expected raises `ZnodeError`."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -10,29 +10,29 @@ INT_MAX = 2**31 - 1
 
 
 class ZnodeError(ValueError):
-    """A znode's data cannot be understood; the message says why, without the path."""
+    """A znode's data is invalid. The message gives the reason, without the path."""
 
 
-def encode(value: Any) -> bytes:
-    """Compact JSON, keys in the order given."""
+def encode(value: object) -> bytes:
+    """Return compact JSON, with keys in the given order."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def named_partitions(value: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """`partitions` as a list of objects with `topic` and `partition`."""
+    """Return (topic, partition) of each row of `partitions`. Raises ZnodeError."""
     return [(string(row, "topic"), integer(row, "partition")) for row in rows_of(value)]
 
 
 def rows_of(value: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    """`partitions` as a list of objects."""
+    """Return `partitions`, a list of objects. Raises ZnodeError."""
     rows = value.get("partitions")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ZnodeError("partitions is not a list of objects")
     return rows
 
 
-def ids(value: Any, name: str) -> Replicas:
-    """A list of broker ids."""
+def ids(value: object, name: str) -> Replicas:
+    """Return a list of broker ids. Raises ZnodeError."""
     if isinstance(value, list):
         for each in value:
             if type(each) is not int or not 0 <= each <= INT_MAX:
@@ -43,7 +43,7 @@ def ids(value: Any, name: str) -> Replicas:
 
 
 def decode_object(data: bytes | None) -> dict[str, Any]:
-    """A JSON object."""
+    """Return a JSON object. Raises ZnodeError."""
     try:
         value = json.loads((data or b"").decode())
     except (ValueError, RecursionError) as error:
@@ -54,20 +54,20 @@ def decode_object(data: bytes | None) -> dict[str, Any]:
 
 
 def numbered(name: str) -> int | None:
-    """The number that a znode is named by, as Kafka writes it; None for another name."""
-    found = number(name)
-    return found if str(found) == name else None
+    """Return the number that is a znode's name, in Kafka's form (no leading zeros); None for any other name."""
+    value = number(name)
+    return value if str(value) == name else None
 
 
 def number(text: str) -> int | None:
-    """A plain decimal number, as in names of znodes; None when it is none."""
+    """Return a decimal number from 0 to INT_MAX; None for any other text."""
     if not (text.isascii() and text.isdecimal() and len(text) <= len(str(INT_MAX))):
         return None
     return int(text) if int(text) <= INT_MAX else None
 
 
 def integer(value: Mapping[str, Any], name: str, least: int = 0) -> int:
-    """A number that must be there."""
+    """Return a required number of at least `least`. Raises ZnodeError."""
     number = value.get(name)
     if type(number) is not int or not least <= number <= INT_MAX:
         raise ZnodeError(f"{name} is not a number from {least}")
@@ -75,7 +75,7 @@ def integer(value: Mapping[str, Any], name: str, least: int = 0) -> int:
 
 
 def string(value: Mapping[str, Any], name: str) -> str:
-    """A string that must be there."""
+    """Return a required string that is not empty. Raises ZnodeError."""
     text = value.get(name)
     if not isinstance(text, str) or not text:
         raise ZnodeError(f"{name} is not a string")

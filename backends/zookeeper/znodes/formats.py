@@ -1,10 +1,10 @@
-"""What Kafka's znodes hold, as values and back (Kafka: ZkData, TopicPartitionStateZNode, BrokerIdZNode). Pure.
+"""Encoding and decoding of Kafka's znodes (Kafka: ZkData, TopicPartitionStateZNode, BrokerIdZNode).
 
-What is written is what Kafka writes; what is read may have been written by any release, or by people: whatever is not
-understood is a `ZnodeError` that says what is wrong, in one line.
+Encoders write what Kafka writes. Decoders accept the formats of all releases; for invalid data they raise `ZnodeError`
+with a reason of one line.
 
-KIP-455: `adding_replicas` and `removing_replicas` of topics; its drafts' keys (`addingReplicas`, `retiringReplicas`, and
-`targetReplicas` in the state) are read, not written. KIP-584: `features` of brokers.
+KIP-455: topics have `adding_replicas` and `removing_replicas`. The keys of its drafts (`addingReplicas`,
+`removingReplicas`, `retiringReplicas`, and `targetReplicas` in the state) are read, not written.
 """
 
 import base64
@@ -33,24 +33,24 @@ _STAMP_DIGITS = 20
 
 
 class Endpoint(NamedTuple):
-    """Where a broker listens under one listener name."""
+    """A listener of a broker."""
 
     listener: str
     protocol: str
-    """Kafka: SecurityProtocol, by name."""
+    """Name of the security protocol (Kafka: SecurityProtocol)."""
     host: str
     port: int
 
 
 class Registration(NamedTuple):
-    """`/brokers/ids/N`."""
+    """A broker's registration, `/brokers/ids/N`."""
 
     endpoints: tuple[Endpoint, ...]
     rack: str | None = None
 
 
 class Assignment(NamedTuple):
-    """One partition in its topic's znode."""
+    """A partition's row in its topic's znode."""
 
     replicas: Replicas
     adding: Replicas = ()
@@ -58,14 +58,14 @@ class Assignment(NamedTuple):
 
 
 class TopicZnode(NamedTuple):
-    """`/brokers/topics/T`."""
+    """A topic's id and assignment, `/brokers/topics/T`."""
 
     id: bytes
     partitions: Mapping[int, Assignment]
 
 
 class StateZnode(NamedTuple):
-    """`/brokers/topics/T/partitions/P/state`; `target` is what a draft of KIP-455 kept there."""
+    """A partition's state, `/brokers/topics/T/partitions/P/state`; `target` is from a draft of KIP-455."""
 
     leader: int
     leader_epoch: int
@@ -75,18 +75,18 @@ class StateZnode(NamedTuple):
 
 
 class ControllerZnode(NamedTuple):
-    """`/controller`; `ours` tells that a reassignd holds it, not a broker of Kafka's."""
+    """The elected controller, `/controller`; `is_reassignd` distinguishes reassignd from a Kafka broker."""
 
     broker: int
     timestamp_ms: int
-    ours: bool = False
+    is_reassignd: bool = False
 
 
 # ---- topics and partitions --------------------------------------------------------------------------------
 
 
 def encode_topic(topic: TopicZnode) -> bytes:
-    """Version 3; `topic_id` is left out where there is none, as Kafka does below inter-broker protocol 2.8."""
+    """Return version 3 of the JSON, without `topic_id` if the topic has none (below inter-broker protocol 2.8)."""
     rows = sorted(topic.partitions.items())
     value: dict[str, Any] = {"removing_replicas": {str(n): a.removing for n, a in rows if a.removing}}
     value["partitions"] = {str(n): a.replicas for n, a in rows}
@@ -97,7 +97,7 @@ def encode_topic(topic: TopicZnode) -> bytes:
 
 
 def decode_topic(data: bytes | None) -> TopicZnode:
-    """Versions 1 to 3, and the draft's names."""
+    """Read versions 1 to 3, and the keys of KIP-455's drafts. Raises ZnodeError."""
     value = decode_object(data)
     adding = _lists(value, "adding_replicas", "addingReplicas")
     removing = _lists(value, "removing_replicas", "removingReplicas", "retiringReplicas")
@@ -111,7 +111,7 @@ def decode_topic(data: bytes | None) -> TopicZnode:
 
 
 def encode_state(partition: Partition, controller_epoch: int) -> bytes:
-    """Leader and ISR of the partition."""
+    """Return the JSON of the partition's leader and ISR."""
     return encode({
         "controller_epoch": controller_epoch,
         "leader": partition.leader,
@@ -122,7 +122,7 @@ def encode_state(partition: Partition, controller_epoch: int) -> bytes:
 
 
 def decode_state(data: bytes | None) -> StateZnode:
-    """Leader and ISR, without the version of the znode."""
+    """Read leader and ISR. Raises ZnodeError."""
     value = decode_object(data)
     target = value.get("targetReplicas")
     return StateZnode(
@@ -138,7 +138,7 @@ def decode_state(data: bytes | None) -> StateZnode:
 
 
 def encode_broker(registration: Registration, timestamp_ms: int) -> bytes:
-    """Version 4, which all brokers since 0.11 read."""
+    """Return version 4 of the JSON, which all brokers since 0.11 read."""
     first = registration.endpoints[0]
     value: dict[str, Any] = {
         "listener_security_protocol_map": {each.listener: each.protocol for each in registration.endpoints},
@@ -153,7 +153,7 @@ def encode_broker(registration: Registration, timestamp_ms: int) -> bytes:
 
 
 def decode_broker(data: bytes | None) -> Registration:
-    """Versions 2 to 5."""
+    """Read versions 2 to 5. Raises ZnodeError."""
     value = decode_object(data)
     endpoints = value.get("endpoints")
     if not isinstance(endpoints, list) or not endpoints:
@@ -168,23 +168,23 @@ def decode_broker(data: bytes | None) -> Registration:
 
 
 def encode_controller(controller: ControllerZnode) -> bytes:
-    """Version 1. Kafka overlooks keys that it does not know."""
+    """Return version 1 of the JSON, with a key of our own; Kafka ignores keys that it does not know."""
     value: dict[str, Any] = {
         "version": 1,
         "brokerid": controller.broker,
         "timestamp": str(controller.timestamp_ms),
     }
-    return encode({**value, "reassignd": True} if controller.ours else value)
+    return encode({**value, "reassignd": True} if controller.is_reassignd else value)
 
 
 def decode_controller(data: bytes | None) -> ControllerZnode:
-    """Versions 1 and 2."""
+    """Read versions 1 and 2. Raises ZnodeError."""
     value = decode_object(data)
     return ControllerZnode(integer(value, "brokerid"), _timestamp(value), value.get("reassignd") is True)
 
 
 def decode_epoch(data: bytes | None) -> int:
-    """`/controller_epoch`: a bare number."""
+    """Read `/controller_epoch`, a decimal number. Raises ZnodeError."""
     text = (data or b"").decode("ascii", "replace").strip()
     epoch = number(text)
     if epoch is None:
@@ -196,39 +196,39 @@ def decode_epoch(data: bytes | None) -> int:
 
 
 def decode_isr_changes(data: bytes | None) -> list[tuple[str, int]]:
-    """Partitions named by a child of `/isr_change_notification`."""
+    """Return the partitions that a child of `/isr_change_notification` names. Raises ZnodeError."""
     return named_partitions(decode_object(data))
 
 
 def decode_log_dir_event(data: bytes | None) -> int:
-    """The broker that a child of `/log_dir_event_notification` speaks of."""
+    """Return the broker that a child of `/log_dir_event_notification` names. Raises ZnodeError."""
     return integer(decode_object(data), "broker")
 
 
 def encode_config_change(entity: str) -> bytes:
-    """A child of `/config/changes`: the values of `topics/NAME`, `brokers/ID` or `brokers/<default>` changed."""
+    """Return the data of a child of `/config/changes`: the entity's configs changed."""
     return encode({"version": 2, "entity_path": entity})
 
 
 def decode_config_change(data: bytes | None) -> str:
-    """The entity that changed; versions 1 and 2."""
+    """Return the entity that changed, from versions 1 and 2. Raises ZnodeError."""
     value = decode_object(data)
     if value.get("version") == 1:
         entity = f"{string(value, 'entity_type')}/{string(value, 'entity_name')}"
     else:
         entity = string(value, "entity_path")
     if _ENTITY.fullmatch(entity) is None:
-        raise ZnodeError(f"{entity[:80]!r} is nothing that has configs")
+        raise ZnodeError(f"{entity[:80]!r} is not an entity with configs")
     return entity
 
 
 def encode_config(values: Mapping[str, str]) -> bytes:
-    """`/config/ENTITY`."""
+    """Return the data of `/config/ENTITY`."""
     return encode({"version": 1, "config": dict(sorted(values.items()))})
 
 
 def decode_config(data: bytes | None) -> dict[str, str]:
-    """The values set on an entity; none when the znode is empty, as Kafka makes it at times."""
+    """Return an entity's configs; none if the znode has no data, which Kafka writes in some cases. Raises ZnodeError."""
     if not data:
         return {}
     values = decode_object(data).get("config")
@@ -238,7 +238,7 @@ def decode_config(data: bytes | None) -> dict[str, str]:
 
 
 def decode_cluster_id(data: bytes | None) -> str:
-    """`/cluster/id`."""
+    """Return the cluster id from `/cluster/id`. Raises ZnodeError."""
     return string(decode_object(data), "id")
 
 
@@ -246,7 +246,7 @@ def decode_cluster_id(data: bytes | None) -> str:
 
 
 def _lists(value: Mapping[str, Any], *names: str) -> dict[int, Replicas]:
-    """The first of these names that is there: an object of partition number -> broker ids."""
+    """Return partition number -> broker ids from the first of these keys that exists."""
     name = next((each for each in names if value.get(each) is not None), names[0])
     lists = value.get(name, {})
     if not isinstance(lists, dict):
@@ -278,6 +278,6 @@ def _endpoint(text: Any, protocols: Mapping[str, Any]) -> Endpoint:
 
 
 def _timestamp(value: Mapping[str, Any]) -> int:
-    """For people only; 0 where it makes no sense."""
+    """Return the timestamp, which is informative only; 0 if it is invalid."""
     stamp = str(value.get("timestamp", 0))
     return int(stamp) if stamp.isascii() and stamp.isdecimal() and len(stamp) < _STAMP_DIGITS else 0

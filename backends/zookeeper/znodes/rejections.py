@@ -1,4 +1,4 @@
-"""What makes no sense in ZooKeeper: one line in the log that names the znode, a count by its kind, and nothing else disturbed."""
+"""Invalid data in ZooKeeper: each case is logged with the znode's path, counted by kind, and otherwise ignored."""
 
 import logging
 from collections import Counter
@@ -26,50 +26,50 @@ KINDS = {
     paths.CONTROLLER: "controller",
     paths.OURS: "reassignd",
 }
-"""By how the path begins; the first counts."""
+"""Kinds by path prefix; the first prefix that matches counts."""
 
 
 class Rejections:
-    """Lives as long as the process, over all terms."""
+    """Counters and log lines for invalid znodes. One object serves all terms of the process."""
 
     def __init__(self) -> None:
         self.documents: Counter[str] = Counter()
-        """Znodes whose content was refused as a whole, by kind."""
+        """Rejected znodes, by kind."""
         self.entries: Counter[str] = Counter()
-        """Rows of plans that were refused, by the kind of the znode."""
-        self._told: dict[str, int] = {}
-        """By path: the mzxid of what was told of last."""
+        """Rejected rows of plans, by the znode's kind."""
+        self._logged: dict[str, int] = {}
+        """By path: the mzxid of the data that was logged last."""
 
-    def reject(self, path: str, what: str, *, mzxid: int = 0, level: int = logging.ERROR) -> None:
-        """Tell of it, once for each content that has a mzxid."""
-        if mzxid and self._told.get(path) == mzxid:
+    def reject(self, path: str, reason: str, *, mzxid: int = 0, level: int = logging.ERROR) -> None:
+        """Log and count a rejected znode; with a mzxid, once for each version of its data."""
+        if mzxid and self._logged.get(path) == mzxid:
             return
         if mzxid:
-            self._told[path] = mzxid
+            self._logged[path] = mzxid
         self.documents[kind_of(path)] += 1
-        log.log(level, "%s %s", path, what)
+        log.log(level, "%s %s", path, reason)
 
-    def reject_rows(self, path: str, refused: Iterable[str]) -> None:
-        """Tell of rows of a plan, of the first ones at least; each says what is wrong with it."""
+    def reject_rows(self, path: str, reasons: Iterable[str]) -> None:
+        """Count rejected rows of a plan, and log the first ROWS_LOGGED; each reason names its row."""
         number = 0
-        for number, what in enumerate(refused, 1):
+        for number, reason in enumerate(reasons, 1):
             if number <= ROWS_LOGGED:
-                log.error("%s: %s", path, what)
+                log.error("%s: %s", path, reason)
         if number > ROWS_LOGGED:
-            log.error("%s: %d more are refused", path, number - ROWS_LOGGED)
+            log.error("%s: %d more rows are rejected", path, number - ROWS_LOGGED)
         self.entries[kind_of(path)] += number
 
     @contextmanager
     def skip_invalid(self, path: str, mzxid: int = 0) -> Iterator[None]:
-        """A ZnodeError ends the block, and goes no further."""
+        """Reject the znode when the block raises ZnodeError, and suppress the error."""
         try:
             yield
         except ZnodeError as error:
-            self.reject(path, f"is passed over: {error}", mzxid=mzxid)
+            self.reject(path, f"is ignored: {error}", mzxid=mzxid)
 
 
 def kind_of(path: str) -> str:
-    """The label under which it is counted."""
+    """Return the kind of a znode, a label of metrics."""
     if path.startswith(paths.TOPICS) and path.endswith("/state"):
         return "partition_state"
-    return next((kind for start, kind in KINDS.items() if path.startswith(start)), "other")
+    return next((kind for prefix, kind in KINDS.items() if path.startswith(prefix)), "other")

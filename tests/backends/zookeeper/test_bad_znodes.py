@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from backends.zookeeper.admin.plans import LIMIT_BYTES, Entry, encode_plan
-from backends.zookeeper.admin.watcher import WRITTEN, PlanFormat
+from backends.zookeeper.admin.watcher import DIGESTS, PlanFormat
 from backends.zookeeper.session.tree import Create, Delete, ensure
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import encode
@@ -80,7 +80,7 @@ async def test_a_name_that_is_no_number_is_passed_over(
 ) -> None:
     await ensure(world.tree, path)
     await settle(200)
-    assert f"{path} is passed over" in caplog.text
+    assert f"{path} is ignored" in caplog.text
     await goes_on(world)
 
 
@@ -158,7 +158,9 @@ async def test_a_topic_that_is_mended_is_taken_in_by_a_new_term(world: Zookeeper
     assert "new" not in world.state.topics
     await put(world.tree, paths.topic("new"), {"version": 3, "partitions": {"0": [1]}})
     await settle(200)
-    assert [str(each) for each in world.failures] == ["topic new makes sense again: all is read anew"]
+    assert [str(each) for each in world.failures] == [
+        "topic new was invalid and is valid now: loading all topics again"
+    ]
     world.failures.clear()
 
 
@@ -190,4 +192,4 @@ async def test_a_large_plan_and_a_large_queue_are_written_in_one_go() -> None:
 def _ours(world: Zookeeper, path: str) -> bool:
     """The document was taken, and written by us."""
     digest = hashlib.sha256(world.tree.nodes[path].data or b"").hexdigest()
-    return bool((read(world.tree, WRITTEN) or {}).get(path) == digest and world.tree.nodes[path].version)
+    return bool((read(world.tree, DIGESTS) or {}).get(path) == digest and world.tree.nodes[path].version)

@@ -151,7 +151,7 @@ async def test_a_write_to_a_queue_that_is_not_empty_is_ignored(
     await world.alter({"foo-0": [4, 2, 3]})
     await write(world, paths.QUEUE, document(foo_1=[5, 3, 1]))
     await write(world, paths.QUEUE, document(foo_2=[5, 1, 2]))
-    assert "was written over while it was carried out: ignored" in caplog.text
+    assert "was overwritten while its plan was carried out: ignored" in caplog.text
     await end(world)
     assert [world.hosts(name) for name in THREE] == [{2, 3, 4}, {1, 3, 5}, {1, 2, 3}]
 

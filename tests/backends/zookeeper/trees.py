@@ -5,8 +5,8 @@ from typing import Any
 
 from backends.zookeeper.session.tree import Create, Set, ensure
 from backends.zookeeper.store.loading import load
-from backends.zookeeper.store.record_chunks import chunk_parents
-from backends.zookeeper.store.store import REDO, Term, ZkStore
+from backends.zookeeper.store.record_chunks import REDO, chunk_parents
+from backends.zookeeper.store.store import Term, ZkStore
 from backends.zookeeper.term.election import Candidate, run_election
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.formats import Endpoint, Registration

@@ -12,8 +12,8 @@ from backends.zookeeper.admin.watcher import PlanFormat
 from backends.zookeeper.session.tree import ConflictError, Create, Delete, Set, ensure
 from backends.zookeeper.store.loading import load
 from backends.zookeeper.store.multis import fits_topic
-from backends.zookeeper.store.record_chunks import chunk_parents
-from backends.zookeeper.store.store import REDO, ZkStore
+from backends.zookeeper.store.record_chunks import REDO, chunk_parents
+from backends.zookeeper.store.store import ZkStore
 from backends.zookeeper.term.broker_protocol import parse_protocol
 from backends.zookeeper.term.cluster import TermContext, ZookeeperCluster
 from backends.zookeeper.term.election import Candidate, run_election
@@ -80,7 +80,9 @@ class Zookeeper(Embedded):
         self.znodes = ZkStore(self.tree, term, loaded, with_topic_ids=spoken.topic_ids)
         self.state = State(profile=ZOOKEEPER, fits_topic=fits_topic, controller_id=OWN_ID)
         self.state.apply(self.znodes.load())
-        self._wire(TermContext(self.tree, self.znodes, CANDIDATE, spoken, self.rejections, form=self.form))
+        self._wire(
+            TermContext(self.tree, self.znodes, CANDIDATE, spoken, self.rejections, plan_format=self.form)
+        )
         self.driver.start()
         await self.cluster.start()
         await settle()

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from backends.zookeeper.admin.children import decode_child, path_of
+from backends.zookeeper.admin.children import child_path, decode_child
 from backends.zookeeper.admin.watcher import PlanFormat
 from backends.zookeeper.session.tree import Create, Delete, Znode, ensure
 from backends.zookeeper.znodes import paths
@@ -15,8 +15,8 @@ from tests.backends.zookeeper.orders_by_znode import document, end, held, write
 from tests.backends.zookeeper.trees import put
 from tests.backends.zookeeper.world import Zookeeper
 
-FOO_0 = path_of(TopicPartition("foo", 0))
-FOO_1 = path_of(TopicPartition("foo", 1))
+FOO_0 = child_path(TopicPartition("foo", 0))
+FOO_1 = child_path(TopicPartition("foo", 1))
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ async def test_a_child_that_is_removed_too_early_is_written_again(
     await world.tree.multi([Delete(FOO_0)])
     await settle(200)
     assert node(world, FOO_0).data == b"[4,2,3]"
-    assert f"{FOO_0} was removed, and is written again" in caplog.text
+    assert f"{FOO_0} was deleted during its reassignment; it is created again" in caplog.text
 
 
 @pytest.mark.parametrize("value", [b"{garbage", b"", {"replicas": [4]}, ["4"], [99], []])

@@ -36,7 +36,7 @@ def having(*records: object, principal: str = orders.PRINCIPAL, kind: JobKind = 
 
 
 def test_rows_of_a_topic_come_together() -> None:
-    event = orders.order([Entry("a", 0, (1,)), Entry("b", 0, (2,)), Entry("a", 1, (3,))], "/path")
+    event = orders.alter_event([Entry("a", 0, (1,)), Entry("b", 0, (2,)), Entry("a", 1, (3,))], "/path")
     assert event.topics == [
         AlterTopic("a", [AlterRow(0, (1,)), AlterRow(1, (3,))]),
         AlterTopic("b", [AlterRow(0, (2,))]),
@@ -49,41 +49,50 @@ def test_only_what_came_through_zookeeper_is_pending() -> None:
         Reassignment("foo", 0, (1, 2), (3, 2), 1),
         Reassignment("foo", 1, (2, 1), (3, 1), 2),
     )
-    assert orders.pending(state, {}) == [Entry("foo", 0, (3, 2), (1, 2))]
+    assert orders.pending_entries(state, {}) == [Entry("foo", 0, (3, 2), (1, 2))]
 
 
 def test_what_someone_else_ordered_is_pending_where_the_document_names_it_too() -> None:
     state = having(Reassignment("foo", 1, (2, 1), (3, 1), 2))
-    assert orders.pending(state, {FOO_1: (3, 1)}) == [Entry("foo", 1, (3, 1), (2, 1))]
-    assert orders.pending(state, {FOO_1: (4, 1)}) == []
+    assert orders.pending_entries(state, {FOO_1: (3, 1)}) == [Entry("foo", 1, (3, 1), (2, 1))]
+    assert orders.pending_entries(state, {FOO_1: (4, 1)}) == []
 
 
 def test_what_is_rolled_back_is_not_pending() -> None:
-    assert orders.pending(having(Reassignment("foo", 0, (1, 2), (1, 2), 1)), {}) == []
+    assert orders.pending_entries(having(Reassignment("foo", 0, (1, 2), (1, 2), 1)), {}) == []
 
 
 def test_a_queued_entry_is_queued_until_it_begins() -> None:
     waits = having(Reassignment("foo", 0, (1, 2), (3, 2), 1), kind=JobKind.QUEUE)
-    assert (orders.pending(waits, {}), orders.queued(waits)) == ([], [Entry("foo", 0, (3, 2))])
+    assert (orders.pending_entries(waits, {}), orders.queued_entries(waits)) == (
+        [],
+        [Entry("foo", 0, (3, 2))],
+    )
     begun = having(
         partition("foo-0", [3, 2, 1], adding=[3], removing=[1]),
         Reassignment("foo", 0, (1, 2), (3, 2), 1),
         kind=JobKind.QUEUE,
     )
-    assert (orders.pending(begun, {}), orders.queued(begun)) == ([Entry("foo", 0, (3, 2), (1, 2))], [])
+    assert (orders.pending_entries(begun, {}), orders.queued_entries(begun)) == (
+        [Entry("foo", 0, (3, 2), (1, 2))],
+        [],
+    )
 
 
 def test_a_conflict_is_queued_while_the_other_is_rolled_back() -> None:
     state = having(
         Reassignment("foo", 0, (1, 2), (1, 2), 2), Pending("foo", 0, (3, 2), 1), kind=JobKind.QUEUE
     )
-    assert (orders.pending(state, {}), orders.queued(state)) == ([], [Entry("foo", 0, (3, 2))])
+    assert (orders.pending_entries(state, {}), orders.queued_entries(state)) == (
+        [],
+        [Entry("foo", 0, (3, 2))],
+    )
 
 
 def test_a_cancel_takes_back_what_is_pending_and_what_was_begun_by_another_controller() -> None:
     state = having(Reassignment("foo", 0, (1, 2), (3, 2), 1), Reassignment("foo", 1, (2, 1), (3, 1)))
-    cancel = orders.cancel(
-        state, orders.pending(state, {}), [Entry("foo", 1, (3, 1)), Entry("customers", 0, (1,))]
+    cancel = orders.cancellation(
+        state, orders.pending_entries(state, {}), [Entry("foo", 1, (3, 1)), Entry("customers", 0, (1,))]
     )
     assert cancel.event.topics == [AlterTopic("foo", [AlterRow(0, None), AlterRow(1, None)])]
     assert (cancel.keys, cancel.skipped) == ([FOO_0, FOO_1], [])
@@ -91,22 +100,22 @@ def test_a_cancel_takes_back_what_is_pending_and_what_was_begun_by_another_contr
 
 def test_what_was_not_begun_goes_back_to_its_original_order_or_is_passed_over() -> None:
     found = [Entry("foo", 0, (3, 2), (2, 1)), Entry("foo", 1, (3, 1))]
-    cancel = orders.cancel(having(), [], found)
+    cancel = orders.cancellation(having(), [], found)
     assert cancel.event.topics == [AlterTopic("foo", [AlterRow(0, (2, 1))])]
     assert cancel.skipped == [Entry("foo", 1, (3, 1))]
-    assert orders.cancel(having(), [], [Entry("foo", 0, (3, 2), (1, 2))]).keys == []
+    assert orders.cancellation(having(), [], [Entry("foo", 0, (3, 2), (1, 2))]).keys == []
 
 
 def test_refusals_are_named() -> None:
     bad = Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no")
     reply = AlterReply(Outcome(), [TopicOutcomes("foo", [(0, Outcome()), (1, bad)])])
-    assert list(orders.refusals(reply)) == [(FOO_1, bad)]
+    assert list(orders.rejected_rows(reply)) == [(FOO_1, bad)]
 
 
 @pytest.mark.parametrize(("value", "left"), [("0:1,0:2,1:2", "1:2"), ("0:1", None), (" 0:1, 10:1", " 10:1")])
 def test_throttled_replicas_of_the_partition_go(value: str, left: str | None) -> None:
     state = having(Config(ResourceType.TOPIC, "foo", LEADER_REPLICAS, value))
-    event = orders.unthrottle(state, [FOO_0])
+    event = orders.unthrottle_event(state, [FOO_0])
     assert event is not None
     (resource,) = event.resources
     (change,) = resource.changes
@@ -120,4 +129,4 @@ def test_other_lists_stay() -> None:
         Config(ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS, "0:3"),
         lease,
     )
-    assert orders.unthrottle(state, [FOO_0]) is None
+    assert orders.unthrottle_event(state, [FOO_0]) is None

@@ -7,7 +7,7 @@ import pytest
 
 from backends.zookeeper.admin import watcher
 from backends.zookeeper.admin.plans import Entry, encode_plan, fitting
-from backends.zookeeper.admin.watcher import WRITTEN, PlanFormat
+from backends.zookeeper.admin.watcher import DIGESTS, PlanFormat
 from backends.zookeeper.session.tree import Create, Delete, Operation
 from backends.zookeeper.znodes import paths
 from common.clock import settle
@@ -70,7 +70,7 @@ async def test_a_document_of_a_megabyte_that_names_nothing_real_is_a_few_lines_i
 ) -> None:
     await write(world, paths.REASSIGN, document(**{f"none_{n}": [1, 2, 3, 4, 5, 6] for n in range(13_000)}))
     assert held(world) is None
-    assert "12980 more are refused" in caplog.text
+    assert "12980 more rows are rejected" in caplog.text
     assert len(caplog.records) < 30
 
 
@@ -85,7 +85,7 @@ async def test_a_write_while_it_is_not_empty_is_ignored(
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3]))
     await write(world, paths.REASSIGN, document(foo_1=[5, 3, 1]))
     assert set(held(world) or ()) == {"foo-0"}
-    assert "was written over while it was carried out: ignored" in caplog.text
+    assert "was overwritten while its plan was carried out: ignored" in caplog.text
     await end(world)
     assert world.hosts("foo-1") == {1, 2, 3}
 
@@ -97,7 +97,7 @@ async def test_one_that_is_removed_while_it_is_not_empty_is_written_again(
     await world.tree.multi([Delete(paths.REASSIGN)])
     await settle(200)
     assert set(held(world) or ()) == {"foo-0"}
-    assert "was removed, and is written again" in caplog.text
+    assert "was deleted before its plan ended; it is written again" in caplog.text
 
 
 @pytest.mark.parametrize("value", [b"{garbage", b"", {"partitions": 7}, [], b"\xff" * 1000, b"[" * 900_000])
@@ -107,7 +107,7 @@ async def test_garbage_is_left_as_it_is_until_somebody_mends_it(
     await write(world, paths.REASSIGN, value)
     await world.alter({"foo-1": [4, 3, 1]})
     await end(world)
-    assert caplog.text.count(f"{paths.REASSIGN} is passed over, and left as it is") == 1
+    assert caplog.text.count(f"{paths.REASSIGN} is ignored and left unchanged") == 1
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3]))
     await end(world)
     assert world.hosts("foo-0") == {2, 3, 4}
@@ -254,9 +254,9 @@ async def test_a_document_that_was_not_taken_counts_at_take_over(world: Zookeepe
 async def test_digests_that_are_garbage_are_written_anew(
     world: Zookeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await write(world, WRITTEN, b"{garbage")
+    await write(world, DIGESTS, b"{garbage")
     next_life = await world.survivor(world.commits)
     await write(next_life, paths.REASSIGN, document(foo_0=[4, 2, 3]))
-    assert f"{WRITTEN} is passed over" in caplog.text
-    assert paths.REASSIGN in read(next_life.tree, WRITTEN)
+    assert f"{DIGESTS} is ignored" in caplog.text
+    assert paths.REASSIGN in read(next_life.tree, DIGESTS)
     await next_life.stop()

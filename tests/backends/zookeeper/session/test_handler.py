@@ -13,13 +13,19 @@ from typing import NamedTuple
 import pytest
 from kazoo.exceptions import AuthFailedError
 
-from backends.zookeeper.session.handler import MUCH_BYTES, Bell, Handler, Mailbox, Stream
+from backends.zookeeper.session.handler import (
+    BUFFER_BYTES,
+    BufferedSocket,
+    CallbackQueue,
+    KazooHandler,
+    WakeupSocket,
+)
 
 
-class Wire(NamedTuple):
-    """A stream, and the server's end of it."""
+class Connection(NamedTuple):
+    """A client, and the server's end of it."""
 
-    stream: Stream
+    client: BufferedSocket
     server: socket.socket
 
 
@@ -39,7 +45,7 @@ def client_tls() -> ssl.SSLContext:
 
 
 @pytest.fixture(params=["plain", "tls"])
-def wire(request: pytest.FixtureRequest) -> Iterator[Wire]:
+def connection(request: pytest.FixtureRequest) -> Iterator[Connection]:
     server, client = socket.socketpair()
     if request.param == "tls":
         with ThreadPoolExecutor() as threads:
@@ -49,98 +55,100 @@ def wire(request: pytest.FixtureRequest) -> Iterator[Wire]:
     client.setblocking(False)
     server.settimeout(10)
     with server, client:
-        yield Wire(Stream(client), server)
+        yield Connection(BufferedSocket(client), server)
 
 
 @pytest.fixture
-def bell() -> Iterator[Bell]:
-    bell = Bell()
-    yield bell
-    bell.close()
+def wakeup() -> Iterator[WakeupSocket]:
+    wakeup = WakeupSocket()
+    yield wakeup
+    wakeup.close()
 
 
-def readable(*things: Stream | Bell, timeout: float = 10) -> list[Stream | Bell]:
+def readable(
+    *things: BufferedSocket | WakeupSocket, timeout: float = 10
+) -> list[BufferedSocket | WakeupSocket]:
     """What select says of them."""
-    return Handler().select(things, [], [], timeout)[0]
+    return KazooHandler().select(things, [], [], timeout)[0]
 
 
-def test_what_is_written_leaves_in_one_piece_before_a_wait(wire: Wire) -> None:
-    assert (wire.stream.send(b"one"), wire.stream.send(b"two")) == (3, 3)
-    assert readable(wire.stream, timeout=0) == []
-    assert wire.server.recv(100) == b"onetwo"
+def test_what_is_written_leaves_in_one_piece_before_a_wait(connection: Connection) -> None:
+    assert (connection.client.send(b"one"), connection.client.send(b"two")) == (3, 3)
+    assert readable(connection.client, timeout=0) == []
+    assert connection.server.recv(100) == b"onetwo"
 
 
-def test_an_answer_is_read_in_parts_without_a_wait(wire: Wire) -> None:
-    wire.server.sendall(b"0004data")
-    assert readable(wire.stream) == [wire.stream]
-    assert wire.stream.recv(4) == b"0004"
-    assert readable(wire.stream) == [wire.stream]
-    assert (wire.stream.recv(10), wire.stream.pending()) == (b"data", 0)
-    assert readable(wire.stream, timeout=0) == []
+def test_an_answer_is_read_in_parts_without_a_wait(connection: Connection) -> None:
+    connection.server.sendall(b"0004data")
+    assert readable(connection.client) == [connection.client]
+    assert connection.client.recv(4) == b"0004"
+    assert readable(connection.client) == [connection.client]
+    assert (connection.client.recv(10), connection.client.pending()) == (b"data", 0)
+    assert readable(connection.client, timeout=0) == []
 
 
-def test_a_stream_can_always_be_written(wire: Wire) -> None:
-    assert Handler().select([], [wire.stream], [], 10) == ([], [wire.stream], [])
+def test_a_stream_can_always_be_written(connection: Connection) -> None:
+    assert KazooHandler().select([], [connection.client], [], 10) == ([], [connection.client], [])
 
 
-def test_more_than_the_system_takes_is_sent_as_the_server_reads(wire: Wire) -> None:
+def test_more_than_the_system_takes_is_sent_as_the_server_reads(connection: Connection) -> None:
     data = bytes(range(256)) * 20_000
-    wire.stream.send(data)
+    connection.client.send(data)
     received = bytearray()
 
     def read() -> None:
         while len(received) < len(data):
-            received.extend(wire.server.recv(100_000))
+            received.extend(connection.server.recv(100_000))
 
     reading = threading.Thread(target=read)
     reading.start()
-    wire.stream.flush(10)
+    connection.client.flush(10)
     reading.join()
     assert received == data
 
 
-def test_a_server_that_takes_nothing_is_an_error(wire: Wire) -> None:
-    wire.stream.send(bytes(5_000_000))
-    with pytest.raises(TimeoutError, match="takes no more"):
-        wire.stream.flush(0)
+def test_a_server_that_takes_nothing_is_an_error(connection: Connection) -> None:
+    connection.client.send(bytes(5_000_000))
+    with pytest.raises(TimeoutError, match="accepts no more"):
+        connection.client.flush(0)
 
 
-def test_a_bell_rings_as_often_as_it_was_rung(bell: Bell) -> None:
+def test_a_bell_rings_as_often_as_it_was_rung(wakeup: WakeupSocket) -> None:
     for _ in range(3):
-        bell.send(b"\0")
+        wakeup.send(b"\0")
     for _ in range(3):
-        assert readable(bell) == [bell]
-        assert bell.recv(1) == b"\0"
-    assert readable(bell, timeout=0) == []
+        assert readable(wakeup) == [wakeup]
+        assert wakeup.recv(1) == b"\0"
+    assert readable(wakeup, timeout=0) == []
     with pytest.raises(BlockingIOError):
-        bell.recv(1)
+        wakeup.recv(1)
 
 
-def test_a_bell_wakes_who_waits(bell: Bell, wire: Wire) -> None:
-    ringing = threading.Thread(target=bell.send, args=(b"\0",))
+def test_a_bell_wakes_who_waits(wakeup: WakeupSocket, connection: Connection) -> None:
+    ringing = threading.Thread(target=wakeup.send, args=(b"\0",))
     ringing.start()
-    assert readable(wire.stream, bell) == [bell]
+    assert readable(connection.client, wakeup) == [wakeup]
     ringing.join()
 
 
-def test_a_bell_that_keeps_ringing_hides_no_answer(bell: Bell, wire: Wire) -> None:
-    bell.send(b"\0")
-    wire.server.sendall(b"answer")
-    assert readable(wire.stream, bell) == [bell]
-    wire.stream.send(bytes(MUCH_BYTES))
-    assert readable(wire.stream, bell) == [wire.stream, bell]
-    assert wire.server.recv(1) == b"\0"
+def test_a_bell_that_keeps_ringing_hides_no_answer(wakeup: WakeupSocket, connection: Connection) -> None:
+    wakeup.send(b"\0")
+    connection.server.sendall(b"answer")
+    assert readable(connection.client, wakeup) == [wakeup]
+    connection.client.send(bytes(BUFFER_BYTES))
+    assert readable(connection.client, wakeup) == [connection.client, wakeup]
+    assert connection.server.recv(1) == b"\0"
 
 
 def test_a_closed_bell_is_an_error() -> None:
-    bell = Bell()
-    bell.close()
+    wakeup = WakeupSocket()
+    wakeup.close()
     with pytest.raises(OSError, match="descriptor"):
-        bell.send(b"\0")
+        wakeup.send(b"\0")
 
 
 def test_a_result_is_told_of_where_it_is_set() -> None:
-    result = Handler().async_result()
+    result = KazooHandler().async_result()
     told: list[int] = []
     result.rawlink(lambda _: told.append(threading.get_ident()))
     result.set("done")
@@ -148,12 +156,12 @@ def test_a_result_is_told_of_where_it_is_set() -> None:
 
 
 async def test_letters_are_read_in_order_on_the_loop() -> None:
-    mailbox, done, read = Mailbox(asyncio.get_running_loop()), asyncio.Event(), list[int]()
+    queue, done, read = CallbackQueue(asyncio.get_running_loop()), asyncio.Event(), list[int]()
 
     def write() -> None:
         for number in range(1_000):
-            mailbox.put(partial(read.append, number))
-        mailbox.put(done.set)
+            queue.put(partial(read.append, number))
+        queue.put(done.set)
 
     await asyncio.to_thread(write)
     await done.wait()
@@ -163,20 +171,20 @@ async def test_letters_are_read_in_order_on_the_loop() -> None:
 async def test_a_letter_that_fails_holds_no_other_up() -> None:
     loop, failures, done = asyncio.get_running_loop(), list[object](), asyncio.Event()
     loop.set_exception_handler(lambda _, context: failures.append(context["exception"]))
-    mailbox = Mailbox(loop)
-    mailbox.put(list[int]().pop)
-    mailbox.put(done.set)
+    queue = CallbackQueue(loop)
+    queue.put(list[int]().pop)
+    queue.put(done.set)
     await done.wait()
     assert [type(each) for each in failures] == [IndexError]
 
 
-def test_a_record_of_tls_is_read_whole_and_the_next_one_is_found(wire: Wire) -> None:
+def test_a_record_of_tls_is_read_whole_and_the_next_one_is_found(connection: Connection) -> None:
     data = bytes(range(256)) * 400
-    wire.server.sendall(data)
+    connection.server.sendall(data)
     received = bytearray()
     while len(received) < len(data):
-        assert readable(wire.stream) == [wire.stream]
-        received += wire.stream.recv(7_000)
+        assert readable(connection.client) == [connection.client]
+        received += connection.client.recv(7_000)
     assert received == data
 
 
@@ -184,13 +192,13 @@ def test_a_record_of_tls_is_read_whole_and_the_next_one_is_found(wire: Wire) -> 
 def test_a_connection_by_tls_is_for_the_host_that_was_named(name: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor() as threads:
         served = threads.submit(accept, listening)
-        handler, to = Handler(client_tls()), listening.getsockname()
+        handler, to = KazooHandler(client_tls()), listening.getsockname()
         if name == "localhost":
-            stream = handler.create_connection(to, name, 10, use_ssl=False, ca=None)
-            stream.send(b"hello")
-            stream.flush(10)
+            client = handler.create_connection(to, name, 10, use_ssl=False, ca=None)
+            client.send(b"hello")
+            client.flush(10)
             assert served.result() == b"hello"
-            stream.close()
+            client.close()
         else:
             with pytest.raises(ssl.SSLCertVerificationError, match="elsewhere"):
                 handler.create_connection(to, name, 10)
@@ -209,4 +217,4 @@ def test_what_ends_a_thread_of_kazoo_is_not_told_twice() -> None:
     def end() -> None:
         raise AuthFailedError
 
-    Handler().spawn(end).join()
+    KazooHandler().spawn(end).join()

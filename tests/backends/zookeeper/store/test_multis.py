@@ -12,7 +12,7 @@ from backends.zookeeper.store.multis import (
     fits_topic,
     pieces_of,
 )
-from backends.zookeeper.store.record_chunks import Image
+from backends.zookeeper.store.record_chunks import ChunkData
 from backends.zookeeper.store.transaction import ZnodeTransaction
 from backends.zookeeper.store.znode_cache import StoredConfig, StoredTopic, ZnodeCache
 from controller.model.cluster import NO_ID, Change, Config, Deleted, Partition, ResourceType, Topic
@@ -86,10 +86,10 @@ def test_a_topic_made_anew_is_not_in_one_multi_with_its_deletion() -> None:
 def test_records_of_ours_share_the_room_with_the_changes() -> None:
     known = cache(10, 1_000)
     changes: list[Change] = [Topic(name, ID) for name in known.topics]
-    image = Image({"/a": b"x" * 300_000, "/b": b"x" * 150_000, "/c": b"x" * 150_000})
-    assert fits(changes, Image(), known)
-    assert not fits(changes, image, known)
-    assert [list(each) for each in pieces_of(image)] == [["/a", "/b"], ["/c"]]
+    data = ChunkData({"/a": b"x" * 300_000, "/b": b"x" * 150_000, "/c": b"x" * 150_000})
+    assert fits(changes, ChunkData(), known)
+    assert not fits(changes, data, known)
+    assert [list(each) for each in pieces_of(data)] == [["/a", "/b"], ["/c"]]
 
 
 def test_a_topic_fits_that_zookeeper_takes_in_one_write() -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from backends.zookeeper.session.tree import Create, Delete, ensure
 from backends.zookeeper.store import record_chunks as ledgers
-from backends.zookeeper.store.record_chunks import CHUNK, RecordChunks, decode_image, encode_image
+from backends.zookeeper.store.record_chunks import CHUNK_RECORDS, RecordChunks, decode_chunks, encode_chunks
 from backends.zookeeper.znodes.fields import ZnodeError
 from controller.model.cluster import Change, Deleted, Paused, Reassignment, Topic, TopicPartition
 from tests.backends.zookeeper.memory_tree import MemoryTree
@@ -29,9 +29,9 @@ def changes(steps: list[Step]) -> list[Change]:
 
 
 async def write(tree: MemoryTree, chunks: RecordChunks) -> None:
-    image = chunks.changed()
-    await tree.multi(chunks.operations(image))
-    chunks.written(image)
+    data = chunks.take_changed()
+    await tree.multi(chunks.operations(data))
+    chunks.written(data)
 
 
 async def read(tree: MemoryTree) -> RecordChunks:
@@ -48,7 +48,7 @@ async def read(tree: MemoryTree) -> RecordChunks:
 async def test_what_is_read_is_what_was_put(rounds: list[list[Step]]) -> None:
     tree, chunks, expected = MemoryTree(), RecordChunks(), dict[TopicPartition, Reassignment]()
     await ensure(tree, *ledgers.chunk_parents())
-    whole, ledgers.CHUNK = ledgers.CHUNK, 3
+    whole, ledgers.CHUNK_RECORDS = ledgers.CHUNK_RECORDS, 3
     try:
         for steps in rounds:
             for change in changes(steps):
@@ -60,36 +60,36 @@ async def test_what_is_read_is_what_was_put(rounds: list[list[Step]]) -> None:
             await write(tree, chunks)
         assert list((await read(tree)).records()) == list(chunks.records()) == list(expected.values())
     finally:
-        ledgers.CHUNK = whole
+        ledgers.CHUNK_RECORDS = whole
 
 
 def test_a_change_writes_no_more_than_its_chunk() -> None:
     chunks = RecordChunks()
-    for number in range(2 * CHUNK + 1):
+    for number in range(2 * CHUNK_RECORDS + 1):
         chunks.apply(wanted(number))
-    chunks.written(image := chunks.changed())
-    assert len(image) == 3
-    chunks.apply(wanted(CHUNK + 5, 7))
-    assert list(chunks.changed()) == ["/reassignd/reassignments/0000000001"]
+    chunks.written(data := chunks.take_changed())
+    assert len(data) == 3
+    chunks.apply(wanted(CHUNK_RECORDS + 5, 7))
+    assert list(chunks.take_changed()) == ["/reassignd/reassignments/0000000001"]
 
 
 def test_an_empty_chunk_is_removed_and_one_never_written_is_not() -> None:
     chunks = RecordChunks()
     chunks.apply(wanted(0))
     chunks.apply(Deleted(Reassignment, wanted(0).key))
-    assert chunks.operations(chunks.changed()) == []
+    assert chunks.operations(chunks.take_changed()) == []
     chunks.apply(Paused(True))
-    image = chunks.changed()
-    assert [type(each) for each in chunks.operations(image)] == [Create]
-    chunks.written(image)
+    data = chunks.take_changed()
+    assert [type(each) for each in chunks.operations(data)] == [Create]
+    chunks.written(data)
     chunks.apply(Deleted(Paused, ()))
-    assert [type(each) for each in chunks.operations(chunks.changed())] == [Delete]
+    assert [type(each) for each in chunks.operations(chunks.take_changed())] == [Delete]
 
 
 def test_a_deletion_of_what_is_not_there_is_nothing() -> None:
     chunks = RecordChunks()
     chunks.apply(Deleted(Reassignment, wanted(0).key))
-    assert chunks.changed() == {}
+    assert chunks.take_changed() == {}
 
 
 def test_records_of_kafka_are_not_ours() -> None:
@@ -105,7 +105,7 @@ def test_a_chunk_that_makes_no_sense_is_refused(path: str) -> None:
 
 
 def test_chunks_can_be_laid_down_in_one_document() -> None:
-    image = ledgers.Image({"/a": b"{}", "/b": None})
-    assert decode_image(encode_image(image)) == image
+    data = ledgers.ChunkData({"/a": b"{}", "/b": None})
+    assert decode_chunks(encode_chunks(data)) == data
     with pytest.raises(ZnodeError):
-        decode_image(b'{"/a":1}')
+        decode_chunks(b'{"/a":1}')

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.zookeeper.store.records import KINDS, read_row
+from backends.zookeeper.store.records import CODECS, read_row
 from backends.zookeeper.znodes.fields import ZnodeError, encode
 from controller.model.cluster import (
     Ending,
@@ -38,7 +38,7 @@ def test_a_record_is_read_as_it_was_written(record: Record) -> None:
     assert (type(read), read) == (type(record), record)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CODECS)
 @pytest.mark.parametrize("row", [None, [], [1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2], "abc", {}])
 def test_a_row_that_makes_no_sense_is_refused(kind: type[Record], row: object) -> None:
     with pytest.raises(ZnodeError, match=f"is not a {kind.__name__}"):

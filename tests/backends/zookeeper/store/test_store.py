@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from backends.zookeeper.session.tree import ZookeeperError
-from backends.zookeeper.store import multis, store
+from backends.zookeeper.store import multis
 from backends.zookeeper.store.loading import load
+from backends.zookeeper.store.record_chunks import REDO
 from backends.zookeeper.store.store import DeposedError, ZkStore
 from backends.zookeeper.store.znode_cache import StaleError
 from backends.zookeeper.znodes import paths
@@ -230,7 +231,7 @@ async def test_a_large_commit_is_there_wholly_or_not_at_all(
         there = len(list((await load(left)).chunks.records()))
         complete = any("complete" in path for nodes in tree.log[:count] for path in nodes)
         assert there == (2_000 if complete else 0)
-        assert await left.children(store.REDO) == []
+        assert await left.children(REDO) == []
 
 
 async def test_what_was_adopted_from_another_controller_can_be_forgotten(

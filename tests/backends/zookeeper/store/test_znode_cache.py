@@ -4,7 +4,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from backends.zookeeper.store.znode_cache import NO_STATE, StaleError, StoredTopic, ZnodeCache, bare, merge
+from backends.zookeeper.store.znode_cache import (
+    NO_STATE,
+    StaleError,
+    StoredTopic,
+    ZnodeCache,
+    merge,
+    new_partition,
+)
 from backends.zookeeper.znodes.formats import Assignment, StateZnode, TopicZnode
 from controller.model.cluster import NO_ID, NO_LEADER, Partition
 from tests.builders import key, partition
@@ -29,7 +36,7 @@ def test_a_new_leader_gets_the_isr_that_both_agree_on() -> None:
 
 
 def test_a_leader_that_was_expelled_meanwhile_is_not_stored() -> None:
-    with pytest.raises(StaleError, match="foo-0: 2 is not in the ISR"):
+    with pytest.raises(StaleError, match="foo-0: elected leader 2 has left the ISR"):
         merge(decided(isr=(2, 3), leader=2), STORED._replace(isr=(1, 3)))
 
 
@@ -39,12 +46,12 @@ def test_instead_of_a_leader_that_was_expelled_the_present_one_goes_on_in_the_ne
 
 
 def test_the_present_leader_does_not_go_on_when_it_was_to_go_from_the_list() -> None:
-    with pytest.raises(StaleError, match="2 is not in the ISR"):
+    with pytest.raises(StaleError, match="elected leader 2 has left the ISR"):
         merge(decided(replicas=(2, 3), isr=(1, 2, 3), leader=2), STORED._replace(isr=(1, 3)))
 
 
 def test_replicas_are_not_dropped_on_an_isr_that_has_shrunk() -> None:
-    with pytest.raises(StaleError, match="the ISR is"):
+    with pytest.raises(StaleError, match="the ISR has changed"):
         merge(decided(replicas=(2, 3), isr=(2, 3), leader=2), STORED._replace(isr=(1, 2)))
 
 
@@ -93,7 +100,7 @@ def test_partitions_that_others_add_are_found_and_the_rest_is_ours_to_say() -> N
     known = cache()
     seen = TopicZnode(NO_ID, {0: Assignment((9,)), 1: Assignment((2, 3))})
     known.observe_topic("foo", seen, 5)
-    assert known.added("foo", 1) == [bare("foo", 1, Assignment((2, 3)))]
+    assert known.added("foo", 1) == [new_partition("foo", 1, Assignment((2, 3)))]
     assert known.partition(key("foo-0")) == STORED
     assert known.topics["foo"].version == 5
 
@@ -103,7 +110,7 @@ def test_partitions_that_are_being_deleted_are_not_taken_for_added_ones() -> Non
 
 
 def test_a_partition_without_a_state_may_be_led_by_any_of_its_replicas() -> None:
-    made = bare("foo", 1, Assignment((2, 3)))
+    made = new_partition("foo", 1, Assignment((2, 3)))
     assert (made.isr, made.leader, made.partition_epoch) == ((2, 3), NO_LEADER, NO_STATE)
 
 

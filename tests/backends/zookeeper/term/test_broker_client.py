@@ -57,5 +57,5 @@ async def test_a_broker_that_moves_is_asked_where_it_is_now(
 
 
 async def test_who_is_not_known_cannot_be_asked(asker: TermBrokerClient) -> None:
-    with pytest.raises(UnreachableError, match="there is no broker 7"):
+    with pytest.raises(UnreachableError, match="broker 7 is not registered"):
         await asker.ask(LIST, 7)

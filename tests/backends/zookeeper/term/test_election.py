@@ -6,7 +6,7 @@ import pytest
 from backends.zookeeper.session.tree import ANY, Create, Delete, Operation, Set, ZookeeperError
 from backends.zookeeper.store.store import DeposedError, Term
 from backends.zookeeper.term.election import (
-    TRIES,
+    ATTEMPTS,
     check_permissions,
     is_controller,
     resign,
@@ -93,7 +93,7 @@ async def test_who_was_quicker_has_the_office_and_is_watched() -> None:
 
 
 async def test_a_tree_that_never_rests_is_an_error() -> None:
-    tree = await contested(*([Set(paths.CONTROLLER_EPOCH, b"8", ANY)] for _ in range(TRIES)))
+    tree = await contested(*([Set(paths.CONTROLLER_EPOCH, b"8", ANY)] for _ in range(ATTEMPTS)))
     with pytest.raises(ZookeeperError, match="not elected"):
         await run_election(tree, CANDIDATE, 0, lambda: None)
 

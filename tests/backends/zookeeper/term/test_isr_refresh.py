@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from backends.zookeeper.session.tree import Delete
-from backends.zookeeper.term.isr_refresh import refresh
+from backends.zookeeper.term.isr_refresh import refresh_isrs
 from backends.zookeeper.znodes import paths
 from common.clock import settle
 from controller.messages.events import (
@@ -106,4 +106,4 @@ async def test_what_brokers_report_to_us_is_not_read_again(monkeypatch: pytest.M
 
 
 async def test_partitions_that_an_event_does_not_concern_are_not_read(world: Zookeeper) -> None:
-    assert await refresh(world.znodes, world.state, ControlledShutdown(2, -1)) is None
+    assert await refresh_isrs(world.znodes, world.state, ControlledShutdown(2, -1)) is None

@@ -65,7 +65,7 @@ async def test_a_topic_with_more_replicas_than_brokers_is_refused(
 ) -> None:
     await put_and_settle(world, paths.topic("bar"), WIDE)
     assert "bar" not in world.state.topics
-    assert "/brokers/topics/bar is passed over: partition 0 has 7 replicas" in caplog.text
+    assert "/brokers/topics/bar is ignored: partition 0 has 7 replicas" in caplog.text
     assert read(world.tree, paths.topic("bar")) == WIDE
 
 
@@ -240,7 +240,7 @@ async def test_garbage_is_cleared_away_with_a_line_in_the_log(
 ) -> None:
     await put_and_settle(world, path, b"{garbage")
     assert path not in world.tree.nodes
-    assert f"{path} is passed over: it is not JSON" in caplog.text
+    assert f"{path} is ignored: it is not JSON" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ async def test_garbage_that_is_not_ours_to_clear_away_is_left(
     await world.until_idle()
     assert world.hosts("foo-0") == {2, 3, 4}
     assert path in world.tree.nodes
-    assert "is passed over" in caplog.text
+    assert "is ignored" in caplog.text
 
 
 async def test_a_number_that_is_not_written_as_a_broker_s_is_no_broker(
@@ -265,7 +265,7 @@ async def test_a_number_that_is_not_written_as_a_broker_s_is_no_broker(
     await put_and_settle(world, path, encode_broker(Registration((endpoint,)), 0))
     assert world.state.brokers[1].port == 9092
     assert 1 in world.state.live
-    assert f"{path} is passed over: its name is not a broker id" in caplog.text
+    assert f"{path} is ignored: its name is not a broker id" in caplog.text
 
 
 async def test_a_broker_that_says_something_new_is_reached_there(world: Zookeeper) -> None:
@@ -292,5 +292,7 @@ async def test_a_topic_removed_behind_our_back_ends_the_term(world: Zookeeper) -
     gone = sorted((path for path in world.tree.nodes if path.startswith(paths.topic("foo"))), reverse=True)
     await world.tree.multi([Delete(path) for path in gone])
     await settle(200)
-    assert [str(each) for each in world.failures] == ["someone else has removed topic foo from ZooKeeper"]
+    assert [str(each) for each in world.failures] == [
+        "topic foo was removed from ZooKeeper, but not by this controller"
+    ]
     world.failures.clear()

@@ -4,12 +4,12 @@ from typing import Any
 import pytest
 
 from backends.client.channel import Channel, Connect
-from backends.zookeeper.session.tree import Create, Delete, ZookeeperError
-from backends.zookeeper.term.broker_protocol import parse_protocol
-from backends.zookeeper.term.protocol_detection import KEY, detect_protocol
+from backends.zookeeper.session.tree import Create, Delete, Tree, ZookeeperError
+from backends.zookeeper.term.broker_protocol import BrokerProtocol, parse_protocol
+from backends.zookeeper.term.protocol_detection import GIVE_UP_SECONDS, KEY, detect_protocol
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.formats import Endpoint, Registration, encode_broker
-from common.clock import settle
+from common.clock import ManualClock
 from protocol.messages.describe_configs_response import (
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
@@ -19,9 +19,11 @@ from tests.backends.zookeeper.memory_tree import MemoryTree
 from tests.backends.zookeeper.term.test_live_brokers import registration
 from tests.backends.zookeeper.trees import made
 
+OWN_ID = 1000
 
-class Broker:
-    """Says what it speaks; nothing at all when that is empty."""
+
+class FakeBroker:
+    """Answers DescribeConfigs with a version; closes the connection if that is empty."""
 
     def __init__(self, version: str) -> None:
         self.version = version
@@ -36,7 +38,22 @@ class Broker:
         pass
 
 
+class FastClock:
+    """A clock on which every sleep ends at once."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def now(self) -> float:
+        return self._now
+
+    async def sleep(self, seconds: float) -> None:
+        self._now += seconds
+        await asyncio.sleep(0)
+
+
 async def cluster(*versions: str) -> tuple[MemoryTree, Connect]:
+    """Brokers from id 0 with these versions; "down" refuses connections, "silent" does not answer."""
     tree = await made()
     for number, _ in enumerate(versions):
         await tree.multi([Create(paths.broker(number), registration(number))])
@@ -46,112 +63,113 @@ async def cluster(*versions: str) -> tuple[MemoryTree, Connect]:
             raise ConnectionRefusedError
         if versions[port] == "silent":
             await asyncio.Event().wait()
-        return Broker(versions[port])
+        return FakeBroker(versions[port])
 
     return tree, connect
 
 
+async def detect(tree: Tree, connect: Connect) -> BrokerProtocol:
+    return await detect_protocol(tree, OWN_ID, "", connect=connect, clock=FastClock())
+
+
 @pytest.fixture(autouse=True)
-def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ANSWER_SECONDS", "RETRY_SECONDS"):
-        monkeypatch.setattr(f"backends.zookeeper.term.protocol_detection.{name}", 0.01)
-    monkeypatch.setattr("backends.zookeeper.term.protocol_detection.PATIENCE_SECONDS", 0.05)
-    monkeypatch.setattr("backends.zookeeper.term.protocol_detection.GIVE_UP_SECONDS", 0.1)
+def _short_request_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backends.zookeeper.term.protocol_detection.REQUEST_SECONDS", 0.01)
 
 
-async def test_the_oldest_that_a_broker_speaks_counts() -> None:
+async def test_the_oldest_version_counts() -> None:
     tree, connect = await cluster("3.9", "2.4-IV0", "2.8", "", "down")
-    assert await detect_protocol(tree, 1000, "", connect=connect) == parse_protocol("2.4-IV0")
+    assert await detect(tree, connect) == parse_protocol("2.4-IV0")
 
 
-async def test_topics_get_ids_when_all_brokers_know_them() -> None:
+async def test_topic_ids_are_used_when_all_brokers_support_them() -> None:
     tree, connect = await cluster("3.9", "2.8")
-    assert (await detect_protocol(tree, 1000, "", connect=connect)).topic_ids
+    assert (await detect(tree, connect)).topic_ids
 
 
-async def test_names_that_are_no_broker_ids_are_not_asked() -> None:
+async def test_znodes_whose_names_are_no_broker_ids_are_ignored() -> None:
     tree, connect = await cluster("2.8", "2.4")
     registered = tree.nodes[paths.broker(1)].data
     await tree.multi([Delete(paths.broker(1)), Create(f"{paths.BROKERS}/01", registered)])
-    assert await detect_protocol(tree, 1000, "", connect=connect) == parse_protocol("2.8")
+    assert await detect(tree, connect) == parse_protocol("2.8")
 
 
-async def test_who_stays_silent_keeps_topics_without_ids(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unreachable_broker_disables_topic_ids(caplog: pytest.LogCaptureFixture) -> None:
     tree, connect = await cluster("silent", "2.8")
-    found = await detect_protocol(tree, 1000, "", connect=connect)
-    assert found == parse_protocol("2.8")._replace(topic_ids=False)
-    assert "topics get no ids in this term: broker 0 (TimeoutError)" in caplog.text
+    assert await detect(tree, connect) == parse_protocol("2.8")._replace(topic_ids=False)
+    assert "topics get no ids in this term" in caplog.text
+    assert "broker 0 (TimeoutError)" in caplog.text
 
 
-async def test_a_broker_in_a_pause_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("backends.zookeeper.term.protocol_detection.PATIENCE_SECONDS", 60.0)
+async def test_a_broker_that_is_briefly_unreachable_is_asked_again() -> None:
     tree, connect = await cluster("3.9", "2.4")
-    paused = [1, 1, 1]
+    failures = [1, 1, 1]
 
-    async def pausing(host: str, port: int) -> Channel:
-        if port in paused:
-            paused.remove(port)
+    async def failing(host: str, port: int) -> Channel:
+        if port in failures:
+            failures.remove(port)
             raise ConnectionRefusedError
         return await connect(host, port)
 
-    assert await detect_protocol(tree, 1000, "", connect=pausing) == parse_protocol("2.4")
+    assert await detect(tree, failing) == parse_protocol("2.4")
 
 
-async def test_a_broker_that_is_registered_no_more_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("backends.zookeeper.term.protocol_detection.PATIENCE_SECONDS", 60.0)
+async def test_detection_does_not_wait_for_a_broker_whose_registration_has_ended() -> None:
     tree, connect = await cluster("down", "2.8")
-    finding = asyncio.create_task(detect_protocol(tree, 1000, "", connect=connect))
-    await settle(20)
+    clock = ManualClock()
+    detection = asyncio.create_task(detect_protocol(tree, OWN_ID, "", connect=connect, clock=clock))
+    await clock.advance(1)
+    assert not detection.done()
     await tree.multi([Delete(paths.broker(0))])
-    assert await finding == parse_protocol("2.8")
+    await clock.advance(1)
+    assert await detection == parse_protocol("2.8")
 
 
-async def test_when_nobody_answers_each_is_named_once_and_the_search_given_up(
+async def test_detection_fails_when_no_broker_answers_and_logs_each_reason_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     tree, connect = await cluster("down", "")
     endpoint = Endpoint("INTERNAL", "SSL", "localhost", 2)
     await tree.multi([Create(paths.broker(2), encode_broker(Registration((endpoint,)), 0))])
-    with pytest.raises(ZookeeperError, match="no broker told"):
-        await detect_protocol(tree, 1000, "", connect=connect)
+    with pytest.raises(ZookeeperError, match="no broker has answered"):
+        await detect(tree, connect)
     [line] = [record.message for record in caplog.records if record.levelname == "WARNING"]
     assert "broker 0 (ConnectionRefusedError), broker 1 (ConnectionResetError)" in line
     assert "ERROR" in {record.levelname for record in caplog.records}
     assert "broker 2 (it has no listener for PLAINTEXT" in line
 
 
-async def test_without_a_broker_the_search_goes_on_until_there_is_one(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("backends.zookeeper.term.protocol_detection.GIVE_UP_SECONDS", 0.0)
+async def test_detection_waits_until_a_broker_is_registered(caplog: pytest.LogCaptureFixture) -> None:
     tree, connect = await cluster("2.8")
     registered = tree.nodes[paths.broker(0)].data
     await tree.multi([Delete(paths.broker(0))])
-    finding = asyncio.create_task(detect_protocol(tree, 1000, "", connect=connect))
-    while "none is registered" not in caplog.text:
-        await asyncio.sleep(0)
+    clock = ManualClock()
+    detection = asyncio.create_task(detect_protocol(tree, OWN_ID, "", connect=connect, clock=clock))
+    await clock.advance(2 * GIVE_UP_SECONDS)
+    assert "none is registered" in caplog.text
     await tree.multi([Create(paths.broker(0), registered)])
-    assert await finding == parse_protocol("2.8")
+    await clock.advance(1)
+    assert await detection == parse_protocol("2.8")
 
 
-async def test_a_refusal_is_a_reason(
+async def test_an_error_response_is_logged(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refuse(*_: object) -> Any:
         return DescribeConfigsResponse(results=[DescribeConfigsResult(31, "not allowed")])
 
-    monkeypatch.setattr(Broker, "request", refuse)
+    monkeypatch.setattr(FakeBroker, "request", refuse)
     tree, connect = await cluster("2.8")
     with pytest.raises(ZookeeperError):
-        await detect_protocol(tree, 1000, "", connect=connect)
-    assert "broker 0 (it refused: error 31, not allowed)" in caplog.text
+        await detect(tree, connect)
+    assert "broker 0 (DescribeConfigs failed: error 31, not allowed)" in caplog.text
 
 
-async def test_brokers_too_old_end_the_search() -> None:
+async def test_an_unsupported_version_is_an_error() -> None:
     tree, connect = await cluster("2.1")
-    with pytest.raises(ZookeeperError, match=r"2\.1 is not served"):
-        await detect_protocol(tree, 1000, "", connect=connect)
+    with pytest.raises(ZookeeperError, match=r"2\.1 is not supported"):
+        await detect(tree, connect)
 
 
-async def test_what_is_configured_is_not_asked_for() -> None:
-    assert await detect_protocol(MemoryTree(), 1000, "2.8") == parse_protocol("2.8")
+async def test_a_configured_version_is_returned_without_asking() -> None:
+    assert await detect_protocol(MemoryTree(), OWN_ID, "2.8") == parse_protocol("2.8")

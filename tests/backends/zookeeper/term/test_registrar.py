@@ -6,7 +6,7 @@ import pytest
 
 from backends.client.channel import Channel
 from backends.zookeeper.session.tree import Create, Delete
-from backends.zookeeper.term.brokers import BrokerDirectory, Registered
+from backends.zookeeper.term.brokers import BrokerDirectory, RegisteredBroker
 from backends.zookeeper.term.registrar import RETRY_SECONDS, Registrar
 from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.formats import encode_broker
@@ -55,9 +55,9 @@ class Office:
     async def having(self, **brokers: str | None) -> "Office":
         """From now on there are these; `b1="2.8"`."""
         self.brokers = {int(name[1:]): release for name, release in brokers.items()}
-        known = [Registered(number, self.epoch, registered(number)) for number in self.brokers]
-        self.directory.changes(known)
-        self.registrar.look()
+        known = [RegisteredBroker(number, self.epoch, registered(number)) for number in self.brokers]
+        self.directory.update(known)
+        self.registrar.brokers_changed()
         await settle()
         return self
 

@@ -52,8 +52,8 @@ async def test_a_subject_is_looked_at_once_and_again_when_its_watch_is_told(
     watch_loop: WatchLoop, rounds: Rounds
 ) -> None:
     subject = Subject()
-    watch_loop.set("a", subject.look)
-    watch_loop.set("a", subject.look)
+    watch_loop.add("a", subject.look)
+    watch_loop.add("a", subject.look)
     await settle()
     subject.watch()
     subject.watch()
@@ -63,7 +63,7 @@ async def test_a_subject_is_looked_at_once_and_again_when_its_watch_is_told(
 
 async def test_a_subject_that_was_dropped_is_not_looked_at(watch_loop: WatchLoop) -> None:
     subject = Subject()
-    watch_loop.set("a", subject.look)
+    watch_loop.add("a", subject.look)
     await settle()
     watch_loop.drop("a")
     subject.watch()
@@ -76,13 +76,13 @@ async def test_garbage_is_passed_over_and_looked_at_again_when_it_changes(
 ) -> None:
     bad, good = Subject(), Subject()
     bad.error = ZnodeError("it is not JSON")
-    watch_loop.set("/a", bad.look)
-    watch_loop.set("/b", good.look)
+    watch_loop.add("/a", bad.look)
+    watch_loop.add("/b", good.look)
     await settle()
     bad.watch()
     await settle()
     assert (bad.looks, good.looks) == (2, 1)
-    assert "/a is passed over: it is not JSON" in caplog.text
+    assert "/a is ignored: it is not JSON" in caplog.text
 
 
 async def test_a_round_can_be_begun_without_anything_due(watch_loop: WatchLoop, rounds: Rounds) -> None:
@@ -94,6 +94,6 @@ async def test_a_round_can_be_begun_without_anything_due(watch_loop: WatchLoop, 
 async def test_when_zookeeper_cannot_be_asked_it_ends(rounds: Rounds) -> None:
     watch_loop, subject = WatchLoop(rounds.end, Rejections()), Subject()
     subject.error = ZookeeperError("lost")
-    watch_loop.set("a", subject.look)
+    watch_loop.add("a", subject.look)
     with pytest.raises(ZookeeperError, match="lost"):
         await watch_loop.run()

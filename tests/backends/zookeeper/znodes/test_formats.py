@@ -102,7 +102,7 @@ def test_a_broker_with_features_and_an_address_in_brackets_is_read() -> None:
 def test_who_holds_the_office_is_read_from_any_release() -> None:
     newer = b'{"version":2,"brokerid":2,"timestamp":"17","kraftControllerEpoch":-1}'
     assert formats.decode_controller(newer) == ControllerZnode(2, 17)
-    ours = ControllerZnode(1000, 5, ours=True)
+    ours = ControllerZnode(1000, 5, is_reassignd=True)
     assert formats.decode_controller(formats.encode_controller(ours)) == ours
 
 

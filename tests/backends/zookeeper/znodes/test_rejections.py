@@ -28,14 +28,14 @@ def test_what_makes_no_sense_is_told_and_counted_and_goes_no_further(
     rejections = Rejections()
     with rejections.skip_invalid(paths.broker(7)):
         decode_object(b"{garbage")
-    assert caplog.messages == ["/brokers/ids/7 is passed over: it is not JSON"]
+    assert caplog.messages == ["/brokers/ids/7 is ignored: it is not JSON"]
     assert rejections.documents == {"broker": 1}
 
 
 def test_the_same_content_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
     rejections = Rejections()
     for mzxid in (5, 5, 6):
-        rejections.reject(paths.broker(7), "is passed over", mzxid=mzxid)
+        rejections.reject(paths.broker(7), "is ignored", mzxid=mzxid)
     assert (len(caplog.messages), rejections.documents["broker"]) == (2, 2)
 
 
@@ -43,5 +43,5 @@ def test_rows_are_counted_apart_and_the_first_are_told(caplog: pytest.LogCapture
     rejections = Rejections()
     rejections.reject_rows(paths.REASSIGN, (f"foo-{n} is not reassigned: why" for n in range(25)))
     assert caplog.messages[0] == "/admin/reassign_partitions: foo-0 is not reassigned: why"
-    assert caplog.messages[20:] == ["/admin/reassign_partitions: 5 more are refused"]
+    assert caplog.messages[20:] == ["/admin/reassign_partitions: 5 more rows are rejected"]
     assert (rejections.entries, rejections.documents) == ({"reassign_partitions": 25}, {})
