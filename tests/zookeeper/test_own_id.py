@@ -71,7 +71,7 @@ def test_a_topic_that_names_it_by_znode_is_placed_elsewhere(site: Site) -> None:
     wait_for(lambda: "placed" in site.admin.list_topics(), True)
     [row] = site.partitions("placed")
     assert set(row["replica_nodes"]) < set(site.cluster.brokers)
-    assert "topic placed: replicas on 1000, which is reassignd and holds none" in site.commander.log
+    assert "topic placed: new replicas on 1000 go to other brokers" in site.commander.log
 
 
 def test_a_topic_with_more_replicas_than_brokers_is_refused(site: Site) -> None:
