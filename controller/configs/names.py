@@ -12,7 +12,8 @@ FOLLOWER_RATE = "follower.replication.throttled.rate"
 RATES = (LEADER_RATE, FOLLOWER_RATE)
 THROTTLED_REPLICAS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
 
-# Cluster-wide keys of reassignd. The limits are in `controller.scheduling.limits`.
+# Cluster-wide keys of reassignd, which share a prefix. The limits are in `controller.scheduling.limits`.
+OWN_PREFIX = "reassignment."
 THROTTLE = "reassignment.throttle.bytes.per.second"
 HEALTH_GUARD = "reassignment.health.guard"
 MAX_DISK_USAGE = "reassignment.max.disk.usage"

@@ -19,11 +19,11 @@ from reassignd.runtime.listener_security import listener_tls
 from reassignd.runtime.sockets import refused
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
-from server.gateway.interceptors import Rules
 from server.ports import Stats
 from server.relay import session
-from server.relay.counts import Counts
-from server.relay.upstreams import ANY, Upstreams
+from server.relay.counters import RelayCounters
+from server.relay.exchange import Interceptors
+from server.relay.upstream_brokers import ANY, UpstreamBrokers
 
 log = logging.getLogger(__name__)
 
@@ -33,8 +33,8 @@ Tls = ssl.SSLContext | None
 class ControllerListeners:
     """All listeners. Raises CommandError where the settings do not fit each other."""
 
-    def __init__(self, settings: Settings, rules: Rules, stats: Stats) -> None:
-        self.counts = Counts()
+    def __init__(self, settings: Settings, rules: Interceptors, stats: Stats) -> None:
+        self.counts = RelayCounters()
         tls = listener_tls(settings)
         to_brokers = None if tls is None else _tls_to_brokers(settings)
         wanted = _wanted(settings, tls)
@@ -64,20 +64,20 @@ class ControllerListener:
         self,
         wanted: Listener,
         settings: Settings,
-        rules: Rules,
+        rules: Interceptors,
         crowd: ConnectionRegistry,
-        counts: Counts,
+        counts: RelayCounters,
         tls: Tls,
         to_brokers: Tls,
     ) -> None:
         self._wanted = wanted
         self._host = settings.advertised_host or wanted.address.host
         encrypted = wanted.protocol.endswith("SSL")
-        self._upstreams = Upstreams(to_brokers if encrypted else None)
+        self._upstreams = UpstreamBrokers(to_brokers if encrypted else None)
         authenticates = wanted.protocol.startswith("SASL_")
         bounds = limits(settings)
-        shared = session.Shared(self._upstreams, rules, bounds, counts, authenticates)
-        self._listeners: Listeners[session.Door] = Listeners(
+        shared = session.RelayServices(self._upstreams, rules, bounds, counts, authenticates)
+        self._listeners: Listeners[session.RelayedBroker] = Listeners(
             partial(session.Relay, shared), crowd, tls if encrypted else None
         )
         self._without: set[int] = set()
@@ -87,7 +87,7 @@ class ControllerListener:
         """See `ControllerListeners.open`."""
         name, protocol, address = self._wanted
         try:
-            _, port = await self._listeners.open(session.Door(ANY), address.host, address.port)
+            _, port = await self._listeners.open(session.RelayedBroker(ANY), address.host, address.port)
         except OSError as error:
             raise refused(error, address, "listener") from error
         return Endpoint(name, protocol, self._host, port)

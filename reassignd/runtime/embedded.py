@@ -25,7 +25,7 @@ from server.connections.session import Answer, Session
 from server.dispatch.router import Router
 from server.metrics.sources import Traffic
 from server.ports import Stats
-from server.relay.counts import Counts
+from server.relay.counters import RelayCounters
 
 
 class EmbeddedRuntime:
@@ -36,7 +36,7 @@ class EmbeddedRuntime:
 
     def __init__(self, settings: Settings, state: State, hooks: Hooks, clock: Clock | None = None) -> None:
         self._settings = settings
-        self.relayed = Counts()
+        self.relayed = RelayCounters()
         state.config_defaults = embedded_defaults(settings)
         self._tls = listener_tls(settings)
         self.cluster = SimulatedCluster(

@@ -32,12 +32,12 @@ from reassignd.runtime.runtime import GRACE_SECONDS, Hooks
 from reassignd.runtime.sockets import refused
 from server.connections.session import Answer
 from server.dispatch.router import Router
-from server.gateway.core import GatewayServices
 from server.gateway.gateway import Gateway, Setup
 from server.gateway.port_assignments import PortAssignmentError
+from server.gateway.services import GatewayServices
 from server.metrics.sources import Traffic
 from server.ports import Stats
-from server.relay.counts import Counts
+from server.relay.counters import RelayCounters
 
 UNTHROTTLED = 50 * 1024 * 1024
 """Bytes a second that a forecast goes by when no throttle says anything."""
@@ -77,7 +77,7 @@ class GatewayRuntime:
         return [address for address in found if address is not None]
 
     @property
-    def relayed(self) -> Counts:
+    def relayed(self) -> RelayCounters:
         """By the gateway."""
         return self._gateway.counts
 

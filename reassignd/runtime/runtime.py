@@ -11,7 +11,7 @@ from server.connections.session import Answer
 from server.dispatch.router import Router
 from server.metrics.sources import Traffic
 from server.ports import OwnedBrokers, Sizes, Stats
-from server.relay.counts import Counts
+from server.relay.counters import RelayCounters
 
 GRACE_SECONDS = 1.0
 """How long a stop waits for answers under way."""
@@ -57,7 +57,7 @@ class Runtime(Protocol):
         ...
 
     @property
-    def relayed(self) -> Counts:
+    def relayed(self) -> RelayCounters:
         """What passed by us on its way to brokers that are not ours."""
         ...
 

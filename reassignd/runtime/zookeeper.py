@@ -66,7 +66,7 @@ from server.metrics.sources import Sources, Znodes
 from server.metrics.stats import Counters
 from server.zk_controller.authorization import Rights
 from server.zk_controller.endpoint import ActiveController, ControllerEndpoint
-from server.zk_controller.interceptors import rules
+from server.zk_controller.interceptors import controller_interceptors
 
 log = logging.getLogger(__name__)
 
@@ -114,10 +114,12 @@ class Controller:
         self._caller = Caller(software_version=__version__, security=security)
         self._off_loop = WorkerThread()
         self._stats = Counters()
-        self._deputy = ControllerEndpoint()
-        self._latency = RequestLatency(self._deputy.answer)
+        self._endpoint = ControllerEndpoint()
+        self._latency = RequestLatency(self._endpoint.answer)
         self._doors = ControllerListeners(
-            settings, rules(settings.node_id, self._deputy, self._latency.answer), self._stats
+            settings,
+            controller_interceptors(settings.node_id, self._endpoint, self._latency.answer),
+            self._stats,
         )
         self._brokers = LiveBrokers(self._tree, settings.node_id, self._doors.brokers_changed)
         self._turned = asyncio.Event()
@@ -262,7 +264,7 @@ class Controller:
             self._doors.counts,
             self._znodes,
         )
-        self._deputy.office = ActiveController(
+        self._endpoint.active = ActiveController(
             Router(services, self._stats), rule.allocate, rule.alter_user, state
         )
         self._on_core(core, Metrics(sources))
@@ -270,7 +272,7 @@ class Controller:
         stack.callback(self._close_doors)
 
     def _close_doors(self) -> None:
-        self._deputy.office = None
+        self._endpoint.active = None
         self._on_core(None, None)
 
     async def _resign(self, term: Term) -> None:

@@ -1,13 +1,18 @@
-"""The gateway: before a running Kafka, it relays what is Kafka's, and answers what is reassignd's.
+"""The gateway: relays Kafka's requests to a running cluster and answers reassignd's own requests itself.
 
-Every request of a client becomes exactly one request to the upstream, on that client's own connection and in its place:
-the same bytes, or a question about less. So the upstream authenticates, authorises and orders everything; what is
-ours is put where its answer comes. Every port serves the same; reassignd is not a broker, and has no id.
+Each request of a client becomes exactly one request to a broker, on the connection that belongs to the client's: the same
+bytes, or a smaller request. So the broker authenticates, authorizes and orders everything, and reassignd's answer takes
+the place of the broker's. All ports serve the same APIs. Reassignd is not a broker and has no broker id.
 
-    session     both ends of one client's connection, and their back-pressure
-    splitter    frames in a stream, held only as far as someone must look at them
-    rules       which requests and answers are looked at; one module each for what that means:
-                api_versions, addresses, questions (45, 46), configs and altered (32, 33, 44), produce, sasl
-    gateway     one listener that leads to any broker, and one for each broker; places: its port, for good
-    upstreams   where the brokers are, and connections to them
+    gateway              the listeners: one that leads to any broker, and one for each broker
+    port_assignments     durable assignment of ports to brokers
+    interceptors         which requests and answers are changed, by API key
+    versions             API versions that may pass
+    api_versions         ApiVersions (18)
+    addresses, metadata  brokers' addresses in DescribeCluster (60), FindCoordinator (10), Metadata (3)
+    authorization_probe  AlterPartitionReassignments (45), ListPartitionReassignments (46)
+    configs              DescribeConfigs (32)
+    alter_configs        IncrementalAlterConfigs (44), AlterConfigs (33)
+
+`server.relay` passes the frames.
 """

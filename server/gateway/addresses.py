@@ -1,47 +1,39 @@
-"""Where clients find brokers: every address in an answer becomes that of the gateway's port for the broker.
+"""Brokers' addresses in DescribeCluster (60) and FindCoordinator (10) become those of the gateway's ports.
 
-DescribeCluster (60) and FindCoordinator (10) are here; `server.gateway.metadata` and `server.relay.produce` have the
-others. A broker without a port of ours is left out: its own address would lead clients past the gateway, from where
-they do not come back.
+`server.gateway.metadata` and `server.relay.produce` do the same for the other APIs. A broker without a port is left out:
+a client that learned its own address would bypass the gateway from then on.
 """
 
 from collections.abc import Collection
-from typing import Any, Protocol
+from typing import Any
 
 from common.address import Address
 from common.error_codes import ErrorCode
 from protocol.messages.describe_cluster_response import DescribeClusterResponse
 from protocol.messages.find_coordinator_response import FindCoordinatorResponse
-from server.relay.exchange import Exchange, Rule, rewritten
+from server.relay.addresses import AdvertisedAddresses
+from server.relay.exchange import Exchange, Interceptor, rewrite_answer
 
-BROKERS = 1
-"""DescribeCluster's endpoint type that is not the controllers'."""
+DEFAULT_BROKER = 1
+"""DescribeCluster: endpoint type of brokers."""
 
 NO_BROKER = -1
 NOT_YET = "The coordinator's broker has no port at the gateway yet."
 
 
-class Addresses(Protocol):
-    """The gateway's ports."""
-
-    def advertised(self, broker: int, actual: Address) -> Address | None:
-        """Where clients are told this one is. One that has no port yet may get one, to lead to its actual address."""
-        ...
-
-
 def controller_among(live: Collection[int], named: int) -> int:
-    """Which of these live brokers clients are told is the controller, when the upstream has named this one.
+    """Return the controller to show to clients, where the upstream named `named`.
 
-    Another one stands in for a controller that is not shown. Where the upstream knows of none, clients ask again.
+    A controller that is not among the live brokers is replaced by one that is. NO_BROKER stays, so that clients retry.
     """
     return named if named in live or named == NO_BROKER else next(iter(live), NO_BROKER)
 
 
-def describe_cluster(addresses: Addresses) -> Rule:
-    """The rule of DescribeCluster. Controllers' endpoints (KIP-919) are not ours to hide."""
+def describe_cluster(addresses: AdvertisedAddresses) -> Interceptor:
+    """Return the interceptor of DescribeCluster. Controllers' endpoints (KIP-919) pass unchanged."""
 
     def change(response: DescribeClusterResponse) -> DescribeClusterResponse:
-        if response.error_code or response.endpoint_type != BROKERS:
+        if response.error_code or response.endpoint_type != DEFAULT_BROKER:
             return response
         found = [
             (each, addresses.advertised(each.broker_id, Address(each.host, each.port)))
@@ -53,11 +45,11 @@ def describe_cluster(addresses: Addresses) -> Rule:
             brokers=brokers, controller_id=controller_among(live, response.controller_id)
         )
 
-    return lambda asked, _client: Exchange(finish=rewritten(asked, change))
+    return lambda incoming, _client: Exchange(finish=rewrite_answer(incoming, change))
 
 
-def find_coordinator(addresses: Addresses) -> Rule:
-    """The rule of FindCoordinator: one coordinator, or from version 4 on a list."""
+def find_coordinator(addresses: AdvertisedAddresses) -> Interceptor:
+    """Return the interceptor of FindCoordinator: one coordinator, or from version 4 on a list."""
 
     def change(response: FindCoordinatorResponse) -> FindCoordinatorResponse:
         coordinators: list[Any] = [moved(each) for each in response.coordinators]
@@ -75,4 +67,4 @@ def find_coordinator(addresses: Addresses) -> Rule:
             )
         return found._replace(host=at.host, port=at.port)
 
-    return lambda asked, _client: Exchange(finish=rewritten(asked, change))
+    return lambda incoming, _client: Exchange(finish=rewrite_answer(incoming, change))

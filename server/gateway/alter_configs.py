@@ -1,7 +1,8 @@
-"""IncrementalAlterConfigs (44) and AlterConfigs (33), where they name reassignd's keys.
+"""IncrementalAlterConfigs (44) and AlterConfigs (33) that name reassignd's keys.
 
-One request goes to the upstream: without our keys, which may leave nothing of a resource but its name. Its row says whether
-the principal may. What is wrong with our keys is known before, so that a resource is changed wholly or not at all.
+One request goes to the upstream, without reassignd's keys; a resource may be left with its name only. Its result row
+tells whether the principal may alter it. Reassignd's keys are validated before, so a resource is changed completely or
+not at all.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 
 from common.error_codes import ErrorCode
 from controller.configs.changes import check_changes
+from controller.configs.names import OWN_PREFIX
 from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
@@ -23,43 +25,52 @@ from protocol.messages.incremental_alter_configs_request import (
 )
 from protocol.messages.incremental_alter_configs_response import AlterConfigsResourceResponse
 from server.dispatch.row_errors import Verdict
-from server.gateway.configs import BROKERS, OF_BROKERS, OF_OUR_KEYS, Key, Split, held, is_ours, key_of
-from server.gateway.core import GatewayServices, reason
+from server.gateway.configs import (
+    DEFAULT_BROKER,
+    DEFAULT_BROKER_MARKS,
+    OWN_KEY_MARKS,
+    ResourceKey,
+    Split,
+    intercept_configs,
+    key_of,
+)
+from server.gateway.services import GatewayServices, reason
 from server.handlers.incremental_alter_configs import changes_of
-from server.relay.exchange import Rule
+from server.relay.exchange import Interceptor
 
 UNKNOWN_OPERATION: Verdict = (ErrorCode.INVALID_REQUEST, "The request has an unknown config operation.")
 
 
-NOT_TOLD: Verdict = (
+RIGHTS_UNKNOWN: Verdict = (
     ErrorCode.INVALID_CONFIG,
     "The reassignment.* configs of this resource cannot be set so; alter it in a request of its own to be told why.",
 )
-"""Whether the principal may alter the resource is not known."""
+"""Used when the upstream was not asked whether the principal may alter the resource."""
 
 RIGHTS_VERSION = 1
-"""Of IncrementalAlterConfigs, as all brokers since 2.4 have it."""
+"""IncrementalAlterConfigs version of the query for rights; all brokers since 2.4 serve it."""
 
 
-class Ours(NamedTuple):
-    """What a request wants changed of our keys in one resource, and why that cannot be, if so."""
+class OwnChanges(NamedTuple):
+    """The changes of reassignd's keys that a request makes to one resource."""
 
     changes: Sequence[ConfigChange]
     refused: Verdict | None
+    """The error, if they are invalid."""
 
 
-def incremental_alter(core: GatewayServices) -> Rule:
-    """The rule of IncrementalAlterConfigs."""
+def incremental_alter(services: GatewayServices) -> Interceptor:
+    """Return the interceptor of IncrementalAlterConfigs."""
 
     def split(request: IncrementalAlterConfigsRequest) -> Split | None:
         ours = {
-            key_of(each): _checked(core, each.resource_name, changes_of(_our_configs(each)))
+            key_of(each): _checked(services, each.resource_name, changes_of(_our_configs(each)))
             for each in request.resources
             if _alters_ours(each)
         }
         if not ours:
             return None
-        # A resource of which nothing is to be changed still has its row, which says whether it may be.
+        # A resource without changes still gets a result row, which tells whether the principal may alter it.
         resources = [
             _without_ours(each, nothing=ours[key_of(each)].refused is not None)
             if key_of(each) in ours
@@ -67,26 +78,27 @@ def incremental_alter(core: GatewayServices) -> Rule:
             for each in request.resources
         ]
         upstream = request._replace(resources=resources)
-        return Split(upstream, lambda response: _finished(core, request, response, ours))
+        return Split(upstream, lambda response: _finished(services, request, response, ours))
 
-    return held(OF_OUR_KEYS, split)
+    return intercept_configs(OWN_KEY_MARKS, split)
 
 
-def alter(core: GatewayServices) -> Rule:
-    """The rule of AlterConfigs: keys of the brokers' default that it does not name go back to their defaults, ours too.
+def alter(services: GatewayServices) -> Interceptor:
+    """Return the interceptor of AlterConfigs.
 
-    A resource of which ours are refused is left out: named with nothing, the upstream would reset all of it.
+    AlterConfigs resets the keys that it does not name. For the default of all brokers this includes reassignd's keys. A
+    resource with invalid keys of reassignd is left out, because the upstream would reset a resource without keys.
     """
 
     def split(request: AlterConfigsRequest) -> Split | None:
-        ours: dict[Key, Ours] = {}
+        ours: dict[ResourceKey, OwnChanges] = {}
         resources = []
         for each in request.resources:
             key, changes = key_of(each), _sets(each)
-            if key == BROKERS:
-                ours[key] = _checked(core, CLUSTER_DEFAULT, [*changes, *_resets(core, changes)])
+            if key == DEFAULT_BROKER:
+                ours[key] = _checked(services, CLUSTER_DEFAULT, [*changes, *_resets(services, changes)])
             elif key[0] == ResourceType.BROKER and changes:
-                ours[key] = _checked(core, each.resource_name, changes)
+                ours[key] = _checked(services, each.resource_name, changes)
             if key not in ours:
                 resources.append(each)
             elif ours[key].refused is None:
@@ -95,16 +107,17 @@ def alter(core: GatewayServices) -> Rule:
             return None
         if resources or not all(wanted.refused for wanted in ours.values()):
             upstream = request._replace(resources=resources)
-            return Split(upstream, lambda response: _finished(core, request, response, ours))
-        # Only who may alter them learns what is wrong: asked by the other API, which alters nothing that is not named.
+            return Split(upstream, lambda response: _finished(services, request, response, ours))
+        # Only principals that may alter the resource learn what is wrong. IncrementalAlterConfigs asks for the rights:
+        # unlike AlterConfigs, it changes nothing that it does not name.
         rights = IncrementalAlterConfigsRequest(
             [AlterConfigsResource(*key) for key in ours], request.validate_only
         )
         return Split(
-            rights, lambda response: _finished(core, request, _of_33(response), ours), RIGHTS_VERSION
+            rights, lambda response: _finished(services, request, _of_33(response), ours), RIGHTS_VERSION
         )
 
-    return held((*OF_BROKERS, *OF_OUR_KEYS), split)
+    return intercept_configs((*DEFAULT_BROKER_MARKS, *OWN_KEY_MARKS), split)
 
 
 def _of_33(response: Any) -> AlterConfigsResponse:
@@ -112,7 +125,11 @@ def _of_33(response: Any) -> AlterConfigsResponse:
 
 
 def _alters_ours(resource: AlterConfigsResource) -> bool:
-    """Whether this is for us: on one broker our keys are refused, but deleted if someone set them there past the gateway."""
+    """Return whether reassignd handles the resource.
+
+    On a single broker, setting reassignd's keys is refused. Deleting them passes, in case they were set there without the
+    gateway.
+    """
     if resource.resource_type != ResourceType.BROKER:
         return False
     if resource.resource_name == CLUSTER_DEFAULT:
@@ -121,11 +138,11 @@ def _alters_ours(resource: AlterConfigsResource) -> bool:
 
 
 def _our_configs(resource: Any) -> list[Any]:
-    return [each for each in resource.configs if is_ours(each.name)]
+    return [each for each in resource.configs if each.name.startswith(OWN_PREFIX)]
 
 
 def _without_ours(resource: Any, *, nothing: bool = False) -> Any:
-    configs = [] if nothing else [each for each in resource.configs if not is_ours(each.name)]
+    configs = [] if nothing else [each for each in resource.configs if not each.name.startswith(OWN_PREFIX)]
     return resource._replace(configs=configs)
 
 
@@ -133,40 +150,46 @@ def _sets(resource: ReplacedResource) -> list[ConfigChange]:
     return [ConfigChange(each.name, ConfigOp.SET, each.value) for each in _our_configs(resource)]
 
 
-def _resets(core: GatewayServices, changes: Sequence[ConfigChange]) -> list[ConfigChange]:
-    """Of our keys that are set and that the request does not name."""
+def _resets(services: GatewayServices, changes: Sequence[ConfigChange]) -> list[ConfigChange]:
+    """Return deletions of those keys of reassignd that are set and not named in the request."""
     named = {change.config for change in changes}
-    before = core.state.configs.get((ResourceType.BROKER, CLUSTER_DEFAULT), {})
+    before = services.state.configs.get((ResourceType.BROKER, CLUSTER_DEFAULT), {})
     return [
-        ConfigChange(name, ConfigOp.DELETE, None) for name in before if is_ours(name) and name not in named
+        ConfigChange(name, ConfigOp.DELETE, None)
+        for name in before
+        if name.startswith(OWN_PREFIX) and name not in named
     ]
 
 
-def _checked(core: GatewayServices, broker: str, changes: Sequence[ConfigChange] | None) -> Ours:
+def _checked(services: GatewayServices, broker: str, changes: Sequence[ConfigChange] | None) -> OwnChanges:
     if changes is None:
-        return Ours((), UNKNOWN_OPERATION)
-    outcome = check_changes(core.state, ResourceChanges(ResourceType.BROKER, broker, changes))
-    return Ours(changes, None if outcome.ok else outcome)
+        return OwnChanges((), UNKNOWN_OPERATION)
+    outcome = check_changes(services.state, ResourceChanges(ResourceType.BROKER, broker, changes))
+    return OwnChanges(changes, None if outcome.ok else outcome)
 
 
-async def _finished(core: GatewayServices, request: Any, response: Any, ours: Mapping[Key, Ours]) -> Any:
-    """The upstream's rows, and what became of our keys where it has no objection; in the order of the request."""
+async def _finished(
+    services: GatewayServices, request: Any, response: Any, ours: Mapping[ResourceKey, OwnChanges]
+) -> Any:
+    """Return the upstream's response, with reassignd's keys applied to the rows without error, in request order."""
     rows = {key_of(each): each for each in response.responses}
     for key, wanted in ours.items():
         row = rows.get(key)
-        verdict = NOT_TOLD
+        verdict = RIGHTS_UNKNOWN
         if row is not None:
             verdict = row.error_code, reason(row.error_code, row.error_message)
         if verdict[0] == ErrorCode.NONE:
-            verdict = wanted.refused or await _changed(core, wanted.changes, request.validate_only)
+            verdict = wanted.refused or await _changed(services, wanted.changes, request.validate_only)
         rows[key] = AlterConfigsResourceResponse(*verdict, *key)
     return response._replace(responses=[rows[key_of(each)] for each in request.resources])
 
 
-async def _changed(core: GatewayServices, changes: Sequence[ConfigChange], validate_only: bool) -> Verdict:
-    """Of the brokers' default: on one broker nothing gets so far."""
+async def _changed(
+    services: GatewayServices, changes: Sequence[ConfigChange], validate_only: bool
+) -> Verdict:
+    """Apply the changes to the default of all brokers; return the result."""
     if not changes:
         return Outcome(ErrorCode.NONE)
     resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)
-    outcomes = await core.submit(AlterConfigs([resource], validate_only))
+    outcomes = await services.submit(AlterConfigs([resource], validate_only))
     return outcomes[0]

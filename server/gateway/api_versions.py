@@ -1,7 +1,7 @@
-"""ApiVersions (18): the upstream's own, cut to what the gateway can rewrite.
+"""ApiVersions (18): the broker's response, limited to the versions that the gateway can relay.
 
-A version that we do not read is answered with error 35 in version 0 (KIP-511), and the client asks again. From
-version 5 on clients say which broker of which cluster they think they talk to (KIP-1242).
+An unknown version is answered with error 35 in version 0 (KIP-511), and the client retries. From version 5 on clients
+send the broker and cluster they expect (KIP-1242).
 """
 
 from common.error_codes import ErrorCode
@@ -10,37 +10,37 @@ from protocol.frames import decode_response, encode_request, encode_response, pa
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from server.gateway.versions import HIDDEN, SERVED
-from server.relay.exchange import Asked, Client, Exchange, Rule, whole
+from server.relay.exchange import ClientIdentity, Exchange, IncomingRequest, Interceptor, buffered
 
 
-def api_versions() -> Rule:
-    """The rule of the key."""
+def api_versions() -> Interceptor:
+    """Return the interceptor of ApiVersions."""
 
-    def ask(asked: Asked, _client: Client) -> Exchange | int:
-        known = asked.api_version in SERVED[ApiKey.API_VERSIONS]
-        version = asked.api_version if known else 0
-        header = asked.header._replace(api_version=version)
+    def intercept(incoming: IncomingRequest, _client: ClientIdentity) -> Exchange | int:
+        known = incoming.api_version in SERVED[ApiKey.API_VERSIONS]
+        version = incoming.api_version if known else 0
+        header = incoming.header._replace(api_version=version)
 
         def answer(payload: bytes) -> bytes:
-            response = decode_response(parse_response(payload, asked.api_key, version))
+            response = decode_response(parse_response(payload, incoming.api_key, version))
             shown = cut(response) if known else unsupported(response)
             said_in = 0 if shown.error_code == ErrorCode.UNSUPPORTED_VERSION else version
             return encode_response(header, shown, said_in)
 
-        upstream = None if known else encode_request(ApiVersionsRequest(), 0, asked.correlation_id, None)
-        return Exchange(upstream, whole(answer))
+        upstream = None if known else encode_request(ApiVersionsRequest(), 0, incoming.correlation_id, None)
+        return Exchange(upstream, buffered(answer))
 
-    return ask
+    return intercept
 
 
 def cut(response: ApiVersionsResponse) -> ApiVersionsResponse:
-    """Leave what can pass, and be answered, unharmed. Features stay: transactions depend on them."""
+    """Return the response with only those APIs and versions that can be relayed. Features stay: transactions need them."""
     shown = [_cut(each) for each in response.api_keys if each.api_key not in HIDDEN]
     return response._replace(api_keys=[each for each in shown if each.min_version <= each.max_version])
 
 
 def unsupported(response: ApiVersionsResponse) -> ApiVersionsResponse:
-    """Say which versions of this one API there are."""
+    """Return the error response with the served versions of ApiVersions."""
     rows = [each for each in cut(response).api_keys if each.api_key == ApiKey.API_VERSIONS]
     return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=rows)
 

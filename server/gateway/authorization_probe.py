@@ -1,8 +1,9 @@
-"""AlterPartitionReassignments (45) and ListPartitionReassignments (46): ours to answer, the upstream's to allow.
+"""AlterPartitionReassignments (45) and ListPartitionReassignments (46): reassignd answers, the upstream authorizes.
 
-An empty request goes to the upstream in their place, with the client's correlation id and over its connection: the
-answer says whether the principal may, and stands where ours is to come. It writes nothing to the upstream's log.
-With ZooKeeper, a broker that is not the controller says so only to a principal that may: to us that is a yes.
+An empty request of the same API goes to the broker in their place, with the client's correlation id and on its
+connection. The response tells whether the principal is allowed, and reassignd's answer replaces it. The empty request
+changes nothing in the upstream. In ZooKeeper mode, a broker that is not the controller checks the principal first, so
+NOT_CONTROLLER means that the principal is allowed.
 """
 
 from collections.abc import Awaitable, Callable
@@ -15,11 +16,11 @@ from protocol.frames import RequestFrame, decode_response, encode_request, parse
 from protocol.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from server.dispatch.router import Caller
-from server.gateway.core import GatewayServices, reason
-from server.relay.exchange import Asked, Client, Exchange, Rule, whole
+from server.gateway.services import GatewayServices, reason
+from server.relay.exchange import ClientIdentity, Exchange, IncomingRequest, Interceptor, buffered
 
 TIMEOUT_MS = 30_000
-"""The client's own may be one that Kafka refuses (0), which is for us to say."""
+"""Timeout of the empty request. The client's own may be 0, which Kafka refuses; reassignd validates it itself."""
 
 PROBES: dict[int, Callable[[], Any]] = {
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: partial(AlterPartitionReassignmentsRequest, timeout_ms=TIMEOUT_MS),
@@ -32,24 +33,24 @@ PROBES: dict[int, Callable[[], Any]] = {
 ALLOWED = frozenset({ErrorCode.NONE, ErrorCode.NOT_CONTROLLER})
 
 
-def question(core: GatewayServices) -> Rule:
-    """The rule of both keys."""
+def answer_after_probe(services: GatewayServices) -> Interceptor:
+    """Return the interceptor of both APIs."""
 
-    def ask(asked: Asked, client: Client) -> Exchange | int:
-        if not asked.whole:
-            return asked.size
-        request = parse_request(bytes(asked.frame))
-        probe = PROBES[asked.api_key]()
-        upstream = encode_request(probe, asked.api_version, asked.correlation_id, request.client_id)
-        return Exchange(upstream, whole(partial(_settle, core, request, client.caller)))
+    def intercept(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | int:
+        if not incoming.complete:
+            return incoming.size
+        request = parse_request(bytes(incoming.frame))
+        probe = PROBES[incoming.api_key]()
+        upstream = encode_request(probe, incoming.api_version, incoming.correlation_id, request.client_id)
+        return Exchange(upstream, buffered(partial(_settle, services, request, client.caller)))
 
-    return ask
+    return intercept
 
 
 def _settle(
-    core: GatewayServices, request: RequestFrame, caller: Caller, payload: bytes
+    services: GatewayServices, request: RequestFrame, caller: Caller, payload: bytes
 ) -> bytes | Awaitable[bytes]:
     answer = decode_response(parse_response(payload, request.api_key, request.api_version))
     if answer.error_code in ALLOWED:
-        return core.answer(request, caller)
-    return core.refuse(request, answer.error_code, reason(answer.error_code, answer.error_message))
+        return services.answer(request, caller)
+    return services.refuse(request, answer.error_code, reason(answer.error_code, answer.error_message))

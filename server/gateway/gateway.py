@@ -12,13 +12,13 @@ from common.address import Address
 from server.connections.limits import ConnectionLimits
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
-from server.gateway.core import GatewayServices
-from server.gateway.interceptors import rules_of
+from server.gateway.interceptors import gateway_interceptors
 from server.gateway.port_assignments import PortAssignmentError, PortAssignments
+from server.gateway.services import GatewayServices
 from server.ports import Stats
-from server.relay.counts import Counts
-from server.relay.session import Door, Relay, Shared
-from server.relay.upstreams import ANY, Upstreams
+from server.relay.counters import RelayCounters
+from server.relay.session import Relay, RelayedBroker, RelayServices
+from server.relay.upstream_brokers import ANY, UpstreamBrokers
 
 log = logging.getLogger(__name__)
 
@@ -41,20 +41,20 @@ class Setup:
 
 
 class Gateway:
-    """Implements `server.gateway.addresses.Addresses`. `core` answers what is reassignd's."""
+    """Implements `server.relay.addresses.AdvertisedAddresses`. `services` answers what is reassignd's."""
 
     def __init__(
-        self, core: GatewayServices, setup: Setup, limits: ConnectionLimits, stats: Stats, directory: Path
+        self, services: GatewayServices, setup: Setup, limits: ConnectionLimits, stats: Stats, directory: Path
     ) -> None:
-        self.counts = Counts()
+        self.counts = RelayCounters()
         self.bootstrap: Address | None = None
         """Where clients find any broker, when it is open."""
         self._setup = setup
         self._places = PortAssignments(directory)
-        self._upstreams = Upstreams(setup.upstream_tls)
-        rules = rules_of(core, self)
-        shared = Shared(self._upstreams, rules, limits, self.counts, setup.authenticates)
-        self._listeners: Listeners[Door] = Listeners(
+        self._upstreams = UpstreamBrokers(setup.upstream_tls)
+        rules = gateway_interceptors(services, self)
+        shared = RelayServices(self._upstreams, rules, limits, self.counts, setup.authenticates)
+        self._listeners: Listeners[RelayedBroker] = Listeners(
             partial(Relay, shared), ConnectionRegistry(limits, stats), setup.tls
         )
         self._open: dict[int, Address] = {}
@@ -135,5 +135,5 @@ class Gateway:
         """What clients are told."""
         host, first = self._setup.listener
         port = first and first + position
-        _, bound = await self._listeners.open(Door(broker), host, port)
+        _, bound = await self._listeners.open(RelayedBroker(broker), host, port)
         return Address(self._setup.advertised_host, bound)

@@ -1,6 +1,6 @@
-"""Metadata (3): brokers and controller stand at the head of the answer, and are changed there; the topics pass as they come.
+"""Metadata (3): changes brokers and controller, which are at the head of the response; the topics pass unchanged.
 
-The head is read by hand, because a codec wants all of a message: of a cluster with many partitions that is megabytes.
+The head is parsed by hand. The compiled codec needs the whole message, which is megabytes for many partitions.
 """
 
 from collections.abc import Collection
@@ -11,21 +11,22 @@ from typing import NamedTuple
 from common.address import Address
 from protocol.codec import reading, writing
 from protocol.errors import DecodeError
-from server.gateway.addresses import Addresses, controller_among
-from server.relay.exchange import Asked, Client, Exchange, Rule
+from server.gateway.addresses import controller_among
+from server.relay.addresses import AdvertisedAddresses
+from server.relay.exchange import ClientIdentity, Exchange, IncomingRequest, Interceptor
 from server.relay.splitter import FrameAction
 
 LARGEST_HEAD = 1024 * 1024
-"""Bytes before the topics: some ten thousand brokers."""
+"""Most bytes before the topics, enough for about ten thousand brokers."""
 
 SMALLEST_BROKER = 10
 
 
-def metadata(addresses: Addresses) -> Rule:
-    """The rule of the key."""
+def metadata(addresses: AdvertisedAddresses) -> Interceptor:
+    """Return the interceptor of Metadata."""
 
-    def ask(asked: Asked, _client: Client) -> Exchange:
-        version = asked.api_version
+    def intercept(incoming: IncomingRequest, _client: ClientIdentity) -> Exchange:
+        version = incoming.api_version
 
         def finish(frame: memoryview, size: int) -> FrameAction | int:
             came = bytes(frame[:LARGEST_HEAD])
@@ -39,25 +40,25 @@ def metadata(addresses: Addresses) -> Rule:
 
         return Exchange(finish=finish)
 
-    return ask
+    return intercept
 
 
 class Moved(NamedTuple):
-    """What goes in the place of the answer's bytes before `end`."""
+    """The bytes that replace those of the response before `end`."""
 
     data: bytes
     end: int
 
 
 class _Head:
-    """Walks through the beginning of an answer, whose errors mean that there is not enough of it."""
+    """Parser of the start of a response. Its errors, except UnicodeDecodeError, mean that more bytes are needed."""
 
     def __init__(self, data: bytes, version: int) -> None:
         self._data, self._at = data, 0
         self._version = version
         self._flexible = version >= 9
 
-    def moved(self, addresses: Addresses) -> Moved:
+    def moved(self, addresses: AdvertisedAddresses) -> Moved:
         self._at = 4
         if self._flexible:
             self._tags()
@@ -71,8 +72,8 @@ class _Head:
         cluster = self._cluster(rows)
         return Moved(b"".join((self._data[:start], length(len(rows)), *rows.values(), cluster)), self._at)
 
-    def _broker(self, addresses: Addresses) -> tuple[int, bytes | None]:
-        """Its id, and its row with our address; None for one without."""
+    def _broker(self, addresses: AdvertisedAddresses) -> tuple[int, bytes | None]:
+        """Return the broker's id, and its row with the advertised address; None without one."""
         broker = self._number()
         host = self._text() or ""
         port = self._number()
@@ -88,7 +89,7 @@ class _Head:
         return broker, pack(">i", broker) + our_host + pack(">i", at.port) + self._data[start : self._at]
 
     def _cluster(self, live: Collection[int]) -> bytes:
-        """Its id as it is, and the controller; the oldest versions have neither."""
+        """Return the cluster id, unchanged, and the controller; the oldest versions have neither."""
         start = self._at
         if self._version >= 2:
             self._text()

@@ -1,24 +1,21 @@
-"""Which versions may pass of the APIs that the gateway looks at or must hide; all others are the upstream's affair."""
+"""API versions that may pass, for APIs that the gateway intercepts or hides. Other APIs pass in all versions."""
 
 from protocol.apis import ApiKey, find_api
 from protocol.messages.produce_response import SCHEMA as PRODUCE_RESPONSE
 from protocol.schema import version_range
 from server.dispatch.registry import ROUTES
 from server.handlers import load
+from server.relay.versions import FRAMED_TOKENS, PRODUCE
 
-PRODUCE = 0
 FETCH = 1
 SHARE_FETCH = 78
 SHARE_ACKNOWLEDGE = 79
 
 HIDDEN = frozenset({SHARE_FETCH, SHARE_ACKNOWLEDGE})
-"""Their answers name addresses behind the records, where a stream cannot be changed any more."""
+"""Hidden APIs. Their responses have brokers' addresses after the records, where a passing stream cannot be changed."""
 
 WITHOUT_ENDPOINTS = range(16)
-"""Fetch: from version 16 on, answers end with addresses (KIP-951), for the same reason. Consumers ask Metadata instead."""
-
-FRAMED_TOKENS = range(1, 2)
-"""SaslHandshake: after version 0 come tokens that are no requests."""
+"""Fetch versions that pass. Later responses end with addresses (KIP-951); without them consumers use Metadata."""
 
 REWRITTEN = (
     ApiKey.METADATA,
@@ -27,7 +24,7 @@ REWRITTEN = (
     ApiKey.SASL_AUTHENTICATE,
     ApiKey.DESCRIBE_CLUSTER,
 )
-"""By their schemas."""
+"""APIs whose responses are rewritten; served in all versions that the schemas have."""
 
 ANSWERED = (
     ApiKey.DESCRIBE_CONFIGS,
@@ -36,7 +33,7 @@ ANSWERED = (
     ApiKey.ALTER_PARTITION_REASSIGNMENTS,
     ApiKey.LIST_PARTITION_REASSIGNMENTS,
 )
-"""By our handlers, wholly or in part."""
+"""APIs that reassignd answers, completely or in part; served in the versions of the handlers."""
 
 
 def _served() -> dict[int, range]:
@@ -52,4 +49,4 @@ def _served() -> dict[int, range]:
 
 
 SERVED = _served()
-"""By API key."""
+"""API key -> versions."""

@@ -8,7 +8,7 @@ from controller.state.state import State
 from controller.views.reassignments import Counts
 from server.metrics.latency import RequestLatency
 from server.metrics.stats import Counters
-from server.relay.counts import Counts as Relayed
+from server.relay.counters import RelayCounters
 
 NONE: Mapping[str, int] = MappingProxyType({})
 
@@ -37,7 +37,7 @@ class Sources(NamedTuple):
     latency: RequestLatency
     traffic: Callable[[], Mapping[int, Traffic]]
     active: Callable[[], bool]
-    relayed: Relayed = Relayed()
+    relayed: RelayCounters = RelayCounters()
     """What went through the gateway, where there is one."""
     znodes: Znodes = Znodes()
 

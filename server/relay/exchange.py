@@ -1,6 +1,6 @@
-"""One request and its answer, as the rules see them."""
+"""One request and its answer, as an interceptor sees them."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from struct import pack
 from typing import Any, NamedTuple
@@ -11,32 +11,35 @@ from server.dispatch.router import Caller
 from server.relay.splitter import FrameAction
 
 LARGEST_ANSWER = 32 * 1024 * 1024
-"""Of those that are held to be looked at, in bytes."""
+"""Bytes of the largest answer that is buffered."""
+
+LARGEST_DECODED = 16 * 1024 * 1024
+"""Bytes of the largest request for configs or topics that is buffered and decoded."""
 
 
 @dataclass(slots=True)
 class Login:
-    """An authentication, from its handshake on."""
+    """A SASL authentication, from its handshake on."""
 
     mechanism: str
-    begun: bool = False
-    """Its first message has come, the only one that says who it is."""
+    started: bool = False
+    """The first message, the only one with the user's name, has arrived."""
     user: str = ""
-    """Who that is; empty when it is not known, and after an answer of the upstream that ends the login."""
+    """The user's name; empty when it is unknown, and after the answer that ends the login."""
 
 
 @dataclass(slots=True)
-class Client:
-    """Who is at the other end of a connection. `authenticated` is true from the start where nobody has to be."""
+class ClientIdentity:
+    """The client of a connection. `authenticated` is true from the start where the listener requires no SASL."""
 
     caller: Caller
     authenticated: bool
     login: Login | None = None
-    """The one that was begun last."""
+    """The latest one."""
 
 
-class Asked(NamedTuple):
-    """A request as far as it has come: `frame` begins with its header, `size` is how long it will be."""
+class IncomingRequest(NamedTuple):
+    """A request, perhaps incomplete. `frame` starts with the request header; `size` is the length of the complete frame."""
 
     api_key: int
     api_version: int
@@ -45,44 +48,58 @@ class Asked(NamedTuple):
     size: int
 
     @property
-    def whole(self) -> bool:
+    def complete(self) -> bool:
         return len(self.frame) >= self.size
 
     def missing(self, most: int, purpose: str) -> int:
-        """How many bytes are wanted before it can be looked into; 0 when it is all there. DecodeError where `most` are not enough."""
+        """Return how many bytes are needed to decode the request; 0 when it is complete.
+
+        Raises DecodeError when the request is larger than `most`.
+        """
         if self.size > most:
             raise DecodeError(f"a request of {self.size} bytes {purpose}, where {most} are allowed")
-        return 0 if self.whole else self.size
+        return 0 if self.complete else self.size
 
     @property
     def header(self) -> RequestFrame:
-        """Enough of it to frame an answer."""
+        """The header fields that encoding an answer needs."""
         return RequestFrame(
             self.api_key, self.api_version, self.correlation_id, None, memoryview(b""), known=True
         )
 
 
-Finish = Callable[[memoryview, int], FrameAction | int | Awaitable[bytes]]
-"""Makes the client's answer of the upstream's, as a `server.relay.splitter.Decide` does, or later from all of it."""
+FinishAnswer = Callable[[memoryview, int], FrameAction | int | Awaitable[bytes]]
+"""Turns the broker's answer into the client's: a `server.relay.splitter.DecideFrame`, or an awaitable of the whole frame."""
 
 
 class Exchange(NamedTuple):
-    """What goes to the upstream in the place of a request (None: the request), and how its answer is finished, if at all."""
+    """How one request is relayed.
+
+    `upstream` is the frame sent to the broker in place of the request; None sends the request unchanged. `finish` changes
+    the answer; None passes it unchanged.
+    """
 
     upstream: bytes | None = None
-    finish: Finish | None = None
+    finish: FinishAnswer | None = None
     answered: bool = True
-    """An answer will come."""
+    """The broker will answer."""
 
 
 PASSED = Exchange()
+"""Relays request and answer unchanged."""
 
-Rule = Callable[[Asked, Client], Exchange | int]
-"""What to do about a request; a number when that many bytes of it must have come. DecodeError closes the connection."""
+Interceptor = Callable[[IncomingRequest, ClientIdentity], Exchange | int]
+"""Decides how a request is relayed. Returns a number when that many bytes of it are needed first.
+
+Raises DecodeError to close the connection.
+"""
+
+Interceptors = Mapping[int, Interceptor]
+"""Interceptors by API key. Requests of other keys pass unchanged."""
 
 
-def whole(make: Callable[[bytes], bytes | Awaitable[bytes]]) -> Finish:
-    """Finish an answer once it is all there. `make` takes it without its length, and returns it with."""
+def buffered(make: Callable[[bytes], bytes | Awaitable[bytes]]) -> FinishAnswer:
+    """Return a filter that buffers the answer. `make` takes it without its length and returns it with its length."""
 
     def finish(frame: memoryview, size: int) -> FrameAction | int | Awaitable[bytes]:
         if size > LARGEST_ANSWER:
@@ -95,18 +112,29 @@ def whole(make: Callable[[bytes], bytes | Awaitable[bytes]]) -> Finish:
     return finish
 
 
-def rewritten(asked: Asked, change: Callable[[Any], Any]) -> Finish:
-    """Finish an answer by a change to its message; it passes as it is where that returns the same object."""
-    header = asked.header
+def rewrite_answer(incoming: IncomingRequest, change: Callable[[Any], Any]) -> FinishAnswer:
+    """Return a filter that changes the decoded response. The frame passes unchanged when `change` returns its argument."""
+    header = incoming.header
 
     def make(payload: bytes) -> bytes:
         response = decode_response(parse_response(payload, header.api_key, header.api_version))
         changed = change(response)
-        return sized(payload) if changed is response else encode_response(header, changed)
+        return with_length(payload) if changed is response else encode_response(header, changed)
 
-    return whole(make)
+    return buffered(make)
 
 
-def sized(payload: bytes) -> bytes:
-    """The frame as it came."""
+def with_length(payload: bytes) -> bytes:
+    """Return the payload as a frame."""
     return pack(">i", len(payload)) + payload
+
+
+def only_versions(versions: range, interceptor: Interceptor) -> Interceptor:
+    """Return the interceptor for these versions; a request in another version closes the connection."""
+
+    def intercept(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | int:
+        if incoming.api_version not in versions:
+            raise DecodeError(f"API key {incoming.api_key} version {incoming.api_version} is not served")
+        return interceptor(incoming, client)
+
+    return intercept

@@ -1,6 +1,6 @@
-"""Produce (0): the addresses of new leaders in its answers (KIP-951), and requests that want none (acks=0).
+"""Produce (0): replaces the addresses of new leaders in responses (KIP-951), and detects requests without response (acks=0).
 
-Its later versions cannot be done without: version 12 is what makes transactions safe (KIP-890).
+Hiding the later versions is no alternative: version 12 is what makes transactions safe (KIP-890).
 """
 
 from struct import error as NoMoreBytes  # noqa: N812
@@ -11,60 +11,76 @@ from protocol.codec.wire import codec
 from protocol.errors import DecodeError
 from protocol.messages.produce_response import ProduceResponse
 from protocol.messages.response_header import ResponseHeader
-from server.gateway.addresses import Addresses
-from server.relay.exchange import PASSED, Asked, Client, Exchange, Rule, sized, whole
+from server.relay.addresses import AdvertisedAddresses
+from server.relay.exchange import (
+    PASSED,
+    ClientIdentity,
+    Exchange,
+    IncomingRequest,
+    Interceptor,
+    buffered,
+    with_length,
+)
 
 FLEXIBLE = 9
+"""First flexible version."""
+
 NAMES_LEADERS = 10
+"""First version whose responses name the addresses of new leaders."""
+
 NO_ANSWER = Exchange(answered=False)
 
 LARGEST_HEAD = 70_000
-"""Bytes before acks: a client id and a transactional id of 32 KB each."""
+"""Most bytes before `acks`: a client id and a transactional id of 32 KB each."""
 
 
-def produce(addresses: Addresses | None = None) -> Rule:
-    """The rule of the key. Without ports of ours, the addresses are the right ones."""
+def produce(addresses: AdvertisedAddresses | None = None) -> Interceptor:
+    """Return the interceptor of Produce. Without `addresses`, clients get the brokers' own."""
 
-    def ask(asked: Asked, _client: Client) -> Exchange | int:
+    def intercept(incoming: IncomingRequest, _client: ClientIdentity) -> Exchange | int:
+        version = incoming.api_version
         try:
-            acks = _acks(bytes(asked.frame[:LARGEST_HEAD]), asked.api_version)
+            acks = _acks(bytes(incoming.frame[:LARGEST_HEAD]), version)
         except (IndexError, NoMoreBytes, DecodeError, UnicodeDecodeError) as error:
-            text = isinstance(error, UnicodeDecodeError)
-            if text or len(asked.frame) >= min(asked.size, LARGEST_HEAD):
+            # All but invalid text may mean that more bytes are needed.
+            needed = min(incoming.size, LARGEST_HEAD)
+            if isinstance(error, UnicodeDecodeError) or len(incoming.frame) >= needed:
                 raise DecodeError("a Produce request that cannot be read") from error
-            return min(asked.size, LARGEST_HEAD)
+            return needed
         if acks == 0:
             return NO_ANSWER
-        if addresses is None or asked.api_version < NAMES_LEADERS:
+        if addresses is None or version < NAMES_LEADERS:
             return PASSED
-        version = asked.api_version
-        return Exchange(finish=whole(lambda payload: _answer(payload, version, addresses)))
+        return Exchange(finish=buffered(lambda payload: _answer(payload, version, addresses)))
 
-    return ask
+    return intercept
 
 
 def _acks(head: bytes, version: int) -> int:
     if len(head) < 10:
         raise IndexError
     flexible = version >= FLEXIBLE
-    _, at = reading.string_reader(False, True)(head, 8)
+    _, position = reading.string_reader(False, True)(head, 8)  # client id
     if flexible:
-        at = reading.skip_tags(head, at)
+        position = reading.skip_tags(head, position)
     if version >= 3:
-        _, at = reading.string_reader(flexible, True)(head, at)
-    return int.from_bytes(head[at : reading.check_room(2, head, at)], signed=True)
+        _, position = reading.string_reader(flexible, True)(head, position)  # transactional id
+    return int.from_bytes(head[position : reading.check_room(2, head, position)], signed=True)
 
 
-def _answer(payload: bytes, version: int, addresses: Addresses) -> bytes:
+def _answer(payload: bytes, version: int, addresses: AdvertisedAddresses) -> bytes:
     _, start = codec(ResponseHeader, 1).decode_prefix(payload)
     response = codec(ProduceResponse, version).decode(payload[start:])
     if not response.node_endpoints:
-        return sized(payload)
-    found = [
-        (each, addresses.advertised(each.node_id, Address(each.host, each.port)))
-        for each in response.node_endpoints
+        return with_length(payload)
+    advertised = [
+        (endpoint, addresses.advertised(endpoint.node_id, Address(endpoint.host, endpoint.port)))
+        for endpoint in response.node_endpoints
     ]
-    moved = [each._replace(host=at.host, port=at.port) for each, at in found if at is not None]
-    return sized(
-        payload[:start] + codec(ProduceResponse, version).encode(response._replace(node_endpoints=moved))
-    )
+    endpoints = [
+        endpoint._replace(host=address.host, port=address.port)
+        for endpoint, address in advertised
+        if address is not None
+    ]
+    changed = response._replace(node_endpoints=endpoints)
+    return with_length(payload[:start] + codec(ProduceResponse, version).encode(changed))

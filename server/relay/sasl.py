@@ -1,8 +1,8 @@
-"""SaslHandshake (17) and SaslAuthenticate (36): the upstream authenticates. The gateway notes that it has, and as whom, for its jobs.
+"""SaslHandshake (17) and SaslAuthenticate (36): the brokers authenticate clients; the relay records the user's name.
 
-The name is in the first message after a handshake, in the form of the mechanism that the handshake chose. It counts when the
-upstream says that this login succeeded; a refusal, another message and another handshake forget it. Before authentication
-requests must be small.
+The name is in the first message after a handshake, in the format of the chosen mechanism. It is used, as the owner of
+jobs, once the broker has confirmed the login. A refusal, a further message or another handshake discards it. Requests
+before authentication are limited in size.
 """
 
 import json
@@ -14,92 +14,92 @@ from common.error_codes import ErrorCode
 from protocol.frames import decode_request, parse_request
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
 from server.dispatch.authorizer import UNKNOWN
-from server.relay.exchange import PASSED, Asked, Client, Exchange, Login, rewritten
+from server.relay.exchange import PASSED, ClientIdentity, Exchange, IncomingRequest, Login, rewrite_answer
 
 LARGEST = 512 * 1024
-"""Bytes of a request with a token (Kafka: sasl.server.max.receive.size)."""
+"""Bytes of the largest request before authentication (Kafka: sasl.server.max.receive.size)."""
 
 LONGEST_NAME = 1000
-"""Characters of a user's name."""
+"""Characters of the longest user name that is recorded."""
 
 SCRAM_VERIFIER = b"v="
-"""How the last message of a SCRAM server begins (RFC 5802); the other mechanisms end without a word."""
+"""Start of a SCRAM server's last message (RFC 5802). The last message of the other mechanisms is empty."""
 
 SCRAM_FIRST = re.compile(rb"[nyp][^,]*,(?:a=[^,]*)?,(?:m=[^,]*,)?n=(?P<user>[^,]*),r=")
-"""How the first message of a SCRAM client begins."""
+"""Start of a SCRAM client's first message."""
 
-OF_A_TOKEN = b",tokenauth=true"
-"""A delegation token (KIP-48) names itself, not its owner. In any case of letters."""
+TOKEN_AUTHENTICATION = b",tokenauth=true"
+"""Marks a delegation token (KIP-48), whose message has the token's id instead of its owner. Letter case is ignored."""
 
 BEARER_FIRST = re.compile(rb"n,(?:a=(?P<authorized>[^,]*))?,\x01(?P<pairs>.*)", re.DOTALL)
 """The first message of OAUTHBEARER (RFC 7628)."""
 
 BEARER = re.compile(rb"auth=(?i:bearer) +[\w-]+\.(?P<claims>[\w-]+)\.[\w-]*")
-"""The token of OAUTHBEARER, where that is a JSON Web Token (RFC 7519): its claims are between the dots."""
+"""The token of OAUTHBEARER, if it is a JSON Web Token (RFC 7519); the claims are between the dots."""
 
 
-def handshake(asked: Asked, client: Client) -> Exchange | int:
-    """The rule of SaslHandshake."""
-    if missing := asked.missing(LARGEST, "to authenticate"):
+def handshake(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | int:
+    """Intercept SaslHandshake."""
+    if missing := incoming.missing(LARGEST, "to authenticate"):
         return missing
-    client.login = Login(decode_request(parse_request(bytes(asked.frame))).mechanism)
+    client.login = Login(decode_request(parse_request(bytes(incoming.frame))).mechanism)
     return PASSED
 
 
-def authenticate(asked: Asked, client: Client) -> Exchange | int:
-    """The rule of SaslAuthenticate."""
-    if missing := asked.missing(LARGEST, "to authenticate"):
+def authenticate(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | int:
+    """Intercept SaslAuthenticate."""
+    if missing := incoming.missing(LARGEST, "to authenticate"):
         return missing
-    token = decode_request(parse_request(bytes(asked.frame))).auth_bytes
+    token = decode_request(parse_request(bytes(incoming.frame))).auth_bytes
     login = client.login or Login("")
-    if not login.begun:
-        login.begun, login.user = True, user_of(login.mechanism, token)
+    if not login.started:
+        login.started, login.user = True, user_of(login.mechanism, token)
 
-    def note(response: SaslAuthenticateResponse) -> SaslAuthenticateResponse:
-        said = response.auth_bytes
+    def record(response: SaslAuthenticateResponse) -> SaslAuthenticateResponse:
+        message = response.auth_bytes
         if response.error_code != ErrorCode.NONE:
             login.user = ""
-        elif not said or said.startswith(SCRAM_VERIFIER):
+        elif not message or message.startswith(SCRAM_VERIFIER):
             client.authenticated = True
             principal = f"User:{login.user}" if login.user else UNKNOWN
             client.caller = client.caller._replace(principal=principal)
             login.user = ""
         return response
 
-    return Exchange(finish=rewritten(asked, note))
+    return Exchange(finish=rewrite_answer(incoming, record))
 
 
 def user_of(mechanism: str, token: bytes) -> str:
-    """Who the first message of a mechanism says that its client is; empty when that is not known, or no text to be shown."""
+    """Return the user named in a mechanism's first message; empty when it is unknown, too long or not printable."""
     read = READERS.get(mechanism)
     name = "" if read is None else read(token)
     return name if name.isprintable() and len(name) <= LONGEST_NAME else ""
 
 
 def _plain(token: bytes) -> str:
-    """RFC 4616: whom to act for, who, and the password."""
+    """RFC 4616: authorization id, user, password, separated by NUL."""
     parts = token.split(b"\0")
     return parts[1].decode(errors="replace") if len(parts) == 3 else ""
 
 
 def _scram(token: bytes) -> str:
-    found = SCRAM_FIRST.match(token)
-    if found is None or OF_A_TOKEN in token.lower():
+    match = SCRAM_FIRST.match(token)
+    if match is None or TOKEN_AUTHENTICATION in token.lower():
         return ""
-    return _decoded(found["user"])
+    return _decoded(match["user"])
 
 
 def _bearer(token: bytes) -> str:
-    """Of the token, or whom it is to act for. Kafka wants both to be the same; where they are not, it is not known."""
-    found = BEARER_FIRST.fullmatch(token)
-    if found is None:
+    """Return the token's subject or the authorization id. Kafka requires both to be equal; else the user is unknown."""
+    match = BEARER_FIRST.fullmatch(token)
+    if match is None:
         return ""
-    given = [pair for pair in found["pairs"].split(b"\x01") if pair.startswith(b"auth=")]
-    if len(given) != 1:
-        return ""  # which of them counts is the upstream's to know
-    bearer = BEARER.fullmatch(given[0])
+    bearers = [pair for pair in match["pairs"].split(b"\x01") if pair.startswith(b"auth=")]
+    if len(bearers) != 1:
+        return ""  # it is unknown which of them the broker uses
+    bearer = BEARER.fullmatch(bearers[0])
     subject = "" if bearer is None else _subject(bearer["claims"])
-    authorized = _decoded(found["authorized"] or b"")
+    authorized = _decoded(match["authorized"] or b"")
     return subject or authorized if not (subject and authorized) or subject == authorized else ""
 
 
@@ -109,7 +109,7 @@ READERS: dict[str, Callable[[bytes], str]] = {
     "SCRAM-SHA-512": _scram,
     "OAUTHBEARER": _bearer,
 }
-"""By mechanism: who its first message is from."""
+"""Mechanism -> function that reads the user from its first message."""
 
 
 def _decoded(name: bytes) -> str:
@@ -117,7 +117,7 @@ def _decoded(name: bytes) -> str:
 
 
 def _subject(claims: bytes) -> str:
-    """Whom the token is of. The upstream checks that it is genuine before the name counts."""
+    """Return the token's subject. It is not verified here: the broker does that before the name is used."""
     try:
         subject = json.loads(urlsafe_b64decode(claims + b"=" * (-len(claims) % 4))).get("sub")
     except (ValueError, AttributeError, RecursionError):

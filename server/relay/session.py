@@ -19,14 +19,13 @@ from server.connections.limits import ConnectionLimits
 from server.dispatch.authorizer import ANONYMOUS, UNKNOWN
 from server.dispatch.router import Caller
 from server.driver.driver import DriverStoppedError
-from server.gateway.interceptors import Rules
 from server.ports import BrokerPort
-from server.relay.counts import Counts
-from server.relay.exchange import PASSED, Asked, Client, Finish
+from server.relay.counters import RelayCounters
+from server.relay.exchange import PASSED, ClientIdentity, FinishAnswer, IncomingRequest, Interceptors
 from server.relay.sasl import LARGEST as LARGEST_TOKEN
 from server.relay.splitter import PASS, FrameAction, Splitter
-from server.relay.upstream import HIGH_WATER, Flow, Upstream
-from server.relay.upstreams import UnreachableError, Upstreams
+from server.relay.upstream_brokers import NoBrokerError, UpstreamBrokers
+from server.relay.upstream_connection import HIGH_WATER, FlowControl, UpstreamConnection
 
 log = logging.getLogger(__name__)
 
@@ -35,28 +34,28 @@ LARGEST_ANSWER = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class RelayServices:
     """What all connections share. `authenticates` says that the upstream wants SASL first."""
 
-    upstreams: Upstreams
-    rules: Rules
+    upstreams: UpstreamBrokers
+    interceptors: Interceptors
     limits: ConnectionLimits
-    counts: Counts
+    counts: RelayCounters
     authenticates: bool
 
 
-class Door(NamedTuple):
-    """A broker, as its listener sees it, or `server.relay.upstreams.ANY`."""
+class RelayedBroker(NamedTuple):
+    """A broker, as its listener sees it, or `server.relay.upstream_brokers.ANY`."""
 
     id: int
 
 
-class Expected(NamedTuple):
+class ExpectedAnswer(NamedTuple):
     """An answer that the upstream owes."""
 
     correlation_id: int
     api_key: int
-    finish: Finish | None
+    finish: FinishAnswer | None
     held: int
     """Bytes of the request that are kept until then."""
 
@@ -69,24 +68,24 @@ class Relay(ServedConnection):
     """
 
     _transport: asyncio.Transport
-    _flow: Flow
-    _client: Client
+    _flow: FlowControl
+    _client: ClientIdentity
 
-    def __init__(self, shared: Shared, broker: Door, host: Host) -> None:
+    def __init__(self, shared: RelayServices, broker: RelayedBroker, host: Host) -> None:
         super().__init__(host)
         self._shared = shared
         self._broker = broker
         self._loop = asyncio.get_running_loop()
-        self._rules = shared.rules
+        self._interceptors = shared.interceptors
         self._connecting: asyncio.Task[None] | None = None
-        self._upstream: Upstream | None = None
+        self._upstream: UpstreamConnection | None = None
         """None before it is connected, and after it is lost."""
         self._client_lost = False
         self._gone = False
         """The host was told."""
         self._requests = Splitter(self._request, self._to_upstream, shared.limits.max_frame, stopped=True)
         self._answers = Splitter(self._answer, self._to_client, LARGEST_ANSWER)
-        self._expected: deque[Expected] = deque()
+        self._expected: deque[ExpectedAnswer] = deque()
         """In the order of the requests."""
         self._held = 0
         """Bytes that are kept for them."""
@@ -117,8 +116,8 @@ class Relay(ServedConnection):
         # Of a broker, the handlers of what is answered here ask for no more than its id.
         principal = UNKNOWN if self._shared.authenticates else ANONYMOUS
         caller = Caller(cast(BrokerPort, self._broker), principal, f"{host}:{port}")
-        self._client = Client(caller, authenticated=not self._shared.authenticates)
-        self._flow = Flow(self._transport)
+        self._client = ClientIdentity(caller, authenticated=not self._shared.authenticates)
+        self._flow = FlowControl(self._transport)
         self._connecting = asyncio.create_task(self._connect())
 
     async def _connect(self) -> None:
@@ -126,7 +125,7 @@ class Relay(ServedConnection):
         self._flow.hold("connecting")
         try:
             self._upstream = await self._shared.upstreams.connect(self._broker.id, self)
-        except UnreachableError:
+        except NoBrokerError:
             self.close()
             return
         self._carefully(self._requests.resume)
@@ -250,18 +249,18 @@ class Relay(ServedConnection):
                 f"a request of {size} bytes, where {LARGEST_TOKEN} are allowed before authentication"
             )
         key, version, correlation_id = unpack_from(">hhi", frame)
-        rule = self._rules.get(key)
+        interceptor = self._interceptors.get(key)
         exchange = PASSED
-        if rule is not None:
-            ruled = rule(Asked(key, version, correlation_id, frame, size), self._client)
-            if isinstance(ruled, int):
-                return ruled
-            exchange = ruled
+        if interceptor is not None:
+            decision = interceptor(IncomingRequest(key, version, correlation_id, frame, size), self._client)
+            if isinstance(decision, int):
+                return decision
+            exchange = decision
         self._shared.counts.request(key, 4 + size)
         if exchange.answered:
             # What passes, Produce above all, is not kept, whatever becomes of its answer.
             held = 0 if exchange.upstream is None else size
-            self._expected.append(Expected(correlation_id, key, exchange.finish, held))
+            self._expected.append(ExpectedAnswer(correlation_id, key, exchange.finish, held))
             self._held += held
         return PASS if exchange.upstream is None else FrameAction(4 + size, exchange.upstream)
 

@@ -1,4 +1,4 @@
-"""Frames in a stream of bytes: most pass in the pieces in which they came, some are replaced."""
+"""Frames in a stream of bytes: most pass in the pieces in which they arrive, some are replaced."""
 
 from collections.abc import Callable
 from struct import unpack_from
@@ -8,28 +8,32 @@ from protocol.errors import DecodeError
 
 
 class FrameAction(NamedTuple):
-    """What becomes of a frame: its first `take` bytes (the length counts) are dropped, and `put` goes in their place."""
+    """What happens to a frame: its first `take` bytes, length included, are replaced by `put`; the rest passes."""
 
     take: int
     put: bytes
 
 
 PASS = FrameAction(0, b"")
+"""The frame passes unchanged."""
 
-Decide = Callable[[memoryview, int], FrameAction | int]
-"""Given what has come of a frame, without its length, and that length: a verdict, or how many bytes are needed for one."""
+DecideFrame = Callable[[memoryview, int], FrameAction | int]
+"""Takes the bytes of a frame that have arrived, without the length, and the frame's size without the length.
+
+Returns an action, or the number of bytes that it needs to decide.
+"""
 
 
 class Splitter:
-    """Asks `decide` about each frame, and hands what is to go on to `write`.
+    """Splits a stream into frames, asks `decide` about each, and passes the result to `write`.
 
-    Held are the bytes that `decide` asks for, and what comes while it is stopped, nothing else. A frame longer than
-    `max_frame` raises DecodeError, as does what `decide` refuses.
+    Only two things are buffered: the bytes that `decide` needs, and everything that arrives while the splitter is
+    stopped. Raises DecodeError for a frame longer than `max_frame`, and passes on the DecodeError of `decide`.
     """
 
     def __init__(
         self,
-        decide: Decide,
+        decide: DecideFrame,
         write: Callable[[bytes | memoryview], None],
         max_frame: int,
         *,
@@ -40,74 +44,76 @@ class Splitter:
         self._max_frame = max_frame
         self._stopped = stopped
         self._passing = 0
-        """Bytes of a frame with a verdict that are still to come."""
-        self._kept = bytearray()
-        """The beginning of a frame without one; while stopped, all that came."""
+        """Bytes of the current frame that have not arrived, where the frame is decided already."""
+        self._buffer = bytearray()
+        """The start of an undecided frame; while stopped, everything that arrived."""
         self.frames = 0
-        """How many have had their verdict."""
+        """Number of frames decided."""
         self._wanted = 0
-        """As many bytes must be kept before it is looked at them again."""
+        """Bytes that the buffer needs before `decide` is called again."""
 
     @property
     def held(self) -> int:
-        """Bytes that are kept."""
-        return len(self._kept)
+        """Number of buffered bytes."""
+        return len(self._buffer)
 
     @property
     def incomplete(self) -> bool:
-        """A frame has begun, and more of it must come before there is a verdict."""
-        return bool(self._kept) and not self._stopped
+        """A frame has started, and more of it must arrive before it is decided."""
+        return bool(self._buffer) and not self._stopped
 
     def feed(self, data: bytes) -> None:
-        """Take what was read."""
-        if self._kept or self._stopped:
-            self._kept += data
-            if self._stopped or len(self._kept) < self._wanted:
+        """Process received bytes."""
+        if self._buffer or self._stopped:
+            self._buffer += data
+            if self._stopped or len(self._buffer) < self._wanted:
                 return
-            data, self._kept = bytes(self._kept), bytearray()
+            data, self._buffer = bytes(self._buffer), bytearray()
         self._split(data)
 
     def stop(self) -> None:
-        """Let nothing more pass after the frame that is being decided."""
+        """Pass nothing after the frame that is being decided. `decide` may call this."""
         self._stopped = True
 
     def resume(self, put: bytes = b"") -> None:
-        """Go on, with `put` first."""
+        """Continue after `stop`; `put` is written first."""
         self._stopped = False
         if put:
             self._write(put)
-        data, self._kept = bytes(self._kept), bytearray()
+        data, self._buffer = bytes(self._buffer), bytearray()
         self._split(data)
 
     def end(self) -> None:
-        """Free what is kept and forget the callbacks, which lead back to the owner. Nothing may be fed after this."""
-        self._kept = bytearray()
-        self._decide, self._write = _ended, _dropped
+        """Free the buffer and the callbacks, which refer to the owner. Nothing may be fed after this."""
+        self._buffer = bytearray()
+        self._decide, self._write = _ended, _discard
 
     def _split(self, data: bytes) -> None:
+        # Frames that pass unchanged are not written one by one: everything from `unsent` to `position` goes out in one
+        # write, before the next replaced frame or at the end. One read often holds many small frames.
         view, end = memoryview(data), len(data)
-        begun = 0
-        at = min(self._passing, end)
-        self._passing -= at
+        unsent = 0
+        position = min(self._passing, end)
+        self._passing -= position
         self._wanted = 4
-        while end - at >= 4 and not self._stopped:
-            (size,) = unpack_from(">i", data, at)
+        while end - position >= 4 and not self._stopped:
+            (size,) = unpack_from(">i", data, position)
             if not 0 <= size <= self._max_frame:
                 raise DecodeError(f"a frame of {size} bytes, where {self._max_frame} are allowed")
-            past = at + 4 + size
-            verdict = self._decide(view[at + 4 : past], size)
-            if isinstance(verdict, int):
-                self._wanted = 4 + verdict
+            frame_end = position + 4 + size
+            action = self._decide(view[position + 4 : frame_end], size)
+            if isinstance(action, int):
+                self._wanted = 4 + action
                 break
             self.frames += 1
-            if verdict is not PASS:
-                self._pass(view[begun:at])
-                self._pass(verdict.put)
-                begun = at + verdict.take
-            at = min(past, end)
-            self._passing = past - at
-        self._pass(view[begun:at])
-        self._kept += view[at:]
+            if action is not PASS:
+                self._pass(view[unsent:position])
+                self._pass(action.put)
+                unsent = position + action.take
+            position = min(frame_end, end)
+            self._passing = frame_end - position
+        self._pass(view[unsent:position])
+        self._buffer += view[position:]
 
     def _pass(self, data: bytes | memoryview) -> None:
         if data:
@@ -118,5 +124,5 @@ def _ended(_frame: memoryview, _size: int) -> FrameAction:
     raise DecodeError("the connection has ended")
 
 
-def _dropped(_data: bytes | memoryview) -> None:
-    """Nobody is there to get it."""
+def _discard(_data: bytes | memoryview) -> None:
+    """Ignore the bytes: the connection has ended."""

@@ -1,12 +1,12 @@
-"""The listener of a controller that its cluster's clients take for a broker: security is the brokers'.
+"""The listener of reassignd as controller of a ZooKeeper-mode cluster. Clients take it for a broker.
 
-Each connection has one of its own to a broker, as before the gateway (`server.relay.session`): the broker authenticates,
-and what is no concern of a controller passes with the client's own rights. Of what is, the broker is asked first what this
-principal may; then it is answered here.
+Each client's connection has a connection to a broker (`server.relay`). The broker authenticates the client, and requests
+that do not concern a controller pass with the client's own rights. Before reassignd answers a request itself, it asks the
+broker on that connection what the principal may do.
 
-    deputy    what is answered here, in office and out of it
-    rights    what a broker is asked, and what its answer allows
-    configs   requests for configs (32, 33, 44) that name ours
-    own       what tools ask of every broker, and a controller has nothing of (16, 35, 66)
-    rules     which rule there is for which API key; ApiVersions (18)
+    endpoint       requests that reassignd answers, as active controller and otherwise
+    authorization  the queries for a principal's rights
+    configs        requests for configs (32, 33, 44) that name reassignd's node id or keys
+    own_node       answers for reassignd's node id to per-broker queries (16, 35, 66)
+    interceptors   the interceptors by API key; ApiVersions (18)
 """

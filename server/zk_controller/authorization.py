@@ -1,9 +1,9 @@
-"""What a principal may: a broker is asked, over the connection on which it knows who that is.
+"""A principal's rights: the broker is asked on the connection on which it has authenticated the principal.
 
-Metadata (3) tells the operations that are allowed on the cluster and on topics (KIP-430), of the cluster only to those who
-may DESCRIBE it: it is asked in version 8, the last that is the same in all brokers with ZooKeeper. CLUSTER_ACTION, which
-brokers may have without DESCRIBE, is told by ControlledShutdown (7) of no broker: every broker checks the right before it
-says that it is no controller, and nothing shuts down.
+Metadata (3) returns the allowed operations on the cluster and on topics (KIP-430); those on the cluster only to principals
+with DESCRIBE. Version 8 is used, the last that all brokers with ZooKeeper serve alike. CLUSTER_ACTION, which brokers may
+have without DESCRIBE, is checked by ControlledShutdown (7) for no broker: every broker checks the right before it answers
+that it is not the controller, and nothing shuts down.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -21,7 +21,7 @@ from protocol.messages.metadata_request import MetadataRequest, MetadataRequestT
 from protocol.messages.metadata_response import MetadataResponse
 from server.dispatch.authorizer import Operation, Resource, ResourceKind
 from server.dispatch.router import Caller
-from server.relay.exchange import Asked, Client, Exchange, Rule, whole
+from server.relay.exchange import ClientIdentity, Exchange, IncomingRequest, Interceptor, buffered
 
 METADATA_VERSION = 8
 SHUTDOWN_VERSION = 2
@@ -32,19 +32,19 @@ NO_TOPICS: Mapping[str, int] = MappingProxyType({})
 
 
 class Rights(NamedTuple):
-    """Bit fields of allowed operations, by topic and of the cluster. Implements `server.dispatch.authorizer.Authorizer`."""
+    """Bit fields of the allowed operations on the cluster and on topics. Implements `server.dispatch.authorizer.Authorizer`."""
 
     cluster: int = 0
     topics: Mapping[str, int] = NO_TOPICS
 
     def allows(self, _principal: str, operation: Operation, resource: Resource, /) -> bool:
-        """Whoever it is: others were not asked about."""
+        """Ignore the principal: the rights are those of one principal."""
         bits = self.cluster if resource.kind is ResourceKind.CLUSTER else self.topics.get(resource.name, 0)
         return bool(bits >> operation & 1)
 
 
-class Question(NamedTuple):
-    """What goes to a broker, and what its answer says."""
+class RightsQuery(NamedTuple):
+    """A request to a broker, and the function that reads the rights from its response."""
 
     api_key: ApiKey
     version: int
@@ -52,8 +52,8 @@ class Question(NamedTuple):
     read: Callable[[Any], Rights]
 
 
-def operations(topics: Iterable[str] = ()) -> Question:
-    """What is allowed on the cluster and on these topics, whether there are such topics or not."""
+def operations_query(topics: Iterable[str] = ()) -> RightsQuery:
+    """Return the query for the operations on the cluster and on these topics, which need not exist."""
     rows = [MetadataRequestTopic(name=name) for name in dict.fromkeys(topics) if len(name) <= MAX_NAME]
     request = MetadataRequest(
         rows,
@@ -61,7 +61,7 @@ def operations(topics: Iterable[str] = ()) -> Question:
         include_cluster_authorized_operations=True,
         include_topic_authorized_operations=True,
     )
-    return Question(ApiKey.METADATA, METADATA_VERSION, request, _told)
+    return RightsQuery(ApiKey.METADATA, METADATA_VERSION, request, _told)
 
 
 def _told(response: MetadataResponse) -> Rights:
@@ -72,7 +72,7 @@ def _told(response: MetadataResponse) -> Rights:
 AFTER_THE_CHECK = frozenset(
     {ErrorCode.NONE, ErrorCode.BROKER_NOT_AVAILABLE, ErrorCode.STALE_CONTROLLER_EPOCH}
 )
-"""What is said of no broker to those who have the right: by a controller, and by a broker that is none."""
+"""Errors after the rights were checked, for a broker id that does not exist: from a controller and from other brokers."""
 
 
 def _may_act(response: ControlledShutdownResponse) -> Rights:
@@ -81,40 +81,42 @@ def _may_act(response: ControlledShutdownResponse) -> Rights:
         return Rights(1 << Operation.CLUSTER_ACTION)
     if code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
         return Rights()
-    # An authorizer that fails, for instance, has neither allowed nor denied anything.
+    # For instance, an authorizer that fails has neither allowed nor denied the operation.
     raise DecodeError(f"a broker did not tell the principal's rights, but error {code}")
 
 
-CLUSTER_ACTION = Question(
+CLUSTER_ACTION = RightsQuery(
     ApiKey.CONTROLLED_SHUTDOWN,
     SHUTDOWN_VERSION,
     ControlledShutdownRequest(broker_id=NO_BROKER, broker_epoch=NO_EPOCH),
     _may_act,
 )
-"""Whether the principal may do what brokers do."""
+"""The query for CLUSTER_ACTION."""
 
 Answer = Callable[[RequestFrame, Caller], bytes | Awaitable[bytes]]
-"""As `server.dispatch.router.Router.answer`, with `caller.asked`."""
+"""Same as `server.dispatch.router.Router.answer`, with the rights in `caller.asked`."""
 
 
-def put(asked: Asked, client: Client, frame: RequestFrame, question: Question, answer: Answer) -> Exchange:
-    """The question in the place of a request that is all there, and our answer in the place of the broker's."""
+def ask_rights(
+    incoming: IncomingRequest, client: ClientIdentity, frame: RequestFrame, query: RightsQuery, answer: Answer
+) -> Exchange:
+    """Send the query in place of a complete request, and `answer`'s frame in place of the broker's answer."""
 
     def settle(payload: bytes) -> bytes | Awaitable[bytes]:
-        response = decode_response(parse_response(payload, question.api_key, question.version))
-        return answer(frame, client.caller._replace(asked=question.read(response)))
+        response = decode_response(parse_response(payload, query.api_key, query.version))
+        return answer(frame, client.caller._replace(asked=query.read(response)))
 
-    upstream = encode_request(question.request, question.version, asked.correlation_id, frame.client_id)
-    return Exchange(upstream, whole(settle))
+    upstream = encode_request(query.request, query.version, incoming.correlation_id, frame.client_id)
+    return Exchange(upstream, buffered(settle))
 
 
-def asking(question: Callable[[RequestFrame], Question], answer: Answer) -> Rule:
-    """The rule of what is answered here after a question."""
+def with_rights(query: Callable[[RequestFrame], RightsQuery], answer: Answer) -> Interceptor:
+    """Return the interceptor of requests that reassignd answers after a query."""
 
-    def ask(asked: Asked, client: Client) -> Exchange | int:
-        if not asked.whole:
-            return asked.size
-        frame = parse_request(bytes(asked.frame))
-        return put(asked, client, frame, question(frame), answer)
+    def intercept(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | int:
+        if not incoming.complete:
+            return incoming.size
+        frame = parse_request(bytes(incoming.frame))
+        return ask_rights(incoming, client, frame, query(frame), answer)
 
-    return ask
+    return intercept

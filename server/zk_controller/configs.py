@@ -1,13 +1,14 @@
-"""Requests for configs (32, 33, 44): any broker answers them, but for our own id, and our own keys, which no broker checks.
+"""Requests for configs (32, 33, 44). Brokers answer them, except for reassignd's node id and reassignd's keys.
 
-Where keys of ours and of Kafka's are altered in one request, ours are checked here, and a broker takes them all: it checks
-its own, and we hear of ours as of any change.
+A request may alter keys of reassignd and of Kafka together. Then reassignd validates its own keys, and the broker
+validates its keys and stores all; reassignd reads its keys from ZooKeeper as after any change.
 """
 
 from typing import Any
 
 from common.error_codes import ErrorCode
 from controller.configs.changes import check_changes
+from controller.configs.names import OWN_PREFIX
 from controller.messages.events import ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
@@ -19,10 +20,16 @@ from server.dispatch.config_requests import CLUSTER_DENIED
 from server.dispatch.registry import ROUTES
 from server.dispatch.router import Caller, refused
 from server.dispatch.row_errors import Verdict
-from server.gateway.configs import LARGEST, PREFIX, is_ours
 from server.handlers.incremental_alter_configs import changes_of
-from server.relay.exchange import PASSED, Asked, Client, Exchange, Rule
-from server.zk_controller.authorization import Answer, operations, put
+from server.relay.exchange import (
+    LARGEST_DECODED,
+    PASSED,
+    ClientIdentity,
+    Exchange,
+    IncomingRequest,
+    Interceptor,
+)
+from server.zk_controller.authorization import Answer, ask_rights, operations_query
 from server.zk_controller.endpoint import ControllerEndpoint
 
 CONFIGS = frozenset({ApiKey.DESCRIBE_CONFIGS, ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS})
@@ -30,37 +37,39 @@ CONFIGS = frozenset({ApiKey.DESCRIBE_CONFIGS, ApiKey.ALTER_CONFIGS, ApiKey.INCRE
 UNREADABLE: Verdict = (ErrorCode.INVALID_REQUEST, "The request has an unknown resource type or operation.")
 
 
-def configs(own_id: int, deputy: ControllerEndpoint, answer: Answer) -> Rule:
-    """The rule of the three keys, for a controller that clients take for broker `own_id`."""
+def configs(own_id: int, endpoint: ControllerEndpoint, answer: Answer) -> Interceptor:
+    """Return the interceptor of the three APIs; `own_id` is the node id of reassignd."""
     own_name = str(own_id)
-    marks = (own_name.encode(), PREFIX.encode())
+    marks = (own_name.encode(), OWN_PREFIX.encode())
 
-    def ask(asked: Asked, client: Client) -> Exchange | int:
-        if asked.api_version not in ROUTES[asked.api_key].versions:
+    def intercept(incoming: IncomingRequest, client: ClientIdentity) -> Exchange | int:
+        if incoming.api_version not in ROUTES[incoming.api_key].versions:
             return PASSED
-        if missing := asked.missing(LARGEST, "for configs"):
+        if missing := incoming.missing(LARGEST_DECODED, "for configs"):
             return missing
-        payload = bytes(asked.frame)
+        payload = bytes(incoming.frame)
         if not any(mark in payload for mark in marks):
             return PASSED
         frame = parse_request(payload)
-        request, whole = decode_within(frame, ROUTES[asked.api_key].bounds)
+        request, whole = decode_within(frame, ROUTES[incoming.api_key].bounds)
         resources = request.resources
-        # One that is too large is refused here, by the handler's bounds.
+        # Too large a request is not relayed: the handler refuses it by its bounds.
         about_us = not whole or any(_is_broker(each, own_name) for each in resources)
         if not about_us and not any(map(_our_keys, resources)):
             return PASSED
         topics = [each.resource_name for each in resources if each.resource_type == ResourceType.TOPIC]
-        question = operations(deputy.safe_to_name(topics))
-        office = deputy.office
-        if about_us or office is None or not any(map(_with_theirs, resources)):
-            return put(asked, client, frame, question, answer)
-        wrong = _refusal(office.state, frame, resources)
+        query = operations_query(endpoint.safe_to_name(topics))
+        active = endpoint.active
+        if about_us or active is None or not any(map(_with_theirs, resources)):
+            return ask_rights(incoming, client, frame, query, answer)
+        wrong = _refusal(active.state, frame, resources)
         if wrong is None:
             return PASSED
-        return put(asked, client, frame, question, lambda frame, caller: _refused(frame, caller, wrong))
+        return ask_rights(
+            incoming, client, frame, query, lambda frame, caller: _refused(frame, caller, wrong)
+        )
 
-    return ask
+    return intercept
 
 
 def _is_broker(resource: Any, name: str) -> bool:
@@ -68,8 +77,8 @@ def _is_broker(resource: Any, name: str) -> bool:
 
 
 def _our_keys(resource: Any) -> list[Any]:
-    """Those of the resource's configs that no broker checks. What is described has none."""
-    return [each for each in getattr(resource, "configs", None) or () if is_ours(each.name)]
+    """Return the resource's configs with keys of reassignd. A resource to be described has no configs."""
+    return [each for each in getattr(resource, "configs", None) or () if each.name.startswith(OWN_PREFIX)]
 
 
 def _with_theirs(resource: Any) -> bool:
@@ -77,7 +86,7 @@ def _with_theirs(resource: Any) -> bool:
 
 
 def _refusal(state: State, frame: RequestFrame, resources: Any) -> Verdict | None:
-    """What is wrong with the first of our keys that cannot be."""
+    """Return the error of the first resource with invalid keys of reassignd."""
     replace = frame.api_key == ApiKey.ALTER_CONFIGS
     for each in resources:
         ours = _our_keys(each)
@@ -96,7 +105,7 @@ def _refusal(state: State, frame: RequestFrame, resources: Any) -> Verdict | Non
 
 
 def _refused(frame: RequestFrame, caller: Caller, wrong: Verdict) -> bytes:
-    """Whoever may not alter them does not learn what is wrong with them."""
+    """Refuse the request. Only principals that may alter configs learn what is wrong."""
     allowed = caller.asked is not None and caller.asked.allows(
         caller.principal, Operation.ALTER_CONFIGS, CLUSTER
     )

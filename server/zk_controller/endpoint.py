@@ -1,4 +1,4 @@
-"""What concerns a controller: answered in office; out of it with NOT_CONTROLLER, and clients look for it elsewhere."""
+"""Requests to a controller: answered while reassignd is the active controller, else refused with NOT_CONTROLLER."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from server.zk_controller import producer_ids, scram_users
 from server.zk_controller.producer_ids import Allocate
 from server.zk_controller.scram_users import AlterUser
 
-OWN = frozenset({
+ANSWERED = frozenset({
     ApiKey.CONTROLLED_SHUTDOWN,
     ApiKey.CREATE_TOPICS,
     ApiKey.DELETE_TOPICS,
@@ -28,14 +28,14 @@ OWN = frozenset({
     ApiKey.ALLOCATE_PRODUCER_IDS,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
 })  # fmt: skip
-"""What a controller answers."""
+"""API keys that the controller answers."""
 
 INTERNAL = frozenset({"__consumer_offsets", "__transaction_state"})
-"""Topics that brokers make for themselves."""
+"""Internal topics, which brokers create themselves."""
 
 
 class ActiveController(NamedTuple):
-    """What there is while we are the controller."""
+    """The services of one term as controller."""
 
     router: Router
     allocate: Allocate
@@ -44,61 +44,66 @@ class ActiveController(NamedTuple):
 
 
 class ControllerOnlyApi(NamedTuple):
-    """What is answered without the core, in version 0 alone."""
+    """An API that is answered without the core, in version 0 only."""
 
     operation: Operation
-    """That is to be allowed on the cluster."""
+    """Operation on the cluster that the principal needs."""
     answer: Callable[[RequestFrame, ActiveController], Awaitable[bytes]]
     refuse: Callable[[RequestFrame, int], bytes]
 
 
-APART = {
+CONTROLLER_ONLY_APIS = {
     ApiKey.ALLOCATE_PRODUCER_IDS: ControllerOnlyApi(
         Operation.CLUSTER_ACTION,
-        lambda frame, office: producer_ids.answer(frame, office.allocate),
+        lambda frame, active: producer_ids.answer(frame, active.allocate),
         producer_ids.refuse,
     ),
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: ControllerOnlyApi(
         Operation.ALTER,
-        lambda frame, office: scram_users.answer(frame, office.alter_user),
+        lambda frame, active: scram_users.answer(frame, active.alter_user),
         scram_users.refuse,
     ),
 }
 
 
 class ControllerEndpoint:
-    """Answers as `server.dispatch.router.Router.answer` does. `office` is None while somebody else is the controller."""
+    """Answers requests with the services of the current term. `active` is None while another controller is active."""
 
     def __init__(self) -> None:
         load()
-        self.office: ActiveController | None = None
+        self.active: ActiveController | None = None
 
     def safe_to_name(self, topics: Iterable[str]) -> list[str]:
-        """Those that Metadata can ask for: before 2.8 brokers make an internal one that is not there, unasked."""
-        there = frozenset() if self.office is None else self.office.state.topics
+        """Return the topics that a Metadata request may name. Brokers before 2.8 create missing internal topics on Metadata."""
+        there = frozenset() if self.active is None else self.active.state.topics
         return [name for name in topics if name not in INTERNAL or name in there]
 
     def answer(self, frame: RequestFrame, caller: Caller) -> bytes | Awaitable[bytes]:
-        """What `caller.asked` allows; a refusal for the rest. The frame is one of OWN, or about configs of ours."""
-        if self.office is None:
+        """Answer the frame as far as the rights in `caller.asked` allow; see `server.dispatch.router.Router.answer`.
+
+        Its API key is one of ANSWERED, or it is a config request about reassignd.
+        """
+        if self.active is None:
             return not_controller(frame)
-        apart = APART.get(ApiKey(frame.api_key))
-        if apart is None:
-            return self.office.router.answer(frame, caller)
-        if caller.asked is None or not caller.asked.allows(caller.principal, apart.operation, CLUSTER):
-            return apart.refuse(frame, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
-        return apart.answer(frame, self.office)
+        controller_only = CONTROLLER_ONLY_APIS.get(ApiKey(frame.api_key))
+        if controller_only is None:
+            return self.active.router.answer(frame, caller)
+        if caller.asked is None or not caller.asked.allows(
+            caller.principal, controller_only.operation, CLUSTER
+        ):
+            return controller_only.refuse(frame, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        return controller_only.answer(frame, self.active)
 
 
 def served(key: int) -> range:
-    """The versions of one of OWN."""
-    return range(1) if key in APART else ROUTES[key].versions
+    """Return the served versions of an API in ANSWERED."""
+    return range(1) if key in CONTROLLER_ONLY_APIS else ROUTES[key].versions
 
 
 def not_controller(frame: RequestFrame) -> bytes:
-    """The frame that sends the client elsewhere."""
+    """Return a frame with NOT_CONTROLLER; the client looks up the controller again."""
     refusal = ApiError(ErrorCode.NOT_CONTROLLER, "This is not the controller: ask for metadata again.")
-    apart = APART.get(ApiKey(frame.api_key))
-    if apart is not None:
-        return apart.refuse(frame, refusal.code)
+    controller_only = CONTROLLER_ONLY_APIS.get(ApiKey(frame.api_key))
+    if controller_only is not None:
+        return controller_only.refuse(frame, refusal.code)
     return refused(frame, refusal.code, refusal.message)

@@ -1,4 +1,4 @@
-"""AllocateProducerIds (67), version 0: a broker asks the controller for ids to give to producers (KIP-730).
+"""AllocateProducerIds (67), version 0: a broker requests a block of producer ids (KIP-730).
 
 Errors: STALE_BROKER_EPOCH, UNKNOWN_SERVER_ERROR.
 """
@@ -15,11 +15,11 @@ from protocol.messages.allocate_producer_ids_response import AllocateProducerIds
 log = logging.getLogger(__name__)
 
 Allocate = Callable[[int, int], Awaitable[tuple[int, int]]]
-"""From a broker's id and epoch to the first of its new ids, and how many they are. Raises ApiError."""
+"""Takes a broker's id and epoch; returns the first id of the block and its length. Raises ApiError."""
 
 
 async def answer(frame: RequestFrame, allocate: Allocate) -> bytes:
-    """The frame that answers `frame`."""
+    """Return the response frame."""
     request: AllocateProducerIdsRequest = decode_request(frame)
     try:
         start, size = await allocate(request.broker_id, request.broker_epoch)
@@ -32,5 +32,5 @@ async def answer(frame: RequestFrame, allocate: Allocate) -> bytes:
 
 
 def refuse(frame: RequestFrame, code: int) -> bytes:
-    """The error alone."""
+    """Return a response frame with this error."""
     return encode_response(frame, AllocateProducerIdsResponse(error_code=code))

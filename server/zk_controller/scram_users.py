@@ -1,4 +1,4 @@
-"""AlterUserScramCredentials (51), version 0: what users log in with by SCRAM is set and removed (KIP-554).
+"""AlterUserScramCredentials (51), version 0: sets and removes users' SCRAM credentials (KIP-554).
 
 ACL: ALTER on the cluster.
 Errors, one row a user: INVALID_REQUEST, UNACCEPTABLE_CREDENTIAL, UNSUPPORTED_SASL_MECHANISM, DUPLICATE_RESOURCE, RESOURCE_NOT_FOUND,
@@ -27,20 +27,20 @@ from protocol.messages.alter_user_scram_credentials_response import (
 log = logging.getLogger(__name__)
 
 MECHANISMS = {1: ("SCRAM-SHA-256", "sha256"), 2: ("SCRAM-SHA-512", "sha512")}
-"""By Kafka's number (clients.admin.ScramMechanism): name, and name of the hash."""
+"""Kafka's number (clients.admin.ScramMechanism) -> name, and name of the hash."""
 
 ITERATIONS = range(4096, 16_384 + 1)
-"""Kafka: ScramMechanism.minIterations, and what its brokers take at most."""
+"""Kafka: ScramMechanism.minIterations, and the most that brokers accept."""
 
 BOUNDS = Bounds(rows=1_000, numbers=1_000)
-"""Of a request; of one with more the first rows are refused."""
+"""Bounds of a request. A larger one is refused; the response has its first rows."""
 
 AlterUser = Callable[[str, Mapping[str, str | None]], Awaitable[None]]
 """Stores a user's credentials by mechanism, None to remove one. Raises ApiError."""
 
 
 async def answer(frame: RequestFrame, alter: AlterUser) -> bytes:
-    """The frame that answers `frame`; each user's changes are made together or not at all."""
+    """Return the response frame. Each user's changes are made together or not at all."""
     request, whole = decode_within(frame, BOUNDS)
     if not whole:
         return refuse(frame, ErrorCode.INVALID_REQUEST)
@@ -49,7 +49,7 @@ async def answer(frame: RequestFrame, alter: AlterUser) -> bytes:
 
 
 def refuse(frame: RequestFrame, code: int) -> bytes:
-    """The error for each user."""
+    """Return a response frame with this error for each user."""
     request, _ = decode_within(frame, BOUNDS)
     rows = [AlterUserScramCredentialsResult(user, code, None) for user in _users(request)]
     return encode_response(frame, AlterUserScramCredentialsResponse(results=rows))
@@ -74,7 +74,7 @@ async def _altered(
 
 
 def _changes(request: AlterUserScramCredentialsRequest, user: str) -> dict[str, str | None]:
-    """What is to be stored for the user. Raises ApiError."""
+    """Return the credentials to be stored for the user; None removes one. Raises ApiError."""
     if not user:
         raise ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "A user has a name that is not empty.")
     changes: dict[str, str | None] = {}
@@ -97,7 +97,7 @@ def _add(changes: dict[str, str | None], mechanism: int, upsertion: ScramCredent
 
 
 def _credential(upsertion: ScramCredentialUpsertion, hash_name: str) -> str:
-    """As brokers keep and read it (RFC 5802; Kafka: ScramCredentialUtils)."""
+    """Return the credential in the format that brokers read (RFC 5802; Kafka: ScramCredentialUtils)."""
     if upsertion.iterations not in ITERATIONS:
         low, high = ITERATIONS[0], ITERATIONS[-1]
         raise ApiError(

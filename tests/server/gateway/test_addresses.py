@@ -8,7 +8,7 @@ from protocol.messages.describe_cluster_response import DescribeClusterBroker, D
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from protocol.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from server.gateway.addresses import controller_among, describe_cluster, find_coordinator
-from tests.server.gateway.doubles import FakePorts, Talk
+from tests.server.relay.doubles import FakePorts, Talk
 
 CLUSTER = DescribeClusterResponse(
     cluster_id="cluster",

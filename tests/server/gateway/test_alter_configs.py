@@ -20,9 +20,10 @@ from protocol.messages.incremental_alter_configs_response import (
     IncrementalAlterConfigsResponse,
 )
 from server.gateway.alter_configs import alter, incremental_alter
-from server.gateway.core import DENIED
+from server.gateway.services import DENIED
 from server.relay.exchange import PASSED
-from tests.server.gateway.doubles import FakeCore, Talk, asked, client
+from tests.server.gateway.doubles import FakeCore
+from tests.server.relay.doubles import Talk, client, incoming
 
 MOVEMENTS = "reassignment.max.concurrent.partition.movements"
 LEADERS = "reassignment.max.concurrent.leader.movements"
@@ -153,7 +154,7 @@ async def test_nothing_changes_when_it_is_only_to_be_validated(core: FakeCore) -
 )
 def test_what_is_the_upstreams_alone_passes(core: FakeCore, resources: list[AlterConfigsResource]) -> None:
     request = IncrementalAlterConfigsRequest(resources)
-    assert incremental_alter(core.core)(asked(request, 1), client()) is PASSED
+    assert incremental_alter(core.core)(incoming(request, 1), client()) is PASSED
 
 
 def replace(core: FakeCore, *configs: tuple[str, str], name: str = "") -> Talk:
@@ -212,4 +213,4 @@ async def test_on_one_broker_ours_are_refused_and_the_rest_is_done(core: FakeCor
 
 def test_what_replaces_nothing_of_ours_passes(core: FakeCore) -> None:
     resources = [ReplacedResource(BROKER, "1"), ReplacedResource(TOPIC, "foo")]
-    assert alter(core.core)(asked(AlterConfigsRequest(resources), 2), client()) is PASSED
+    assert alter(core.core)(incoming(AlterConfigsRequest(resources), 2), client()) is PASSED

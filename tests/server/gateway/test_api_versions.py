@@ -6,7 +6,7 @@ from common.error_codes import ErrorCode
 from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse, FinalizedFeatureKey
 from server.gateway.api_versions import api_versions
-from tests.server.gateway.doubles import CORRELATION_ID, Talk, asked, asked_as, client, finished
+from tests.server.relay.doubles import CORRELATION_ID, Talk, client, finished, incoming, incoming_part
 
 FEATURES = [FinalizedFeatureKey("transaction.version", 2, 2)]
 
@@ -65,8 +65,8 @@ async def test_an_upstream_without_the_version_answers_in_version_0() -> None:
 
 
 async def test_a_version_that_we_do_not_know_is_refused_in_the_upstreams_order() -> None:
-    payload = asked(ApiVersionsRequest("a", "1"), 4).frame.tobytes()
-    newer = asked_as(payload[:2] + b"\0\5" + payload[4:])
+    payload = incoming(ApiVersionsRequest("a", "1"), 4).frame.tobytes()
+    newer = incoming_part(payload[:2] + b"\0\5" + payload[4:])
     exchange = api_versions()(newer, client())
     assert not isinstance(exchange, int)
     assert exchange.upstream is not None

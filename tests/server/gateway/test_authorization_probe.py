@@ -1,4 +1,4 @@
-"""45 and 46: the upstream is asked about nothing, and ours takes the place of its answer."""
+"""45 and 46: the upstream gets an empty request, and reassignd's answer replaces its answer."""
 
 from typing import Any
 
@@ -14,8 +14,9 @@ from protocol.messages.alter_partition_reassignments_request import (
 from protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
-from server.gateway.authorization_probe import question
-from tests.server.gateway.doubles import CORRELATION_ID, FakeCore, Talk, asked, asked_as, client
+from server.gateway.authorization_probe import answer_after_probe
+from tests.server.gateway.doubles import FakeCore
+from tests.server.relay.doubles import CORRELATION_ID, Talk, client, incoming, incoming_part
 
 ALTER = AlterPartitionReassignmentsRequest(
     timeout_ms=0, topics=[ReassignableTopic("foo", [ReassignablePartition(0, (1, 2))])]
@@ -36,7 +37,7 @@ def core() -> FakeCore:
 def test_the_upstream_is_asked_about_nothing(
     core: FakeCore, request_: Any, version: int, response: Any
 ) -> None:
-    upstream = Talk(question(core.core), request_, version).upstream
+    upstream = Talk(answer_after_probe(core.core), request_, version).upstream
     asking = decode_request(upstream)
     assert asking.topics == ()
     assert asking.timeout_ms > 0
@@ -49,12 +50,14 @@ async def test_when_it_allows_we_answer_the_clients_request(
     core: FakeCore, request_: Any, version: int, response: Any
 ) -> None:
     core.make = lambda _: response(error_message="ours")
-    answer = await Talk(question(core.core), request_, version).answer(response(error_message="theirs"))
+    answer = await Talk(answer_after_probe(core.core), request_, version).answer(
+        response(error_message="theirs")
+    )
     assert answer.error_message == "ours"
     (frame,) = core.answered
     assert (
         decode_request(frame).topics
-        == decode_request(parse_request(bytes(asked(request_, version).frame))).topics
+        == decode_request(parse_request(bytes(incoming(request_, version).frame))).topics
     )
     assert core.refused == []
 
@@ -67,20 +70,23 @@ async def test_when_it_refuses_so_do_we_in_our_own_words(
     theirs = response(
         error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, error_message="User:bob at 10.0.0.1 ..."
     )
-    await Talk(question(core.core), request_, version).answer(theirs)
+    await Talk(answer_after_probe(core.core), request_, version).answer(theirs)
     assert core.refused == [(31, "Cluster authorization failed.")]
 
 
 async def test_other_errors_pass(core: FakeCore) -> None:
     core.make = lambda _: AlterPartitionReassignmentsResponse()
     theirs = AlterPartitionReassignmentsResponse(error_code=42, error_message="not I")
-    await Talk(question(core.core), ALTER, 1).answer(theirs)
+    await Talk(answer_after_probe(core.core), ALTER, 1).answer(theirs)
     assert core.refused == [(42, "not I")]
 
 
 def test_all_of_the_request_is_wanted(core: FakeCore) -> None:
-    whole = asked(ALTER, 1)
-    assert question(core.core)(asked_as(bytes(whole.frame[:20]), whole.size), client()) == whole.size
+    whole = incoming(ALTER, 1)
+    assert (
+        answer_after_probe(core.core)(incoming_part(bytes(whole.frame[:20]), whole.size), client())
+        == whole.size
+    )
 
 
 @pytest.mark.parametrize(("request_", "version", "response"), CASES)
@@ -89,5 +95,5 @@ async def test_a_broker_that_is_not_the_controller_allows_it_too(
 ) -> None:
     core.make = lambda _: response(error_message="ours")
     theirs = response(error_code=ErrorCode.NOT_CONTROLLER)
-    answer = await Talk(question(core.core), request_, version).answer(theirs)
+    answer = await Talk(answer_after_probe(core.core), request_, version).answer(theirs)
     assert (answer.error_code, answer.error_message) == (0, "ours")

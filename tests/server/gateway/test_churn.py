@@ -14,7 +14,7 @@ from protocol.messages.metadata_request import MetadataRequest
 from server.gateway.gateway import Gateway
 from server.relay.session import Relay
 from server.relay.splitter import Splitter
-from server.relay.upstream import Upstream
+from server.relay.upstream_connection import UpstreamConnection
 from tests.server.gateway.sockets import FakeKafka, connect, gateway
 from tests.server.sockets import Talk, until
 
@@ -48,7 +48,7 @@ async def served(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 
 def alive() -> set[Any]:
     """All that there are, those of other tests with them."""
-    return {each for each in gc.get_objects() if isinstance(each, Relay | Splitter | Upstream)}
+    return {each for each in gc.get_objects() if isinstance(each, Relay | Splitter | UpstreamConnection)}
 
 
 async def answered(talk: Talk) -> None:

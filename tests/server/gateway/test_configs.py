@@ -14,9 +14,10 @@ from protocol.messages.describe_configs_response import (
     DescribeConfigsResponse,
     DescribeConfigsResult,
 )
-from server.gateway.configs import LARGEST, describe
-from server.relay.exchange import PASSED
-from tests.server.gateway.doubles import FakeCore, Talk, asked, asked_as, client
+from server.gateway.configs import describe
+from server.relay.exchange import LARGEST_DECODED, PASSED
+from tests.server.gateway.doubles import FakeCore
+from tests.server.relay.doubles import Talk, client, incoming, incoming_part
 
 MODE = "reassignment.cancel.mode"
 MOVEMENTS = "reassignment.max.concurrent.partition.movements"
@@ -99,23 +100,23 @@ async def test_the_request_goes_on_as_a_whole_and_other_rows_pass(core: FakeCore
 )
 def test_what_is_the_upstreams_alone_passes(core: FakeCore, resources: list[DescribeConfigsResource]) -> None:
     for version in (1, 4):
-        request = asked(DescribeConfigsRequest(resources), version)
+        request = incoming(DescribeConfigsRequest(resources), version)
         assert describe(core.core)(request, client()) is PASSED
 
 
 def test_requests_are_wanted_as_a_whole_and_not_without_end(core: FakeCore) -> None:
-    request = asked(DescribeConfigsRequest([resource(BROKER, "")]), 4)
+    request = incoming(DescribeConfigsRequest([resource(BROKER, "")]), 4)
     rule = describe(core.core)
-    assert rule(asked_as(bytes(request.frame[:12]), request.size), client()) == request.size
+    assert rule(incoming_part(bytes(request.frame[:12]), request.size), client()) == request.size
     with pytest.raises(DecodeError, match="bytes for configs, where 16777216 are allowed"):
-        rule(asked_as(bytes(request.frame), LARGEST + 1), client())
+        rule(incoming_part(bytes(request.frame), LARGEST_DECODED + 1), client())
 
 
 def test_a_request_with_too_many_rows_ends_the_connection(core: FakeCore) -> None:
     resources = [resource(TOPIC, f"t{number}") for number in range(20_001)]
     request = DescribeConfigsRequest([*resources, resource(BROKER, "")])
     with pytest.raises(DecodeError, match="with more than 20000 rows"):
-        describe(core.core)(asked(request, 4), client())
+        describe(core.core)(incoming(request, 4), client())
 
 
 async def test_a_large_answer_is_rewritten_off_the_loop(core: FakeCore) -> None:

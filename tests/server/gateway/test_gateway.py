@@ -18,7 +18,7 @@ from protocol.messages.list_groups_request import ListGroupsRequest
 from protocol.messages.metadata_request import MetadataRequest
 from server.connections.limits import ConnectionLimits
 from server.gateway.gateway import Gateway
-from server.relay.upstreams import ANY
+from server.relay.upstream_brokers import ANY
 from tests.server.gateway.sockets import FakeKafka, connect, gateway
 from tests.server.sockets import until
 from tools.processes import free_ports

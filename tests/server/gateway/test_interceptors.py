@@ -5,12 +5,13 @@ import pytest
 from protocol.errors import DecodeError
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from server.dispatch.registry import USUAL
-from server.gateway.interceptors import LARGEST_SEARCH, bounded, passed, rules_of
+from server.gateway.interceptors import LARGEST_SEARCH, gateway_interceptors, pass_through, within_bounds
 from server.gateway.versions import SERVED
 from server.relay.exchange import PASSED
-from tests.server.gateway.doubles import FakeCore, FakePorts, asked, asked_as, client
+from tests.server.gateway.doubles import FakeCore
+from tests.server.relay.doubles import FakePorts, client, incoming, incoming_part
 
-RULES = rules_of(FakeCore().core, FakePorts())
+RULES = gateway_interceptors(FakeCore().core, FakePorts())
 
 
 def head(key: int, version: int) -> bytes:
@@ -20,23 +21,23 @@ def head(key: int, version: int) -> bytes:
 @pytest.mark.parametrize("key", sorted(SERVED.keys() - {18}))
 def test_a_version_that_is_not_shown_is_not_served(key: int) -> None:
     with pytest.raises(DecodeError, match=f"API key {key} version {SERVED[key][-1] + 1} is not served"):
-        RULES[key](asked_as(head(key, SERVED[key][-1] + 1)), client())
+        RULES[key](incoming_part(head(key, SERVED[key][-1] + 1)), client())
 
 
 def test_raw_sasl_tokens_are_not_served() -> None:
     with pytest.raises(DecodeError, match="API key 17 version 0 is not served"):
-        RULES[17](asked_as(head(17, 0)), client())
-    assert RULES[17](asked_as(head(17, 1)), client()) is PASSED
+        RULES[17](incoming_part(head(17, 0)), client())
+    assert RULES[17](incoming_part(head(17, 1)), client()) is PASSED
 
 
 @pytest.mark.parametrize("key", [78, 79])
 def test_what_is_hidden_is_not_served(key: int) -> None:
     with pytest.raises(DecodeError, match=f"API key {key} is not served"):
-        RULES[key](asked_as(head(key, 1)), client())
+        RULES[key](incoming_part(head(key, 1)), client())
 
 
 def test_fetches_pass() -> None:
-    assert RULES[1](asked_as(head(1, 15), 1000), client()) is PASSED
+    assert RULES[1](incoming_part(head(1, 15), 1000), client()) is PASSED
 
 
 @pytest.mark.parametrize("key", [8, 16, 35, 66])
@@ -47,18 +48,18 @@ def test_most_keys_have_no_rule(key: int) -> None:
 @pytest.mark.parametrize(("keys", "ends"), [(10, False), (10_000, False), (10_001, True)])
 def test_a_search_for_very_many_coordinators_ends_the_connection(keys: int, ends: bool) -> None:
     request = FindCoordinatorRequest(coordinator_keys=[f"group-{number}" for number in range(keys)])
-    rule = bounded(USUAL, LARGEST_SEARCH, passed)
+    rule = within_bounds(USUAL, LARGEST_SEARCH, pass_through)
     if ends:
         with pytest.raises(DecodeError, match="coordinators with more than 10000 rows"):
-            rule(asked(request, 4), client())
+            rule(incoming(request, 4), client())
     else:
-        assert rule(asked(request, 4), client()) is PASSED
+        assert rule(incoming(request, 4), client()) is PASSED
 
 
 def test_a_search_is_held_until_its_rows_are_counted() -> None:
     request = FindCoordinatorRequest(coordinator_keys=["group"] * 10_000)
-    whole = asked(request, 4)
-    rule = bounded(USUAL, LARGEST_SEARCH, passed)
+    whole = incoming(request, 4)
+    rule = within_bounds(USUAL, LARGEST_SEARCH, pass_through)
     assert rule(whole._replace(frame=whole.frame[:100]), client()) == whole.size
     with pytest.raises(DecodeError, match="where 1048576 are allowed"):
         rule(whole._replace(size=LARGEST_SEARCH + 1), client())

@@ -16,7 +16,7 @@ from protocol.messages.metadata_response import (
 )
 from server.gateway.metadata import LARGEST_HEAD, metadata
 from server.relay.splitter import FrameAction
-from tests.server.gateway.doubles import FakePorts, Talk
+from tests.server.relay.doubles import FakePorts, Talk
 
 VERSIONS = range(14)
 TOPICS = [
@@ -73,7 +73,7 @@ async def test_a_controller_that_is_not_shown_is_replaced(version: int) -> None:
 async def test_the_topics_need_not_have_come(version: int) -> None:
     asking = talk(version)
     theirs = response(version, brokers=300)._replace(topics=TOPICS * 500)
-    frame = encode_response(asking.asked.header, theirs)
+    frame = encode_response(asking.incoming.header, theirs)
     wanted: Any = 0
     while isinstance(wanted, int):
         assert wanted < len(frame) - 4

@@ -1,7 +1,8 @@
 """Which versions may pass."""
 
 from server.dispatch.registry import ROUTES
-from server.gateway.versions import FETCH, HIDDEN, PRODUCE, SERVED
+from server.gateway.versions import FETCH, HIDDEN, SERVED
+from server.relay.versions import PRODUCE
 
 
 def test_what_we_answer_is_served_in_the_versions_of_our_handlers() -> None:

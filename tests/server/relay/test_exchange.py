@@ -7,25 +7,25 @@ import pytest
 from protocol.errors import DecodeError
 from protocol.messages.list_groups_request import ListGroupsRequest
 from protocol.messages.list_groups_response import ListedGroup, ListGroupsResponse
-from server.relay.exchange import LARGEST_ANSWER, Exchange, rewritten, whole
+from server.relay.exchange import LARGEST_ANSWER, Exchange, buffered, rewrite_answer
 from server.relay.splitter import FrameAction
-from tests.server.gateway.doubles import Talk, asked
+from tests.server.relay.doubles import Talk, incoming
 
 
 def test_an_answer_is_wanted_as_a_whole() -> None:
-    finish = whole(lambda payload: b"ours")
+    finish = buffered(lambda payload: b"ours")
     assert finish(memoryview(b"abc"), 10) == 10
     assert finish(memoryview(b"0123456789"), 10) == FrameAction(14, b"ours")
 
 
 def test_an_answer_too_large_to_hold_closes_the_connection() -> None:
     with pytest.raises(DecodeError, match="can be held"):
-        whole(lambda payload: payload)(memoryview(b"abcd"), LARGEST_ANSWER + 1)
+        buffered(lambda payload: payload)(memoryview(b"abcd"), LARGEST_ANSWER + 1)
 
 
 async def test_an_answer_that_needs_no_change_keeps_its_bytes() -> None:
-    request = asked(ListGroupsRequest(), 5)
-    exchange = Exchange(finish=rewritten(request, lambda response: response))
+    request = incoming(ListGroupsRequest(), 5)
+    exchange = Exchange(finish=rewrite_answer(request, lambda response: response))
     unknown_tag = pack(">i", 7) + b"\0" + bytes(6) + b"\1" + b"\1\x63\1x"
     assert exchange.finish is not None
     assert exchange.finish(memoryview(unknown_tag), len(unknown_tag)) == FrameAction(
@@ -37,5 +37,7 @@ async def test_an_answer_is_changed_in_the_version_of_its_request() -> None:
     def change(response: ListGroupsResponse) -> ListGroupsResponse:
         return response._replace(groups=[ListedGroup("g", "consumer")])
 
-    asking = Talk(lambda asked, _: Exchange(finish=rewritten(asked, change)), ListGroupsRequest(), 3)
+    asking = Talk(
+        lambda incoming, _: Exchange(finish=rewrite_answer(incoming, change)), ListGroupsRequest(), 3
+    )
     assert (await asking.answer(ListGroupsResponse())).groups == (ListedGroup("g", "consumer"),)

@@ -14,7 +14,7 @@ from protocol.messages.produce_response import (
 )
 from server.relay.exchange import PASSED, Exchange
 from server.relay.produce import NO_ANSWER, produce
-from tests.server.gateway.doubles import FakePorts, asked_as, client, finished
+from tests.server.relay.doubles import FakePorts, client, finished, incoming_part
 
 RULE = produce(FakePorts())
 
@@ -33,21 +33,21 @@ def request(version: int, acks: int, transaction: bytes | None = b"tx", client_i
 @pytest.mark.parametrize("transaction", [None, b"tx"])
 @pytest.mark.parametrize("version", range(14))
 def test_no_answer_is_expected_without_acks(version: int, transaction: bytes | None) -> None:
-    assert RULE(asked_as(request(version, 0, transaction)), client()) is NO_ANSWER
-    assert RULE(asked_as(request(version, 1, transaction)), client()) is not NO_ANSWER
-    assert RULE(asked_as(request(version, -1, transaction)), client()) is not NO_ANSWER
+    assert RULE(incoming_part(request(version, 0, transaction)), client()) is NO_ANSWER
+    assert RULE(incoming_part(request(version, 1, transaction)), client()) is not NO_ANSWER
+    assert RULE(incoming_part(request(version, -1, transaction)), client()) is not NO_ANSWER
 
 
 def test_answers_without_addresses_pass() -> None:
-    assert RULE(asked_as(request(9, -1)), client()) is PASSED
+    assert RULE(incoming_part(request(9, -1)), client()) is PASSED
 
 
 def test_only_the_head_of_a_request_is_looked_at() -> None:
     payload = request(12, -1)
-    wanted = RULE(asked_as(payload[:15], 10_000_000), client())
+    wanted = RULE(incoming_part(payload[:15], 10_000_000), client())
     assert isinstance(wanted, int)
     assert wanted < 100_000
-    assert isinstance(RULE(asked_as(payload, 10_000_000), client()), Exchange)
+    assert isinstance(RULE(incoming_part(payload, 10_000_000), client()), Exchange)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_only_the_head_of_a_request_is_looked_at() -> None:
 )
 def test_a_request_without_a_head_closes_the_connection(payload: bytes) -> None:
     with pytest.raises(DecodeError, match="Produce request that cannot be read"):
-        RULE(asked_as(payload), client())
+        RULE(incoming_part(payload), client())
 
 
 def answer(version: int, response: ProduceResponse) -> bytes:
@@ -70,7 +70,7 @@ def moved(*endpoints: NodeEndpoint) -> ProduceResponse:
 
 
 async def through(version: int, response: ProduceResponse) -> ProduceResponse:
-    exchange = RULE(asked_as(request(version, -1)), client())
+    exchange = RULE(incoming_part(request(version, -1)), client())
     assert isinstance(exchange, Exchange)
     frame = await finished(exchange, answer(version, response))
     assert frame[:9] == pack(">ii", len(frame) - 4, 7) + b"\0"
@@ -86,6 +86,6 @@ async def test_new_leaders_are_at_our_ports(version: int) -> None:
 
 async def test_an_answer_without_new_leaders_is_the_upstreams() -> None:
     frame = answer(12, moved())
-    exchange = RULE(asked_as(request(12, -1)), client())
+    exchange = RULE(incoming_part(request(12, -1)), client())
     assert isinstance(exchange, Exchange)
     assert await finished(exchange, frame) == frame

@@ -12,7 +12,7 @@ from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from server.dispatch.authorizer import UNKNOWN
 from server.relay.exchange import PASSED
 from server.relay.sasl import LARGEST, authenticate, handshake, user_of
-from tests.server.gateway.doubles import Talk, asked, client
+from tests.server.relay.doubles import Talk, client, incoming
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ class Login:
         self.who.caller = self.who.caller._replace(principal=principal)
 
     def begin(self, mechanism: str) -> None:
-        assert handshake(asked(SaslHandshakeRequest(mechanism), 1), self.who) is PASSED
+        assert handshake(incoming(SaslHandshakeRequest(mechanism), 1), self.who) is PASSED
 
     async def say(self, token: bytes, code: int = 0, answer: bytes = b"") -> str:
         """The client's principal after one exchange."""
@@ -184,4 +184,4 @@ async def test_a_token_too_large_is_refused() -> None:
 
 def test_a_handshake_too_large_is_refused() -> None:
     with pytest.raises(DecodeError, match="to authenticate"):
-        handshake(asked(SaslHandshakeRequest("x" * 30_000), 1)._replace(size=LARGEST + 1), client())
+        handshake(incoming(SaslHandshakeRequest("x" * 30_000), 1)._replace(size=LARGEST + 1), client())

@@ -11,9 +11,9 @@ from protocol.errors import DecodeError
 from server.connections.limits import ConnectionLimits
 from server.dispatch.authorizer import ANONYMOUS, UNKNOWN
 from server.driver.driver import DriverStoppedError
-from server.relay.exchange import Asked, Client, Exchange
+from server.relay.exchange import ClientIdentity, Exchange, IncomingRequest
 from server.relay.sasl import LARGEST as LARGEST_TOKEN
-from tests.server.gateway.pair import (
+from tests.server.relay.pair import (
     CHANGED,
     HELD,
     LATER,
@@ -38,10 +38,10 @@ def closings(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 async def test_requests_and_answers_pass_as_they_are(rig: Rig) -> None:
-    asked = request(PASSES, 1, b"x" * 100) + request(PASSES, 2)
-    rig.ask(asked[:30])
-    rig.ask(asked[30:])
-    assert rig.sent == asked
+    incoming = request(PASSES, 1, b"x" * 100) + request(PASSES, 2)
+    rig.ask(incoming[:30])
+    rig.ask(incoming[30:])
+    assert rig.sent == incoming
     answered = answer(1, b"y" * 100) + answer(2)
     rig.reply(answered[:30])
     rig.reply(answered[30:])
@@ -149,12 +149,12 @@ async def test_requests_are_small_before_authentication(caplog: pytest.LogCaptur
 async def test_nobody_has_a_name_before_authentication(authenticates: bool, principal: str) -> None:
     seen: list[str] = []
 
-    def look(asked: Asked, client: Client) -> Exchange:
+    def look(incoming: IncomingRequest, client: ClientIdentity) -> Exchange:
         seen.append(client.caller.principal)
         return Exchange()
 
     rig = await Rig(authenticates=authenticates).connected()
-    rig.relay._rules = {PASSES: look}
+    rig.relay._interceptors = {PASSES: look}
     rig.ask(request(PASSES, 1))
     assert seen == [principal]
 
@@ -282,12 +282,12 @@ async def test_an_answer_that_is_given_up_closes_the_connection_without_a_word(
     assert closings(caplog) == []
 
 
-def broken(asked: Asked, client: Client) -> Exchange:
+def broken(incoming: IncomingRequest, client: ClientIdentity) -> Exchange:
     raise RuntimeError("bug")
 
 
 async def test_our_own_failure_closes_the_connection(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
-    rig.relay._rules = {PASSES: broken}
+    rig.relay._interceptors = {PASSES: broken}
     rig.ask(request(PASSES, 1))
     assert rig.client.closed
     assert closings(caplog) == ["the connection of 10.0.0.9:4711 failed"]

@@ -1,4 +1,4 @@
-"""A deputy in office, whose router answers by the real handlers and a controller that is asked nothing."""
+"""An endpoint of the active controller, with the real router and handlers and a recording core."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,10 +21,10 @@ def _state() -> State:
 
 
 class Seat:
-    """The deputy, what its controller was asked, and the state that it sees."""
+    """The endpoint, the events that its core got, and its state."""
 
     def __init__(self) -> None:
-        self.deputy = ControllerEndpoint()
+        self.endpoint = ControllerEndpoint()
         self.driver = FakeDriver()
         self.state: State = _state()
         self.allocated: list[tuple[int, int]] = []
@@ -34,7 +34,7 @@ class Seat:
         """From now on the controller replies with this."""
         self.driver = FakeDriver(reply)
         router = Router(services(self.state, self.driver), Counters())
-        self.deputy.office = ActiveController(router, self._allocate, self._alter_user, self.state)
+        self.endpoint.active = ActiveController(router, self._allocate, self._alter_user, self.state)
 
     async def _allocate(self, broker: int, epoch: int) -> tuple[int, int]:
         self.allocated.append((broker, epoch))

@@ -1,4 +1,4 @@
-"""What a broker is asked about a principal, and what its answer allows."""
+"""Queries for a principal's rights, and the rights read from the answers."""
 
 import pytest
 
@@ -9,8 +9,15 @@ from protocol.messages.controlled_shutdown_response import ControlledShutdownRes
 from protocol.messages.metadata_response import MetadataResponse, MetadataResponseTopic
 from server.dispatch.authorizer import CLUSTER, Operation, topic
 from server.relay.exchange import Exchange
-from server.zk_controller.authorization import CLUSTER_ACTION, NO_BROKER, Question, Rights, asking, operations
-from tests.server.gateway.doubles import CORRELATION_ID, asked, asked_as, client
+from server.zk_controller.authorization import (
+    CLUSTER_ACTION,
+    NO_BROKER,
+    Rights,
+    RightsQuery,
+    operations_query,
+    with_rights,
+)
+from tests.server.relay.doubles import CORRELATION_ID, client, incoming, incoming_part
 
 NOT_TOLD = -2147483648
 
@@ -25,7 +32,7 @@ def test_operations_are_bits() -> None:
 
 @pytest.mark.parametrize("operation", Operation)
 def test_what_is_not_told_is_not_allowed(operation: Operation) -> None:
-    rights = operations(["foo"]).read(
+    rights = operations_query(["foo"]).read(
         MetadataResponse(
             topics=[MetadataResponseTopic(29, "foo", topic_authorized_operations=NOT_TOLD)],
             cluster_authorized_operations=NOT_TOLD,
@@ -36,7 +43,7 @@ def test_what_is_not_told_is_not_allowed(operation: Operation) -> None:
 
 
 def test_each_topic_is_asked_about_once_and_none_is_created() -> None:
-    request = operations(["foo", "bar", "foo", "x" * 250]).request
+    request = operations_query(["foo", "bar", "foo", "x" * 250]).request
     assert [each.name for each in request.topics] == ["foo", "bar"]
     assert not request.allow_auto_topic_creation
     assert (request.include_cluster_authorized_operations, request.include_topic_authorized_operations) == (
@@ -46,7 +53,7 @@ def test_each_topic_is_asked_about_once_and_none_is_created() -> None:
 
 
 def test_no_topics_are_not_all_topics() -> None:
-    assert operations().request.topics == []
+    assert operations_query().request.topics == []
 
 
 @pytest.mark.parametrize(("code", "allowed"), [(31, False), (11, True), (8, True), (0, True)])
@@ -66,11 +73,11 @@ def test_nobody_is_shut_down_by_the_question() -> None:
     assert CLUSTER_ACTION.request.broker_id == NO_BROKER
 
 
-@pytest.mark.parametrize("question", [operations(["foo"]), CLUSTER_ACTION])
-def test_the_question_stands_in_the_place_of_the_request(question: Question) -> None:
-    rule = asking(lambda _: question, lambda *_: b"")
-    whole = asked(AlterPartitionReassignmentsRequest(), 0)
-    assert rule(asked_as(bytes(whole.frame[:12]), whole.size), client()) == whole.size
+@pytest.mark.parametrize("query", [operations_query(["foo"]), CLUSTER_ACTION])
+def test_the_question_stands_in_the_place_of_the_request(query: RightsQuery) -> None:
+    rule = with_rights(lambda _: query, lambda *_: b"")
+    whole = incoming(AlterPartitionReassignmentsRequest(), 0)
+    assert rule(incoming_part(bytes(whole.frame[:12]), whole.size), client()) == whole.size
     exchange = rule(whole, client())
     assert isinstance(exchange, Exchange)
-    assert exchange.upstream == encode_request(question.request, question.version, CORRELATION_ID, "me")
+    assert exchange.upstream == encode_request(query.request, query.version, CORRELATION_ID, "me")

@@ -1,4 +1,4 @@
-"""Requests for configs at a controller's listener: which pass, and which are answered here after a question."""
+"""Requests for configs at a controller's listener: which pass, and which are answered here after a query."""
 
 from typing import Any
 
@@ -18,10 +18,9 @@ from protocol.messages.incremental_alter_configs_request import (
 )
 from protocol.messages.metadata_response import MetadataResponse
 from server.dispatch.authorizer import Operation
-from server.gateway.configs import LARGEST
-from server.relay.exchange import PASSED, Exchange, Rule
+from server.relay.exchange import LARGEST_DECODED, PASSED, Exchange, Interceptor
 from server.zk_controller.configs import configs
-from tests.server.gateway.doubles import Talk, asked, asked_as, client
+from tests.server.relay.doubles import Talk, client, incoming, incoming_part
 from tests.server.zk_controller.conftest import Seat
 
 MOVEMENTS = "reassignment.max.concurrent.partition.movements"
@@ -29,8 +28,8 @@ BROKER, TOPIC = 4, 2
 MAY = MetadataResponse(cluster_authorized_operations=1 << Operation.ALTER_CONFIGS)
 
 
-def rule(seat: Seat) -> Rule:
-    return configs(1000, seat.deputy, seat.deputy.answer)
+def rule(seat: Seat) -> Interceptor:
+    return configs(1000, seat.endpoint, seat.endpoint.answer)
 
 
 def change(kind: int, name: str, *keys: tuple[str, str]) -> IncrementalAlterConfigsRequest:
@@ -59,14 +58,14 @@ def test_configs_are_a_brokers_affair_but_for_ours(
 ) -> None:
     if in_office:
         seat.take_office()
-    ruled = rule(seat)(asked(change(kind, name, (key, "1")), 0), client())
+    ruled = rule(seat)(incoming(change(kind, name, (key, "1")), 0), client())
     assert (ruled is PASSED) is not ours
 
 
 def test_what_is_described_is_ours_on_our_own_id_only(seat: Seat) -> None:
     for name, ours in (("1000", True), ("", False), ("1", False)):
         request = DescribeConfigsRequest([DescribeConfigsResource(BROKER, name)])
-        assert (rule(seat)(asked(request, 1), client()) is PASSED) is not ours
+        assert (rule(seat)(incoming(request, 1), client()) is PASSED) is not ours
 
 
 async def test_out_of_office_what_is_ours_is_asked_elsewhere(seat: Seat) -> None:
@@ -104,7 +103,7 @@ def test_keys_of_both_are_checked_here_and_written_by_a_broker(seat: Seat, value
     both = (MOVEMENTS, value), ("log.cleaner.threads", "1")
     requests: list[Any] = [change(BROKER, "", *both), replacement(*both)]
     for request in requests:
-        assert (rule(seat)(asked(request, 1), client()) is PASSED) is (value == "1")
+        assert (rule(seat)(incoming(request, 1), client()) is PASSED) is (value == "1")
 
 
 @pytest.mark.parametrize(("may", "code"), [(MAY, 40), (MetadataResponse(), 31)])
@@ -122,21 +121,21 @@ def test_a_resource_or_an_operation_that_there_is_not_is_refused(seat: Seat) -> 
     keys = [AlterableConfig(MOVEMENTS, 9, "1"), AlterableConfig("log.cleaner.threads", 0, "1")]
     unknown = IncrementalAlterConfigsRequest([AlterConfigsResource(BROKER, "", keys)])
     for request in (unknown, change(99, "", (MOVEMENTS, "1"), ("log.cleaner.threads", "1"))):
-        ruled = rule(seat)(asked(request, 1), client())
+        ruled = rule(seat)(incoming(request, 1), client())
         assert isinstance(ruled, Exchange)
         assert ruled.upstream is not None
 
 
 def test_a_version_that_is_not_ours_is_a_brokers_affair(seat: Seat) -> None:
-    whole = asked(DescribeConfigsRequest([DescribeConfigsResource(BROKER, "1000")]), 1)
+    whole = incoming(DescribeConfigsRequest([DescribeConfigsResource(BROKER, "1000")]), 1)
     assert rule(seat)(whole._replace(api_version=0), client()) is PASSED
 
 
 def test_all_of_a_request_is_wanted_as_far_as_it_is_bounded(seat: Seat) -> None:
-    whole = asked(change(BROKER, "1000", ("x", "1")), 0)
-    assert rule(seat)(asked_as(bytes(whole.frame[:20]), whole.size), client()) == whole.size
+    whole = incoming(change(BROKER, "1000", ("x", "1")), 0)
+    assert rule(seat)(incoming_part(bytes(whole.frame[:20]), whole.size), client()) == whole.size
     with pytest.raises(DecodeError, match="bytes for configs"):
-        rule(seat)(asked_as(bytes(whole.frame), LARGEST + 1), client())
+        rule(seat)(incoming_part(bytes(whole.frame), LARGEST_DECODED + 1), client())
 
 
 async def test_a_request_with_too_many_rows_is_refused_here(seat: Seat) -> None:

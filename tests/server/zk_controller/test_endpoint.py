@@ -1,4 +1,4 @@
-"""What is answered at a controller's listener, in office and out of it, to those who may."""
+"""Requests to the endpoint, as active controller and otherwise, with and without rights."""
 
 import inspect
 from typing import Any, cast
@@ -24,7 +24,13 @@ from server.dispatch.registry import ROUTES
 from server.dispatch.router import Caller
 from server.ports import BrokerPort
 from server.zk_controller.authorization import Rights
-from server.zk_controller.endpoint import APART, OWN, ControllerEndpoint, not_controller, served
+from server.zk_controller.endpoint import (
+    ANSWERED,
+    CONTROLLER_ONLY_APIS,
+    ControllerEndpoint,
+    not_controller,
+    served,
+)
 from tests.server.zk_controller.conftest import Seat
 
 ALTER = AlterPartitionReassignmentsRequest(
@@ -39,27 +45,27 @@ def frame_of(message: tuple[Any, ...], version: int) -> RequestFrame:
 
 
 async def answered(
-    deputy: ControllerEndpoint, message: tuple[Any, ...], version: int, rights: Rights | None = None
+    endpoint: ControllerEndpoint, message: tuple[Any, ...], version: int, rights: Rights | None = None
 ) -> Any:
     frame = frame_of(message, version)
     caller = Caller(cast(BrokerPort, None), ANONYMOUS, "", Rights() if rights is None else rights)
-    answer = deputy.answer(frame, caller)
+    answer = endpoint.answer(frame, caller)
     made = await answer if inspect.isawaitable(answer) else answer
     return decode_response(parse_response(made[4:], frame.api_key, version))
 
 
 async def test_out_of_office_every_row_is_told_to_ask_elsewhere(seat: Seat) -> None:
-    response = await answered(seat.deputy, ALTER, 0, Rights(-1))
+    response = await answered(seat.endpoint, ALTER, 0, Rights(-1))
     assert response.error_code == 41
     assert [[row.error_code for row in topic.partitions] for topic in response.responses] == [[41, 41]]
-    assert (await answered(seat.deputy, IDS, 0, Rights(-1))).error_code == 41
+    assert (await answered(seat.endpoint, IDS, 0, Rights(-1))).error_code == 41
 
 
 async def test_in_office_the_router_answers_those_who_may(seat: Seat) -> None:
     seat.take_office()
     alter = Rights(1 << Operation.ALTER)
-    assert (await answered(seat.deputy, AlterPartitionReassignmentsRequest(), 0, alter)).error_code == 0
-    response = await answered(seat.deputy, ALTER, 0)
+    assert (await answered(seat.endpoint, AlterPartitionReassignmentsRequest(), 0, alter)).error_code == 0
+    response = await answered(seat.endpoint, ALTER, 0)
     assert [row.error_code for topic in response.responses for row in topic.partitions] == [31, 31]
     assert seat.driver.events == []
 
@@ -67,7 +73,7 @@ async def test_in_office_the_router_answers_those_who_may(seat: Seat) -> None:
 async def test_an_isr_is_altered_by_those_who_may_do_what_brokers_do(seat: Seat) -> None:
     seat.take_office()
     assert (
-        await answered(seat.deputy, AlterPartitionRequest(1, 7), 1, Rights(1 << Operation.ALTER))
+        await answered(seat.endpoint, AlterPartitionRequest(1, 7), 1, Rights(1 << Operation.ALTER))
     ).error_code == 31
     assert seat.driver.events == []
 
@@ -75,32 +81,32 @@ async def test_an_isr_is_altered_by_those_who_may_do_what_brokers_do(seat: Seat)
 async def test_topics_are_created_row_by_row_as_far_as_allowed(seat: Seat) -> None:
     seat.take_office([])
     request = CreateTopicsRequest([CreatableTopic("foo", 1, 1)], validate_only=True)
-    response = await answered(seat.deputy, request, 5, Rights(0, {"foo": 1 << Operation.DESCRIBE}))
+    response = await answered(seat.endpoint, request, 5, Rights(0, {"foo": 1 << Operation.DESCRIBE}))
     assert [(topic.name, topic.error_code) for topic in response.topics] == [("foo", 29)]
 
 
 async def test_producer_ids_are_for_those_who_may_do_what_brokers_do(seat: Seat) -> None:
     seat.take_office()
-    assert (await answered(seat.deputy, IDS, 0)).error_code == 31
+    assert (await answered(seat.endpoint, IDS, 0)).error_code == 31
     assert seat.allocated == []
-    response = await answered(seat.deputy, IDS, 0, Rights(1 << Operation.CLUSTER_ACTION))
+    response = await answered(seat.endpoint, IDS, 0, Rights(1 << Operation.CLUSTER_ACTION))
     assert (response.producer_id_start, seat.allocated) == (1000, [(1, 7)])
 
 
 async def test_logins_by_scram_are_altered_by_those_who_may_alter_the_cluster(seat: Seat) -> None:
     request = AlterUserScramCredentialsRequest([ScramCredentialDeletion("ann", 1)])
     alter = Rights(1 << Operation.ALTER)
-    assert [row.error_code for row in (await answered(seat.deputy, request, 0, alter)).results] == [41]
+    assert [row.error_code for row in (await answered(seat.endpoint, request, 0, alter)).results] == [41]
     seat.take_office()
-    assert [row.error_code for row in (await answered(seat.deputy, request, 0)).results] == [31]
+    assert [row.error_code for row in (await answered(seat.endpoint, request, 0)).results] == [31]
     assert seat.altered == []
-    assert [row.error_code for row in (await answered(seat.deputy, request, 0, alter)).results] == [0]
+    assert [row.error_code for row in (await answered(seat.endpoint, request, 0, alter)).results] == [0]
     assert seat.altered == ["ann"]
 
 
-@pytest.mark.parametrize("key", sorted(OWN))
+@pytest.mark.parametrize("key", sorted(ANSWERED))
 def test_versions_are_those_of_our_handlers(key: int) -> None:
-    assert served(key) == (range(1) if key in APART else ROUTES[key].versions)
+    assert served(key) == (range(1) if key in CONTROLLER_ONLY_APIS else ROUTES[key].versions)
 
 
 async def test_out_of_office_the_first_rows_of_a_large_request_are_refused() -> None:

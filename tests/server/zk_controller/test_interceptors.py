@@ -15,13 +15,12 @@ from protocol.messages.create_partitions_request import CreatePartitionsRequest,
 from protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from protocol.messages.elect_leaders_request import ElectLeadersRequest
-from server.gateway.configs import LARGEST
-from server.relay.exchange import PASSED, Rule
+from server.relay.exchange import LARGEST_DECODED, PASSED, Interceptor
 from server.relay.produce import NO_ANSWER
 from server.relay.sasl import authenticate
-from server.zk_controller.endpoint import OWN, served
-from server.zk_controller.interceptors import rules
-from tests.server.gateway.doubles import Talk, asked, asked_as, client
+from server.zk_controller.endpoint import ANSWERED, served
+from server.zk_controller.interceptors import controller_interceptors
+from tests.server.relay.doubles import Talk, client, incoming, incoming_part
 from tests.server.relay.test_produce import request as produce
 from tests.server.zk_controller.conftest import Seat
 
@@ -36,12 +35,12 @@ THEIRS = ApiVersionsResponse(
 )
 
 
-def rule(seat: Seat, key: int) -> Rule:
-    return rules(1000, seat.deputy, seat.deputy.answer)[key]
+def rule(seat: Seat, key: int) -> Interceptor:
+    return controller_interceptors(1000, seat.endpoint, seat.endpoint.answer)[key]
 
 
 def named(seat: Seat, key: int, request: Any, version: int) -> list[str]:
-    """The topics that a broker is asked about for a request."""
+    """The topics named in the query for a request."""
     upstream = Talk(rule(seat, key), request, version).upstream
     assert upstream.api_key == 3
     return [each.name for each in decode_request(upstream).topics]
@@ -51,7 +50,9 @@ async def test_the_versions_are_the_brokers_but_for_what_we_answer(seat: Seat) -
     response = await Talk(rule(seat, 18), ApiVersionsRequest(), 2).answer(THEIRS)
     rows = {row.api_key: (row.min_version, row.max_version) for row in response.api_keys}
     assert (rows[3], rows[17], rows[22]) == ((0, 4), (1, 1), (0, 1))
-    assert {key: rows[key] for key in OWN} == {key: (served(key)[0], served(key)[-1]) for key in OWN}
+    assert {key: rows[key] for key in ANSWERED} == {
+        key: (served(key)[0], served(key)[-1]) for key in ANSWERED
+    }
 
 
 async def test_what_neither_a_broker_nor_we_can_answer_is_not_shown(seat: Seat) -> None:
@@ -63,14 +64,14 @@ async def test_what_a_broker_says_of_a_version_that_it_lacks_passes(seat: Seat) 
     refusal = ApiVersionsResponse(error_code=35)
     assert (await Talk(rule(seat, 18), ApiVersionsRequest(), 3).answer(refusal, version=0)).api_keys == ()
     unknown = bytes((0, 18, 0, 99)) + bytes(20)
-    assert rule(seat, 18)(asked_as(unknown), client()) is PASSED
+    assert rule(seat, 18)(incoming_part(unknown), client()) is PASSED
 
 
-@pytest.mark.parametrize("key", sorted(OWN))
+@pytest.mark.parametrize("key", sorted(ANSWERED))
 def test_a_version_that_is_not_shown_is_not_served(seat: Seat, key: int) -> None:
     head = key.to_bytes(2) + (served(key)[-1] + 1).to_bytes(2) + bytes(40)
     with pytest.raises(DecodeError, match=f"API key {key} version"):
-        rule(seat, key)(asked_as(head), client())
+        rule(seat, key)(incoming_part(head), client())
 
 
 @pytest.mark.parametrize(
@@ -101,9 +102,9 @@ def test_an_internal_topic_is_asked_about_where_there_is_one(seat: Seat) -> None
 
 
 def test_a_request_that_is_too_large_to_be_looked_into_is_refused(seat: Seat) -> None:
-    payload = bytes(asked(DeleteTopicsRequest(topic_names=["foo"]), 3).frame) + bytes(LARGEST)
+    payload = bytes(incoming(DeleteTopicsRequest(topic_names=["foo"]), 3).frame) + bytes(LARGEST_DECODED)
     with pytest.raises(DecodeError, match="for topics"):
-        rule(seat, 20)(asked_as(payload), client())
+        rule(seat, 20)(incoming_part(payload), client())
 
 
 def test_a_topic_that_is_deleted_by_its_id_is_asked_about_by_its_name(seat: Seat) -> None:
@@ -117,18 +118,18 @@ def test_a_topic_that_is_deleted_by_its_id_is_asked_about_by_its_name(seat: Seat
 
 def test_brokers_authenticate(seat: Seat) -> None:
     assert rule(seat, 36) is authenticate
-    assert rule(seat, 17)(asked_as(bytes((0, 17, 0, 1)) + bytes(20)), client()) is PASSED
+    assert rule(seat, 17)(incoming_part(bytes((0, 17, 0, 1)) + bytes(20)), client()) is PASSED
     with pytest.raises(DecodeError, match="API key 17 version 0"):
-        rule(seat, 17)(asked_as(bytes((0, 17, 0, 0)) + bytes(20)), client())
+        rule(seat, 17)(incoming_part(bytes((0, 17, 0, 0)) + bytes(20)), client())
 
 
 def test_what_is_produced_passes_with_its_answer_if_there_is_one(seat: Seat) -> None:
-    assert rule(seat, 0)(asked_as(produce(11, -1)), client()) is PASSED
-    assert rule(seat, 0)(asked_as(produce(11, 0)), client()) is NO_ANSWER
+    assert rule(seat, 0)(incoming_part(produce(11, -1)), client()) is PASSED
+    assert rule(seat, 0)(incoming_part(produce(11, 0)), client()) is NO_ANSWER
 
 
 def test_what_is_no_concern_of_a_controller_has_no_rule(seat: Seat) -> None:
-    assert not {1, 3, 10, 22, 60} & rules(1000, seat.deputy, seat.deputy.answer).keys()
+    assert not {1, 3, 10, 22, 60} & controller_interceptors(1000, seat.endpoint, seat.endpoint.answer).keys()
 
 
 def test_of_very_many_topics_a_broker_is_asked_about_the_first(seat: Seat) -> None:

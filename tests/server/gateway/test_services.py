@@ -1,6 +1,6 @@
 """What is said beside the upstream's errors."""
 
-from server.gateway.core import reason
+from server.gateway.services import reason
 
 
 def test_a_refusal_is_told_in_our_words_and_other_errors_in_theirs() -> None:

@@ -1,23 +1,23 @@
-"""What went through the gateway, for the metrics page to read."""
+"""Counters of relayed requests and bytes, for the metrics page."""
 
 from collections import Counter
 
 
-class Counts:
-    """Counters by API key; bytes are those of whole frames, counted when a frame begins to pass."""
+class RelayCounters:
+    """Counters by API key. Bytes include whole frames and are counted when a frame starts to pass."""
 
     def __init__(self) -> None:
         self.requests: Counter[int] = Counter()
         self.bytes_in: Counter[int] = Counter()
-        """From clients."""
+        """Bytes from clients."""
         self.bytes_out: Counter[int] = Counter()
-        """To clients, as the upstream sent them."""
+        """Bytes of the brokers' answers, before they are changed."""
 
     def request(self, api_key: int, size: int) -> None:
-        """A request of so many bytes."""
+        """Count a request of `size` bytes."""
         self.requests[api_key] += 1
         self.bytes_in[api_key] += size
 
     def answer(self, api_key: int, size: int) -> None:
-        """The upstream's answer to one."""
+        """Count a broker's answer of `size` bytes."""
         self.bytes_out[api_key] += size

@@ -1,4 +1,4 @@
-"""What answers for reassignd, as the gateway sees it."""
+"""The parts of reassignd that the gateway needs to answer requests."""
 
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
@@ -13,7 +13,7 @@ DENIED = "Cluster authorization failed."
 
 
 class GatewayServices(NamedTuple):
-    """The router's two functions, and the controller's."""
+    """Functions of the router, and the controller's state and event queue."""
 
     answer: Answer
     refuse: Callable[[RequestFrame, int, str | None], bytes | Awaitable[bytes]]
@@ -22,5 +22,5 @@ class GatewayServices(NamedTuple):
 
 
 def reason(error_code: int, message: str | None) -> str | None:
-    """The upstream's text beside an error; its refusals name principals and hosts, so ours replace them."""
+    """Return the broker's error message. A denial names principals and hosts, so a fixed text replaces it."""
     return DENIED if error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED else message

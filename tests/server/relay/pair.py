@@ -7,11 +7,11 @@ from typing import Any, cast
 
 from protocol.errors import DecodeError
 from server.connections.limits import ConnectionLimits
-from server.relay.counts import Counts
-from server.relay.exchange import Asked, Client, Exchange, Rule, whole
-from server.relay.session import Door, Relay, Shared
-from server.relay.upstream import Upstream
-from server.relay.upstreams import UnreachableError, Upstreams
+from server.relay.counters import RelayCounters
+from server.relay.exchange import ClientIdentity, Exchange, IncomingRequest, Interceptor, buffered
+from server.relay.session import Relay, RelayedBroker, RelayServices
+from server.relay.upstream_brokers import NoBrokerError, UpstreamBrokers
+from server.relay.upstream_connection import UpstreamConnection
 from tests.server.fakes import FakeHost, FakeTransport
 from tests.server.rig import settle
 
@@ -36,15 +36,15 @@ class FakeUpstreams:
 
     def __init__(self) -> None:
         self.transport = FakeTransport()
-        self.upstream: Upstream | None = None
+        self.upstream: UpstreamConnection | None = None
         self.let = asyncio.Event()
         self.reachable = True
 
-    async def connect(self, broker: int, client: Any) -> Upstream:
+    async def connect(self, broker: int, client: Any) -> UpstreamConnection:
         await self.let.wait()
         if not self.reachable:
-            raise UnreachableError
-        self.upstream = Upstream(client)
+            raise NoBrokerError
+        self.upstream = UpstreamConnection(client)
         self.upstream.connection_made(self.transport)
         return self.upstream
 
@@ -53,19 +53,19 @@ class Rig:
     def __init__(self, limits: ConnectionLimits | None = None, *, authenticates: bool = False) -> None:
         self.client = FakeTransport()
         self.upstreams = FakeUpstreams()
-        self.counts = Counts()
+        self.counts = RelayCounters()
         self.later: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self.host = FakeHost()
-        rules: dict[int, Rule] = {
-            CHANGED: lambda asked, _: Exchange(b"<asked>", whole(lambda payload: b"<ours>")),
-            LATER: lambda asked, _: Exchange(finish=whole(lambda payload: self._wait())),
-            SILENT: lambda asked, _: Exchange(answered=False),
+        rules: dict[int, Interceptor] = {
+            CHANGED: lambda incoming, _: Exchange(b"<asked>", buffered(lambda payload: b"<ours>")),
+            LATER: lambda incoming, _: Exchange(finish=buffered(lambda payload: self._wait())),
+            SILENT: lambda incoming, _: Exchange(answered=False),
             REFUSED: self._refuse,
-            HELD: lambda asked, _: asked.size if not asked.whole else Exchange(),
+            HELD: lambda incoming, _: incoming.size if not incoming.complete else Exchange(),
         }
-        upstreams = cast(Upstreams, self.upstreams)
-        shared = Shared(upstreams, rules, limits or ConnectionLimits(), self.counts, authenticates)
-        self.relay = Relay(shared, Door(1), self.host)
+        upstreams = cast(UpstreamBrokers, self.upstreams)
+        shared = RelayServices(upstreams, rules, limits or ConnectionLimits(), self.counts, authenticates)
+        self.relay = Relay(shared, RelayedBroker(1), self.host)
         self.relay.connection_made(self.client)
 
     async def connected(self) -> "Rig":
@@ -77,7 +77,7 @@ class Rig:
     def _wait(self) -> Awaitable[bytes]:
         return self.later
 
-    def _refuse(self, asked: Asked, client: Client) -> Exchange:
+    def _refuse(self, incoming: IncomingRequest, client: ClientIdentity) -> Exchange:
         raise DecodeError("not served")
 
     def ask(self, *requests: bytes) -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from common.address import Address
-from server.relay.upstreams import ANY, UnreachableError, Upstreams
+from server.relay.upstream_brokers import ANY, NoBrokerError, UpstreamBrokers
 from tests.server.gateway.sockets import FakeKafka
 from tools.processes import free_ports
 
@@ -45,7 +45,7 @@ def nowhere() -> Address:
     return Address("127.0.0.1", free_ports(1))
 
 
-async def connect(upstreams: Upstreams, broker: int) -> Address:
+async def connect(upstreams: UpstreamBrokers, broker: int) -> Address:
     upstream = await upstreams.connect(broker, Nobody())
     place = Address(*upstream.transport.get_extra_info("peername"))
     upstream.transport.close()
@@ -53,14 +53,14 @@ async def connect(upstreams: Upstreams, broker: int) -> Address:
 
 
 async def test_a_broker_is_found_where_it_was_said_to_be_last(kafka: FakeKafka) -> None:
-    upstreams = Upstreams()
+    upstreams = UpstreamBrokers()
     upstreams.update({1: nowhere()})
     upstreams.update({1: kafka.address})
     assert await connect(upstreams, 1) == kafka.address
 
 
 async def test_any_broker_is_one_that_lives(kafka: FakeKafka) -> None:
-    upstreams = Upstreams()
+    upstreams = UpstreamBrokers()
     upstreams.update({1: nowhere(), 2: kafka.address, 3: nowhere()})
     for _ in range(4):
         assert await connect(upstreams, ANY) == kafka.address
@@ -68,7 +68,7 @@ async def test_any_broker_is_one_that_lives(kafka: FakeKafka) -> None:
 
 async def test_any_broker_is_each_in_turn(kafka: FakeKafka) -> None:
     async with FakeKafka() as other:
-        upstreams = Upstreams()
+        upstreams = UpstreamBrokers()
         upstreams.update({1: kafka.address})
         upstreams.add(2, other.address)
         found = [await connect(upstreams, ANY) for _ in range(4)]
@@ -77,12 +77,12 @@ async def test_any_broker_is_each_in_turn(kafka: FakeKafka) -> None:
 
 async def test_an_unknown_broker_and_none_at_all_are_unreachable() -> None:
     for broker in (1, ANY):
-        with pytest.raises(UnreachableError):
-            await Upstreams().connect(broker, Nobody())
+        with pytest.raises(NoBrokerError):
+            await UpstreamBrokers().connect(broker, Nobody())
 
 
 async def test_connections_to_a_broker_that_is_there_no_more_end(kafka: FakeKafka) -> None:
-    upstreams = Upstreams()
+    upstreams = UpstreamBrokers()
     upstreams.update({1: kafka.address, 2: kafka.address})
     clients = {broker: Losing() for broker in (1, 2)}
     kept = {broker: await upstreams.connect(broker, client) for broker, client in clients.items()}
@@ -97,13 +97,13 @@ async def test_an_unreachable_broker_is_logged_once_and_so_is_its_return(
     kafka: FakeKafka, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    upstreams = Upstreams()
+    upstreams = UpstreamBrokers()
     at = nowhere()
     upstreams.update({1: at})
     for _ in range(3):
-        with pytest.raises(UnreachableError):
+        with pytest.raises(NoBrokerError):
             await upstreams.connect(1, Nobody())
-    (line,) = [record.getMessage() for record in caplog.records if record.name.endswith("upstreams")]
+    (line,) = [record.getMessage() for record in caplog.records if record.name.endswith("upstream_brokers")]
     assert line.startswith(f"broker 1 at {at} cannot be reached: ")
     caplog.clear()
     async with FakeKafka(at.port):
@@ -112,20 +112,20 @@ async def test_an_unreachable_broker_is_logged_once_and_so_is_its_return(
 
 
 async def test_a_host_that_cannot_be_one_is_unreachable(kafka: FakeKafka) -> None:
-    upstreams = Upstreams()
+    upstreams = UpstreamBrokers()
     upstreams.update({1: Address("a..b", 9092), 2: kafka.address})
     assert [await connect(upstreams, ANY) for _ in range(2)] == [kafka.address] * 2
-    with pytest.raises(UnreachableError):
+    with pytest.raises(NoBrokerError):
         await upstreams.connect(1, Nobody())
 
 
 async def test_a_broker_that_does_not_answer_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
-    upstreams = Upstreams(timeout=0.01)
+    upstreams = UpstreamBrokers(timeout=0.01)
     # Asks for TLS of a server that says nothing: the connection is there, the handshake never ends.
     async with FakeKafka(silent=True) as silent:
-        upstreams = Upstreams(tls=silent.client_context(), timeout=0.05)
+        upstreams = UpstreamBrokers(tls=silent.client_context(), timeout=0.05)
         upstreams.update({1: silent.address})
-        with pytest.raises(UnreachableError):
+        with pytest.raises(NoBrokerError):
             await upstreams.connect(1, Nobody())
     assert "no connection after 0.05 s" in caplog.text
     await asyncio.sleep(0)

@@ -9,12 +9,12 @@ from protocol.messages.list_groups_response import ListedGroup, ListGroupsRespon
 from protocol.messages.list_transactions_request import ListTransactionsRequest
 from protocol.messages.list_transactions_response import ListTransactionsResponse, TransactionState
 from server.relay.exchange import PASSED, Exchange
-from server.zk_controller.own_id import OF_EACH_BROKER
-from tests.server.gateway.doubles import Talk, asked, asked_as, client, key_of
+from server.zk_controller.own_node import PER_BROKER_INTERCEPTORS
+from tests.server.relay.doubles import Talk, client, incoming, incoming_part, key_of
 
 
 def talk(request: object, version: int) -> Talk:
-    return Talk(OF_EACH_BROKER[key_of(type(request))], request, version)
+    return Talk(PER_BROKER_INTERCEPTORS[key_of(type(request))], request, version)
 
 
 async def test_there_are_no_groups() -> None:
@@ -32,10 +32,10 @@ async def test_errors_pass() -> None:
 
 
 async def test_there_is_one_log_dir_of_no_topics() -> None:
-    asking = talk(DescribeLogDirsRequest(None), 4)
-    assert decode_request(asking.upstream).topics == ()
+    with_rights = talk(DescribeLogDirsRequest(None), 4)
+    assert decode_request(with_rights.upstream).topics == ()
     theirs = [DescribeLogDirsResult(log_dir="/a", total_bytes=9), DescribeLogDirsResult(log_dir="/b")]
-    answer = await asking.answer(DescribeLogDirsResponse(results=theirs))
+    answer = await with_rights.answer(DescribeLogDirsResponse(results=theirs))
     assert [(each.log_dir, each.topics, each.total_bytes) for each in answer.results] == [
         ("reassignd", (), -1)
     ]
@@ -47,13 +47,13 @@ async def test_who_may_not_ask_for_log_dirs_sees_none() -> None:
 
 
 def test_all_of_a_request_for_log_dirs_is_wanted() -> None:
-    whole = asked(DescribeLogDirsRequest(None), 4)
-    rule = OF_EACH_BROKER[whole.api_key]
-    assert rule(asked_as(bytes(whole.frame[:10]), whole.size), client()) == whole.size
+    whole = incoming(DescribeLogDirsRequest(None), 4)
+    rule = PER_BROKER_INTERCEPTORS[whole.api_key]
+    assert rule(incoming_part(bytes(whole.frame[:10]), whole.size), client()) == whole.size
     assert isinstance(rule(whole, client()), Exchange)
 
 
 def test_a_version_that_we_do_not_know_is_a_brokers_affair() -> None:
     for key in (ApiKey.LIST_GROUPS, ApiKey.DESCRIBE_LOG_DIRS, ApiKey.LIST_TRANSACTIONS):
         unknown = key.to_bytes(2) + (99).to_bytes(2) + bytes(20)
-        assert OF_EACH_BROKER[key](asked_as(unknown), client()) is PASSED
+        assert PER_BROKER_INTERCEPTORS[key](incoming_part(unknown), client()) is PASSED

@@ -1,40 +1,40 @@
-"""The other end of a client's connection: the one to the upstream's broker."""
+"""The connection to a broker that belongs to one client's connection."""
 
 import asyncio
 from typing import Protocol, cast
 
 HIGH_WATER = 256 * 1024
-"""Bytes that wait to be written, at either end, before the other end is not read any more."""
+"""Unsent bytes at one end above which the other end is not read."""
 
 
-class Flow:
-    """Reading from a transport: it goes on while nobody objects."""
+class FlowControl:
+    """Pauses and resumes reading from a transport. Reading is paused while there is at least one reason."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
-        self._objections: set[str] = set()
+        self._reasons: set[str] = set()
 
     @property
     def reading(self) -> bool:
-        """Nobody objects."""
-        return not self._objections
+        """Reading is not paused."""
+        return not self._reasons
 
     def hold(self, reason: str) -> None:
-        """Object."""
-        if not self._objections:
+        """Pause reading for this reason."""
+        if not self._reasons:
             self._transport.pause_reading()
-        self._objections.add(reason)
+        self._reasons.add(reason)
 
     def release(self, reason: str) -> None:
-        """Object no more."""
-        if reason in self._objections:
-            self._objections.remove(reason)
-            if not self._objections and not self._transport.is_closing():
+        """Remove the reason; resume reading when it was the last one."""
+        if reason in self._reasons:
+            self._reasons.remove(reason)
+            if not self._reasons and not self._transport.is_closing():
                 self._transport.resume_reading()
 
 
-class Client(Protocol):
-    """The client's end, as this one sees it."""
+class ClientSide(Protocol):
+    """The callbacks of the client's connection."""
 
     def upstream_received(self, data: bytes) -> None: ...
 
@@ -43,19 +43,19 @@ class Client(Protocol):
     def upstream_lost(self) -> None: ...
 
 
-class Upstream(asyncio.Protocol):
-    """Hands on what it reads."""
+class UpstreamConnection(asyncio.Protocol):
+    """Passes what the broker sends to the client's side."""
 
     transport: asyncio.Transport
-    flow: Flow
+    flow: FlowControl
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: ClientSide) -> None:
         self._client = client
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(high=HIGH_WATER)
-        self.flow = Flow(self.transport)
+        self.flow = FlowControl(self.transport)
 
     def data_received(self, data: bytes) -> None:
         self._client.upstream_received(data)

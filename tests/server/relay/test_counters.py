@@ -1,10 +1,10 @@
 """What went through."""
 
-from server.relay.counts import Counts
+from server.relay.counters import RelayCounters
 
 
 def test_requests_and_bytes_are_counted_by_key() -> None:
-    counts = Counts()
+    counts = RelayCounters()
     counts.request(1, 100)
     counts.request(1, 50)
     counts.answer(1, 10_000)
