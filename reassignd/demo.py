@@ -1,4 +1,4 @@
-"""A few topics to try things on."""
+"""The topics of `reassignd serve --demo-topics`."""
 
 import logging
 import uuid
@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 
 
 class Demo(NamedTuple):
-    """A topic to create, with as many replicas as there are brokers for."""
+    """A topic to create. The replication factor is limited by the number of brokers."""
 
     name: str
     partitions: int
@@ -22,14 +22,14 @@ TOPICS = (Demo("orders", 12, 3), Demo("payments", 6, 3), Demo("clicks", 24, 2))
 
 
 async def create_demo_topics(controller: Submitter, brokers: int) -> None:
-    """Create them; one that is refused is logged, and left."""
+    """Create the topics. A topic that is refused is logged and skipped."""
     topics = [
-        NewTopic(each.name, uuid.uuid4().bytes, each.partitions, min(each.replication_factor, brokers))
-        for each in TOPICS
+        NewTopic(topic.name, uuid.uuid4().bytes, topic.partitions, min(topic.replication_factor, brokers))
+        for topic in TOPICS
     ]
     created = await controller.submit(CreateTopics(topics))
-    for each in created:
-        if each.outcome.ok:
-            log.info("created topic %s with %d partitions", each.name, each.partitions)
+    for row in created:
+        if row.outcome.ok:
+            log.info("created topic %s with %d partitions", row.name, row.partitions)
         else:
-            log.warning("topic %s was not created: %s", each.name, each.outcome.error.name)
+            log.warning("topic %s was not created: %s", row.name, row.outcome.error.name)

@@ -1,4 +1,4 @@
-"""A cluster for the tests of other projects: brokers on real ports, reassignments that really run, no Java.
+"""A cluster for the tests of other projects: brokers on real ports, reassignments that take place, no Java.
 
     async with EmbeddedCluster(brokers=3) as cluster:
         await cluster.create_topic("orders", [[1, 2], [2, 3]])
@@ -17,26 +17,29 @@ from typing import Self
 
 from backends.memory import MemoryStore
 from common.clock import Clock, ManualClock, RealClock
+from common.worker_thread import WorkerThread
 from controller.messages.event import Event, Reply
 from controller.messages.events import CreateTopics, NewTopic
 from controller.ports import Store
 from controller.state.state import State
 from reassignd.config.config import Assignment, resolve
-from reassignd.runtime.app import Application
-from reassignd.runtime.embedded import EmbeddedRuntime
+from reassignd.runtime.adapter import Hooks
+from reassignd.runtime.assembly import Assembly, ProcessParts
+from reassignd.runtime.embedded import EmbeddedAdapter
 from reassignd.runtime.identity import cluster_id, new_id
 from reassignd.runtime.records import load, open_store
-from reassignd.runtime.runtime import Hooks
+from server.driver.driver import DriverStoppedError
+from server.metrics.stats import Counters
 
 __all__ = ["Clock", "EmbeddedCluster", "ManualClock", "RealClock"]
 
 
 class EmbeddedCluster:
-    """Serves inside `async with`, on the loop that runs it.
+    """Serves inside `async with`, on the running event loop.
 
-    Without a `data_dir` all is forgotten at the end. Port 0 gives each broker a free port. `settings` are keys of
-    docs/configuration.md. Entering raises CommandError when something cannot be had, such as a port; leaving, when the
-    controller had to stop by itself.
+    Without a `data_dir` nothing is kept after the end. Port 0 gives each broker a free port. `settings` are keys of
+    docs/configuration.md. Entering raises CommandError when it cannot start, for instance because a port is in use; leaving, when
+    the controller has failed meanwhile.
     """
 
     def __init__(
@@ -53,37 +56,42 @@ class EmbeddedCluster:
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._clock = clock
         self._stack = AsyncExitStack()
-        self._app: Application
-        self._world: EmbeddedRuntime
+        self._assembly: Assembly
+        self._adapter: EmbeddedAdapter
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
-            self._app = await stack.enter_async_context(await self._application(stack))
+            self._assembly = await self._assemble(stack)
+            try:
+                await self._assembly.start()
+            except DriverStoppedError:
+                raise (await self._assembly.failure).command_error() from None
+            stack.push_async_callback(self._assembly.stop)
             self._stack = stack.pop_all()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
-        if self._app.failure.done():
-            await self._app.failure
+        if self._assembly.failure.done():
+            raise self._assembly.failure.result().command_error()
 
     @property
     def bootstrap_servers(self) -> str:
-        """`host:port,host:port,…` of all brokers, as clients take it."""
-        return ",".join(map(str, self._app.addresses))
+        """The addresses of all brokers: `host:port,host:port,…`."""
+        return ",".join(map(str, self._adapter.addresses))
 
     @property
     def state(self) -> State:
-        """What the controller knows; to be read only."""
-        return self._app.state
+        """The state of the controller. Do not change it."""
+        return self._assembly.state
 
     async def submit(self, event: Event[Reply]) -> Reply:
-        """Have the controller decide; return its reply. See `controller.messages.events`."""
-        return await self._app.submit(event)
+        """Submit an event to the controller; return its reply. See `controller.messages.events`."""
+        return await self._adapter.submit(event)
 
     async def create_topic(self, name: str, assignment: Sequence[Sequence[int]]) -> None:
-        """Create a topic with these replicas, one list a partition. Raises ValueError when that is refused."""
-        replicas = {number: tuple(each) for number, each in enumerate(assignment)}
+        """Create a topic with these replicas, one list for each partition. Raises ValueError when that is refused."""
+        replicas = {number: tuple(partition) for number, partition in enumerate(assignment)}
         topic = NewTopic(name, uuid.uuid4().bytes, assignments=replicas)
         created = await self.submit(CreateTopics([topic]))
         error, message = created[0].outcome
@@ -91,33 +99,34 @@ class EmbeddedCluster:
             raise ValueError(f"topic {name}: {message or error.name}")
 
     async def stop_broker(self, broker: int, *, controlled: bool = True) -> None:
-        """Stop a broker: in order, its leaderships moved away first, or at once as if it had crashed."""
-        await self._world.cluster.stop_broker(broker, controlled=controlled)
+        """Stop a broker. A `controlled` stop moves its leaderships away first; otherwise it stops as in a crash."""
+        await self._adapter.cluster.stop_broker(broker, controlled=controlled)
 
     async def start_broker(self, broker: int) -> None:
-        """Bring a stopped broker back on its port, with the data that it had."""
-        await self._world.cluster.start_broker(broker)
+        """Start a stopped broker again, on its port and with its data."""
+        await self._adapter.cluster.start_broker(broker)
 
     def slow_broker(self, broker: int, factor: float) -> None:
-        """Scale the broker's network: at 0 it is stuck, 1 makes it whole again."""
-        self._world.cluster.slow_broker(broker, factor)
+        """Scale the bandwidth of the broker's network: 0 stops all transfers, 1 is the configured bandwidth."""
+        self._adapter.cluster.slow_broker(broker, factor)
 
     async def fail_log_dir(self, broker: int, path: str) -> None:
-        """A disk of a running broker fails; DescribeLogDirs tells the paths."""
-        await self._world.cluster.fail_log_dir(broker, path)
+        """Make a log directory of a running broker fail. DescribeLogDirs lists the paths."""
+        await self._adapter.cluster.fail_log_dir(broker, path)
 
-    async def _application(self, stack: AsyncExitStack) -> Application:
-        if self._data_dir is None:
-            return self._around(State(), MemoryStore(), new_id())
-        store = stack.enter_context(closing(open_store(self._data_dir)))
-        return self._around(await load(store), store, cluster_id(self._data_dir))
+    async def _assemble(self, stack: AsyncExitStack) -> Assembly:
+        state, identity = State(), new_id()
+        store: Store = MemoryStore()
+        if self._data_dir is not None:
+            store = stack.enter_context(closing(open_store(self._data_dir)))
+            state, identity = await load(store), cluster_id(self._data_dir)
 
-    def _around(self, state: State, store: Store, identity: str) -> Application:
-        def build(hooks: Hooks) -> EmbeddedRuntime:
-            self._world = EmbeddedRuntime(self._settings, state, hooks, self._clock)
-            return self._world
+        def build(hooks: Hooks) -> EmbeddedAdapter:
+            self._adapter = EmbeddedAdapter(self._settings, state, hooks, clock=self._clock)
+            return self._adapter
 
-        return Application(self._settings, state, store, identity, build)
+        parts = ProcessParts(stack.enter_context(closing(WorkerThread())), Counters())
+        return Assembly(self._settings, state, store, identity, build, parts)
 
 
 def _assignments(settings: Mapping[str, str]) -> Iterator[Assignment]:

@@ -1,4 +1,4 @@
-"""The listeners of the controller of a ZooKeeper-mode cluster, and their ways on to the brokers' listeners of the same names."""
+"""The listeners of ZooKeeper mode. Each relays to the brokers' listeners of the same name and security protocol."""
 
 import asyncio
 import logging
@@ -31,61 +31,61 @@ Tls = ssl.SSLContext | None
 
 
 class ControllerListeners:
-    """All listeners. Raises CommandError where the settings do not fit each other."""
+    """All configured listeners. Raises CommandError for settings that contradict each other."""
 
-    def __init__(self, settings: Settings, rules: Interceptors, stats: Stats) -> None:
+    def __init__(self, settings: Settings, interceptors: Interceptors, stats: Stats) -> None:
         self.counts = RelayCounters()
         tls = listener_tls(settings)
-        to_brokers = None if tls is None else _tls_to_brokers(settings)
-        wanted = _wanted(settings, tls)
-        crowd = ConnectionRegistry(limits(settings), stats)
-        self._doors = [
-            ControllerListener(each, settings, rules, crowd, self.counts, tls, to_brokers) for each in wanted
+        broker_tls = None if tls is None else _tls_to_brokers(settings)
+        registry = ConnectionRegistry(limits(settings), stats)
+        self._listeners = [
+            ControllerListener(listener, settings, interceptors, registry, self.counts, tls, broker_tls)
+            for listener in _configured(settings, tls)
         ]
 
     async def open(self) -> Registration:
-        """Listen; what is to be registered. Raises CommandError."""
-        return Registration(tuple([await door.open() for door in self._doors]))
+        """Open the ports; return the registration that names them. Raises CommandError."""
+        return Registration(tuple([await listener.open() for listener in self._listeners]))
 
     def brokers_changed(self, brokers: Mapping[int, Registration]) -> None:
-        """These are registered now; connections to others end."""
-        for door in self._doors:
-            door.brokers_changed(brokers)
+        """Relay to these brokers from now on, and end connections to others."""
+        for listener in self._listeners:
+            listener.brokers_changed(brokers)
 
     async def close(self, grace: float) -> None:
-        """Finish our own answers under way within `grace` seconds, and end all connections."""
-        await asyncio.gather(*(door.close(grace) for door in self._doors))
+        """Finish the requests that reassignd answers itself, for up to `grace` seconds, and end all connections."""
+        await asyncio.gather(*(listener.close(grace) for listener in self._listeners))
 
 
 class ControllerListener:
-    """One listener."""
+    """One listener. `tls` is the context for clients, `broker_tls` the one for connections to brokers."""
 
     def __init__(
         self,
-        wanted: Listener,
+        configured: Listener,
         settings: Settings,
-        rules: Interceptors,
-        crowd: ConnectionRegistry,
+        interceptors: Interceptors,
+        registry: ConnectionRegistry,
         counts: RelayCounters,
         tls: Tls,
-        to_brokers: Tls,
+        broker_tls: Tls,
     ) -> None:
-        self._wanted = wanted
-        self._host = settings.advertised_host or wanted.address.host
-        encrypted = wanted.protocol.endswith("SSL")
-        self._upstreams = UpstreamBrokers(to_brokers if encrypted else None)
-        authenticates = wanted.protocol.startswith("SASL_")
+        self._configured = configured
+        self._host = settings.advertised_host or configured.address.host
+        encrypted = configured.protocol.endswith("SSL")
+        self._upstreams = UpstreamBrokers(broker_tls if encrypted else None)
+        authenticates = configured.protocol.startswith("SASL_")
         bounds = limits(settings)
-        shared = session.RelayServices(self._upstreams, rules, bounds, counts, authenticates)
+        shared = session.RelayServices(self._upstreams, interceptors, bounds, counts, authenticates)
         self._listeners: Listeners[session.RelayedBroker] = Listeners(
-            partial(session.Relay, shared), crowd, tls if encrypted else None
+            partial(session.Relay, shared), registry, tls if encrypted else None
         )
-        self._without: set[int] = set()
-        """Brokers that connections cannot be handed on to, which has been logged."""
+        self._unreachable: set[int] = set()
+        """Brokers without a matching listener; each was logged once."""
 
     async def open(self) -> Endpoint:
         """See `ControllerListeners.open`."""
-        name, protocol, address = self._wanted
+        name, protocol, address = self._configured
         try:
             _, port = await self._listeners.open(session.RelayedBroker(ANY), address.host, address.port)
         except OSError as error:
@@ -94,42 +94,41 @@ class ControllerListener:
 
     def brokers_changed(self, brokers: Mapping[int, Registration]) -> None:
         """See `ControllerListeners.brokers_changed`."""
-        name, protocol, _ = self._wanted
-        found = listener_addresses(brokers, name, protocol)
-        self._upstreams.update({broker: Address(*at) for broker, at in found.items()})
-        without = brokers.keys() - found.keys()
-        for broker in sorted(without - self._without):
+        name, protocol, _ = self._configured
+        addresses = listener_addresses(brokers, name, protocol)
+        self._upstreams.update({broker: Address(*address) for broker, address in addresses.items()})
+        unreachable = brokers.keys() - addresses.keys()
+        for broker in sorted(unreachable - self._unreachable):
             log.warning(
-                "broker %d has no listener for %s: connections to our listener %s are not handed on to it; give that the name"
+                "broker %d has no listener for %s: connections to our listener %s are not relayed to it; give that the name"
                 " and the security protocol that it has at the brokers",
                 broker,
                 protocol,
                 name,
             )
-        self._without = set(without)
+        self._unreachable = set(unreachable)
 
     async def close(self, grace: float) -> None:
         """See `ControllerListeners.close`."""
         await self._listeners.close_all(grace)
 
 
-def _wanted(settings: Settings, tls: Tls) -> Sequence[Listener]:
+def _configured(settings: Settings, tls: Tls) -> Sequence[Listener]:
+    """Return the configured listeners, the one for brokers first. Raises CommandError."""
     protocol = settings.zookeeper_listener_security_protocol or ("PLAINTEXT" if tls is None else "SSL")
     first = Listener(settings.zookeeper_listener_name, protocol, settings.listener)
     listeners = [first, *settings.zookeeper_listeners]
-    names = [each.name for each in listeners]
-    for each in listeners:
-        if names.count(each.name) > 1:
-            raise CommandError(f"zookeeper.listeners: there are two listeners {each.name}")
-        if tls is None and each.protocol.endswith("SSL"):
+    names = [listener.name for listener in listeners]
+    for name, protocol, address in listeners:
+        if names.count(name) > 1:
+            raise CommandError(f"zookeeper.listeners: there are two listeners {name}")
+        if tls is None and protocol.endswith("SSL"):
+            raise CommandError(f"listener {name} is {protocol}, which needs listener.tls.certificate.file")
+        if address.host in WILDCARDS and not settings.advertised_host:
             raise CommandError(
-                f"listener {each.name} is {each.protocol}, which needs listener.tls.certificate.file"
+                f"listener {name}: clients cannot connect to {address.host}; set advertised.host"
             )
-        if each.address.host in WILDCARDS and not settings.advertised_host:
-            raise CommandError(
-                f"listener {each.name}: clients cannot connect to {each.address.host}; set advertised.host"
-            )
-    if tls is not None and not any(each.protocol.endswith("SSL") for each in listeners):
+    if tls is not None and not any(listener.protocol.endswith("SSL") for listener in listeners):
         raise CommandError(
             "listener.tls.certificate.file is set, but no listener is SSL or SASL_SSL; see zookeeper.listener.security.protocol"
         )

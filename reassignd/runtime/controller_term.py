@@ -1,10 +1,12 @@
-"""One term as controller of a ZooKeeper-mode cluster: its driver, its brokers, and what is known of their data."""
+"""The cluster adapter of ZooKeeper mode: one term as controller."""
 
 import asyncio
 import logging
+import uuid
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from backends.client.channel import connector
 from backends.client.handshake import Caller
@@ -15,91 +17,122 @@ from backends.zookeeper.term.broker_client import TermBrokerClient
 from backends.zookeeper.term.cluster import TermContext, ZookeeperCluster
 from backends.zookeeper.znodes import scram_users
 from backends.zookeeper.znodes.producer_ids import allocate
-from common.clock import RealClock
+from common.clock import Clock
 from common.error_codes import ErrorCode
 from common.tasks import cancel, spawn
-from controller.machine import decide
 from controller.messages.event import Event, Reply
+from controller.model.cluster import NO_ID
 from controller.state.state import State
 from protocol.errors import ApiError
 from reassignd.config.config import Settings
-from reassignd.runtime.rebalance import rebalance_for_ever
-from reassignd.runtime.retention import Retention, prune_for_ever
-from server.driver.driver import Driver, DriverStoppedError, wall_clock
-from server.driver.journal import Journal, report_for_ever
-from server.metrics.stats import Counters
+from reassignd.runtime.adapter import Hooks
+from reassignd.runtime.rebalance import rebalance_periodically
+from server.dispatch.router import Router
+from server.driver.driver import DriverStoppedError
+from server.metrics.latency import RequestLatency
+from server.metrics.sources import Traffic, Znodes
+from server.ports import Stats
+from server.relay.counters import RelayCounters
+from server.zk_controller.authorization import Rights
 
 log = logging.getLogger(__name__)
 
+UNTHROTTLED = 50 * 1024 * 1024
+"""Bytes per second that a forecast assumes without a throttle."""
+
+
+class ControllerCounters(NamedTuple):
+    """Counters that go on from term to term."""
+
+    latency: RequestLatency
+    relayed: RelayCounters
+    znodes: Znodes
+
 
 class ControllerTerm:
-    """Made when the state is loaded; `start` takes over. `on_end` is told once why the term is over, unless it is stopped."""
+    """Implements `reassignd.runtime.adapter.ClusterAdapter`. Created when the state is loaded; `start` takes over."""
+
+    brokers = None
+    authorizer = Rights()
+    """Allows nothing: each request brings the rights that a broker has reported for its client."""
 
     def __init__(
         self,
-        office: TermContext,
+        settings: Settings,
+        context: TermContext,
         state: State,
-        stats: Counters,
-        on_end: Callable[[BaseException], None],
+        hooks: Hooks,
         caller: Caller,
+        counters: ControllerCounters,
+        clock: Clock,
     ) -> None:
-        self._office, self._state, self._clock = office, state, RealClock()
-        self.cluster = ZookeeperCluster(office, state, self._decide, on_end, connect=connector(caller))
-        self.driver = Driver(state, office.store, self.cluster, decide, stats=stats, on_failure=on_end)
-        self.driver.note = Journal(state).note
-        self.with_topic_ids = office.protocol.topic_ids
-        self._asker = TermBrokerClient(state, caller, self._clock)
-        self.sizes = ReplicaSizes(self._asker, state, self.submit, self._clock)
+        self._settings, self._context, self._state, self._clock = settings, context, state, clock
+        self._latency, self.relayed, self.znodes = counters
+        self.backend = ZookeeperCluster(
+            context,
+            state,
+            hooks.submit,
+            partial(hooks.report_failure, "the ZooKeeper session"),
+            connect=connector(caller),
+        )
+        self._client = TermBrokerClient(state, caller, clock)
+        self.sizes = ReplicaSizes(self._client, state, self.submit, clock)
         self._stalls = StallWatch(state, self.sizes.received)
-        self._chores: list[asyncio.Task[None]] = []
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def bandwidth(self) -> int:
+        """See `ClusterAdapter.bandwidth`."""
+        return UNTHROTTLED
+
+    def traffic(self) -> Mapping[int, Traffic]:
+        """Nothing: the brokers have metrics of their own."""
+        return {}
+
+    def new_topic_id(self) -> bytes:
+        """See `ClusterAdapter.new_topic_id`. Topics have ids from inter-broker protocol 2.8 on."""
+        return uuid.uuid4().bytes if self._context.protocol.topic_ids else NO_ID
+
+    def serve(self, router: Router, stats: Stats) -> RequestLatency:
+        """Return the meter of the process: it is in front of `ControllerEndpoint`, which refuses between terms."""
+        return self._latency
 
     async def submit(self, event: Event[Reply]) -> Reply:
-        """Have the controller decide; return its reply once that is durable. Raises DriverStoppedError."""
+        """Submit the event, after the ISRs that the decision depends on were read from ZooKeeper."""
         try:
-            return await self.cluster.submit(event)
+            return await self.backend.submit(event)
         except ZookeeperError as error:
             raise DriverStoppedError(str(error)) from error
 
-    async def _decide(self, event: Event[Reply]) -> Reply:
-        return await self.driver.submit(event)
-
     async def allocate(self, broker: int, epoch: int) -> tuple[int, int]:
-        """Producer ids for a broker that is registered. Raises ApiError, ZookeeperError."""
+        """Allocate a block of producer ids to a registered broker (KIP-730). Raises ApiError, ZookeeperError."""
         known = self._state.brokers.get(broker)
         if known is None or broker not in self._state.live or epoch != known.epoch:
             raise ApiError(ErrorCode.STALE_BROKER_EPOCH)
-        return await allocate(self._office.tree, self._office.store, broker)
+        return await allocate(self._context.tree, self._context.store, broker)
 
     async def alter_user(self, user: str, changes: Mapping[str, str | None]) -> None:
-        """A user's logins by SCRAM. Raises ApiError, ZookeeperError, ZnodeError."""
-        await scram_users.alter(self._office.tree, self._office.store, user, changes)
+        """Alter the SCRAM credentials of a user (KIP-554). Raises ApiError, ZookeeperError, ZnodeError."""
+        await scram_users.alter(self._context.tree, self._context.store, user, changes)
         log.info("the logins of user %s were altered: %s", user, ", ".join(sorted(changes)))
 
-    async def start(self, settings: Settings) -> None:
-        """Take over, and do what is to be done now and then. Raises ZookeeperError, DriverStoppedError."""
-        self.driver.start()
-        await self.cluster.start()
-        retention = Retention(
-            settings.jobs_retention_ms, settings.jobs_retention_count, settings.jobs_retention_partitions
-        )
-        work = {
-            "pruning": prune_for_ever(self.driver, retention, wall_clock),
-            "progress": report_for_ever(self._state),
-            "preferred-leaders": rebalance_for_ever(self, settings),
+    async def start(self, show_obstacle: Callable[[str], None]) -> None:
+        """Take over the cluster and start the periodic tasks of a controller. Raises ZookeeperError, DriverStoppedError."""
+        await self.backend.start()
+        tasks = {
+            "preferred-leaders": rebalance_periodically(self, self._settings, self._clock),
             "sizes": self.sizes.run(),
             "stalls": self._stalls.run(self._clock, self.submit),
         }
-        self._chores = [spawn(_until_stopped(each), name) for name, each in work.items()]
+        self._tasks = [spawn(_until_stopped(work), name) for name, work in tasks.items()]
 
     async def stop(self) -> None:
-        """Ask and tell brokers no more, then finish what was submitted."""
-        await cancel(*self._chores)
-        await self._asker.close()
-        await self.cluster.stop()
-        await self.driver.stop()
+        """Stop all communication with brokers."""
+        await cancel(*self._tasks)
+        await self._client.close()
+        await self.backend.stop()
 
 
 async def _until_stopped(work: Coroutine[Any, Any, None]) -> None:
-    """The end of the driver, of which others tell, is the end of the work."""
+    """Run the work. The end of the driver ends it without an error: others report that."""
     with suppress(DriverStoppedError):
         await work

@@ -1,4 +1,4 @@
-"""Open files: how many there may be, and how many connections that leaves room for."""
+"""The limit of open files, and the numbers of connections that it allows."""
 
 import logging
 
@@ -8,39 +8,39 @@ from reassignd.runtime.sockets import allow_files
 log = logging.getLogger(__name__)
 
 SPARE = 100
-"""Beside connections: the store, files that are written, the libraries."""
+"""Descriptors that are no connections: the store, log files, the libraries."""
 
 LINKS = 3
-"""For each port: the one that listens, and our own connections to the broker behind it."""
+"""Descriptors for each port: its listener, and our own connections to the broker that it leads to."""
 
 FEW = 0.9
-"""A smaller part of the connections that were configured is worth a warning."""
+"""Below this fraction of the configured connections a warning is logged."""
 
 FEWEST = 10
-"""Connections of either kind that are taken in any case."""
+"""The least number of connections of either kind."""
 
 
 def share(settings: Settings) -> Settings:
-    """Raise the process's limit of open files; where it stays too low, the settings with fewer connections.
+    """Raise the process's limit of open files. If it stays too low, return settings with fewer connections.
 
-    A Kafka client takes one descriptor at the embedded cluster, and two where it is relayed. So clients never take
-    those that records and brokers need.
+    A connection to an embedded broker needs one descriptor; a relayed connection needs two. With fewer connections, clients
+    cannot use up the descriptors that records and brokers need.
     """
-    each = 1 if settings.backend == EMBEDDED else 2
-    ours = SPARE + LINKS * settings.ports
+    per_client = 1 if settings.backend == EMBEDDED else 2
+    reserved = SPARE + LINKS * settings.ports
     clients, http = settings.max_connections, settings.http_max_connections
-    wanted = ours + each * clients + http
+    wanted = reserved + per_client * clients + http
     allowed = allow_files(wanted)
     if allowed >= wanted:
         return settings
-    left = allowed - ours
+    left = allowed - reserved
     http = min(http, max(left // 4, FEWEST))
-    clients = min(clients, max((left - http) // each, FEWEST))
-    # The default of connections is more than most gateways see: a tenth less is worth no warning at each start.
+    clients = min(clients, max((left - http) // per_client, FEWEST))
+    # The default is more than most gateways need, so a small reduction deserves no warning at each start.
     few = clients < settings.max_connections * FEW
     log.log(
         logging.WARNING if few else logging.INFO,
-        "%d open files are allowed, %d may be wanted: %d connections are taken for Kafka, %d for HTTP; raise `ulimit -n`",
+        "%d open files are allowed, %d may be needed: %d connections are accepted for Kafka, %d for HTTP; raise `ulimit -n`",
         allowed,
         wanted,
         clients,

@@ -1,5 +1,6 @@
-"""The embedded cluster and the ports of its brokers."""
+"""Embedded mode: a simulated cluster and the ports of its brokers."""
 
+import uuid
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -11,32 +12,50 @@ from backends.embedded.cluster import SimulatedCluster
 from common.address import Address
 from common.clock import Clock
 from common.tls import pinned_client_context
-from controller.messages.event import AnyEvent
+from controller.ports import SubmitEvent
 from controller.state.state import State
 from reassignd import __version__
 from reassignd.config.config import Settings
 from reassignd.config.parts import embedded_defaults, embedded_settings, limits
+from reassignd.demo import create_demo_topics
+from reassignd.runtime.adapter import GRACE_SECONDS, Hooks
+from reassignd.runtime.data_dir import DataDirRuntime
 from reassignd.runtime.listener_security import listener_tls
 from reassignd.runtime.ports import BrokerPorts, Port
-from reassignd.runtime.runtime import GRACE_SECONDS, Hooks
 from server.connections.listener import Listeners
 from server.connections.registry import ConnectionRegistry
-from server.connections.session import Answer, Session
+from server.connections.session import Session
+from server.dispatch.authorizer import AllowAll
 from server.dispatch.router import Router
-from server.metrics.sources import Traffic
+from server.metrics.latency import RequestLatency
+from server.metrics.sources import Traffic, Znodes
 from server.ports import Stats
 from server.relay.counters import RelayCounters
 
 
-class EmbeddedRuntime:
-    """Implements `reassignd.runtime.runtime.World`."""
+class EmbeddedAdapter:
+    """Implements `reassignd.runtime.data_dir.ListeningAdapter`. `clock` is that of the simulation.
 
-    kind = "brokers"
+    With `demo_topics` a first start creates a few topics.
+    """
+
+    znodes = Znodes()
     _ports: BrokerPorts
 
-    def __init__(self, settings: Settings, state: State, hooks: Hooks, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        state: State,
+        hooks: Hooks,
+        *,
+        clock: Clock | None = None,
+        demo_topics: bool = False,
+    ) -> None:
         self._settings = settings
-        self.relayed = RelayCounters()
+        self._demo_topics = demo_topics and state.controller_epoch == 0
+        self.authorizer, self.relayed = AllowAll(), RelayCounters()
+        self.submit: SubmitEvent = hooks.submit
+        """See `ClusterAdapter.submit`. The state needs no update: it is the only truth about the cluster."""
         state.config_defaults = embedded_defaults(settings)
         self._tls = listener_tls(settings)
         self.cluster = SimulatedCluster(
@@ -46,49 +65,68 @@ class EmbeddedRuntime:
             self._listen,
             clock=clock,
             connect=self._connect(),
-            on_failure=partial(hooks.failed, "the embedded cluster"),
+            on_failure=partial(hooks.report_failure, "the embedded cluster"),
         )
         self.backend = self.sizes = self.brokers = self.cluster
 
     @property
     def addresses(self) -> list[Address]:
-        """In order of broker id, while all brokers run."""
+        """See `ListeningAdapter.addresses`; in the order of broker ids, while all brokers run."""
         return self._ports.addresses
 
     def bandwidth(self) -> int:
-        """Of the simulated network."""
+        """See `ClusterAdapter.bandwidth`; that of the simulated network."""
         return self._settings.embedded_network_bytes_per_second
 
     def traffic(self) -> Mapping[int, Traffic]:
-        """As the brokers counted it."""
+        """See `ClusterAdapter.traffic`."""
         return {
             broker: Traffic(bytes_.reassignment_in, bytes_.reassignment_out)
             for broker, bytes_ in self.cluster.traffic.items()
         }
 
-    def serve(self, router: Router, answer: Answer, stats: Stats) -> None:
-        """Every broker's port is served alike."""
-        bounds = limits(self._settings)
-        listeners = Listeners(partial(Session, answer, bounds), ConnectionRegistry(bounds, stats), self._tls)
+    def new_topic_id(self) -> bytes:
+        """See `ClusterAdapter.new_topic_id`."""
+        return uuid.uuid4().bytes
+
+    def serve(self, router: Router, stats: Stats) -> RequestLatency:
+        """See `ClusterAdapter.serve`. The ports of all brokers are served in the same way."""
+        bounds, latency = limits(self._settings), RequestLatency(router.answer)
+        listeners = Listeners(
+            partial(Session, latency.answer, bounds), ConnectionRegistry(bounds, stats), self._tls
+        )
         self._ports = BrokerPorts(listeners, self._settings.listener, self._settings.advertised_host)
+        return latency
 
-    async def prepare(self, event: AnyEvent) -> None:
-        """The state is the truth here."""
-
-    async def start(self, waits: Callable[[str], None]) -> None:
-        """Nothing is waited for."""
+    async def start(self, show_obstacle: Callable[[str], None]) -> None:
+        """See `ClusterAdapter.start`."""
         await self.cluster.start()
+        if self._demo_topics:
+            await create_demo_topics(self, self._settings.embedded_brokers)
 
     async def stop(self) -> None:
-        """Reverse of the start."""
+        """See `ClusterAdapter.stop`."""
         await self._ports.close_all(GRACE_SECONDS)
         await self.cluster.stop()
 
     def _connect(self) -> Connect:
-        """How the brokers reach the controller, which is behind the ports that clients use."""
+        """Return how brokers connect to the controller: through the ports that clients use."""
         certificate = self._settings.listener_tls_certificate_file
         security = PLAINTEXT if certificate is None else Security(tls=pinned_client_context(certificate))
         return connector(Caller(software_version=__version__, security=security))
 
     async def _listen(self, broker: EmbeddedBroker) -> Port:
         return await self._ports.open(broker)
+
+
+class EmbeddedRuntime(DataDirRuntime):
+    """Implements `Runtime` for embedded mode. See `EmbeddedAdapter` for `demo_topics`."""
+
+    kind = "brokers"
+
+    def __init__(self, settings: Settings, *, demo_topics: bool) -> None:
+        super().__init__(settings)
+        self._demo_topics = demo_topics
+
+    def _new_adapter(self, state: State, hooks: Hooks) -> EmbeddedAdapter:
+        return EmbeddedAdapter(self._settings, state, hooks, demo_topics=self._demo_topics)

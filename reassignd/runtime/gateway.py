@@ -1,5 +1,6 @@
-"""A running Kafka, and the gateway before it."""
+"""Gateway mode: a running Kafka as the upstream, and the relay in front of it."""
 
+import uuid
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -10,51 +11,55 @@ from backends.datadir import StoreError
 from backends.upstream.backend import UpstreamBackend
 from backends.upstream.client import UpstreamClient
 from backends.upstream.old_throttles import import_leases
+from backends.upstream.records import OwnRecords
 from common.address import Address
 from controller.configs.values import CLUSTER_DEFAULT
-from controller.messages.event import AnyEvent
+from controller.messages.event import Event, Reply
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import Queue, RollBackJob
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigSource
 from controller.model.profile import GATEWAY
+from controller.ports import Store
 from controller.state.state import State
-from controller.throttle.desired import throttle_rate
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from reassignd import __version__
 from reassignd.config import command_config
 from reassignd.config.config import Settings
 from reassignd.config.parts import limits
 from reassignd.errors import CommandError
+from reassignd.runtime.adapter import GRACE_SECONDS, Hooks
+from reassignd.runtime.data_dir import DataDirRuntime
 from reassignd.runtime.identity import claim
 from reassignd.runtime.listener_security import listener_tls
-from reassignd.runtime.runtime import GRACE_SECONDS, Hooks
 from reassignd.runtime.sockets import refused
-from server.connections.session import Answer
+from server.dispatch.authorizer import AllowAll
 from server.dispatch.router import Router
 from server.gateway.gateway import Gateway, Setup
 from server.gateway.port_assignments import PortAssignmentError
 from server.gateway.services import GatewayServices
-from server.metrics.sources import Traffic
+from server.metrics.latency import RequestLatency
+from server.metrics.sources import Traffic, Znodes
 from server.ports import Stats
 from server.relay.counters import RelayCounters
 
 UNTHROTTLED = 50 * 1024 * 1024
-"""Bytes a second that a forecast goes by when no throttle says anything."""
+"""Bytes per second that a forecast assumes without a throttle."""
 
 
-class GatewayRuntime:
-    """Implements `reassignd.runtime.runtime.World`."""
+class GatewayAdapter:
+    """Implements `reassignd.runtime.data_dir.ListeningAdapter`."""
 
-    kind = "gateway"
     brokers = None
+    znodes = Znodes()
     _gateway: Gateway
 
     def __init__(self, settings: Settings, state: State, hooks: Hooks) -> None:
         state.profile = GATEWAY
         self._settings, self._state, self._hooks = settings, state, hooks
+        self.authorizer = AllowAll()
         self._claimed = ""
-        """The cluster that the records are known to be of."""
+        """The id of the cluster that the data directory was claimed for in this process."""
         path = settings.upstream_command_config
         self._security = command_config.load(path) if path is not None else PLAINTEXT
         caller = Caller(software_version=__version__, security=self._security)
@@ -65,33 +70,38 @@ class GatewayRuntime:
             state,
             hooks.submit,
             on_brokers=self._brokers_seen,
-            on_failure=partial(hooks.failed, "the connection to the upstream"),
+            on_failure=partial(hooks.report_failure, "the connection to the upstream"),
         )
         self.sizes = self.backend.sizes
 
     @property
     def addresses(self) -> list[Address]:
-        """The port that leads to any broker first."""
+        """The bootstrap port first, then the ports by broker id."""
         by_broker = sorted(self._gateway.addresses.items())
-        found = [self._gateway.bootstrap, *(address for _, address in by_broker)]
-        return [address for address in found if address is not None]
+        ports = [self._gateway.bootstrap, *(address for _, address in by_broker)]
+        return [address for address in ports if address is not None]
 
     @property
     def relayed(self) -> RelayCounters:
-        """By the gateway."""
+        """See `ClusterAdapter.relayed`."""
         return self._gateway.counts
 
     def bandwidth(self) -> int:
-        """The throttle, or a guess."""
-        return throttle_rate(self._state) or UNTHROTTLED
+        """See `ClusterAdapter.bandwidth`."""
+        return UNTHROTTLED
 
     def traffic(self) -> Mapping[int, Traffic]:
-        """The brokers count it themselves."""
+        """Nothing: the brokers have metrics of their own."""
         return {}
 
-    def serve(self, router: Router, answer: Answer, stats: Stats) -> None:
-        """Relay what is Kafka's."""
+    def new_topic_id(self) -> bytes:
+        """See `ClusterAdapter.new_topic_id`."""
+        return uuid.uuid4().bytes
+
+    def serve(self, router: Router, stats: Stats) -> RequestLatency:
+        """See `ClusterAdapter.serve`."""
         settings, security = self._settings, self._security
+        latency = RequestLatency(router.answer)
         listener = settings.listener
         setup = Setup(
             listener,
@@ -101,34 +111,40 @@ class GatewayRuntime:
             security.tls,
             security.sasl is not None,
         )
-        core = GatewayServices(answer, router.refuse, self._state, self._hooks.submit)
+        core = GatewayServices(latency.answer, router.refuse, self._state, self.submit)
         try:
             self._gateway = Gateway(core, setup, limits(settings), stats, settings.data_dir)
         except PortAssignmentError as error:
             raise CommandError(str(error)) from error
+        return latency
 
-    async def prepare(self, event: AnyEvent) -> None:
-        """Orders go by the replicas that the upstream has now, not by those of the last look."""
+    async def submit(self, event: Event[Reply]) -> Reply:
+        """Submit the event; for an order, after the replicas of its topics were read from the upstream."""
         if isinstance(event, AlterReassignments | Queue):
             await self.backend.look_at(topic for topic, _ in event.topics or ())
         elif isinstance(event, RollBackJob):
             await self.backend.look_at(key.topic for key in self._state.finished.get(event.job, ()))
+        return await self._hooks.submit(event)
 
-    async def start(self, waits: Callable[[str], None]) -> None:
-        """Until the upstream has been looked at, and every broker of it has its port."""
+    async def start(self, show_obstacle: Callable[[str], None]) -> None:
+        """Return when the upstream was polled and each of its brokers has a port."""
         try:
             await import_leases(self._settings.data_dir, self._hooks.submit)
-            await self.backend.start(waits)
+            await self.backend.start(show_obstacle)
         except (AuthenticationError, StoreError) as error:
             raise CommandError(str(error)) from error
 
     async def stop(self) -> None:
-        """Clients first."""
+        """See `ClusterAdapter.stop`."""
         await self._gateway.close(GRACE_SECONDS)
         await self.backend.stop()
 
     async def _brokers_seen(self, brokers: Mapping[int, tuple[str, int]]) -> None:
-        """Raises CommandError when they are another cluster's, whose partitions may have the same names, or a gateway's."""
+        """Open a port for each broker.
+
+        Raises CommandError for the brokers of a gateway, and for those of another cluster than that of the records:
+        its partitions may have the same names.
+        """
         if self._client.cluster_id not in {"", self._claimed}:
             await _refuse_gateway(self._client)
             claim(self._settings.data_dir, "upstream.cluster.id", self._client.cluster_id)
@@ -139,10 +155,25 @@ class GatewayRuntime:
             raise refused(error, self._settings.listener, "listener") from error
 
 
+class GatewayRuntime(DataDirRuntime):
+    """Implements `Runtime` for gateway mode."""
+
+    kind = "gateway"
+
+    def _new_adapter(self, state: State, hooks: Hooks) -> GatewayAdapter:
+        return GatewayAdapter(self._settings, state, hooks)
+
+    def _own_records(self, store: Store) -> Store:
+        return OwnRecords(store)
+
+
 async def _refuse_gateway(client: UpstreamClient) -> None:
-    """Raises CommandError where the upstream is a gateway too: no Kafka shows a default that nobody set on the brokers' default."""
-    asked = DescribeConfigsResource(ResourceType.BROKER, CLUSTER_DEFAULT, None)
-    response = await client.ask(DescribeConfigsRequest([asked]))
+    """Raise CommandError if the upstream is a gateway of reassignd.
+
+    A gateway lists unset keys of reassignd on the brokers' default, as defaults. Kafka lists only keys that were set there.
+    """
+    resource = DescribeConfigsResource(ResourceType.BROKER, CLUSTER_DEFAULT, None)
+    response = await client.ask(DescribeConfigsRequest([resource]))
     sources = {config.config_source for row in response.results for config in row.configs}
     if ConfigSource.DEFAULT in sources:
         raise CommandError(

@@ -1,4 +1,4 @@
-"""The cluster's id, and what its records are about: noted once, beside the records (Kafka: meta.properties)."""
+"""The identity of a data directory: its cluster id and backend, in a file beside the records (Kafka: meta.properties)."""
 
 import base64
 import uuid
@@ -13,14 +13,14 @@ KEY = "cluster.id"
 
 
 def new_id() -> str:
-    """Sixteen random bytes as Kafka prints them (org.apache.kafka.common.Uuid)."""
+    """Return sixteen random bytes as text, in the form of Kafka's `Uuid`."""
     return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
 def cluster_id(data_dir: Path) -> str:
-    """The id kept in the directory, which we must have locked; a new one when there is none yet.
+    """Return the cluster id in the directory; write a new one if there is none. The directory must be locked.
 
-    Raises CommandError when the file is there but cannot be understood.
+    Raises CommandError for a file without an id.
     """
     path = data_dir / FILE
     if not path.exists():
@@ -32,9 +32,9 @@ def cluster_id(data_dir: Path) -> str:
 
 
 def claim(data_dir: Path, key: str, value: str) -> None:
-    """Note in the directory what its records are about; for good, since they make no sense to anything else.
+    """Write a property of the cluster that the records belong to; it never changes afterwards.
 
-    Raises CommandError when they are about something else.
+    Raises CommandError if the file has another value: records of one cluster have no meaning for another one.
     """
     path = data_dir / FILE
     values = _read(path)
@@ -48,7 +48,7 @@ def claim(data_dir: Path, key: str, value: str) -> None:
 
 
 def _read(path: Path) -> dict[str, str]:
-    return {each.key: each.value for each in properties.parse(path.read_text("utf-8"))}
+    return {entry.key: entry.value for entry in properties.parse(path.read_text("utf-8"))}
 
 
 def _write(path: Path, values: dict[str, str]) -> None:

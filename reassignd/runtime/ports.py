@@ -1,4 +1,4 @@
-"""Where the brokers listen: one port each, the same one whenever a broker starts again."""
+"""The ports of embedded brokers: one for each broker, which keeps it when it restarts."""
 
 from common.address import Address
 from reassignd.runtime.sockets import refused
@@ -7,19 +7,19 @@ from server.ports import BrokerPort
 
 
 class Port:
-    """A broker's open port (implements `backends.embedded.cluster.Listener`). `host` is what clients are told."""
+    """The open port of a broker. Implements `backends.embedded.cluster.Listener`. `host` is advertised to clients."""
 
     def __init__(self, ports: "BrokerPorts", broker: int, host: str, port: int) -> None:
         self._ports, self._broker = ports, broker
         self.host, self.port = host, port
 
     async def close(self) -> None:
-        """Stop listening and cut the connections."""
+        """Close the port and its connections."""
         await self._ports.close(self._broker)
 
 
 class BrokerPorts:
-    """Opens ports from `first` on, in order of broker id from 1; free ones when its port is 0."""
+    """Opens the ports: broker 1 gets `first`, and each next broker the next port. With port 0 each gets a free one."""
 
     def __init__(self, listeners: Listeners[BrokerPort], first: Address, advertised_host: str) -> None:
         self._listeners, self._first = listeners, first
@@ -29,11 +29,11 @@ class BrokerPorts:
 
     @property
     def addresses(self) -> list[Address]:
-        """What clients can connect to while all brokers run."""
+        """Where clients connect, while all brokers run."""
         return [Address(self._host, port) for _, port in sorted(self._chosen.items())]
 
     async def open(self, broker: BrokerPort) -> Port:
-        """Listen for the broker. Raises CommandError when its port cannot be had."""
+        """Open the broker's port. Raises CommandError when it is in use."""
         wanted = self._chosen.get(broker.id, self._first.port and self._first.port + broker.id - 1)
         address = Address(self._first.host, wanted)
         try:
@@ -45,12 +45,12 @@ class BrokerPorts:
         return Port(self, broker.id, self._host, port)
 
     async def close(self, broker: int) -> None:
-        """Stop listening for the broker, unless `close_all` did so."""
+        """Close the broker's port, unless `close_all` has done so."""
         if broker in self._open:
             self._open.remove(broker)
             await self._listeners.close(broker)
 
     async def close_all(self, grace_seconds: float) -> None:
-        """Stop listening, and give answers under way that long."""
+        """Close all ports. Requests in progress are finished within the time."""
         self._open.clear()
         await self._listeners.close_all(grace_seconds)

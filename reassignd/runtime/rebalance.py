@@ -1,8 +1,8 @@
-"""Preferred leaders come back by themselves, as in a Kafka with `auto.leader.rebalance.enable`."""
+"""Periodic election of preferred leaders, as in a Kafka with `auto.leader.rebalance.enable`."""
 
-import asyncio
 import logging
 
+from common.clock import Clock
 from controller.messages.events import RebalanceLeaders
 from controller.ports import Submitter
 from reassignd.config.config import Settings
@@ -11,15 +11,19 @@ from server.driver.driver import DriverStoppedError
 log = logging.getLogger(__name__)
 
 
-async def rebalance_for_ever(controller: Submitter, settings: Settings) -> None:
-    """Look now and then, if that is configured; ends when the controller has stopped."""
+async def rebalance_periodically(controller: Submitter, settings: Settings, clock: Clock) -> None:
+    """Elect preferred leaders at the configured interval, until the controller has stopped.
+
+    Returns at once when that is not configured.
+    """
     if not settings.auto_leader_rebalance_enable:
         return
     while True:
-        await asyncio.sleep(settings.leader_imbalance_check_interval_seconds)
+        await clock.sleep(settings.leader_imbalance_check_interval_seconds)
         try:
-            event = RebalanceLeaders(settings.leader_imbalance_per_broker_percentage)
-            elected = await controller.submit(event)
+            elected = await controller.submit(
+                RebalanceLeaders(settings.leader_imbalance_per_broker_percentage)
+            )
         except DriverStoppedError:
             return
         if elected:

@@ -1,4 +1,4 @@
-"""Records at start: where they are kept, and the state that they make."""
+"""Opens the store in the data directory, and loads the state from its records."""
 
 import asyncio
 from pathlib import Path
@@ -12,19 +12,20 @@ from reassignd.errors import CommandError
 from reassignd.runtime.identity import FILE
 
 HEADER_BYTES = 100
-"""SQLite takes a smaller file for a new one, or finds it damaged."""
+"""The size of SQLite's file header. SQLite takes an empty file for a new database."""
 
 REMEDY = "restore the data directory from a backup, or move it away to begin with an empty cluster"
 
 RECORDS_PER_SLICE = 2_000
-"""Records loaded before others have their turn on the event loop."""
+"""Records that are loaded before the event loop runs other tasks."""
 
 
 def open_store(data_dir: Path) -> SqliteStore:
-    """The records in the directory. Raises CommandError when it is in use, damaged, or cannot be written."""
+    """Open the store in the directory, and lock it. Raises CommandError if it is in use, damaged, or not writable."""
     records = data_dir / DATABASE
     if (data_dir / FILE).exists() and (not records.exists() or records.stat().st_size < HEADER_BYTES):
-        # The id is made after the records: a cluster was here, and must not begin anew unasked.
+        # The file with the id is written after the database: the directory had a cluster, which must not be replaced
+        # by an empty one without the operator's order.
         raise CommandError(f"{records} is missing or empty, though there is a {FILE}; {REMEDY}")
     try:
         return SqliteStore(data_dir)
@@ -33,7 +34,7 @@ def open_store(data_dir: Path) -> SqliteStore:
 
 
 async def load(store: Store) -> State:
-    """The state that the records make. Raises CommandError when they are damaged."""
+    """Return the state after all records. Raises CommandError if they are damaged."""
     state = State()
     try:
         with gc_paused():

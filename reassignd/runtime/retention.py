@@ -1,9 +1,9 @@
-"""How long jobs are kept after they have ended."""
+"""How long ended jobs are kept."""
 
-import asyncio
 from collections.abc import Callable
 from typing import NamedTuple
 
+from common.clock import Clock
 from controller.messages.job_events import Prune
 from controller.ports import Submitter
 from server.driver.driver import DriverStoppedError
@@ -12,24 +12,24 @@ PERIOD_SECONDS = 60.0
 
 
 class Retention(NamedTuple):
-    """By age, by number, and by the partitions that they had; whichever is reached first."""
+    """Limits for ended jobs: their age, their number, and the number of their partitions together."""
 
     milliseconds: int
     jobs: int
     partitions: int
 
 
-async def prune_for_ever(
-    controller: Submitter,
-    retention: Retention,
-    now_ms: Callable[[], int],
-    period_seconds: float = PERIOD_SECONDS,
+async def prune_periodically(
+    controller: Submitter, retention: Retention, now_ms: Callable[[], int], clock: Clock
 ) -> None:
-    """Have old jobs forgotten, now and then; ends when the controller has stopped."""
+    """Delete the jobs that exceed a limit, now and every PERIOD_SECONDS, until the controller has stopped.
+
+    `now_ms` returns the wall-clock time, which jobs are dated with.
+    """
     while True:
         try:
-            before = now_ms() - retention.milliseconds
-            await controller.submit(Prune(before, retention.jobs, retention.partitions))
+            oldest_ms = now_ms() - retention.milliseconds
+            await controller.submit(Prune(oldest_ms, retention.jobs, retention.partitions))
         except DriverStoppedError:
             return
-        await asyncio.sleep(period_seconds)
+        await clock.sleep(PERIOD_SECONDS)

@@ -1,81 +1,69 @@
-"""What an application is made around: the backend that it drives, and the ports at which clients come."""
+"""The port between `serve` and the ways to run: embedded cluster, gateway, and ZooKeeper mode."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from common.address import Address
-from common.worker_thread import WorkerThread
-from controller.messages.event import AnyEvent
-from controller.ports import Backend, SubmitEvent
-from server.connections.session import Answer
-from server.dispatch.router import Router
-from server.metrics.sources import Traffic
-from server.ports import OwnedBrokers, Sizes, Stats
-from server.relay.counters import RelayCounters
-
-GRACE_SECONDS = 1.0
-"""How long a stop waits for answers under way."""
+from server.api.call import ApiServices
 
 
-class Hooks(NamedTuple):
-    """What a world needs of the application: the way in to the controller, and somebody to tell."""
+class HttpContent(NamedTuple):
+    """What HTTP serves at the moment."""
 
-    submit: SubmitEvent
-    failed: Callable[[str, BaseException], None]
-    """Who cannot go on, and why; ends the application."""
-    off_loop: WorkerThread
+    obstacle: str | None
+    """Why `/readyz` answers 503; None if requests are served."""
+    api: ApiServices | None = None
+    """What `/v1` serves; None if no cluster is served here."""
+    metrics: Callable[[], bytes] = bytes
+    """Returns the text of `/metrics`."""
+
+
+Publish = Callable[[HttpContent], None]
 
 
 class Runtime(Protocol):
-    """One kind of cluster. Made before the driver, `serve`d by the router, started and stopped by the application."""
+    """One way to run, from the start of the process to its end.
 
-    kind: str
-    """A word for people."""
-
-    @property
-    def backend(self) -> Backend: ...
+    Created on the event loop. `stop` is called after `start`, also when that has failed; `close` comes last.
+    """
 
     @property
-    def sizes(self) -> Sizes: ...
-
-    @property
-    def brokers(self) -> OwnedBrokers | None:
-        """Brokers that can be stopped and started here, where reassignd owns any."""
+    def kind(self) -> str:
+        """What `addresses` lead to, for the line that says that the server is ready."""
         ...
 
     @property
-    def addresses(self) -> list[Address]:
-        """Where clients can connect."""
-        ...
-
-    def bandwidth(self) -> int:
-        """Bytes a second that a broker may move, for forecasts."""
-        ...
-
-    def traffic(self) -> Mapping[int, Traffic]:
-        """What reassignments moved, by broker."""
+    def addresses(self) -> Sequence[Address]:
+        """Where clients connect, once it has started."""
         ...
 
     @property
-    def relayed(self) -> RelayCounters:
-        """What passed by us on its way to brokers that are not ours."""
+    def records_place(self) -> str:
+        """Where the records are kept, for the same line."""
         ...
 
-    def serve(self, router: Router, answer: Answer, stats: Stats) -> None:
-        """Have clients answered by it, from the start on. `answer` is the router's, measured."""
+    async def start(self, publish: Publish) -> None:
+        """Return when clients can connect. `publish` gets what HTTP serves, then and at each change.
+
+        Raises CommandError when that is not possible.
+        """
         ...
 
-    async def prepare(self, event: AnyEvent) -> None:
-        """Have the state know what the controller is about to decide on."""
-        ...
-
-    async def start(self, waits: Callable[[str], None]) -> None:
-        """Returns when clients are served; says what it waits for. Raises CommandError when that will never be."""
+    async def wait_for_failure(self) -> None:
+        """Wait until the runtime cannot go on, and raise CommandError. Never returns."""
         ...
 
     async def stop(self) -> None:
-        """Answers under way first, then the ports, then the backend."""
+        """Finish requests in progress and stop what `start` has started."""
         ...
 
+    def close(self) -> None:
+        """Release what the constructor has opened."""
+        ...
 
-Build = Callable[[Hooks], Runtime]
+    def abort(self) -> None:
+        """Give up what others wait for, before the process is killed.
+
+        Called on another thread, possibly while the event loop hangs.
+        """
+        ...

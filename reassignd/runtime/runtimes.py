@@ -1,25 +1,18 @@
-"""Which world the setting `backend` stands for."""
+"""The choice of the runtime, by the setting `backend`."""
 
-from functools import partial
-
-from backends.upstream.records import OwnRecords
-from common.clock import Clock
-from controller.ports import Store
-from controller.state.state import State
-from reassignd.config.config import UPSTREAM, Settings
+from reassignd.config.config import UPSTREAM, ZOOKEEPER, Settings
 from reassignd.runtime.embedded import EmbeddedRuntime
 from reassignd.runtime.gateway import GatewayRuntime
-from reassignd.runtime.runtime import Build, Hooks
+from reassignd.runtime.runtime import Runtime
 
 
-def make_runtime(
-    settings: Settings, state: State, store: Store, clock: Clock | None = None
-) -> tuple[Build, Store]:
-    """How to make the world that is configured, and the store with the records that are its."""
+def make_runtime(settings: Settings, *, demo_topics: bool) -> Runtime:
+    """Return the configured runtime; `demo_topics` concerns the embedded cluster only. Raises CommandError."""
+    if settings.backend == ZOOKEEPER:
+        # Imported here for the time that kazoo takes, which the other runtimes do without.
+        from reassignd.runtime.zookeeper import ZookeeperRuntime
+
+        return ZookeeperRuntime(settings)
     if settings.backend == UPSTREAM:
-        return partial(GatewayRuntime, settings, state), OwnRecords(store)
-
-    def embedded(hooks: Hooks) -> EmbeddedRuntime:
-        return EmbeddedRuntime(settings, state, hooks, clock)
-
-    return embedded, store
+        return GatewayRuntime(settings)
+    return EmbeddedRuntime(settings, demo_topics=demo_topics)

@@ -1,4 +1,4 @@
-"""Listening sockets, and what to say when there can be none."""
+"""Listening sockets, and error messages for those that cannot be opened."""
 
 import errno
 import logging
@@ -15,11 +15,11 @@ from reassignd.errors import CommandError
 log = logging.getLogger(__name__)
 
 BACKLOG = 1024
-"""Connections that wait to be accepted; 1,000 clients may come at once."""
+"""Connections that wait to be accepted; 1,000 clients may connect at the same time."""
 
 
 def bind(address: Address, setting: str) -> socket.socket:
-    """A socket that listens on the address; raises `refused`."""
+    """Return a socket that listens on the address. Raises CommandError; `setting` is the key to change."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         listening = socket.create_server(address, family=family, backlog=BACKLOG)
@@ -29,18 +29,18 @@ def bind(address: Address, setting: str) -> socket.socket:
     return listening
 
 
-def bind_path(place: SocketPath, setting: str) -> socket.socket:
-    """A unix socket that only its owner can connect to; one that nobody listens on any more is replaced."""
+def bind_path(path: SocketPath, setting: str) -> socket.socket:
+    """Return a unix socket that only its owner can connect to. A stale socket file is replaced. Raises CommandError."""
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
     try:
-        _remove_stale(place.path)
-        listening.bind(str(place.path))
+        _remove_stale(path.path)
+        listening.bind(str(path.path))
         listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
         reason = "it is in use" if error.errno == errno.EADDRINUSE else str(error.strerror or error).lower()
-        raise CommandError(f"cannot listen on {place}: {reason}; change {in_words(setting)}") from error
+        raise CommandError(f"cannot listen on {path}: {reason}; change {in_words(setting)}") from error
     finally:
         os.umask(before)
     listening.setblocking(False)
@@ -57,14 +57,14 @@ def _remove_stale(path: Path) -> None:
 
 
 def refused(error: OSError, address: Address, setting: str) -> CommandError:
-    """What to say when an address cannot be listened on; `setting` names what to change."""
+    """Return the error for an address that cannot be listened on; `setting` is the key to change."""
     return CommandError(f"cannot listen on {address}: {_reason(error, address)}; change {in_words(setting)}")
 
 
 def allow_files(wanted: int) -> int:
-    """Raise the process's limit of open files to `wanted`, as far as the system lets us, and return it.
+    """Raise the process's limit of open files to `wanted`, as far as the system allows, and return the limit.
 
-    A shell's is often 1024.
+    The default of a shell is often 1024.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY:
@@ -76,7 +76,7 @@ def allow_files(wanted: int) -> int:
 
 
 def _reason(error: OSError, address: Address) -> str:
-    # Whoever binds adds the address to the text, and passes a resolver's (negative) number on as errno.
+    # asyncio adds the address to the text, and gives the (negative) number of a resolver error as errno.
     number = error.errno or 0
     if number == errno.EADDRINUSE:
         return f"port {address.port} is in use"

@@ -1,7 +1,7 @@
-"""Ends a process whose event loop stands still: a thread watches the loop, since nothing in the loop can.
+"""Ends a process whose event loop hangs. A thread watches the loop.
 
-In ZooKeeper mode threads of the client library keep the session alive, whatever the loop does. A controller that does nothing
-would then stay in office for ever, and no standby could take over.
+In ZooKeeper mode threads of the client library keep the session alive even while the loop hangs. Without the watchdog such a
+process would stay the controller, and no standby could take over.
 """
 
 import asyncio
@@ -15,11 +15,11 @@ from functools import partial
 
 log = logging.getLogger(__name__)
 
-LOOKS = 20
-"""How often the loop is looked at in the time after which it counts as standing still."""
+CHECKS = 20
+"""Checks of the loop in the time after which it counts as hanging."""
 
-FAREWELL_SECONDS = 3.0
-"""How long the process may take over what it does before it ends."""
+ABORT_SECONDS = 3.0
+"""Time limit of each action before the process ends."""
 
 FAILED = 1
 
@@ -27,28 +27,18 @@ _ENDING = threading.Lock()
 """Held by the thread that ends the process."""
 
 
-class Farewell:
-    """What is done before a process is ended by a thread: nothing, until someone has set it."""
-
-    def __init__(self) -> None:
-        self.act: Callable[[], None] = lambda: None
-
-    def __call__(self) -> None:
-        self.act()
-
-
 class Watchdog:
-    """Watches the loop from `start` to `stop`; when it has not run for `seconds`, calls `farewell` and ends the process.
+    """Watches the loop from `start` to `stop`. When it has hung for `seconds`, calls `abort` and ends the process.
 
-    `farewell` is called on another thread, and must not need the loop. `end` is `os._exit`.
+    `abort` is called on another thread and must not need the loop. `end` is `os._exit`.
     """
 
     def __init__(
-        self, seconds: float, farewell: Callable[[], None], end: Callable[[int], object] = os._exit
+        self, seconds: float, abort: Callable[[], None], end: Callable[[int], object] = os._exit
     ) -> None:
-        self._seconds, self._farewell, self._end = seconds, farewell, end
+        self._seconds, self._abort, self._end = seconds, abort, end
         self.beats = 0
-        """How often the loop has run."""
+        """Times that the loop has run its timer."""
         self._stopped = threading.Event()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -60,55 +50,55 @@ class Watchdog:
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
 
     def stop(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self._stopped.set()
         if self._timer is not None:
             self._timer.cancel()
 
     def _beat(self) -> None:
         self.beats += 1
-        self._timer = self._loop.call_later(self._seconds / LOOKS, self._beat)
+        self._timer = self._loop.call_later(self._seconds / CHECKS, self._beat)
 
     def _watch(self) -> None:
-        """Looks are counted, not seconds: a process that was suspended (SIGSTOP) has not stood still."""
+        """Count checks instead of seconds: a process that was suspended (SIGSTOP) has not hung."""
         seen, silent = self.beats, 0
-        while not self._stopped.wait(self._seconds / LOOKS):
+        while not self._stopped.wait(self._seconds / CHECKS):
             silent = silent + 1 if self.beats == seen else 0
             seen = self.beats
-            if silent >= LOOKS:
+            if silent >= CHECKS:
                 report = partial(self._report, _stack(self._watched))
-                end_process(FAILED, self._farewell, report, self._end)
+                end_process(FAILED, self._abort, report, self._end)
                 return
 
-    def _report(self, where: str) -> None:
+    def _report(self, stack: str) -> None:
         log.critical(
-            "the event loop has stood still for %g s: the ZooKeeper session is given up and the process ends; it was at\n%s",
+            "the event loop has hung for %g s: the ZooKeeper session and the process end; the loop was at\n%s",
             self._seconds,
-            where,
+            stack,
         )
 
 
 def end_process(
     code: int,
-    farewell: Callable[[], None],
+    abort: Callable[[], None],
     report: Callable[[], None],
     end: Callable[[int], object] = os._exit,
 ) -> None:
-    """Does both and ends the process, also where one of them fails or does not return: the loop may hold a lock.
+    """Call both functions, and end the process even if one fails or blocks: the loop may hold a lock that it needs.
 
-    Only the first call counts.
+    Only the first call has an effect.
     """
     if not _ENDING.acquire(blocking=False):
         return
-    for act in (farewell, report):
-        thread = threading.Thread(target=act, daemon=True)
+    for action in (abort, report):
+        thread = threading.Thread(target=action, daemon=True)
         thread.start()
-        thread.join(FAREWELL_SECONDS)
+        thread.join(ABORT_SECONDS)
     end(code)
-    _ENDING.release()  # Only a test comes here.
+    _ENDING.release()  # Reached in tests only, where `end` returns.
 
 
 def _stack(thread: int) -> str:
-    """Where the thread is, innermost call last."""
+    """Return the stack of the thread, innermost call last."""
     frame = sys._current_frames().get(thread)  # noqa: SLF001 (there is no other way)
     return "" if frame is None else "".join(traceback.format_stack(frame)).rstrip()

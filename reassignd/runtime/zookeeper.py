@@ -1,16 +1,14 @@
-"""The wiring for a ZooKeeper-mode cluster: candidate for controller, controller for a term, candidate again.
+"""ZooKeeper mode: reassignd is a candidate for controller, serves terms, and is a candidate again after each.
 
-A term has its own state, store and driver, made of what is in ZooKeeper, and ends with the first thing that goes wrong: what
-is in ZooKeeper is then taken up anew, by us or by whoever is elected.
+Each term has an assembly of its own, whose state is loaded from ZooKeeper. A term ends with the first failure. The next
+controller, which may be another process, then loads the state from ZooKeeper again.
 """
 
 import asyncio
 import logging
 import uuid
 from collections import Counter
-from collections.abc import Callable
 from contextlib import AsyncExitStack
-from typing import Self
 
 from backends.client.channel import connector
 from backends.client.handshake import Caller
@@ -40,9 +38,9 @@ from backends.zookeeper.znodes.fields import ZnodeError
 from backends.zookeeper.znodes.formats import decode_cluster_id
 from backends.zookeeper.znodes.rejections import Rejections
 from common.address import Address
+from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
 from common.worker_thread import WorkerThread
-from controller.model.cluster import NO_ID
 from controller.model.profile import ZOOKEEPER
 from controller.ports import StoreLostError
 from controller.state.state import State
@@ -51,229 +49,219 @@ from reassignd.config import command_config
 from reassignd.config.config import Settings
 from reassignd.config.zookeeper_security import security as zookeeper_security
 from reassignd.errors import CommandError
+from reassignd.runtime.adapter import GRACE_SECONDS, Hooks
+from reassignd.runtime.assembly import Assembly, ProcessParts
 from reassignd.runtime.controller_listeners import ControllerListeners
-from reassignd.runtime.controller_term import ControllerTerm
-from reassignd.runtime.watchdog import Farewell, Watchdog
-from server.api.call import ApiServices
-from server.api.progress import Progress
-from server.dispatch.cache import BodyCache
-from server.dispatch.context import Services
-from server.dispatch.router import Router
+from reassignd.runtime.controller_term import ControllerCounters, ControllerTerm
+from reassignd.runtime.runtime import HttpContent, Publish
+from reassignd.runtime.watchdog import Watchdog
 from server.driver.driver import DriverStoppedError, wall_clock
-from server.metrics.exposition import Metrics
 from server.metrics.latency import RequestLatency
-from server.metrics.sources import Sources, Znodes
+from server.metrics.sources import Znodes
 from server.metrics.stats import Counters
-from server.zk_controller.authorization import Rights
 from server.zk_controller.endpoint import ActiveController, ControllerEndpoint
 from server.zk_controller.interceptors import controller_interceptors
 
 log = logging.getLogger(__name__)
 
-GRACE_SECONDS = 1.0
-AGAIN_SECONDS = 0.5
-"""After an election that could not be held."""
+ELECTION_RETRY_SECONDS = 0.5
+"""Pause after an election that failed with an error."""
 
-STANDSTILL_SECONDS = 6.0
-"""The least time after which an event loop that does not run ends the process; a longer session time-out counts."""
+HANG_SECONDS = 6.0
+"""The watchdog ends a process whose event loop hangs for this time, or for the session timeout if that is longer."""
 
-STAND_BY = "another controller is in office"
+PARENTS = ("/config/changes", "/config/topics", "/config/brokers", "/config/users", "/admin/delete_topics")
+"""Znodes that Kafka's controller creates when they are missing."""
 
-NOBODY = Rights()
-"""May nothing: what a broker says of whoever asks counts instead, for each request."""
+STANDBY = HttpContent("another controller is active")
 
 
-class Controller:
-    """Stands, rules and stands again inside `async with`. `on_core` is told who rules: None while it is not us.
+class ZookeeperRuntime:
+    """Implements `Runtime` for ZooKeeper mode. `clock` measures the pauses between terms."""
 
-    `farewell` learns how the session is given up while the event loop stands still.
-    """
+    kind = "controller"
 
-    def __init__(
-        self,
-        settings: Settings,
-        on_core: Callable[[ApiServices | None, Metrics | None], None],
-        farewell: Farewell | None = None,
-    ) -> None:
-        self._settings, self._on_core = settings, on_core
+    def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
+        self._settings, self._clock = settings, clock or RealClock()
+        session_timeout = settings.zookeeper_session_timeout_ms / 1000
         self._tree = ZookeeperClient(
-            settings.zookeeper_connect,
-            settings.zookeeper_session_timeout_ms / 1000,
-            self._session_lost,
-            zookeeper_security(settings),
+            settings.zookeeper_connect, session_timeout, self._session_lost, zookeeper_security(settings)
         )
-        if farewell is not None:
-            farewell.act = self._tree.abort
-        still = max(STANDSTILL_SECONDS, settings.zookeeper_session_timeout_ms / 1000)
-        self._watchdog = Watchdog(still, self._tree.abort)
-        self._rejections = Rejections()
-        self._terms: Counter[str] = Counter()
-        self._backoff = Backoff()
+        self._watchdog = Watchdog(max(HANG_SECONDS, session_timeout), self._tree.abort)
         path = settings.zookeeper_command_config
         security = PLAINTEXT if path is None else command_config.load(path)
         self._caller = Caller(software_version=__version__, security=security)
-        self._off_loop = WorkerThread()
-        self._stats = Counters()
+        self._parts = ProcessParts(WorkerThread(), Counters())
         self._endpoint = ControllerEndpoint()
-        self._latency = RequestLatency(self._endpoint.answer)
-        self._doors = ControllerListeners(
-            settings,
-            controller_interceptors(settings.node_id, self._endpoint, self._latency.answer),
-            self._stats,
-        )
-        self._brokers = LiveBrokers(self._tree, settings.node_id, self._doors.brokers_changed)
-        self._turned = asyncio.Event()
-        """Something about the office may have changed."""
-        self._ending: asyncio.Future[BaseException] | None = None
+        latency = RequestLatency(self._endpoint.answer)
+        interceptors = controller_interceptors(settings.node_id, self._endpoint, latency.answer)
+        self._listeners = ControllerListeners(settings, interceptors, self._parts.stats)
+        self._rejections = Rejections()
+        self._terms: Counter[str] = Counter()
+        znodes = Znodes(self._rejections.documents, self._rejections.entries, self._terms)
+        self._counters = ControllerCounters(latency, self._listeners.counts, znodes)
+        self._live_brokers = LiveBrokers(self._tree, settings.node_id, self._listeners.brokers_changed)
+        self._backoff = Backoff()
+        self._controller_changed = asyncio.Event()
+        """Set when the holder of `/controller` may have changed."""
+        self._term_end: asyncio.Future[BaseException] | None = None
+        """The reason why the term ends; pending as long as it goes on."""
         self._tasks: list[asyncio.Task[None]] = []
-        self._znodes = Znodes(self._rejections.documents, self._rejections.entries, self._terms)
         self._candidate: Candidate
-        self.address: Address
+        self._publish: Publish
 
-    async def __aenter__(self) -> Self:
+    @property
+    def addresses(self) -> list[Address]:
+        """The first listener."""
+        endpoint = self._candidate.registration.endpoints[0]
+        return [Address(endpoint.host, endpoint.port)]
+
+    @property
+    def records_place(self) -> str:
+        """The servers of ZooKeeper."""
+        return f"ZooKeeper {self._settings.zookeeper_connect}, id {self._settings.node_id}"
+
+    async def start(self, publish: Publish) -> None:
+        """Connect to ZooKeeper, open the listeners, and become a candidate."""
+        self._publish = publish
+        publish(HttpContent("connecting to ZooKeeper"))
         try:
             await self._tree.start()
             await check_permissions(self._tree)
-            await self._listen()
+            registration = await self._listeners.open()
         except ZookeeperError as error:
-            await self._tree.stop()
             raise CommandError(str(error)) from error
-        self._tasks = [spawn(self._serve(), "candidate"), spawn(self._brokers.follow(), "brokers")]
+        relieve_brokers = self._settings.zookeeper_relieve_brokers
+        self._candidate = Candidate(self._settings.node_id, registration, relieve_brokers)
+        publish(STANDBY)
+        self._tasks = [
+            spawn(self._run_elections(), "elections"),
+            spawn(self._live_brokers.follow(), "brokers"),
+        ]
         self._watchdog.start()
-        return self
 
-    async def __aexit__(self, *_: object) -> None:
-        await self._doors.close(GRACE_SECONDS)
+    async def wait_for_failure(self) -> None:
+        """Wait for ever: the end of a term is no failure of the process."""
+        await asyncio.Event().wait()
+
+    async def stop(self) -> None:
+        """See `Runtime.stop`. The end of the session lets another controller be elected at once."""
+        await self._listeners.close(GRACE_SECONDS)
         await cancel(*self._tasks)
         await self._tree.stop()
         self._watchdog.stop()
-        self._off_loop.close()
 
-    async def _listen(self) -> None:
-        registration = await self._doors.open()
-        first = registration.endpoints[0]
-        self.address = Address(first.host, first.port)
-        self._candidate = Candidate(
-            self._settings.node_id,
-            registration,
-            self._settings.zookeeper_relieve_brokers,
-        )
+    def close(self) -> None:
+        """See `Runtime.close`."""
+        self._parts.off_loop.close()
 
-    # ---- terms ------------------------------------------------------------------------------------------------
+    def abort(self) -> None:
+        """End the session, so that another controller is elected at once."""
+        self._tree.abort()
 
-    async def _serve(self) -> None:
+    async def _run_elections(self) -> None:
         while True:
-            self._turned.clear()
+            self._controller_changed.clear()
             term = None
             try:
-                term = await run_election(self._tree, self._candidate, wall_clock(), self._turned.set)
+                term = await run_election(
+                    self._tree, self._candidate, wall_clock(), self._controller_changed.set
+                )
                 if term is None:
-                    await self._turned.wait()
+                    await self._controller_changed.wait()
                     continue
-                await self._rule(term)
+                await self._run_term(term)
             except (StoreLostError, ZnodeError, DriverStoppedError) as error:
-                log.warning("out of office: %s", error)
+                log.warning("the term as controller has ended: %s", error)
             except Exception:
-                log.exception("out of office by an error")
-            # Nobody is relieved meanwhile: while terms come to nothing, a broker is the better controller.
-            pause = AGAIN_SECONDS if term is None else self._backoff.next_pause()
-            if pause > AGAIN_SECONDS:
-                log.error("this term came to nothing: standing again in %g s", pause)
-            await asyncio.sleep(pause)
+                log.exception("the term as controller has ended by an error")
+            # During the pause a broker may be elected. While our terms fail, it is the better controller.
+            pause = ELECTION_RETRY_SECONDS if term is None else self._backoff.next_pause()
+            if pause > ELECTION_RETRY_SECONDS:
+                log.error("the term failed before it served: the next election is in %g s", pause)
+            await self._clock.sleep(pause)
 
-    async def _rule(self, term: Term) -> None:
-        """Be the controller until something ends that."""
+    async def _run_term(self, term: Term) -> None:
+        """Be the controller until the term ends. Raises the reason."""
         log.info("elected controller, epoch %d", term.epoch)
         self._terms["won"] += 1
         try:
-            await self._in_office(term)
+            await self._serve_term(term)
         except Exception:
             self._terms["lost"] += 1
             raise
 
-    async def _in_office(self, term: Term) -> None:
-        self._ending = asyncio.get_running_loop().create_future()
+    async def _serve_term(self, term: Term) -> None:
+        self._term_end = term_end = asyncio.get_running_loop().create_future()
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._resign, term)
-            asking = asyncio.create_task(
-                while_controller(self._tree, self._ending, self._find_protocol()), name="protocol"
-            )
-            stack.push_async_callback(cancel, asking)
-            await ensure(self._tree, *chunk_parents(), REDO, "/config/changes", "/config/topics", "/config/brokers", "/config/users",
-                         "/admin/delete_topics")  # fmt: skip
-            if self._form().children:
-                await ensure(self._tree, paths.REASSIGNMENTS)
-            loaded, protocol = (
-                await load(self._tree, self._rejections, self._candidate.id),
-                await asking,
-            )
-            store = ZkStore(self._tree, term, loaded, with_topic_ids=protocol.topic_ids)
-            stack.push_async_callback(store.close)
-            if protocol.topic_ids and (identified := loaded.assign_topic_ids(new_id)):
-                await store.commit(identified)
-            state = State(
-                profile=ZOOKEEPER, fits_topic=fits_topic,
-                controller_id=self._settings.node_id,
-            )  # fmt: skip
-            state.apply(store.load())
-            office = TermContext(
-                self._tree, store, self._candidate, protocol, self._rejections,
-                self._settings.zookeeper_broker_listener_name,
-                self._caller.security.protocol, self._form(),
-            )  # fmt: skip
-            rule = ControllerTerm(office, state, self._stats, self._end, self._caller)
-            stack.push_async_callback(rule.stop)
-            await rule.start(self._settings)
-            identity = await _cluster_id(self._tree)
-            await self._open_doors(stack, rule, identity, state)
-            raise await self._ending
+            context, state = await self._load_term(stack, term, term_end)
+            controller: ControllerTerm
 
-    async def _find_protocol(self) -> BrokerProtocol:
-        settings = self._settings
-        reach = BrokerDirectory(
-            settings.zookeeper_broker_listener_name, self._caller.security.protocol
-        ).endpoint
-        configured = settings.zookeeper_inter_broker_protocol_version
-        return await detect_protocol(self._tree, settings.node_id, configured, reach, connector(self._caller))
+            def build(hooks: Hooks) -> ControllerTerm:
+                nonlocal controller
+                controller = ControllerTerm(
+                    self._settings, context, state, hooks, self._caller, self._counters, self._clock
+                )
+                return controller
 
-    def _form(self) -> PlanFormat:
-        return PlanFormat(
+            cluster_id = await _cluster_id(self._tree)
+            assembly = Assembly(self._settings, state, context.store, cluster_id, build, self._parts)
+            assembly.failure.add_done_callback(lambda failure: _end(term_end, failure.result().error))
+            await assembly.start()
+            stack.push_async_callback(assembly.stop)
+            self._endpoint.active = ActiveController(
+                assembly.router, controller.allocate, controller.alter_user, state
+            )
+            self._publish(assembly.http_content)
+            stack.callback(self._hide_cluster)
+            self._backoff.reset()
+            raise await term_end
+
+    async def _load_term(
+        self, stack: AsyncExitStack, term: Term, term_end: asyncio.Future[BaseException]
+    ) -> tuple[TermContext, State]:
+        """Load the state from ZooKeeper while the brokers' protocol is detected."""
+        detection = asyncio.create_task(
+            while_controller(self._tree, term_end, self._detect_protocol()), name="protocol"
+        )
+        stack.push_async_callback(cancel, detection)
+        plan_format = PlanFormat(
             plain=self._settings.zookeeper_reassign_partitions_plain,
             children=self._settings.zookeeper_reassignments_children,
         )
-
-    async def _open_doors(
-        self, stack: AsyncExitStack, rule: ControllerTerm, identity: str, state: State
-    ) -> None:
-        """Serve, until the stack is left."""
-        bodies = BodyCache(self._off_loop)
-        with_ids = rule.with_topic_ids
-        services = Services(
-            identity, state, rule, NOBODY, self._off_loop, bodies, lambda: new_id() if with_ids else NO_ID
-        )  # fmt: skip
-        progress = Progress(state, rule.sizes)
-        stack.push_async_callback(cancel, spawn(progress.run(), "bytes"))
-        core = ApiServices(__version__, identity, state, rule, self._off_loop, rule.sizes, progress)
-        sources = Sources(
-            __version__,
-            state,
-            self._stats,
-            self._latency,
-            dict,
-            lambda: True,
-            self._doors.counts,
-            self._znodes,
+        await ensure(self._tree, *chunk_parents(), REDO, *PARENTS)
+        if plan_format.children:
+            await ensure(self._tree, paths.REASSIGNMENTS)
+        loaded, protocol = await load(self._tree, self._rejections, self._candidate.id), await detection
+        store = ZkStore(self._tree, term, loaded, with_topic_ids=protocol.topic_ids)
+        stack.push_async_callback(store.close)
+        if protocol.topic_ids and (identified := loaded.assign_topic_ids(lambda: uuid.uuid4().bytes)):
+            await store.commit(identified)
+        state = State(profile=ZOOKEEPER, fits_topic=fits_topic, controller_id=self._settings.node_id)
+        state.apply(store.load())
+        context = TermContext(
+            self._tree,
+            store,
+            self._candidate,
+            protocol,
+            self._rejections,
+            self._settings.zookeeper_broker_listener_name,
+            self._caller.security.protocol,
+            plan_format,
         )
-        self._endpoint.active = ActiveController(
-            Router(services, self._stats), rule.allocate, rule.alter_user, state
-        )
-        self._on_core(core, Metrics(sources))
-        self._backoff.reset()
-        stack.callback(self._close_doors)
+        return context, state
 
-    def _close_doors(self) -> None:
+    async def _detect_protocol(self) -> BrokerProtocol:
+        settings = self._settings
+        directory = BrokerDirectory(settings.zookeeper_broker_listener_name, self._caller.security.protocol)
+        configured = settings.zookeeper_inter_broker_protocol_version
+        connect = connector(self._caller)
+        return await detect_protocol(self._tree, settings.node_id, configured, directory.endpoint, connect)
+
+    def _hide_cluster(self) -> None:
         self._endpoint.active = None
-        self._on_core(None, None)
+        self._publish(STANDBY)
 
     async def _resign(self, term: Term) -> None:
         try:
@@ -281,18 +269,15 @@ class Controller:
         except ZookeeperError as error:
             log.debug("could not resign: %s", error)
 
-    def _end(self, reason: BaseException) -> None:
-        if self._ending is not None and not self._ending.done():
-            self._ending.set_result(reason)
-
     def _session_lost(self) -> None:
-        self._end(ZookeeperError("the ZooKeeper session is lost"))
-        self._turned.set()
+        if self._term_end is not None:
+            _end(self._term_end, ZookeeperError("the ZooKeeper session is lost"))
+        self._controller_changed.set()
 
 
-def new_id() -> bytes:
-    """A topic's."""
-    return uuid.uuid4().bytes
+def _end(term_end: asyncio.Future[BaseException], reason: BaseException) -> None:
+    if not term_end.done():
+        term_end.set_result(reason)
 
 
 async def _cluster_id(tree: Tree) -> str:

@@ -133,7 +133,7 @@ async def test_a_stuck_broker_holds_its_moves_up() -> None:
 async def test_a_failed_disk_takes_its_replicas_out_of_the_isr() -> None:
     async with EmbeddedCluster(2, settings={"embedded.log.dirs": "1"}) as cluster:
         await cluster.create_topic("orders", [[1, 2]])
-        broker = cluster._world.cluster.brokers[2]
+        broker = cluster._adapter.cluster.brokers[2]
         await until(lambda: broker.replicas)
         await cluster.fail_log_dir(2, next(iter(broker.log_dirs.placed)))
         partition = cluster.state.partition("orders", 0)
@@ -141,14 +141,14 @@ async def test_a_failed_disk_takes_its_replicas_out_of_the_isr() -> None:
     assert partition.isr == (1,)
 
 
-async def test_a_data_directory_keeps_what_was_done(tmp_path: Path) -> None:
+async def test_a_data_directory_keeps_topics(tmp_path: Path) -> None:
     async with EmbeddedCluster(1, data_dir=tmp_path) as cluster:
         await cluster.create_topic("orders", [[1]])
     async with EmbeddedCluster(1, data_dir=tmp_path) as cluster:
         assert list(cluster.state.topics) == ["orders"]
 
 
-async def test_without_a_data_directory_all_is_forgotten() -> None:
+async def test_without_a_data_directory_nothing_is_kept() -> None:
     async with EmbeddedCluster(1) as cluster:
         await cluster.create_topic("orders", [[1]])
     async with EmbeddedCluster(1) as cluster:
@@ -174,10 +174,10 @@ async def test_a_port_in_use_is_refused_and_nothing_stays_open() -> None:
             await EmbeddedCluster(1, port=port).__aenter__()
 
 
-async def test_leaving_tells_that_the_controller_had_to_stop() -> None:
+async def test_leaving_raises_the_failure_of_the_controller() -> None:
     with pytest.raises(CommandError, match="free disk space"):
         async with EmbeddedCluster(1) as cluster:
-            cluster._app._failed("the controller", StoreError("free disk space"))
+            cluster._assembly._report_failure("the controller", StoreError("free disk space"))
 
 
 def test_unknown_settings_are_refused() -> None:

@@ -147,7 +147,7 @@ def test_a_second_controller_that_ignores_the_election(site: Site) -> None:
     wait_for(lambda: refused(site, "terms", "event").get("won"), won + 2)
     site.wait_for_controller(1000)
     assert refused(site, "terms", "event")["lost"] >= 2
-    assert "out of office: another controller was elected" in site.commander.log
+    assert "the term as controller has ended: another controller was elected" in site.commander.log
     site.alter(topic, {0: [3, 4]})
     site.wait_until_idle()
     site.wait_for_replicas(topic, [[3, 4]])
@@ -162,7 +162,9 @@ def test_a_short_loss_of_zookeeper_in_mid_write_is_one_line(site: Site) -> None:
         site.wait_for_controller(1000)
     told = site.commander.log[before:]
     assert "Traceback" not in told
-    assert told.count("WARN") + told.count("ERROR") == told.count("WARN out of office") <= 1
+    assert (
+        told.count("WARN") + told.count("ERROR") == told.count("WARN the term as controller has ended") <= 1
+    )
 
 
 @contextmanager

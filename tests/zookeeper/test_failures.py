@@ -96,7 +96,7 @@ def test_a_controller_that_stands_still_gives_its_session_up_and_ends(
     blockable.block()
     site.wait_for_controller(1000)
     assert blockable.wait() == 1
-    assert "the event loop has stood still for 6 s: the ZooKeeper session is given up" in blockable.log
+    assert "the event loop has hung for 6 s: the ZooKeeper session and the process end" in blockable.log
 
 
 def test_a_controller_that_stands_still_can_be_stopped(site: Site, blockable: Blockable) -> None:

@@ -57,7 +57,7 @@ def test_where_there_are_too_few_connections_get_what_is_left(
     clients, http = shared(gateway())
     assert (clients, http) == (400, 100)
     assert 130 + 2 * clients + http <= 1030
-    assert "1030 open files are allowed, 2230 may be wanted: 400 connections" in caplog.text
+    assert "1030 open files are allowed, 2230 may be needed: 400 connections" in caplog.text
 
 
 def test_a_few_are_taken_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Preferred leaders come back by themselves, where that is configured."""
+"""Preferred leaders are elected periodically, if that is configured."""
 
 import asyncio
 import logging
@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from common.clock import ManualClock
 from controller.messages.event import AnyEvent
 from controller.messages.events import RebalanceLeaders
 from reassignd.config.config import Assignment, Settings, resolve
-from reassignd.runtime.rebalance import rebalance_for_ever
+from reassignd.runtime.rebalance import rebalance_periodically
 from server.driver.driver import DriverStoppedError
 
 
@@ -31,23 +32,20 @@ def settings(**values: str) -> Settings:
 
 async def test_it_is_off_unless_it_is_configured() -> None:
     controller = Controller(1)
-    await asyncio.wait_for(rebalance_for_ever(controller, settings()), 5)
+    await asyncio.wait_for(rebalance_periodically(controller, settings(), ManualClock()), 5)
     assert controller.events == []
 
 
-async def test_it_looks_now_and_then_until_the_controller_ends(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_it_elects_at_the_interval_until_the_controller_stops(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    slept: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
-
-    monkeypatch.setattr(asyncio, "sleep", sleep)
-    controller = Controller(7, 0)
-    given = {"auto_leader_rebalance_enable": "true", "leader_imbalance_per_broker_percentage": "3"}
-    await rebalance_for_ever(controller, settings(**given))
+    controller, clock = Controller(7, 0), ManualClock()
+    configured = settings(auto_leader_rebalance_enable="true", leader_imbalance_per_broker_percentage="3")
+    rebalancing = asyncio.create_task(rebalance_periodically(controller, configured, clock))
+    await clock.advance(299)
+    assert controller.events == []
+    await clock.advance(1)
+    assert controller.events == [RebalanceLeaders(3)]
+    await clock.advance(600)
     assert controller.events == [RebalanceLeaders(3)] * 3
-    assert slept == [300] * 3
+    assert rebalancing.done()
     assert caplog.messages == ["7 partitions are led by their preferred replicas again"]

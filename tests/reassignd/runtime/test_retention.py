@@ -1,13 +1,12 @@
-"""Old jobs are forgotten now and then."""
+"""Jobs beyond a limit are deleted periodically."""
 
 import asyncio
 from typing import Any
 
-import pytest
-
+from common.clock import ManualClock
 from controller.messages.event import AnyEvent
 from controller.messages.job_events import Prune
-from reassignd.runtime.retention import Retention, prune_for_ever
+from reassignd.runtime.retention import PERIOD_SECONDS, Retention, prune_periodically
 from server.driver.driver import DriverStoppedError
 
 
@@ -22,15 +21,15 @@ class Controller:
         self.events.append(event)
 
 
-async def test_it_prunes_at_once_and_again_and_ends_with_the_controller() -> None:
-    controller = Controller(2)
-    now = iter([10_000, 20_000, 30_000])
-    await asyncio.wait_for(prune_for_ever(controller, Retention(1_000, 5, 7), lambda: next(now), 0.0), 30)
+async def test_it_prunes_at_once_and_after_each_period_until_the_controller_stops() -> None:
+    controller, clock = Controller(2), ManualClock()
+    times = iter([10_000, 20_000, 30_000])
+    pruning = asyncio.create_task(
+        prune_periodically(controller, Retention(1_000, 5, 7), lambda: next(times), clock)
+    )
+    await clock.advance(PERIOD_SECONDS - 1)
+    assert controller.events == [Prune(9_000, 5, 7)]
+    await clock.advance(1)
     assert controller.events == [Prune(9_000, 5, 7), Prune(19_000, 5, 7)]
-
-
-async def test_between_two_times_it_waits() -> None:
-    controller = Controller(2)
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(prune_for_ever(controller, Retention(1, 1, 1), lambda: 0, 60.0), 0.05)
-    assert len(controller.events) == 1
+    await clock.advance(PERIOD_SECONDS)
+    assert pruning.done()

@@ -10,13 +10,13 @@ import time
 
 import pytest
 
-from reassignd.runtime.watchdog import Farewell, Watchdog, end_process
+from reassignd.runtime.watchdog import Watchdog, end_process
 
 PATIENCE_SECONDS = 30
 
 
 class Ending:
-    """Takes the place of `os._exit`."""
+    """Stands in for `os._exit`."""
 
     def __init__(self) -> None:
         self.codes: list[int] = []
@@ -27,21 +27,21 @@ class Ending:
         self.ended.set()
 
 
-async def test_a_loop_that_stands_still_ends_the_process_after_a_farewell(
+async def test_a_hanging_loop_aborts_and_ends_the_process(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    ending, said = Ending(), list[str]()
-    watchdog = Watchdog(0.1, lambda: said.append("farewell"), ending)
+    ending, calls = Ending(), list[str]()
+    watchdog = Watchdog(0.1, lambda: calls.append("abort"), ending)
     watchdog.start()
     assert ending.ended.wait(PATIENCE_SECONDS)
     watchdog.stop()
-    assert (said, ending.codes) == (["farewell"], [1])
+    assert (calls, ending.codes) == (["abort"], [1])
     (record,) = [each for each in caplog.records if each.levelno == logging.CRITICAL]
-    assert "the event loop has stood still for 0.1 s" in record.getMessage()
+    assert "the event loop has hung for 0.1 s" in record.getMessage()
     assert "assert ending.ended.wait(PATIENCE_SECONDS)" in record.getMessage()
 
 
-async def test_a_loop_that_runs_is_left_alone() -> None:
+async def test_a_running_loop_is_not_ended() -> None:
     ending = Ending()
     watchdog = Watchdog(0.2, lambda: None, ending)
     watchdog.start()
@@ -52,21 +52,12 @@ async def test_a_loop_that_runs_is_left_alone() -> None:
     assert ending.codes == []
 
 
-def test_a_farewell_that_fails_or_hangs_does_not_keep_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reassignd.runtime.watchdog.FAREWELL_SECONDS", 0.01)
+def test_an_abort_that_blocks_does_not_keep_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reassignd.runtime.watchdog.ABORT_SECONDS", 0.01)
     ending, never = Ending(), threading.Event()
     end_process(3, never.wait, lambda: None, ending)  # type: ignore[arg-type]
     never.set()
     assert ending.codes == [3]
-
-
-def test_a_farewell_is_nothing_until_it_is_set() -> None:
-    said: list[str] = []
-    farewell = Farewell()
-    farewell()
-    farewell.act = lambda: said.append("farewell")
-    farewell()
-    assert said == ["farewell"]
 
 
 SUSPENDED = """

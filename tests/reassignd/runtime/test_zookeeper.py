@@ -1,4 +1,4 @@
-"""What only the loop over terms shows; whole terms are in tests/zookeeper."""
+"""The pauses between terms. Whole terms are tested in tests/zookeeper."""
 
 from typing import Any
 
@@ -6,54 +6,63 @@ import pytest
 
 from backends.zookeeper.session.tree import ZookeeperError
 from backends.zookeeper.store.store import Term
+from common.clock import ManualClock
 from reassignd.config.config import resolve
 from reassignd.runtime import zookeeper
-from reassignd.runtime.zookeeper import Controller
+from reassignd.runtime.zookeeper import ZookeeperRuntime
 from tests.backends.zookeeper.trees import CANDIDATE
 
 
 class EnoughError(BaseException):
-    """Ends the loop."""
+    """Ends the loop of elections."""
 
 
-async def pauses(monkeypatch: pytest.MonkeyPatch, *terms: str) -> list[float]:
-    """How long was slept after elections: those that fail, and terms that serve or fail before."""
-    rest, slept = list(terms), list[float]()
-    controller = Controller(resolve([]), lambda *_: None)
+class RecordingClock(ManualClock):
+    """Records the pauses, and ends the loop after the last term."""
 
-    controller._candidate = CANDIDATE
+    def __init__(self, terms: list[str]) -> None:
+        super().__init__()
+        self.pauses: list[float] = []
+        self._terms = terms
 
-    async def stand(*_: Any) -> Term:
-        if rest[0] == "not elected":
+    async def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        del self._terms[0]
+        if not self._terms:
+            raise EnoughError
+
+
+async def pauses(monkeypatch: pytest.MonkeyPatch, *outcomes: str) -> list[float]:
+    """Return the pauses after elections that fail, terms that fail, and terms that serve."""
+    terms = list(outcomes)
+    clock = RecordingClock(terms)
+    runtime = ZookeeperRuntime(resolve([]), clock)
+    runtime._candidate = CANDIDATE
+
+    async def elect(*_: Any) -> Term:
+        if terms[0] == "not elected":
             raise ZookeeperError("no election")
         return Term(1, 1)
 
-    async def in_office(_: Term) -> None:
-        if rest[0] == "served":
-            controller._backoff.reset()
+    async def serve(_: Term) -> None:
+        if terms[0] == "served":
+            runtime._backoff.reset()
         raise ZookeeperError("over")
 
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        del rest[0]
-        if not rest:
-            raise EnoughError
-
-    monkeypatch.setattr(zookeeper, "run_election", stand)
-    monkeypatch.setattr(controller, "_in_office", in_office)
-    monkeypatch.setattr("asyncio.sleep", sleep)
+    monkeypatch.setattr(zookeeper, "run_election", elect)
+    monkeypatch.setattr(runtime, "_serve_term", serve)
     with pytest.raises(EnoughError):
-        await controller._serve()
-    controller._off_loop.close()
-    return slept
+        await runtime._run_elections()
+    runtime.close()
+    return clock.pauses
 
 
-async def test_terms_that_come_to_nothing_are_further_and_further_apart(
+async def test_pauses_double_while_terms_fail(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert await pauses(monkeypatch, "failed", "failed", "failed", "served", "failed") == [0.5, 1, 2, 0.5, 1]
-    assert "this term came to nothing: standing again in 2 s" in caplog.text
+    assert "the term failed before it served: the next election is in 2 s" in caplog.text
 
 
-async def test_an_election_that_fails_is_soon_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failed_election_is_repeated_after_a_short_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     assert await pauses(monkeypatch, *["not elected"] * 3) == [0.5, 0.5, 0.5]

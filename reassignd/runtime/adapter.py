@@ -1,0 +1,92 @@
+"""The port between an assembly and its kind of cluster."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import NamedTuple, Protocol
+
+from common.worker_thread import WorkerThread
+from controller.messages.event import Event, Reply
+from controller.ports import Backend, SubmitEvent
+from server.dispatch.authorizer import Authorizer
+from server.dispatch.router import Router
+from server.metrics.latency import RequestLatency
+from server.metrics.sources import Traffic, Znodes
+from server.ports import OwnedBrokers, Sizes, Stats
+from server.relay.counters import RelayCounters
+
+GRACE_SECONDS = 1.0
+"""How long a stop waits for requests in progress."""
+
+
+class Hooks(NamedTuple):
+    """What an assembly offers to its cluster adapter."""
+
+    submit: SubmitEvent
+    """Hands an event to the driver. See `server.driver.driver.Driver.submit`."""
+    report_failure: Callable[[str, BaseException], None]
+    """Ends the assembly: the name of the part that failed, and its error."""
+    off_loop: WorkerThread
+
+
+class ClusterAdapter(Protocol):
+    """One kind of cluster, as an assembly uses it. Created before the driver; `serve` is called once, before `start`."""
+
+    @property
+    def backend(self) -> Backend: ...
+
+    @property
+    def sizes(self) -> Sizes: ...
+
+    @property
+    def brokers(self) -> OwnedBrokers | None:
+        """Brokers of this process, which the API can stop and start; None if there are none."""
+        ...
+
+    @property
+    def authorizer(self) -> Authorizer: ...
+
+    @property
+    def relayed(self) -> RelayCounters:
+        """Counters of requests that were relayed to brokers."""
+        ...
+
+    @property
+    def znodes(self) -> Znodes:
+        """Counters of ZooKeeper mode; all zero elsewhere."""
+        ...
+
+    def bandwidth(self) -> int:
+        """Return the bytes per second that a broker may move, for forecasts without a throttle."""
+        ...
+
+    def traffic(self) -> Mapping[int, Traffic]:
+        """Return the bytes that reassignments moved, by broker."""
+        ...
+
+    def new_topic_id(self) -> bytes:
+        """Return sixteen random bytes, or zeros where topics have no ids."""
+        ...
+
+    def serve(self, router: Router, stats: Stats) -> RequestLatency:
+        """Prepare to answer client requests by the router; return the latency meter in front of it."""
+        ...
+
+    def submit(self, event: Event[Reply], /) -> Awaitable[Reply]:
+        """Submit an event of a client, after the state was updated with what the decision depends on.
+
+        Raises DriverStoppedError.
+        """
+        ...
+
+    async def start(self, show_obstacle: Callable[[str], None]) -> None:
+        """Return when clients are served. `show_obstacle` gets a text about what is being waited for.
+
+        Raises CommandError when the cluster cannot be served.
+        """
+        ...
+
+    async def stop(self) -> None:
+        """Finish requests in progress, then close the ports, then stop the backend."""
+        ...
+
+
+BuildAdapter = Callable[[Hooks], ClusterAdapter]

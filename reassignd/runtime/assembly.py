@@ -1,0 +1,200 @@
+"""The composition root of a cluster: state, store, driver, router, API and metrics, around a cluster adapter.
+
+The embedded cluster and the gateway have one assembly for the life of the process, ZooKeeper mode one for each term.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import NamedTuple
+
+from backends.datadir import StoreError
+from common.clock import Clock, RealClock
+from common.tasks import cancel, spawn
+from common.worker_thread import WorkerThread
+from controller.machine import decide
+from controller.messages.event import Event, Reply
+from controller.ports import Store
+from controller.state.state import State
+from controller.throttle.desired import throttle_rate
+from planner.spark import obstacle
+from reassignd import __version__
+from reassignd.config.config import Settings
+from reassignd.errors import CommandError
+from reassignd.runtime.adapter import BuildAdapter, Hooks
+from reassignd.runtime.retention import Retention, prune_periodically
+from reassignd.runtime.runtime import HttpContent
+from reassignd.spark.helper_process import exchange_lines
+from reassignd.spark.planning import Facts, SparkPlanning
+from reassignd.spark.worker import worker
+from server.api.call import ApiServices
+from server.api.progress import Progress
+from server.dispatch.cache import BodyCache
+from server.dispatch.context import Services
+from server.dispatch.router import Router
+from server.driver.driver import Driver, wall_clock
+from server.driver.journal import Journal, report_for_ever
+from server.metrics.exposition import Metrics
+from server.metrics.latency import RequestLatency
+from server.metrics.sources import Sources
+from server.metrics.stats import Counters
+
+SPARK_SECONDS = 900.0
+"""Time limit of a plan on Spark. A million partitions take a minute."""
+
+
+class ProcessParts(NamedTuple):
+    """The parts that all assemblies of a process share. `off_loop` is to be closed after the last assembly."""
+
+    off_loop: WorkerThread
+    stats: Counters
+
+
+class Failure(NamedTuple):
+    """The reason why an assembly ended by itself. `part` names the part that failed."""
+
+    part: str
+    error: BaseException
+
+    def command_error(self) -> CommandError:
+        """Return the error that ends the process."""
+        if isinstance(self.error, StoreError | CommandError):
+            return CommandError(str(self.error))
+        return CommandError(f"{self.part} failed ({self.error!r}); start again: nothing acknowledged is lost")
+
+
+class Assembly:
+    """One cluster with its driver, router, API and metrics."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        state: State,
+        store: Store,
+        cluster_id: str,
+        build: BuildAdapter,
+        parts: ProcessParts,
+        *,
+        show_obstacle: Callable[[str], None] = lambda _: None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.state, self._parts, self._show_obstacle = state, parts, show_obstacle
+        self._clock = clock or RealClock()
+        self.is_serving = False
+        self.failure: asyncio.Future[Failure] = asyncio.get_running_loop().create_future()
+        """The first failure of a part; pending as long as there is none."""
+        self.adapter = build(Hooks(self._submit_to_driver, self._report_failure, parts.off_loop))
+        self._driver = self._new_driver(store)
+        self.router = self._new_router(cluster_id)
+        latency = self.adapter.serve(self.router, parts.stats)
+        self._retention = Retention(
+            settings.jobs_retention_ms, settings.jobs_retention_count, settings.jobs_retention_partitions
+        )
+        self._spark = self._new_spark_planning(settings)
+        self._progress = Progress(state, self.adapter.sizes)
+        self.api = self._new_api(cluster_id)
+        self.metrics = self._new_metrics(latency)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def submit(self, event: Event[Reply]) -> Awaitable[Reply]:
+        """See `ClusterAdapter.submit`."""
+        return self.adapter.submit(event)
+
+    async def start(self) -> None:
+        """Return when clients are served. Raises what `ClusterAdapter.start` raises, or DriverStoppedError.
+
+        Everything is stopped again then.
+        """
+        self._driver.start()
+        try:
+            await self.adapter.start(self._show_obstacle)
+        except BaseException:
+            await self.stop()
+            raise
+        self._tasks = [
+            spawn(prune_periodically(self.adapter, self._retention, wall_clock, self._clock), "pruning"),
+            spawn(report_for_ever(self.state), "progress"),
+            spawn(self._progress.run(), "bytes"),
+            spawn(self._spark.run(), "planning on Spark"),
+        ]
+        self.is_serving = True
+
+    @property
+    def http_content(self) -> HttpContent:
+        """What HTTP serves while the assembly serves."""
+        return HttpContent(None, self.api, self.metrics.page)
+
+    async def stop(self) -> None:
+        """Stop in reverse order of the start: clients first, then the backend, then the driver."""
+        self.is_serving = False
+        await cancel(*self._tasks)
+        await self.adapter.stop()
+        await self._driver.stop()
+
+    def _submit_to_driver(self, event: Event[Reply]) -> Awaitable[Reply]:
+        return self._driver.submit(event)
+
+    def _report_failure(self, part: str, error: BaseException) -> None:
+        self.is_serving = False
+        if not self.failure.done():
+            self.failure.set_result(Failure(part, error))
+
+    def _new_driver(self, store: Store) -> Driver:
+        on_failure = partial(self._report_failure, "the controller")
+        backend, stats = self.adapter.backend, self._parts.stats
+        driver = Driver(self.state, store, backend, decide, stats=stats, on_failure=on_failure)
+        driver.note = Journal(self.state).note
+        return driver
+
+    def _new_router(self, cluster_id: str) -> Router:
+        adapter, off_loop = self.adapter, self._parts.off_loop
+        services = Services(
+            cluster_id,
+            self.state,
+            adapter,
+            adapter.authorizer,
+            off_loop,
+            BodyCache(off_loop),
+            adapter.new_topic_id,
+        )
+        return Router(services, self._parts.stats)
+
+    def _new_spark_planning(self, settings: Settings) -> SparkPlanning:
+        master, adapter = settings.planner_spark_master, self.adapter
+        return SparkPlanning(
+            self.state,
+            adapter,
+            self._parts.off_loop,
+            Facts(adapter.sizes.size, lambda: throttle_rate(self.state) or adapter.bandwidth()),
+            lambda request: exchange_lines(worker(master), request, SPARK_SECONDS),
+            lambda: obstacle(master),
+            settings.planner_spark_min_partitions,
+        )
+
+    def _new_api(self, cluster_id: str) -> ApiServices:
+        return ApiServices(
+            __version__,
+            cluster_id,
+            self.state,
+            self.adapter,
+            self._parts.off_loop,
+            self.adapter.sizes,
+            self._progress,
+            self._spark.view,
+            self.adapter.brokers,
+        )
+
+    def _new_metrics(self, latency: RequestLatency) -> Metrics:
+        adapter = self.adapter
+        return Metrics(
+            Sources(
+                __version__,
+                self.state,
+                self._parts.stats,
+                latency,
+                adapter.traffic,
+                lambda: self.is_serving,
+                adapter.relayed,
+                adapter.znodes,
+            )
+        )

@@ -1,0 +1,104 @@
+"""The base of the runtimes that keep their records in the data directory."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Protocol
+
+from common.address import Address
+from common.worker_thread import WorkerThread
+from controller.ports import Store
+from controller.state.state import State
+from reassignd.config.config import Settings
+from reassignd.runtime.adapter import ClusterAdapter, Hooks
+from reassignd.runtime.assembly import Assembly, ProcessParts
+from reassignd.runtime.identity import claim, cluster_id
+from reassignd.runtime.records import load, open_store
+from reassignd.runtime.runtime import HttpContent, Publish
+from server.driver.driver import DriverStoppedError
+from server.metrics.stats import Counters
+
+
+class ListeningAdapter(ClusterAdapter, Protocol):
+    """A cluster adapter that opens the listeners for clients itself."""
+
+    @property
+    def addresses(self) -> Sequence[Address]:
+        """Where clients connect, once it has started."""
+        ...
+
+
+class DataDirRuntime(ABC):
+    """Loads the records, and serves one assembly until the process ends. Implements `Runtime`.
+
+    Creating it locks the data directory. Raises CommandError when that is in use or damaged.
+    """
+
+    kind: str
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._store = open_store(settings.data_dir)
+        self._parts = ProcessParts(WorkerThread(), Counters())
+        self._assembly: Assembly | None = None
+        self._adapter: ListeningAdapter
+
+    @property
+    def addresses(self) -> Sequence[Address]:
+        """See `Runtime.addresses`."""
+        return self._adapter.addresses
+
+    @property
+    def records_place(self) -> str:
+        """The data directory."""
+        return f"data in {self._settings.data_dir.absolute()}"
+
+    async def start(self, publish: Publish) -> None:
+        """Load the records, and serve them."""
+        settings = self._settings
+        publish(HttpContent("records are being loaded"))
+        identity = cluster_id(settings.data_dir)
+        claim(settings.data_dir, "backend", settings.backend)
+        state = await load(self._store)
+
+        def build(hooks: Hooks) -> ClusterAdapter:
+            self._adapter = self._new_adapter(state, hooks)
+            return self._adapter
+
+        def show_obstacle(text: str) -> None:
+            publish(HttpContent(text))
+
+        records = self._own_records(self._store)
+        assembly = Assembly(
+            settings, state, records, identity, build, self._parts, show_obstacle=show_obstacle
+        )
+        try:
+            await assembly.start()
+            self._assembly = assembly
+        except DriverStoppedError:
+            raise (await assembly.failure).command_error() from None
+        publish(assembly.http_content)
+
+    async def wait_for_failure(self) -> None:
+        """See `Runtime.wait_for_failure`."""
+        if self._assembly is not None:
+            raise (await self._assembly.failure).command_error()
+
+    async def stop(self) -> None:
+        """See `Runtime.stop`."""
+        if self._assembly is not None:
+            await self._assembly.stop()
+
+    def close(self) -> None:
+        """Unlock the data directory."""
+        self._parts.off_loop.close()
+        self._store.close()
+
+    def abort(self) -> None:  # noqa: B027 (not every runtime has something to give up)
+        """Do nothing: what was acknowledged is on disk."""
+
+    @abstractmethod
+    def _new_adapter(self, state: State, hooks: Hooks) -> ListeningAdapter: ...
+
+    def _own_records(self, store: Store) -> Store:
+        """Return the store that the driver commits to."""
+        return store

@@ -1,0 +1,134 @@
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import pytest
+
+from backends.datadir import StoreError
+from backends.memory import MemoryStore
+from common.worker_thread import WorkerThread
+from controller.messages.events import CreateTopics, NewTopic
+from controller.model.cluster import Job, JobKind
+from controller.state.state import State
+from reassignd.config.config import Assignment, resolve
+from reassignd.runtime.adapter import Hooks
+from reassignd.runtime.assembly import Assembly, ProcessParts
+from reassignd.runtime.embedded import EmbeddedAdapter
+from reassignd.runtime.identity import new_id
+from reassignd.runtime.records import load
+from server.driver.driver import DriverStoppedError
+from server.metrics.stats import Counters
+
+SMALL = {"embedded.brokers": "2", "listener": "127.0.0.1:0"}
+TOPIC = CreateTopics([NewTopic("orders", bytes(16), 1, 1)])
+
+
+@asynccontextmanager
+async def assembled(
+    store: MemoryStore,
+    state: State | None = None,
+    settings: Mapping[str, str] = SMALL,
+    *,
+    demo_topics: bool = False,
+) -> AsyncIterator[Assembly]:
+    """An embedded cluster, before its start; it is stopped at the end."""
+    resolved = resolve(Assignment(key, value, "test") for key, value in settings.items())
+    known = state or State()
+
+    def build(hooks: Hooks) -> EmbeddedAdapter:
+        return EmbeddedAdapter(resolved, known, hooks, demo_topics=demo_topics)
+
+    parts = ProcessParts(WorkerThread(), Counters())
+    assembly = Assembly(resolved, known, store, new_id(), build, parts)
+    yield assembly
+    await assembly.stop()
+    parts.off_loop.close()
+
+
+async def test_the_metrics_show_an_active_controller_between_start_and_stop() -> None:
+    async with assembled(MemoryStore()) as assembly:
+        pages = [assembly.metrics.page()]
+        await assembly.start()
+        pages.append(assembly.metrics.page())
+    pages.append(assembly.metrics.page())
+    active = b"kafka_controller_kafkacontroller_activecontrollercount 1.0\n"
+    assert [active in page for page in pages] == [False, True, False]
+
+
+async def test_the_first_start_creates_the_demo_topics() -> None:
+    store = MemoryStore()
+    async with assembled(store) as assembly:
+        await assembly.start()
+    async with assembled(store, await load(store), demo_topics=True) as assembly:
+        await assembly.start()
+        assert not assembly.state.topics
+    async with assembled(MemoryStore(), demo_topics=True) as assembly:
+        await assembly.start()
+        assert len(assembly.state.topics) == 3
+
+
+async def test_an_acknowledged_topic_is_there_after_a_restart() -> None:
+    store = MemoryStore()
+    async with assembled(store) as assembly:
+        await assembly.start()
+        await assembly.submit(TOPIC)
+    assert "orders" in (await load(store)).topics
+
+
+async def test_traffic_is_shown_for_every_broker() -> None:
+    async with assembled(MemoryStore()) as assembly:
+        await assembly.start()
+        page = assembly.metrics.page().decode()
+    assert 'reassignmentbytesin_total{broker="1"} 0.0' in page
+    assert 'reassignmentbytesout_total{broker="2"} 0.0' in page
+
+
+async def test_a_failure_of_the_store_is_reported_with_its_remedy() -> None:
+    store = MemoryStore()
+    async with assembled(store) as assembly:
+        await assembly.start()
+        store.failure = StoreError("free disk space")
+        with pytest.raises(DriverStoppedError):
+            await assembly.submit(TOPIC)
+        assert not assembly.is_serving
+        assert str((await assembly.failure).command_error()) == "free disk space"
+
+
+async def test_an_unexpected_failure_is_reported_with_its_error() -> None:
+    store = MemoryStore()
+    async with assembled(store) as assembly:
+        await assembly.start()
+        store.failure = ZeroDivisionError("surprise")
+        with pytest.raises(DriverStoppedError):
+            await assembly.submit(TOPIC)
+        text = str((await assembly.failure).command_error())
+        assert text.startswith("the controller failed (ZeroDivisionError('surprise'))")
+
+
+async def test_a_failure_of_the_cluster_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with assembled(MemoryStore()) as assembly:
+        await assembly.start()
+        monkeypatch.setattr(assembly.adapter.backend, "_tick", lambda *_: 1 / 0)
+        assert (await assembly.failure).part == "the embedded cluster"
+        assert not assembly.is_serving
+
+
+async def test_a_store_that_fails_refuses_the_start() -> None:
+    store = MemoryStore()
+    store.failure = StoreError("free disk space")
+    async with assembled(store) as assembly:
+        with pytest.raises(DriverStoppedError):
+            await assembly.start()
+        assert str((await assembly.failure).command_error()) == "free disk space"
+
+
+async def test_jobs_beyond_their_number_are_deleted_at_the_next_start() -> None:
+    store = MemoryStore()
+    await store.commit([Job(number, JobKind.PLAN, 1, "User:ann", None, ended_ms=2) for number in (1, 2, 3)])
+    kept = {**SMALL, "jobs.retention.count": "1", "jobs.retention.ms": str(2**53)}
+    async with assembled(store, await load(store), kept) as assembly:
+        await assembly.start()
+        async with asyncio.timeout(30):
+            while 1 in assembly.state.jobs:
+                await asyncio.sleep(0)
+        assert list(assembly.state.jobs) == [2, 3]
