@@ -1,1 +1,1 @@
-"""A cluster in this process: brokers that speak Kafka's control requests, and data that moves by a clock."""
+"""A simulated cluster in this process: brokers that serve Kafka's controller requests, and replication driven by a clock."""

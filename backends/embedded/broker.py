@@ -1,8 +1,10 @@
-"""One embedded broker: what it does with the controller's requests, and what it answers about its replicas.
+"""An embedded broker: it carries out the controller's requests and answers requests about its replicas.
 
-Fencing and the answers by row are those of Kafka's ReplicaManager. KIP-455: adding and removing replicas come with
-LeaderAndIsr v3. A broker that starts gets a series of LeaderAndIsr and then an UpdateMetadata without partitions
-(`backends.broker_commands.batch.Snapshot`); replicas that the series did not name are strays and are dropped.
+Fencing and errors are those of Kafka's ReplicaManager. KIP-455: LeaderAndIsr v3 contains adding and removing replicas.
+
+After a broker has started, the controller sends LeaderAndIsr requests for all its replicas, and then an UpdateMetadata
+request without partitions (`backends.broker_commands.batch.Snapshot`). Replicas that were not in these requests are
+strays, and are deleted.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +33,7 @@ from protocol.messages.update_metadata_request import UpdateMetadataPartitionSta
 from protocol.messages.update_metadata_response import UpdateMetadataResponse
 
 UNFENCED = {TOPIC_DELETED, -1}
-"""Leader epochs of StopReplica that stand for a topic that is deleted, and for one that is not known."""
+"""Leader epochs in StopReplica that mean "topic deleted" and "no epoch"; they are not fenced."""
 
 
 class _Row(Protocol):
@@ -52,7 +54,7 @@ class _Topic(Protocol[R_co]):
 
 
 class EmbeddedBroker:
-    """Hosts replicas whose data is `replication`'s; `volume` gives a topic's data and `now` the time."""
+    """A broker whose replicas are fetched by `replication`. `volume` returns a topic's data, `now` the time."""
 
     def __init__(
         self,
@@ -67,12 +69,13 @@ class EmbeddedBroker:
         self.log_dirs, self.replication, self.volume, self.now = log_dirs, replication, volume, now
         self.replicas: dict[TopicPartition, Replica] = {}
         self.reporter: IsrReporter | None = None
-        """There while the broker runs."""
+        """None while the broker is stopped."""
         self.behind_since: float | None = None
-        """When a broker that is stopped or stuck ceased to follow; its replicas have nothing newer."""
+        """When a stopped or stuck broker stopped to follow its leaders. Its replicas have no newer data."""
         self._controller_epoch = -1
         self._controller: Address | None = None
-        self._series_begun = False
+        self._in_snapshot = False
+        """Whether LeaderAndIsr requests have arrived since the start, and the end of the snapshot has not."""
 
     @property
     def controller(self) -> Address:
@@ -82,14 +85,14 @@ class EmbeddedBroker:
         return self._controller
 
     def start(self, reporter: IsrReporter) -> None:
-        """A new session: only the logs on the disks are left of the last one."""
+        """Start a session. Of the last session, only the logs on the disks remain."""
         self.reporter = reporter
-        self._series_begun = False
+        self._in_snapshot = False
 
     def stop(self) -> None:
-        """The session ends at once."""
+        """End the session."""
         self.reporter = None
-        # Whatever the next session's epoch will be, it is newer than the last one's: late requests are fenced.
+        # The next session's epoch is not known yet, but it is newer. So requests of the last session are fenced from now on.
         self.epoch += 1
         self._controller = None
         self.replicas.clear()
@@ -98,11 +101,11 @@ class EmbeddedBroker:
             self.behind_since = self.now()
 
     def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
-        """Lead or follow; an epoch that is not newer than the known one is refused by row (error 11)."""
+        """Become leader or follower. A row with a leader epoch that is not newer than the known one has error 11."""
         error = self._fence(request.controller_epoch, request.broker_epoch)
         if error:
             return LeaderAndIsrResponse(error_code=error)
-        self._series_begun = True
+        self._in_snapshot = True
         rows = [
             LeaderAndIsrPartitionError(*key, self._become(key, row))
             for key, row in _rows(request.topic_states)
@@ -110,7 +113,7 @@ class EmbeddedBroker:
         return LeaderAndIsrResponse(partition_errors=rows)
 
     def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
-        """Learn where the controller is, and what became of partitions that are led here."""
+        """Store the controller's address, and the ISRs of partitions that this broker leads."""
         error = self._fence(request.controller_epoch, request.broker_epoch)
         if error:
             return UpdateMetadataResponse(error_code=error)
@@ -120,12 +123,12 @@ class EmbeddedBroker:
         for key, row in _rows(request.topic_states):
             if row.leader == self.id:
                 self._refresh(key, row)
-        if self._series_begun and not request.topic_states:
+        if self._in_snapshot and not request.topic_states:
             self._drop_strays()
         return UpdateMetadataResponse()
 
     def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
-        """Delete replicas; one whose leader epoch is newer here stays (error 74)."""
+        """Delete replicas. A row with an older leader epoch than the known one has error 74."""
         error = self._fence(request.controller_epoch, request.broker_epoch)
         if error:
             return StopReplicaResponse(error_code=error)
@@ -135,19 +138,19 @@ class EmbeddedBroker:
         return StopReplicaResponse(partition_errors=rows)
 
     def describe_log_dirs(self, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
-        """Sizes of replicas by log directory; those on their way to another one are rows of their own."""
+        """Return the sizes of replicas by log directory. Future logs are separate rows."""
         return queries.describe_log_dirs(self, request)
 
     def alter_replica_log_dirs(self, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
-        """Begin to move replicas between log directories; one that comes later will be put there (error 9)."""
+        """Start to move replicas between log directories. A replica that does not exist is created there later (error 9)."""
         return queries.alter_replica_log_dirs(self, request)
 
     def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
-        """Offsets, as if each record had 1,024 bytes, of partitions led here."""
+        """Return offsets of partitions that this broker leads, for records of 1,024 bytes."""
         return queries.list_offsets(self, request)
 
     def follower_caught_up(self, key: TopicPartition, follower: int) -> bool:
-        """Have the follower join the ISR; False when that cannot be said yet and must be asked again."""
+        """Add the follower to the ISR; return False if this broker does not know the partition's current state yet."""
         replica = self.replicas.get(key)
         if self.reporter is None or replica is None or replica.leader != self.id:
             return False
@@ -158,7 +161,7 @@ class EmbeddedBroker:
         return True
 
     def follower_fell_behind(self, follower: int) -> None:
-        """Have the follower leave the ISR of all partitions led here."""
+        """Remove the follower from the ISRs of all partitions that this broker leads."""
         if self.reporter is None:
             return
         for key, replica in self.replicas.items():
@@ -166,13 +169,13 @@ class EmbeddedBroker:
                 self.reporter.change(key, follower, joins=False)
 
     def catch_up(self, key: TopicPartition) -> None:
-        """Fetch this replica, whatever its last LeaderAndIsr said of the ISR."""
+        """Fetch this replica again, even if it was in the ISR in the last LeaderAndIsr request."""
         replica = self.replicas.get(key)
         if replica is not None and replica.leader not in {self.id, NO_LEADER}:
             self._fetch(key, replica)
 
     def fail_log_dir(self, path: str) -> list[TopicPartition]:
-        """The disk fails; return the replicas that went offline with it."""
+        """Let the disk fail; return the replicas that are offline now."""
         lost = self.log_dirs.fail(path)
         for key in lost:
             self.replication.stop(self.id, key)
@@ -180,7 +183,7 @@ class EmbeddedBroker:
         return lost
 
     def size(self, key: TopicPartition, log: Log) -> float:
-        """Bytes in the log now."""
+        """Return the bytes in the log."""
         return log.bytes(self.volume(key.topic), self.now())
 
     def _fence(self, controller_epoch: int, broker_epoch: int) -> int:
@@ -188,7 +191,7 @@ class EmbeddedBroker:
             return ErrorCode.BROKER_NOT_AVAILABLE
         if controller_epoch < self._controller_epoch:
             return ErrorCode.STALE_CONTROLLER_EPOCH
-        # A newer broker epoch is ours too: the controller may know it before its reply is here.
+        # After a start, the controller's requests may arrive before the reply that contains the new broker epoch.
         if broker_epoch != -1 and broker_epoch < self.epoch:
             return ErrorCode.STALE_BROKER_EPOCH
         self._controller_epoch = controller_epoch
@@ -222,7 +225,10 @@ class EmbeddedBroker:
         return ErrorCode.NONE
 
     def _log(self, key: TopicPartition, row: LeaderAndIsrPartitionState) -> Log | None:
-        """The replica's log on disk, else a new one, which is full in the ISR (a restart) and empty out of it."""
+        """Return the replica's log on disk, or a new one.
+
+        After a restart of the process no logs exist. Then a member of the ISR has all data, and other replicas have none.
+        """
         path = self.log_dirs.find(key)
         if path is not None:
             return None if path in self.log_dirs.failed else self.log_dirs.placed[path][key]
@@ -238,7 +244,7 @@ class EmbeddedBroker:
         self.replication.start(Fetch(key, self.id, replica.leader, replica.log, adding))
 
     def _refresh(self, key: TopicPartition, row: UpdateMetadataPartitionState) -> None:
-        """Changes that bump no leader epoch, a reorder for one, reach the leader this way only."""
+        """Store changes without a new leader epoch, such as a reorder: brokers get them only in UpdateMetadata."""
         replica = self.replicas.get(key)
         if replica is not None and row.leader_epoch == replica.leader_epoch:
             self.accept(key, row.leader_epoch, row.zk_version, row.isr)
@@ -247,7 +253,7 @@ class EmbeddedBroker:
     def accept(
         self, key: TopicPartition, leader_epoch: int, partition_epoch: int, isr: tuple[int, ...]
     ) -> None:
-        """Take the controller's word for the ISR unless it is older than what is known."""
+        """See `Leader.accept`."""
         replica = self.replicas.get(key)
         if replica is None or leader_epoch != replica.leader_epoch:
             return
@@ -273,7 +279,7 @@ class EmbeddedBroker:
         self.log_dirs.delete(key)
 
     def _drop_strays(self) -> None:
-        self._series_begun = False
+        self._in_snapshot = False
         self.behind_since = None
         for path, logs in self.log_dirs.placed.items():
             if path not in self.log_dirs.failed:
@@ -282,7 +288,7 @@ class EmbeddedBroker:
 
 
 def _rows(topics: Sequence[_Topic[R]]) -> Iterator[tuple[TopicPartition, R]]:
-    """The rows of a request of the controller's, and what each is about."""
+    """Yield the rows of a controller request, each with its partition."""
     for topic in topics:
         for row in topic.partition_states:
             yield TopicPartition(topic.topic_name, row.partition_index), row

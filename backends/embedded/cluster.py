@@ -1,7 +1,7 @@
-"""The embedded cluster: brokers, their data and the controller's links to them, wired together.
+"""The embedded cluster: brokers, simulated replication, and the controller's connections to the brokers.
 
-What is simulated is bytes and time; requests between controller and brokers are real. After a restart of the process
-the members of an ISR have all their data, and other replicas begin again from nothing.
+Only data and time are simulated; requests between controller and brokers are real. After a restart of the process,
+replicas in the ISR have all data, and other replicas have none.
 """
 
 import asyncio
@@ -34,17 +34,15 @@ from controller.model.cluster import ResourceType, TopicPartition
 from controller.ports import SubmitEvent
 from controller.state.state import State
 
-"""How often steps in flight are looked at for progress."""
-
 
 class Listener(Protocol):
-    """A broker's open port."""
+    """A broker's listener."""
 
     host: str
     port: int
 
     async def close(self) -> None:
-        """Stop listening and drop the connections."""
+        """Stop listening and close the connections."""
         ...
 
 
@@ -54,13 +52,13 @@ class _Running(NamedTuple):
 
 
 Listen = Callable[[EmbeddedBroker], Awaitable[Listener]]
-"""Opens a broker's port; the same one each time that the broker starts. Errors: OSError."""
+"""Opens a broker's listener, with the same port at each start of the broker. Raises OSError."""
 
 
 class SimulatedCluster:
-    """Implements `controller.ports.Backend`. Brokers are numbered from 1; all run once `start` has returned.
+    """Implements `controller.ports.Backend`. Broker ids start at 1. All brokers run when `start` has returned.
 
-    `on_failure` is called when data has to stop moving because of an error that nobody foresaw.
+    `on_failure` is called when replication has ended with an unexpected error.
     """
 
     def __init__(
@@ -90,12 +88,13 @@ class SimulatedCluster:
         self.brokers = {number: self._broker(number) for number in range(1, settings.brokers + 1)}
         self._running: dict[int, _Running] = {}
         self._lagging: dict[int, float] = {}
-        """Brokers that cannot follow their leaders, and since when; until they have left the ISRs."""
+        """Brokers that cannot keep up with their leaders, with the time since when, until they have left the ISRs."""
         self._ticking: asyncio.Task[None] | None = None
         self._stalls = StallWatch(state, self.received)
-        self._looked = self._clock.now()
+        self._checked = self._clock.now()
+        """When steps in flight were checked for progress."""
         self._switching = asyncio.Lock()
-        """Held while a broker is started or stopped: each takes its time."""
+        """Held while a broker starts or stops, so that starts and stops do not overlap."""
 
     # ---- for the controller ---------------------------------------------------------------------------------
 
@@ -108,10 +107,10 @@ class SimulatedCluster:
                 self._volumes.pop(effect.topic, None)
         self._links.perform(effects)
 
-    # ---- for people and tests -------------------------------------------------------------------------------
+    # ---- for the API and tests -------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Open all ports and register all brokers. Errors: OSError when a port cannot be opened."""
+        """Open all listeners and register all brokers. Raises OSError when a port cannot be opened."""
         try:
             registrations = [await self._open(broker) for broker in self.brokers.values()]
         except BaseException:
@@ -120,10 +119,10 @@ class SimulatedCluster:
         epochs = await self._submit(ControllerStarted(registrations))
         for number, epoch in epochs.items():
             self.brokers[number].epoch = epoch
-        self._ticking = spawn(self._tick_for_ever(), "embedded-replication", self._on_failure)
+        self._ticking = spawn(self._run(), "embedded-replication", self._on_failure)
 
     async def stop(self) -> None:
-        """Close everything; the controller is not told."""
+        """Stop all brokers without events for the controller."""
         if self._ticking is not None:
             await cancel(self._ticking)
         await self._links.close()
@@ -131,13 +130,13 @@ class SimulatedCluster:
             await self._close(number)
 
     async def start_broker(self, number: int) -> None:
-        """Bring a stopped broker back, as fast as it was first.
+        """Start a stopped broker, with full network speed. Raises ValueError when it runs.
 
-        Its data is what it was when it stopped; failed disks were replaced by empty ones.
+        It has the data from before its stop. Failed disks are replaced by empty ones.
         """
         async with self._switching:
             if number in self._running:
-                raise ValueError(f"broker {number} runs already")
+                raise ValueError(f"broker {number} is running already")
             broker = self.brokers[number]
             broker.log_dirs.replace_failed()
             self._replication.networks[number].factor = 1.0
@@ -145,7 +144,7 @@ class SimulatedCluster:
             broker.epoch = await self._submit(BrokerStarted(await self._open(broker)))
 
     async def stop_broker(self, number: int, *, controlled: bool = True) -> None:
-        """Stop a broker: in order, its leaderships moved away first, or at once as if it had crashed."""
+        """Stop a broker after a controlled shutdown, or at once as in a crash. Raises ValueError when it does not run."""
         async with self._switching:
             self._check_runs(number)
             if controlled:
@@ -154,9 +153,9 @@ class SimulatedCluster:
             await self._submit(BrokerStopped(number))
 
     def slow_broker(self, number: int, factor: float) -> None:
-        """Scale a running broker's network; at 0 it is stuck. 1 makes it whole again.
+        """Multiply a running broker's network speed by `factor`: 0 is stuck, 1 is full speed.
 
-        One that cannot keep up with what its leaders are sent leaves their ISRs after `replica_lag_time_seconds`.
+        A broker that is slower than the producers of its leaders leaves the ISRs after `replica_lag_time_seconds`.
         """
         self._check_runs(number)
         broker, network = self.brokers[number], self._replication.networks[number]
@@ -168,33 +167,33 @@ class SimulatedCluster:
             broker.behind_since = None
 
     async def fail_log_dir(self, number: int, path: str) -> None:
-        """A disk of a running broker fails, and the controller hears of it."""
+        """Let a disk of a running broker fail, and notify the controller."""
         self._check_runs(number)
         await self._submit(LogDirFailed(number, self.brokers[number].fail_log_dir(path)))
 
     def log_dirs(self, number: int) -> dict[str, bool]:
-        """The broker's log directories, and whether they work."""
+        """Return by log directory whether its disk works."""
         dirs = self.brokers[number].log_dirs
         return {path: path not in dirs.failed for path in dirs.placed}
 
     def size(self, key: TopicPartition) -> int:
-        """Bytes of a whole replica of the partition; the same for all of a topic."""
+        """Return the bytes of a complete replica, which are the same for all partitions of a topic."""
         return int(self._volume(key.topic).end(self._clock.now()))
 
     def arrived(self, key: TopicPartition, broker: int) -> int | None:
-        """Bytes that the broker has of the partition; None when it does not host it, or does not run."""
+        """Return the bytes that the broker has of the partition; None if it has no replica, or does not run."""
         host = self.brokers.get(broker)
         replica = None if host is None else host.replicas.get(key)
         return None if replica is None else int(replica.log.bytes(self._volume(key.topic), self._clock.now()))
 
     def received(self, key: TopicPartition) -> Received:
-        """Bytes that the adding replicas of the partition have together."""
+        """Return the bytes that the adding replicas of the partition have together."""
         adding = self._state.partitions[key.topic][key.partition].adding
         return Received(sum(self.arrived(key, number) or 0 for number in adding), self._clock.now())
 
     @property
     def traffic(self) -> dict[int, Traffic]:
-        """Byte counters by broker."""
+        """The byte counters by broker."""
         return self._replication.traffic
 
     # ---- wiring ---------------------------------------------------------------------------------------------
@@ -205,7 +204,7 @@ class SimulatedCluster:
         return EmbeddedBroker(number, LogDirs(paths), self._replication, self._volume, self._clock.now)
 
     async def _open(self, broker: EmbeddedBroker) -> BrokerRegistration:
-        reporter = IsrReporter(broker, self._look_again, self._connect, self._clock)
+        reporter = IsrReporter(broker, self._catch_up_again, self._connect, self._clock)
         broker.start(reporter)
         listener = await self._listen(broker)
         task = spawn(reporter.run(), f"isr-reporter-of-broker-{broker.id}")
@@ -222,16 +221,16 @@ class SimulatedCluster:
 
     def _check_runs(self, number: int) -> None:
         if number not in self._running:
-            raise ValueError(f"broker {number} does not run")
+            raise ValueError(f"broker {number} is not running")
 
     def _controller_id(self) -> int:
-        """Any live broker will do: each one's port leads to the controller."""
+        """Return the id to announce as controller: any live broker's, since every listener serves the controller."""
         return min(self._state.live, default=-1)
 
     def _caught_up(self, fetch: Fetch) -> bool:
         return self.brokers[fetch.leader].follower_caught_up(fetch.key, fetch.follower)
 
-    def _look_again(self, key: TopicPartition, follower: int) -> None:
+    def _catch_up_again(self, key: TopicPartition, follower: int) -> None:
         self.brokers[follower].catch_up(key)
 
     # ---- data and time --------------------------------------------------------------------------------------
@@ -244,7 +243,7 @@ class SimulatedCluster:
         return volume
 
     def _declared(self, topic: str) -> tuple[float, float]:
-        """Size and produce rate that the topic's configs, else the settings, give its partitions."""
+        """Return size and produce rate from the topic's configs, or from the settings."""
         size = self._state.config(ResourceType.TOPIC, topic, PARTITION_BYTES)
         rate = self._state.config(ResourceType.TOPIC, topic, PRODUCE_RATE)
         return (
@@ -259,25 +258,26 @@ class SimulatedCluster:
             return
         size, rate = self._declared(effect.name)
         now = self._clock.now()
+        # The data that was produced so far stays, unless the configured size itself has changed.
         volume.size = volume.end(now) if size == volume.declared else size
         volume.rate, volume.since, volume.declared = rate, now, size
 
     def _demand(self, broker: EmbeddedBroker) -> float:
-        """Bytes per second that the broker must fetch to stay in sync."""
+        """Return the bytes per second that the broker must fetch to stay in the ISRs."""
         return sum(
             self._volume(key.topic).rate
             for key, replica in broker.replicas.items()
             if replica.leader != broker.id and broker.id in replica.isr
         )
 
-    async def _tick_for_ever(self) -> None:
+    async def _run(self) -> None:
         last = self._clock.now()
         while True:
             await self._clock.sleep(self.settings.tick_seconds)
             now = self._clock.now()
             self._tick(now, now - last)
-            if now - self._looked >= LOOK_SECONDS:
-                self._looked = now
+            if now - self._checked >= LOOK_SECONDS:
+                self._checked = now
                 if stalled := self._stalls.look():
                     await self._submit(Stalled(stalled))
             last = now

@@ -1,7 +1,7 @@
-"""A leader tells the controller which followers are in sync: AlterPartition (56), one request in flight.
+"""A leader's ISR changes: AlterPartition (56) to the controller, one request in flight (KIP-497).
 
-KIP-497. Nothing is lost: a change that could not be sent is sent again, and one that was refused is looked at again
-when the follower is found to have caught up at the next tick, under the epochs known then.
+A change that could not be sent is sent again. After a rejected change, the follower catches up again, which leads to a new
+change with the epochs that are known then.
 """
 
 import asyncio
@@ -20,28 +20,28 @@ from protocol.messages.alter_partition_response import AlterPartitionResponse
 log = logging.getLogger(__name__)
 
 VERSION = 1
-"""The last one that names topics instead of their ids."""
+"""The last version with topic names; later ones have topic ids."""
 
 LIMIT = 1_000
-"""Partitions in one request."""
+"""Largest number of partitions in one request."""
 
 RETRY_SECONDS = 0.1
 
 Changes = dict[TopicPartition, dict[int, bool]]
-"""By partition: followers, and whether they join (True) or leave the ISR."""
+"""By partition and follower: whether the follower joins (True) or leaves the ISR."""
 
 
 class IsrReporter:
-    """`look_again` is told of followers that are out of the ISR after all, and must be seen to catch up (again)."""
+    """Sends a leader's ISR changes. `catch_up_again` is called with each follower that is out of the ISR after a response."""
 
     def __init__(
         self,
         leader: Leader,
-        look_again: Callable[[TopicPartition, int], None],
+        catch_up_again: Callable[[TopicPartition, int], None],
         connect: Connect,
         clock: Clock,
     ) -> None:
-        self._leader, self._look_again = leader, look_again
+        self._leader, self._catch_up_again = leader, catch_up_again
         self._connect, self._clock = connect, clock
         self._changes: Changes = {}
         self._wake = asyncio.Event()
@@ -49,30 +49,30 @@ class IsrReporter:
 
     @property
     def idle(self) -> bool:
-        """Nothing waits to be reported."""
+        """Whether there are no unsent changes."""
         return not self._changes
 
     def change(self, key: TopicPartition, follower: int, *, joins: bool) -> None:
-        """Report it with one of the next requests."""
+        """Send a change with one of the next requests."""
         self._changes.setdefault(key, {})[follower] = joins
         self._wake.set()
 
     async def run(self) -> None:
-        """Report until cancelled."""
+        """Send changes until cancelled."""
         try:
             while True:
                 await self._wake.wait()
-                sent = {key: self._changes.pop(key) for key in list(islice(self._changes, LIMIT))}
+                batch = {key: self._changes.pop(key) for key in list(islice(self._changes, LIMIT))}
                 if not self._changes:
                     self._wake.clear()
-                if not await self._report(sent):
-                    self._put_back(sent)
+                if not await self._report(batch):
+                    self._put_back(batch)
                     await self._clock.sleep(RETRY_SECONDS)
         finally:
             self._close()
 
     async def _report(self, changes: Changes) -> bool:
-        """True when the controller has answered; what it refused is looked at again."""
+        """Send one request; return False if it must be sent again."""
         request = self._request(changes)
         if not request.topics:
             return True
@@ -81,15 +81,15 @@ class IsrReporter:
                 self._channel = await self._connect(*self._leader.controller)
             response: AlterPartitionResponse = await self._channel.request(request, VERSION)
         except OSError as error:
-            log.debug("broker %d cannot reach the controller, will try again: %s", self._leader.id, error)
+            log.debug("broker %d cannot reach the controller, retrying: %s", self._leader.id, error)
             self._close()
             return False
         if response.error_code != ErrorCode.NONE:
-            log.debug("broker %d: AlterPartition refused, error %d", self._leader.id, response.error_code)
-            # The controller may have moved to another broker's address.
+            log.debug("broker %d: AlterPartition failed, error %d", self._leader.id, response.error_code)
+            # The controller may be at another address now.
             self._close()
             return False
-        self._take(changes, response)
+        self._apply_response(changes, response)
         return True
 
     def _request(self, changes: Changes) -> AlterPartitionRequest:
@@ -107,20 +107,22 @@ class IsrReporter:
         rows = [TopicData(name, partitions=partitions) for name, partitions in topics.items()]
         return AlterPartitionRequest(self._leader.id, self._leader.epoch, rows)
 
-    def _take(self, changes: Changes, response: AlterPartitionResponse) -> None:
+    def _apply_response(self, changes: Changes, response: AlterPartitionResponse) -> None:
         for topic in response.topics:
             for row in topic.partitions:
                 key = TopicPartition(topic.topic_name, row.partition_index)
                 if row.error_code == ErrorCode.NONE:
                     self._leader.accept(key, row.leader_epoch, row.partition_epoch, row.isr)
                 else:
-                    log.debug("broker %d: ISR of %s refused, error %d", self._leader.id, key, row.error_code)
+                    log.debug(
+                        "broker %d: ISR change of %s rejected, error %d", self._leader.id, key, row.error_code
+                    )
                 for follower, joins in changes[key].items():
                     if row.error_code != ErrorCode.NONE or not joins:
-                        self._look_again(key, follower)
+                        self._catch_up_again(key, follower)
 
     def _put_back(self, changes: Changes) -> None:
-        """What was reported since is newer."""
+        """Add unsent changes again; changes that were made meanwhile are newer."""
         for key, followers in changes.items():
             self._changes[key] = {**followers, **self._changes.get(key, {})}
         self._wake.set()

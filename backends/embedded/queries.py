@@ -1,6 +1,6 @@
-"""What a broker answers about its replicas: DescribeLogDirs (35), AlterReplicaLogDirs (34), ListOffsets (2).
+"""Requests about a broker's replicas: DescribeLogDirs (35), AlterReplicaLogDirs (34), ListOffsets (2).
 
-KIP-113: replicas on their way to another log directory. KIP-827: sizes of volumes.
+KIP-113: replicas that move to another log directory. KIP-827: total and free bytes of volumes.
 """
 
 from typing import Protocol
@@ -32,26 +32,26 @@ from protocol.messages.list_offsets_response import (
 
 RECORD_BYTES = 1_024
 VOLUME_BYTES = 1 << 40
-"""Of each disk."""
+"""Capacity of each disk."""
 
 LATEST, EARLIEST = -1, -2
-"""Timestamps that ask for the ends of a log."""
+"""Timestamps that stand for the ends of a log."""
 
 
 class Host(Protocol):
-    """A broker, as far as it answers here."""
+    """A broker, as these requests need it."""
 
     id: int
     log_dirs: LogDirs
     replicas: dict[TopicPartition, Replica]
 
     def size(self, key: TopicPartition, log: Log) -> float:
-        """Bytes in the log now."""
+        """Return the bytes in the log."""
         ...
 
 
 def describe_log_dirs(host: Host, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
-    """One row a log directory, with the replicas asked for; null topics ask for all."""
+    """Return a row for each log directory, with the requested replicas; null topics stand for all."""
     wanted = (
         None
         if request.topics is None
@@ -83,7 +83,7 @@ def _describe(host: Host, path: str, wanted: set[TopicPartition] | None) -> Desc
 
 
 def alter_replica_log_dirs(host: Host, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
-    """One row a partition: 57 no such directory, 56 it has failed, 9 the replica is not here (yet)."""
+    """Start moves; errors by partition: 57 unknown directory, 56 failed disk, 9 the broker has no such replica (yet)."""
     topics: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
     for directory in request.dirs:
         for topic in directory.topics:
@@ -103,7 +103,7 @@ def _alter(host: Host, key: TopicPartition, path: str) -> int:
 
 
 def list_offsets(host: Host, request: ListOffsetsRequest) -> ListOffsetsResponse:
-    """The ends of logs; no record has a timestamp, so any other question finds nothing."""
+    """Return the ends of logs. Records have no timestamps, so other timestamps have offset -1."""
     return ListOffsetsResponse(
         topics=[
             ListOffsetsTopicResponse(topic.name, [_list(host, topic.name, row) for row in topic.partitions])

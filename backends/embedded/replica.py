@@ -1,4 +1,4 @@
-"""What a broker knows of one replica that it hosts."""
+"""A replica on an embedded broker, and the port to its broker."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,7 +10,7 @@ from controller.model.cluster import Replicas, TopicPartition
 
 @dataclass(slots=True)
 class Replica:
-    """The last LeaderAndIsr of the partition, and the data."""
+    """The state from the last LeaderAndIsr request, and the data."""
 
     log: Log
     leader: int
@@ -22,7 +22,7 @@ class Replica:
 
 
 class Leader(Protocol):
-    """A broker as those see it who speak to the controller for it."""
+    """A broker, as its requests to the controller need it."""
 
     id: int
     epoch: int
@@ -30,9 +30,9 @@ class Leader(Protocol):
 
     @property
     def controller(self) -> Address:
-        """Errors: ConnectionError while the controller is not known."""
+        """The controller's address. Raises ConnectionError while it is not known."""
         ...
 
     def accept(self, key: TopicPartition, leader_epoch: int, partition_epoch: int, isr: Replicas) -> None:
-        """Take the controller's word for the ISR unless it is older than what is known."""
+        """Store the controller's ISR, unless its epochs are older than the known ones."""
         ...

@@ -1,10 +1,10 @@
-"""Replicas that catch up, as a fluid: bytes flow between brokers while a clock runs. No I/O, no sleeping.
+"""Simulated replication: data flows between brokers as a clock runs. No I/O, no sleeping.
 
-Only replicas out of the ISR cost anything; those in sync follow their leader's end by definition, and their traffic is
-not counted. Each tick serves a bounded number of replicas a broker, in turn, as a broker's fetcher threads do, so that
-its cost does not grow with the number of replicas that move.
+Only replicas out of the ISR are simulated. Replicas in the ISR have all data of their leader by definition, and their
+traffic is not counted. Each tick serves a bounded number of replicas of each broker in turn, as a broker's fetcher threads
+do, so that the cost of a tick does not grow with the number of moving replicas.
 
-KIP-73: throttles. KIP-352: the bytes of reassignments are counted apart, in addition to those of replication.
+KIP-73: throttles. KIP-352: bytes of reassignments are counted in addition to the bytes of all replication.
 """
 
 from collections import OrderedDict
@@ -22,34 +22,34 @@ SERVED = 128
 
 @dataclass(slots=True)
 class Volume:
-    """The data of each partition of a topic: `size` bytes at `since`, and `rate` bytes more each second."""
+    """The data of each partition of a topic: `size` bytes at time `since`, growing by `rate` bytes per second."""
 
     size: float
     rate: float
     since: float
     declared: float = 0.0
-    """The size that settings or configs gave last."""
+    """The size that the settings or configs gave last."""
 
     def end(self, now: float) -> float:
-        """Bytes in a leader's log."""
+        """Return the bytes in a leader's log."""
         return self.size + self.rate * (now - self.since)
 
 
 @dataclass(slots=True)
 class Log:
-    """The data of one replica: `position` bytes from the start, or all of it (None)."""
+    """The data of one replica: the first `position` bytes, or all of the leader's (None)."""
 
     position: float | None = None
 
     def bytes(self, volume: Volume, now: float) -> float:
-        """How many there are."""
+        """Return the bytes in the log."""
         end = volume.end(now)
         return end if self.position is None else min(self.position, end)
 
 
 @dataclass(slots=True)
 class Fetch:
-    """A follower's log that is to reach its leader's end; `adding` when a reassignment adds the follower."""
+    """A follower's log that catches up with its leader; `adding` if a reassignment adds the follower."""
 
     key: TopicPartition
     follower: int
@@ -60,7 +60,7 @@ class Fetch:
 
 @dataclass(slots=True)
 class Traffic:
-    """Bytes that a broker has fetched and sent for catching up (Kafka: BrokerTopicMetrics)."""
+    """Bytes that a broker has received and sent for replicas that catch up (Kafka: BrokerTopicMetrics)."""
 
     replication_in: float = 0.0
     replication_out: float = 0.0
@@ -70,7 +70,7 @@ class Traffic:
 
 @dataclass(slots=True)
 class Network:
-    """One broker's share of the world; what is left of the current tick's budgets in bytes."""
+    """A broker's network: its speed, and what is left of the current tick's budgets in bytes."""
 
     factor: float = 1.0
     up: bool = False
@@ -81,9 +81,10 @@ class Network:
 
 
 class Replication:
-    """All fetches of the cluster. `volume` gives a topic's data, `caught_up` says whether the leader took note.
+    """All fetches of the cluster. `volume` returns a topic's data.
 
-    A fetch ends when the follower is at its leader's end and `caught_up` returns True; else it is offered again.
+    A fetch ends when the follower has reached its leader's end and `caught_up` returns True, which means that the leader
+    has noted it. Otherwise `caught_up` is called again in the next tick.
     """
 
     def __init__(
@@ -97,44 +98,46 @@ class Replication:
         self._rate, self._throttles, self._volume, self._caught_up = rate, throttles, volume, caught_up
         self._now = now
         self._fetches: dict[int, OrderedDict[TopicPartition, Fetch]] = {}
+        """By follower, in the order in which replicas are served."""
         self._order: list[int] = []
+        """Followers in the order in which they are served."""
         self.networks: dict[int, Network] = {}
         self.traffic: dict[int, Traffic] = {}
 
     def add_broker(self, broker: int) -> None:
-        """A broker, not running yet."""
+        """Add a broker that is not running."""
         self.networks[broker] = Network()
         self.traffic[broker] = Traffic()
         self._fetches[broker] = OrderedDict()
         self._order.append(broker)
 
     def start(self, fetch: Fetch) -> None:
-        """Begin, or go on from another leader."""
+        """Start a fetch, or continue one from another leader."""
         if fetch.log.position is None:
             fetch.log.position = self._volume(fetch.key.topic).end(self._now)
         self._fetches[fetch.follower][fetch.key] = fetch
 
     def stop(self, follower: int, key: TopicPartition) -> None:
-        """End a fetch if there is one; the log stays as it is."""
+        """Stop a fetch, if there is one. The log stays as it is."""
         self._fetches[follower].pop(key, None)
 
     def stop_all(self, follower: int) -> None:
-        """End all fetches of a broker."""
+        """Stop all fetches of a broker."""
         self._fetches[follower].clear()
 
     def waiting(self, follower: int) -> int:
-        """How many replicas of the broker catch up."""
+        """Return how many replicas of the broker are catching up."""
         return len(self._fetches[follower])
 
     def tick(self, now: float) -> None:
-        """Let the data flow until `now`."""
+        """Move data until `now`."""
         seconds, self._now = now - self._now, now
         for broker, network in self.networks.items():
             self._refill(broker, network, seconds)
         behind = [follower for follower in self._order if self._fetches[follower]]
         for follower in behind:
             self._serve(follower, now)
-        # Whoever comes first drains the leaders' budgets, so that turns are taken.
+        # The first follower may use up its leaders' budgets. It is last in the next tick, so that all make progress.
         for follower in behind[:1]:
             self._order.remove(follower)
             self._order.append(follower)
@@ -146,23 +149,25 @@ class Replication:
         network.throttled_out = _budget(self._throttles.leader_rate(broker), seconds)
 
     def _serve(self, follower: int, now: float) -> None:
+        """Fetch the follower's next replicas; those that are served go to the end of its queue."""
         network, queue = self.networks[follower], self._fetches[follower]
         if network.incoming <= 0:
             return
         served = list(islice(queue.values(), SERVED))
-        for turn, fetch in enumerate(served):
+        for index, fetch in enumerate(served):
             queue.move_to_end(fetch.key)
             leader = self.networks.get(fetch.leader)
             if leader is None or not leader.up:
                 continue
             behind = self._volume(fetch.key.topic).end(now) - (fetch.log.position or 0.0)
-            moved = self._move(fetch, min(behind, network.incoming / (len(served) - turn)))
+            # Each replica gets an equal share of what is left. What one cannot use remains for the others.
+            moved = self._move(fetch, min(behind, network.incoming / (len(served) - index)))
             if moved >= behind - 1e-6 and self._caught_up(fetch):
                 fetch.log.position = None
                 del queue[fetch.key]
 
     def _move(self, fetch: Fetch, wanted: float) -> float:
-        """Take up to the wanted bytes out of every budget that they pass through; return how many they were."""
+        """Move up to `wanted` bytes, as all budgets on the way allow; return the moved bytes."""
         source, target = self.networks[fetch.leader], self.networks[fetch.follower]
         at_leader = self._throttles.limits_leader(fetch.key, fetch.leader)
         at_follower = self._throttles.limits_follower(fetch.key, fetch.follower)

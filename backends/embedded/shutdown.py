@@ -1,4 +1,4 @@
-"""A broker that wants to stop asks for its leaderships to be moved first: ControlledShutdown (7)."""
+"""The controlled shutdown of a broker: before it stops, ControlledShutdown (7) moves its leaderships."""
 
 import logging
 
@@ -12,15 +12,15 @@ from protocol.messages.controlled_shutdown_response import ControlledShutdownRes
 log = logging.getLogger(__name__)
 
 VERSION = 3
-TRIES = 3
+ATTEMPTS = 3
 """Kafka's controlled.shutdown.max.retries."""
 
 RETRY_SECONDS = 0.5
 
 
 async def controlled_shutdown(broker: Leader, connect: Connect, clock: Clock) -> bool:
-    """True when the broker leads nothing any more; False when it must stop as it is."""
-    for attempt in range(TRIES):
+    """Request the shutdown; return whether all leaderships have moved. After False the broker stops nevertheless."""
+    for attempt in range(ATTEMPTS):
         if attempt:
             await clock.sleep(RETRY_SECONDS)
         try:

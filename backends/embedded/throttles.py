@@ -1,6 +1,6 @@
-"""Replication quotas (KIP-73), read from the configs that Kafka reads them from.
+"""Replication throttles (KIP-73), from the same configs as in Kafka.
 
-A rate limits a broker as leader or as follower, and holds only for replicas that are listed and out of the ISR.
+A rate limits a broker as leader or as follower. It applies only to replicas that are listed and out of the ISR.
 """
 
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ from controller.model.cluster import ResourceType, TopicPartition
 from controller.state.state import State
 
 Listed = frozenset[tuple[int, int]] | None
-"""(partition, broker) pairs of one topic; None means all of them."""
+"""(partition, broker) pairs of one topic; None for all replicas."""
 
 
 class Throttles:
-    """What the configs say now; `refresh` a resource when it changed."""
+    """The throttles in the current configs. Call `refresh` when a resource has changed."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -26,28 +26,28 @@ class Throttles:
             self.refresh(resource, name)
 
     def refresh(self, resource: ResourceType, name: str) -> None:
-        """Read the lists of a topic again; rates are looked up at each use."""
+        """Parse the lists of a topic again. Rates are looked up at each use."""
         if resource is not ResourceType.TOPIC:
             return
         configs = self._state.configs.get((resource, name), {})
-        _keep(self._leaders, name, configs.get(LEADER_REPLICAS, ""))
-        _keep(self._followers, name, configs.get(FOLLOWER_REPLICAS, ""))
+        _update(self._leaders, name, configs.get(LEADER_REPLICAS, ""))
+        _update(self._followers, name, configs.get(FOLLOWER_REPLICAS, ""))
 
     def leader_rate(self, broker: int) -> float:
-        """Bytes per second that the broker may send to listed replicas; infinite when it is not limited."""
+        """Return the bytes per second that the broker may send to listed replicas; infinity without a throttle."""
         return self._rate(broker, LEADER_RATE)
 
     def follower_rate(self, broker: int) -> float:
-        """Bytes per second that the broker may fetch for listed replicas; infinite when it is not limited."""
+        """Return the bytes per second that the broker may fetch for listed replicas; infinity without a throttle."""
         return self._rate(broker, FOLLOWER_RATE)
 
     def limits_leader(self, key: TopicPartition, broker: int) -> bool:
-        """The broker is listed as a throttled leader of the partition."""
-        return _lists(self._leaders, key, broker)
+        """Return whether the broker is listed as a throttled leader of the partition."""
+        return _is_listed(self._leaders, key, broker)
 
     def limits_follower(self, key: TopicPartition, broker: int) -> bool:
-        """The broker is listed as a throttled follower of the partition."""
-        return _lists(self._followers, key, broker)
+        """Return whether the broker is listed as a throttled follower of the partition."""
+        return _is_listed(self._followers, key, broker)
 
     def _rate(self, broker: int, config: str) -> float:
         state = self._state
@@ -57,7 +57,7 @@ class Throttles:
         return inf if value is None else float(value)
 
 
-def _keep(lists: dict[str, Listed], topic: str, value: str) -> None:
+def _update(lists: dict[str, Listed], topic: str, value: str) -> None:
     if value.strip():
         lists[topic] = _parse(value)
     else:
@@ -65,14 +65,14 @@ def _keep(lists: dict[str, Listed], topic: str, value: str) -> None:
 
 
 def _parse(value: str) -> Listed:
-    """`*`, or `partition:broker` pairs with commas between them; the controller has validated them."""
+    """Parse `*` or comma-separated `partition:broker` pairs. The controller has validated them."""
     if value.strip() == "*":
         return None
     pairs = (entry.split(":") for entry in value.replace(" ", "").split(",") if entry)
     return frozenset((int(partition), int(broker)) for partition, broker in pairs)
 
 
-def _lists(lists: Mapping[str, Listed], key: TopicPartition, broker: int) -> bool:
+def _is_listed(lists: Mapping[str, Listed], key: TopicPartition, broker: int) -> bool:
     if key.topic not in lists:
         return False
     listed = lists[key.topic]

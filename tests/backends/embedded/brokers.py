@@ -1,4 +1,4 @@
-"""Brokers without a cluster, and the requests that a controller would send them."""
+"""A broker without a cluster, and requests of a controller to it."""
 
 from typing import Any
 
@@ -32,13 +32,13 @@ async def no_connection(_host: str, _port: int) -> Channel:
     raise ConnectionRefusedError
 
 
-class One:
-    """Broker 1 of six, of which only it is there; `epoch` is the controller's."""
+class BrokerRig:
+    """Broker 1 of six; the others do not exist. It starts with broker epoch 7 and controller epoch 5."""
 
     def __init__(self) -> None:
         self.now = 0.0
         self.volume = Volume(SIZE, 0.0, 0.0)
-        self.looked_at: list[tuple[TopicPartition, int]] = []
+        self.caught_up_again: list[tuple[TopicPartition, int]] = []
         self.replication = Replication(1_000.0, Throttles(State()), lambda _: self.volume, lambda _: True)
         for broker in range(1, 7):
             self.replication.add_broker(broker)
@@ -46,40 +46,42 @@ class One:
             1, LogDirs(["a", "b"]), self.replication, lambda _: self.volume, lambda: self.now
         )
         self.reporter = IsrReporter(
-            self.broker, lambda k, f: self.looked_at.append((k, f)), no_connection, ManualClock()
+            self.broker, lambda k, f: self.caught_up_again.append((k, f)), no_connection, ManualClock()
         )
         self.state = World().state
         self.state.controller_epoch = 5
-        self.begin(epoch=7)
+        self.start_session(epoch=7)
 
-    def begin(self, epoch: int) -> None:
-        """Start a session with this broker epoch."""
+    def start_session(self, epoch: int) -> None:
+        """Start the broker with this broker epoch."""
         self.broker.start(self.reporter)
         self.broker.epoch = epoch
 
     def header(self, epoch: int = 7) -> Header:
         return Header(1, epoch, 1)
 
-    def know(self, *partitions: Partition) -> None:
-        for made in partitions:
-            self.state.put(Topic(made.topic, bytes(16)))
+    def add_topics(self, *partitions: Partition) -> None:
+        for each in partitions:
+            self.state.put(Topic(each.topic, bytes(16)))
 
-    def lead(self, *partitions: Partition, new: bool = False, epoch: int = 7) -> LeaderAndIsrResponse:
-        self.know(*partitions)
-        rows = [LeaderAndIsrRow(made, new) for made in partitions]
+    def leader_and_isr(
+        self, *partitions: Partition, new: bool = False, epoch: int = 7
+    ) -> LeaderAndIsrResponse:
+        self.add_topics(*partitions)
+        rows = [LeaderAndIsrRow(each, new) for each in partitions]
         return self.broker.leader_and_isr(leader_and_isr(self.header(epoch), self.state, rows))
 
     def errors(self, *partitions: Partition, new: bool = False) -> list[int]:
-        return [row.error_code for row in self.lead(*partitions, new=new).partition_errors]
+        return [row.error_code for row in self.leader_and_isr(*partitions, new=new).partition_errors]
 
-    def tell(self, *partitions: Partition, epoch: int = 7) -> int:
-        self.know(*partitions)
-        topics = metadata_topics(self.state, [metadata_row(self.state, made, ()) for made in partitions])
+    def update_metadata(self, *partitions: Partition, epoch: int = 7) -> int:
+        self.add_topics(*partitions)
+        topics = metadata_topics(self.state, [metadata_row(self.state, each, ()) for each in partitions])
         return self.broker.update_metadata(
             metadata_request(self.header(epoch), self.state, topics)
         ).error_code
 
-    def stop(self, name: str, leader_epoch: int, epoch: int = 7) -> Any:
+    def stop_replica(self, name: str, leader_epoch: int, epoch: int = 7) -> Any:
         drop = DropReplica(*key(name), (1,), leader_epoch)
         return self.broker.stop_replica(stop_replica(self.header(epoch), self.state, [drop]))
 

@@ -186,10 +186,10 @@ async def test_a_replica_moves_between_directories_in_time(world: Embedded) -> N
 
 
 async def test_only_what_runs_can_be_stopped_and_only_what_is_stopped_started(world: Embedded) -> None:
-    with pytest.raises(ValueError, match="broker 2 runs already"):
+    with pytest.raises(ValueError, match="broker 2 is running already"):
         await world.cluster.start_broker(2)
     await world.stop_broker(2)
-    with pytest.raises(ValueError, match="broker 2 does not run"):
+    with pytest.raises(ValueError, match="broker 2 is not running"):
         await world.stop_broker(2)
 
 

@@ -10,7 +10,7 @@ from common.tasks import cancel, spawn
 from protocol.codec.wire import codec
 from protocol.messages.alter_partition_request import AlterPartitionRequest
 from protocol.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
-from tests.backends.embedded.brokers import One
+from tests.backends.embedded.brokers import BrokerRig
 from tests.builders import key, partition
 
 LED = partition("foo-0", [1, 2, 3], isr=(1,), leader_epoch=3, partition_epoch=8)
@@ -20,17 +20,17 @@ class Controller:
     """The other end: it answers with `rows` or `error`, or is not there at all."""
 
     def __init__(self) -> None:
-        self.one = One()
+        self.rig = BrokerRig()
         self.clock = ManualClock()
         self.requests: list[AlterPartitionRequest] = []
         self.rows: list[PartitionData] = []
         self.error = 0
         self.down = False
-        self.one.tell()
-        self.one.lead(LED)
-        self.looked_at = self.one.looked_at
+        self.rig.update_metadata()
+        self.rig.leader_and_isr(LED)
+        self.caught_up_again = self.rig.caught_up_again
         self.reporter = IsrReporter(
-            self.one.broker, lambda k, f: self.looked_at.append((k, f)), self.connect, self.clock
+            self.rig.broker, lambda k, f: self.caught_up_again.append((k, f)), self.connect, self.clock
         )
 
     async def connect(self, _host: str, _port: int) -> Channel:
@@ -48,7 +48,7 @@ class Controller:
 
     @property
     def isr(self) -> tuple[int, ...]:
-        return self.one.broker.replicas[key("foo-0")].isr
+        return self.rig.broker.replicas[key("foo-0")].isr
 
 
 class FakeChannel:
@@ -101,16 +101,16 @@ async def test_a_follower_that_left_must_be_seen_to_catch_up_again(controller: C
     await controller.report(2)
     controller.rows = [PartitionData(0, 0, 1, 3, (1,), partition_epoch=10)]
     assert await controller.report(2, joins=False) == [(1,)]
-    assert (controller.isr, controller.looked_at) == ((1,), [(key("foo-0"), 2)])
+    assert (controller.isr, controller.caught_up_again) == ((1,), [(key("foo-0"), 2)])
 
 
 @pytest.mark.parametrize("error", [74, 95, 107, 108, 3])
-async def test_what_is_refused_is_looked_at_again_and_changes_nothing(
+async def test_what_is_refused_is_caught_up_again_again_and_changes_nothing(
     controller: Controller, error: int
 ) -> None:
     controller.rows = [PartitionData(0, error)]
     await controller.report(2)
-    assert (controller.isr, controller.looked_at) == ((1,), [(key("foo-0"), 2)])
+    assert (controller.isr, controller.caught_up_again) == ((1,), [(key("foo-0"), 2)])
 
 
 async def test_a_change_that_changes_nothing_is_not_sent(controller: Controller) -> None:
@@ -119,7 +119,7 @@ async def test_a_change_that_changes_nothing_is_not_sent(controller: Controller)
 
 
 async def test_a_partition_that_is_led_elsewhere_by_now_is_not_sent(controller: Controller) -> None:
-    controller.one.lead(LED._replace(leader=2, leader_epoch=4))
+    controller.rig.leader_and_isr(LED._replace(leader=2, leader_epoch=4))
     controller.reporter.change(key("bar-0"), 2, joins=True)
     assert await controller.report(3) == []
 
@@ -152,7 +152,7 @@ async def test_what_was_reported_last_of_a_follower_counts(controller: Controlle
 
 async def test_many_partitions_go_in_requests_of_bounded_size(controller: Controller) -> None:
     partitions = [partition(f"bar-{index}", [1, 2], isr=(1,)) for index in range(LIMIT + 1)]
-    controller.one.lead(*partitions)
+    controller.rig.leader_and_isr(*partitions)
     for made in partitions:
         controller.reporter.change(made.key, 2, joins=True)
     await settle()

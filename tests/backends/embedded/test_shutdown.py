@@ -3,12 +3,12 @@ from typing import Any
 import pytest
 
 from backends.client.channel import Channel
-from backends.embedded.shutdown import RETRY_SECONDS, TRIES, controlled_shutdown
+from backends.embedded.shutdown import ATTEMPTS, RETRY_SECONDS, controlled_shutdown
 from common.clock import ManualClock
 from common.tasks import spawn
 from protocol.messages.controlled_shutdown_request import ControlledShutdownRequest
 from protocol.messages.controlled_shutdown_response import ControlledShutdownResponse, RemainingPartition
-from tests.backends.embedded.brokers import One
+from tests.backends.embedded.brokers import BrokerRig
 
 STAYS = ControlledShutdownResponse(remaining_partitions=[RemainingPartition("foo", 0)])
 DONE = ControlledShutdownResponse()
@@ -16,8 +16,8 @@ DONE = ControlledShutdownResponse()
 
 async def asked(*answers: ControlledShutdownResponse | OSError) -> tuple[list[bool], int]:
     """How it ends when the controller answers so, and how often it was asked."""
-    one, clock, outcomes, requests = One(), ManualClock(), list[bool](), list[Any]()
-    one.tell()
+    rig, clock, outcomes, requests = BrokerRig(), ManualClock(), list[bool](), list[Any]()
+    rig.update_metadata()
 
     class Answers:
         async def request(self, message: Any, _version: int) -> Any:
@@ -34,10 +34,10 @@ async def asked(*answers: ControlledShutdownResponse | OSError) -> tuple[list[bo
         return Answers()
 
     async def shut_down() -> None:
-        outcomes.append(await controlled_shutdown(one.broker, connect, clock))
+        outcomes.append(await controlled_shutdown(rig.broker, connect, clock))
 
     task = spawn(shut_down(), "shutdown")
-    await clock.advance(RETRY_SECONDS * TRIES)
+    await clock.advance(RETRY_SECONDS * ATTEMPTS)
     await task
     assert all(request == ControlledShutdownRequest(1, 7) for request in requests)
     return outcomes, len(requests)
@@ -53,4 +53,4 @@ async def test_it_asks_again_after_a_pause(first: ControlledShutdownResponse | O
 
 
 async def test_after_some_tries_it_stops_as_it_is() -> None:
-    assert await asked(STAYS, STAYS, STAYS) == ([False], TRIES)
+    assert await asked(STAYS, STAYS, STAYS) == ([False], ATTEMPTS)

@@ -24,7 +24,7 @@ class Owned:
 
     async def start_broker(self, number: int) -> None:
         if number != 3:
-            raise ValueError(f"broker {number} runs already")
+            raise ValueError(f"broker {number} is running already")
         self.done.append(("start", number))
 
     async def stop_broker(self, number: int, *, controlled: bool = True) -> None:
@@ -41,7 +41,7 @@ class Owned:
 
     def _check_runs(self, number: int) -> None:
         if number == 3:
-            raise ValueError("broker 3 does not run")
+            raise ValueError("broker 3 is not running")
 
 
 def desk() -> tuple[Desk, Owned]:
@@ -84,9 +84,9 @@ async def test_a_broken_disk_is_shown() -> None:
     [
         ("9/stop", None, 404, "There is no broker 9; `reassignd broker list` lists them."),
         ("x/stop", None, 404, "There is no broker 'x': expected a number."),
-        ("3/stop", None, 409, "broker 3 does not run"),
-        ("3/slow", {"factor": 1}, 409, "broker 3 does not run"),
-        ("2/start", None, 409, "broker 2 runs already"),
+        ("3/stop", None, 409, "broker 3 is not running"),
+        ("3/slow", {"factor": 1}, 409, "broker 3 is not running"),
+        ("2/start", None, 409, "broker 2 is running already"),
         ("2/slow", {"factor": -1}, 400, "'factor' is -1, expected a number from 0 to 1000"),
         ("2/slow", {"factor": True}, 400, "'factor' is true, expected a number from 0 to 1000"),
         ("2/slow", {"factr": 1}, 400, 'the body has the unknown key "factr"; known: factor'),
@@ -97,7 +97,7 @@ async def test_a_broken_disk_is_shown() -> None:
             404,
             f'Broker 2 has no log directory "/x"; it has "{DIR}".',
         ),
-        ("3/fail-log-dir", {"path": "/embedded/broker-3/logs-0"}, 409, "broker 3 does not run"),
+        ("3/fail-log-dir", {"path": "/embedded/broker-3/logs-0"}, 409, "broker 3 is not running"),
     ],
 )
 async def test_what_cannot_be_is_refused_in_one_line(path: str, body: Any, status: int, text: str) -> None:
