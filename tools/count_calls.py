@@ -1,8 +1,10 @@
-"""Counts the functions between socket and answer: `python -m tools.count_calls`.
+"""Count the functions between socket and answer: `python -m tools.count_calls`.
 
-One embedded cluster with records in memory serves each request once to warm the compiled codecs, and once more under a
-profile hook. Counted are Python functions of the product, properties included, comprehensions not, from the arrival of
-the request's bytes to the write of its answer.
+An embedded cluster with its records in memory serves each request twice: once to compile the codecs, then under a profile
+hook. The hook counts every call of a Python function of the product, from the arrival of the request's bytes to the write
+of the answer, in what the answer waits for: the connection's callbacks, the tasks that the request starts, and the
+driver. Tasks that send commands to brokers run at the same time, but the answer does not wait for them: they do not count.
+Properties and compiled codecs count, comprehensions do not.
 """
 
 import asyncio
@@ -26,6 +28,7 @@ from protocol.messages.incremental_alter_configs_request import (
 )
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from reassignd.embedded import EmbeddedCluster, ManualClock
+from server.driver.driver import TASK as DRIVER
 
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = tuple(
@@ -37,7 +40,7 @@ LIMIT = "reassignment.max.concurrent.partition.movements"
 
 
 class Calls(NamedTuple):
-    """What one request took: distinct functions, and calls of them."""
+    """Distinct functions, and calls of them, for one request."""
 
     functions: int
     calls: int
@@ -49,6 +52,7 @@ class Counts:
     def __init__(self, api_key: int) -> None:
         self._prefix = struct.pack(">h", api_key)
         self._running: Counter[CodeType] | None = None
+        self._others = {task for task in asyncio.all_tasks() if not task.get_name().startswith(DRIVER)}
         self.seen: list[Counter[CodeType]] = []
 
     def __call__(self, frame: FrameType, event: str, _argument: Any) -> None:
@@ -58,6 +62,8 @@ class Counts:
         if self._running is None:
             if code.co_name == "data_received" and frame.f_locals.get("data", b"")[4:6] == self._prefix:
                 self._running = Counter()
+        elif asyncio.current_task() in self._others:
+            return
         elif code.co_name == "write" and "asyncio" in code.co_filename:
             self.seen.append(self._running)
             self._running = None
@@ -66,13 +72,13 @@ class Counts:
             self._running[code] += 1
 
     def largest(self) -> Calls:
-        """Of the requests seen, the one with most calls."""
-        counted = max(self.seen, key=lambda each: each.total())
+        """Return the counts of the request with most calls."""
+        counted = max(self.seen, key=Counter.total)
         return Calls(len(counted), counted.total())
 
 
 class Client:
-    """One connection to the cluster, one request at a time."""
+    """A connection to the cluster that sends one request at a time."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -86,13 +92,13 @@ class Client:
 
 
 def alter(replicas: tuple[int, ...]) -> tuple[tuple[Any, ...], int]:
-    """A 45 of one row."""
+    """Build a 45 with one row."""
     topic = ReassignableTopic(TOPIC, [ReassignablePartition(0, replicas)])
     return AlterPartitionReassignmentsRequest(topics=[topic]), 0
 
 
 def limit(value: str) -> tuple[tuple[Any, ...], int]:
-    """A 44 that changes one limit."""
+    """Build a 44 that changes one limit."""
     change = AlterableConfig(LIMIT, 0, value)
     return IncrementalAlterConfigsRequest([AlterConfigsResource(4, "", [change])]), 1
 
@@ -101,7 +107,7 @@ LIST = (ListPartitionReassignmentsRequest(topics=None), 0)
 
 
 async def measure() -> dict[str, Calls]:
-    """Each request's functions and calls."""
+    """Return the counts by request."""
     clock = ManualClock()
     async with EmbeddedCluster(brokers=4, clock=clock) as cluster:
         await cluster.create_topic(TOPIC, [[1, 2]])
@@ -128,7 +134,7 @@ async def _counted(api_key: int, client: Client, request: tuple[Any, ...], versi
 
 
 async def _completed(clock: ManualClock, cluster: EmbeddedCluster) -> Calls:
-    """The AlterPartition (56) by which the move that is in flight ends."""
+    """Count the AlterPartition (56) that completes the step in flight."""
     counts = Counts(56)
     sys.setprofile(counts)
     try:

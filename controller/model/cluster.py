@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from controller.model.configs import Config, Lease, ResourceType
 from controller.model.jobs import Ending, Finished, Job, JobKind, Pending
-from controller.model.names import NO_ID, NO_LEADER, Replicas, TopicPartition, key_of, without
+from controller.model.names import NO_ID, NO_LEADER, Replicas, TopicPartition, without
 from controller.model.upstream_step import UpstreamStep
 
 __all__ = [
@@ -103,7 +103,7 @@ class Partition(NamedTuple):
     @property
     def key(self) -> TopicPartition:
         """What the record is stored under."""
-        return key_of(self)
+        return tuple.__new__(TopicPartition, self[:2])
 
     @property
     def moving(self) -> bool:
@@ -142,7 +142,7 @@ class Reassignment(NamedTuple):
     @property
     def key(self) -> TopicPartition:
         """What the record is stored under."""
-        return key_of(self)
+        return tuple.__new__(TopicPartition, self[:2])
 
     def current_of(self, partition: Partition) -> Replicas:
         """`Partition.current` in the order that the list had before the step in flight, which `partition` forgot."""

@@ -3,7 +3,7 @@
 from enum import IntEnum
 from typing import NamedTuple
 
-from controller.model.names import Replicas, TopicPartition, key_of
+from controller.model.names import Replicas, TopicPartition
 
 
 class Stage(IntEnum):
@@ -43,7 +43,7 @@ class UpstreamStep(NamedTuple):
     @property
     def key(self) -> TopicPartition:
         """What the record is stored under."""
-        return key_of(self)
+        return tuple.__new__(TopicPartition, self[:2])
 
     @property
     def in_flight(self) -> bool:

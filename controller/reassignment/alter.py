@@ -14,7 +14,7 @@ from controller.reassignment.first_orders import FirstOrders
 from controller.reassignment.jobs import open_job, seal_job
 from controller.reassignment.phases import Trigger, fire
 from controller.reassignment.reassignments import Order
-from controller.reassignment.repeated_rows import Outcomes, RepeatedRows
+from controller.reassignment.repeated_rows import Outcomes, RepeatedRows, find_repeated
 from controller.reassignment.validation import check_target
 from controller.state.decision import Decision
 from controller.state.state import State
@@ -29,7 +29,7 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
     if event.timeout_ms <= 0:
         d.answer(event, refuse_all(topics, Outcome(ErrorCode.REQUEST_TIMED_OUT)))
         return
-    repeated = yield from RepeatedRows().find(topics)
+    repeated = yield from find_repeated(topics)
     job = open_job(d, JobKind.PLAN, event)
     answers = []
     room = ROWS_PER_SLICE
@@ -44,9 +44,10 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
             room = room - len(taken) or ROWS_PER_SLICE
             if room == ROWS_PER_SLICE:
                 yield
-    yield from repeated.carry_out(
-        lambda key, row: _fire(d, d.state.partitions[key.topic][key.partition], row.replicas, job)
-    )
+    if repeated:
+        yield from repeated.carry_out(
+            lambda key, row: _fire(d, d.state.partitions[key.topic][key.partition], row.replicas, job)
+        )
     outcome = Outcome(message=None if topics or event.topics is None else "")
     d.answer(event, AlterReply(outcome, answers, seal_job(d, job)))
 
@@ -80,7 +81,7 @@ def _alter(
     topic: str,
     rows: Sequence[AlterRow],
     outcomes: Outcomes,
-    repeated: RepeatedRows,
+    repeated: RepeatedRows | None,
     job: int,
     event: AlterReassignments,
 ) -> None:
@@ -88,7 +89,7 @@ def _alter(
     for row in rows:
         number, target = row
         outcome, partition = check_row(d.state, topic, row, event.allow_replication_factor_change)
-        later = partition is not None and repeated.put_off(topic, row, outcomes, len(outcomes))
+        later = repeated and partition and repeated.defer(topic, row, outcomes, len(outcomes))
         if partition is not None and not later and (target is None or not first.take(partition, target)):
             first.accept()
             outcome = _fire(d, partition, target, job)

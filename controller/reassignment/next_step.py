@@ -1,5 +1,6 @@
-"""The next step of a partition: what it is, what it takes, and why it cannot start (KIP-435)."""
+"""The next step of a partition: where it leads, what it takes of the limits, and why it cannot start (KIP-435)."""
 
+from functools import partial
 from typing import NamedTuple
 
 from controller.execution.executor import executor_of
@@ -11,20 +12,21 @@ from controller.state.state import State
 
 
 class Plan(NamedTuple):
-    """A partition's next step and what it takes, or why there is none."""
+    """The next step of a partition and what it takes, or why it cannot start."""
 
     following: Replicas
     rank: Rank
     cost: Cost
     waits_for: str = ""
+    """The reason to show to users; empty if the step can start."""
 
 
 def plan_step(state: State, partition: Partition, wanted: Reassignment) -> Plan:
-    """The next step of a partition that has none in flight."""
+    """Plan the next step of a partition that has none in flight."""
     target = wanted.target
     following = following_step(state, partition, partition.current, target)
     healthy = partition.leader != NO_LEADER and partition.key not in state.under_replicated
-    cost = _cost(state, partition, following or partition.replicas, _preferred(state, target))
+    cost = _cost(state, partition, following or partition.replicas, target)
     job = state.jobs.get(wanted.job)
     rank = Rank(-job.priority if job is not None else 0, healthy, not cost.leads)
     waits_for = ""
@@ -41,19 +43,20 @@ def plan_step(state: State, partition: Partition, wanted: Reassignment) -> Plan:
 
 def charge(state: State, partition: Partition, wanted: Reassignment) -> None:
     """Count the step in flight against the limits."""
-    state.backlog.charge(
-        partition.key, _cost(state, partition, partition.next, _preferred(state, wanted.target))
-    )
+    state.backlog.charge(partition.key, _cost(state, partition, partition.next, wanted.target))
 
 
 def charge_external(state: State, partition: Partition) -> None:
-    """Note a move that no reassignment wants (`State.external`), and count it against the limits."""
+    """List the partition as moved by someone else (`State.external`), and count the move against the limits."""
     state.add_external(partition.key)
-    state.backlog.charge(partition.key, _cost(state, partition, partition.next, NO_LEADER))
+    state.backlog.charge(partition.key, _cost(state, partition, partition.next, None))
 
 
 def release(state: State, key: TopicPartition) -> None:
-    """No step is in flight, or not one that is known: nothing of it counts, so that the next one that is seen does."""
+    """Stop counting the partition's step against the limits: it has ended, or it is no longer known.
+
+    If a poll then shows a move of the partition, that is counted anew.
+    """
     state.backlog.release(key)
     state.discard_external(key)
 
@@ -61,64 +64,55 @@ def release(state: State, key: TopicPartition) -> None:
 def following_step(
     state: State, partition: Partition, current: Replicas, target: Replicas
 ) -> Replicas | None:
-    """The next step from the last completed one."""
-
-    def led_by(leader: int) -> Replicas | None:
-        return steps.next_step(
-            current,
-            target,
-            isr=partition.isr,
-            live=state.live,
-            leader=leader,
-            min_isr=state.min_isr(partition.topic),
-            limit=state.backlog.usage.limits.step,
-        )
-
-    following = led_by(partition.leader)
+    """Return the list that follows `current`, the list after the last completed step; None if nothing can change."""
+    step_led_by = partial(
+        steps.next_step,
+        current,
+        target,
+        isr=partition.isr,
+        live=state.live,
+        min_isr=state.min_isr(partition.topic),
+        limit=state.backlog.usage.limits.step,
+    )
+    following = step_led_by(leader=partition.leader)
     if following == current != target and not executor_of(state).ELECTS:
-        # The list has the new leader first already, and its election was asked for: go on without waiting for it.
-        return led_by(target[0])
+        # The list has the new leader first already, and its election was requested: do not wait for it.
+        return step_led_by(leader=target[0])
     return following
 
 
 def has_room(state: State, partition: Partition, following: Replicas, target: Replicas) -> bool:
-    """Whether the step in flight could be turned to `following` within the limits."""
-    return state.backlog.fits(partition.key, _cost(state, partition, following, _preferred(state, target)))
+    """Return whether the limits allow the step in flight to be turned to `following`."""
+    return state.backlog.fits(partition.key, _cost(state, partition, following, target))
 
 
-def _cost(state: State, partition: Partition, following: Replicas, preferred: int) -> Cost:
+def preferred_leader(state: State, partition: Partition, wanted: Reassignment) -> int:
+    """Return the broker that should lead when the step ends; NO_LEADER to keep the leader.
+
+    A step that did not count as a leader movement when it started moves leadership only if limit L has room.
+    """
+    preferred = steps.preferred_leader(wanted.target, state.backlog.usage.limits.step)
+    may = preferred == partition.leader or state.backlog.may_lead(partition.key)
+    return preferred if may else NO_LEADER
+
+
+def _cost(state: State, partition: Partition, following: Replicas, target: Replicas | None) -> Cost:
+    """What the step to `following` takes of the limits. `target` is None for a move of someone else."""
     key = partition.key
-    well = partition.leader != NO_LEADER and key not in state.under_replicated
-    return cost_of(
-        partition,
-        following,
-        leads=_moves_leader(state, partition, following, preferred),
-        size=state.sizes.get(key, 0),
-        repairs=not (state.profile.has_upstream and well),
-    )
-
-
-def _moves_leader(state: State, partition: Partition, following: Replicas, preferred: int) -> bool:
-    after = steps.leader_after(
+    healthy = partition.leader != NO_LEADER and key not in state.under_replicated
+    limit = state.backlog.usage.limits.step
+    leader = steps.leader_after(
         partition.current,
         following,
         isr=partition.isr,
         live=state.live,
         leader=partition.leader,
-        preferred=preferred,
+        preferred=NO_LEADER if target is None else steps.preferred_leader(target, limit),
     )
-    return after != partition.leader
-
-
-def preferred_leader(state: State, partition: Partition, wanted: Reassignment) -> int:
-    """Who is to lead when the step ends, NO_LEADER when no change is asked for.
-
-    A step that was not expected to move leadership does so only where limit L has room for it.
-    """
-    preferred = _preferred(state, wanted.target)
-    may = preferred == partition.leader or state.backlog.may_lead(partition.key)
-    return preferred if may else NO_LEADER
-
-
-def _preferred(state: State, target: Replicas) -> int:
-    return steps.preferred_leader(target, state.backlog.usage.limits.step)
+    return cost_of(
+        partition,
+        following,
+        leads=leader != partition.leader,
+        size=state.sizes.get(key, 0),
+        repairs=not (state.profile.has_upstream and healthy),
+    )

@@ -52,77 +52,41 @@ class Trigger(StrEnum):
     STALL = "no progress for too long"
 
 
-Action = Callable[[Decision, Partition, Reassignment | None, Order], Outcome]
+Action = Callable[[Decision, Partition, Reassignment, Order], Outcome]
 
 
 class Transition(NamedTuple):
-    """`name` labels the arrow in the picture; `to` are the phases after the action, refusals included."""
+    """`name` labels the arrow in the diagram; `to` are the phases after the action, refusals included."""
 
     name: str
     action: Action
     to: frozenset[Phase]
 
 
-def _wanted(action: Callable[[Decision, Partition, Reassignment], Outcome]) -> Action:
-    """Adapt an action that needs the reassignment and no order."""
-
-    def run(d: Decision, partition: Partition, wanted: Reassignment | None, _: Order) -> Outcome:
-        return action(d, partition, _present(wanted))
-
-    return run
-
-
-def _ordered(action: Callable[[Decision, Partition, Reassignment, Order], Outcome]) -> Action:
-    """Adapt an action that needs the reassignment and an order."""
-
-    def run(d: Decision, partition: Partition, wanted: Reassignment | None, order: Order) -> Outcome:
-        return action(d, partition, _present(wanted), order)
-
-    return run
-
-
-def _present(wanted: Reassignment | None) -> Reassignment:
-    if wanted is None:
-        raise AssertionError("every phase but IDLE has a reassignment")
-    return wanted
-
-
 def _row(name: str, action: Action, *to: Phase) -> Transition:
     return Transition(name, action, frozenset(to))
 
 
-def _accept(d: Decision, partition: Partition, _: Reassignment | None, order: Order) -> Outcome:
-    return reassignments.accept(d, partition, order)
-
-
+_NO_REASSIGNMENT = Reassignment("", 0, (), ())
 _NO_ORDER = Order((), 0)
-
-
-def _taken_over(d: Decision, partition: Partition, _: Reassignment | None, order: Order) -> Outcome:
-    return reassignments.adopt(d, partition, order)
-
-
-def _undone(d: Decision, partition: Partition, _: Reassignment | None, __: Order) -> Outcome:
-    return reassignments.undo_external(d, partition)
-
 
 IDLE, QUEUED, WAITING, MOVING, EXTERNAL = Phase
 
 TABLE: dict[tuple[Phase, Trigger], Transition] = {
-    (IDLE, Trigger.ORDER): _row("accept", _accept, QUEUED, IDLE),
-    (EXTERNAL, Trigger.ORDER): _row("adopt", _taken_over, MOVING, QUEUED, IDLE),
-    (EXTERNAL, Trigger.CANCEL): _row("undo", _undone, EXTERNAL),
-    (QUEUED, Trigger.ORDER): _row("retarget", _ordered(reassignments.retarget), QUEUED, IDLE),
-    (WAITING, Trigger.ORDER): _row("retarget", _ordered(reassignments.retarget), QUEUED, WAITING, IDLE),
-    (MOVING, Trigger.ORDER): _row("redirect", _ordered(reassignments.redirect), MOVING, QUEUED, IDLE),
-    (QUEUED, Trigger.CANCEL): _row("roll back", _ordered(reassignments.roll_back), IDLE, QUEUED),
-    (WAITING, Trigger.CANCEL): _row("roll back", _ordered(reassignments.roll_back), IDLE, QUEUED, WAITING),
-    (MOVING, Trigger.CANCEL): _row("undo", _ordered(reassignments.roll_back), IDLE, QUEUED, MOVING),
-    (QUEUED, Trigger.PLAN): _row("plan", _wanted(reassignments.plan), MOVING, WAITING, QUEUED, IDLE),
-    (QUEUED, Trigger.TURN): _row("start", _wanted(reassignments.start), MOVING, WAITING, QUEUED, IDLE),
-    (MOVING, Trigger.PROGRESS): _row("advance", _wanted(reassignments.advance), MOVING, QUEUED, IDLE),
-    (MOVING, Trigger.STALL): _row("end the step", _wanted(reassignments.stall), IDLE, QUEUED, MOVING),
-    (WAITING, Trigger.PROGRESS): _row("requeue", _wanted(reassignments.requeue), QUEUED),
+    (IDLE, Trigger.ORDER): _row("accept", reassignments.accept, QUEUED, IDLE),
+    (EXTERNAL, Trigger.ORDER): _row("adopt", reassignments.adopt, MOVING, QUEUED, IDLE),
+    (EXTERNAL, Trigger.CANCEL): _row("undo", reassignments.undo_external, EXTERNAL),
+    (QUEUED, Trigger.ORDER): _row("retarget", reassignments.retarget, QUEUED, IDLE),
+    (WAITING, Trigger.ORDER): _row("retarget", reassignments.retarget, QUEUED, WAITING, IDLE),
+    (MOVING, Trigger.ORDER): _row("redirect", reassignments.redirect, MOVING, QUEUED, IDLE),
+    (QUEUED, Trigger.CANCEL): _row("roll back", reassignments.roll_back, IDLE, QUEUED),
+    (WAITING, Trigger.CANCEL): _row("roll back", reassignments.roll_back, IDLE, QUEUED, WAITING),
+    (MOVING, Trigger.CANCEL): _row("undo", reassignments.roll_back, IDLE, QUEUED, MOVING),
+    (QUEUED, Trigger.PLAN): _row("plan", reassignments.plan, MOVING, WAITING, QUEUED, IDLE),
+    (QUEUED, Trigger.TURN): _row("start", reassignments.start, MOVING, WAITING, QUEUED, IDLE),
+    (MOVING, Trigger.PROGRESS): _row("advance", reassignments.advance, MOVING, QUEUED, IDLE),
+    (MOVING, Trigger.STALL): _row("end the step", reassignments.stall, IDLE, QUEUED, MOVING),
+    (WAITING, Trigger.PROGRESS): _row("requeue", reassignments.requeue, QUEUED),
 }
 
 
@@ -142,7 +106,7 @@ def fire(d: Decision, partition: Partition, trigger: Trigger, order: Order = _NO
     transition = TABLE.get((phase_of(d.state, key), trigger))
     if transition is None:
         return _REFUSED[trigger]
-    return transition.action(d, partition, d.state.reassignments.get(key), order)
+    return transition.action(d, partition, d.state.reassignments.get(key, _NO_REASSIGNMENT), order)
 
 
 def fire_at(d: Decision, key: TopicPartition, trigger: Trigger) -> None:

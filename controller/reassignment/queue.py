@@ -10,7 +10,7 @@ from controller.reassignment.alter import ROWS_PER_SLICE, check_row, refuse_all
 from controller.reassignment.jobs import open_job, seal_job
 from controller.reassignment.phases import Phase, Trigger, fire, phase_of
 from controller.reassignment.reassignments import Order, follow, withdraw
-from controller.reassignment.repeated_rows import RepeatedRows
+from controller.reassignment.repeated_rows import find_repeated
 from controller.state.decision import Decision
 from controller.state.state import State
 
@@ -24,7 +24,7 @@ def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
         )
         d.answer(event, refuse_all(event.topics, busy))
         return
-    repeated = yield from RepeatedRows().find(event.topics)
+    repeated = yield from find_repeated(event.topics)
     job = open_job(d, JobKind.QUEUE, event)
     answers = []
     for topic, rows in event.topics:
@@ -32,16 +32,17 @@ def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
         answers.append(TopicOutcomes(topic, outcomes))
         for row in rows or ():
             outcome, partition = check_row(d.state, topic, row, True)
-            later = partition is not None and repeated.put_off(topic, row, outcomes, len(outcomes))
+            later = repeated and partition and repeated.defer(topic, row, outcomes, len(outcomes))
             if partition is not None and not later:
                 outcome = _enqueue(d, partition, row.replicas, job)
             outcomes.append((row.partition, outcome))
             d.rows += 1
             if d.rows % ROWS_PER_SLICE == 0:
                 yield
-    yield from repeated.carry_out(
-        lambda key, row: _enqueue(d, d.state.partitions[key.topic][key.partition], row.replicas, job)
-    )
+    if repeated:
+        yield from repeated.carry_out(
+            lambda key, row: _enqueue(d, d.state.partitions[key.topic][key.partition], row.replicas, job)
+        )
     d.answer(event, AlterReply(DONE, answers, seal_job(d, job)))
 
 

@@ -41,7 +41,7 @@ class Order(NamedTuple):
     job: int
 
 
-def accept(d: Decision, partition: Partition, order: Order) -> Outcome:
+def accept(d: Decision, partition: Partition, _: Reassignment, order: Order) -> Outcome:
     """A first order: remember the original and wait for a turn. Nothing to do is nothing remembered."""
     # A step that a stop left in flight ends first; where it began is the original.
     if order.target != partition.replicas or partition.key in d.state.in_flight:
@@ -50,7 +50,7 @@ def accept(d: Decision, partition: Partition, order: Order) -> Outcome:
     return DONE
 
 
-def adopt(d: Decision, partition: Partition, order: Order) -> Outcome:
+def adopt(d: Decision, partition: Partition, _: Reassignment, order: Order) -> Outcome:
     """A first order for a partition that someone else moves: where that began is the original, and it is turned."""
     original = partition.current
     wanted = Reassignment(partition.topic, partition.partition, original, order.target, order.job)
@@ -60,7 +60,7 @@ def adopt(d: Decision, partition: Partition, order: Order) -> Outcome:
     return DONE
 
 
-def undo_external(d: Decision, partition: Partition) -> Outcome:
+def undo_external(d: Decision, partition: Partition, _: Reassignment, __: Order) -> Outcome:
     """Take back what someone else began, as Kafka's own cancel does, and what is queued behind it."""
     withdraw(d, partition.key)
     back = partition.current
@@ -111,7 +111,7 @@ def roll_back(d: Decision, partition: Partition, wanted: Reassignment, order: Or
     return _turn(d, partition, wanted, back, undone)
 
 
-def stall(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
+def stall(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -> Outcome:
     """The step makes no progress: keep what has arrived, drop the rest, and line it up again. Not one of others.
 
     Where the step cannot be ended like that, it goes on; what has arrived takes no place any more.
@@ -127,7 +127,7 @@ def stall(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     return DONE
 
 
-def start(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
+def start(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -> Outcome:
     """The partition's turn has come: begin its next step, wait on for room, or say what it waits for."""
     state, key = d.state, partition.key
     plan = plan_step(state, partition, wanted)
@@ -140,11 +140,11 @@ def start(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     return DONE
 
 
-def plan(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
+def plan(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
     """Begin the next step at once where nothing is limited; else put it where it waits for its turn."""
     state = d.state
     if state.backlog.usage.unlimited:
-        return start(d, partition, wanted)
+        return start(d, partition, wanted, order)
     step = plan_step(state, partition, wanted)
     if step.waits_for:
         state.waiting[partition.key] = step.waits_for
@@ -153,7 +153,7 @@ def plan(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     return DONE
 
 
-def advance(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
+def advance(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -> Outcome:
     """The ISR, the leader or a broker changed: the step in flight may be complete."""
     preferred = preferred_leader(d.state, partition, wanted)
     if executor_of(d.state).advance(d, partition, wanted.target, preferred):
@@ -161,7 +161,7 @@ def advance(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
     return DONE
 
 
-def requeue(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
+def requeue(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -> Outcome:
     """What the step waited for may have come."""
     if wanted.blocked:
         return DONE
@@ -212,7 +212,7 @@ def follow(d: Decision, pending: Pending) -> None:
     elif ours.original == ours.target:
         _record_finished(d, ours, Ending.DONE, 0)
     else:
-        accept(d, partition, Order(pending.target, pending.job))
+        accept(d, partition, ours, Order(pending.target, pending.job))
 
 
 def withdraw(d: Decision, key: TopicPartition, taken_by: int = 0) -> None:

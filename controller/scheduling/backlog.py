@@ -110,8 +110,10 @@ class Backlog:
         return not self._arrivals and not self._ready and not any(map(self._parked.has_room, self._freed))
 
     def charge(self, key: TopicPartition, cost: Cost) -> None:
-        """The step of this partition is in flight, or goes on with another cost."""
-        self.release(key)
+        """Count the step in flight of this partition; its earlier cost, if any, is given back."""
+        before = self.costs.get(key)
+        if before is not None:
+            self._freed.update(self.usage.release(before))
         self.costs[key] = cost
         self.usage.take(cost)
 

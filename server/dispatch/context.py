@@ -39,25 +39,17 @@ class Services:
 
 
 class Context(NamedTuple):
-    """Who asks, where and how; `broker` is the one whose listener was asked."""
+    """The caller of a request and what its handler may use."""
 
     services: Services
+    state: State
+    authorizer: Authorizer
     broker: BrokerPort
+    """The broker whose listener received the request."""
     principal: str
     peer: str
     client_id: str | None
     api_version: int
-    asked: Authorizer | None = None
-    """What somebody else said of this principal, where that was asked for this request; it counts instead of the services'."""
-
-    @property
-    def authorizer(self) -> Authorizer:
-        """Who decides what the principal may."""
-        return self.services.authorizer if self.asked is None else self.asked
-
-    @property
-    def state(self) -> State:
-        return self.services.state
 
     @property
     def controller_id(self) -> int:

@@ -42,7 +42,7 @@ class Caller(NamedTuple):
     principal: str
     peer: str
     asked: Authorizer | None = None
-    """What it may, where somebody else was asked; see `server.dispatch.context.Context.asked`."""
+    """Decides for this request in place of the services' authorizer: another broker was asked for the permissions."""
 
 
 class Router:
@@ -64,12 +64,13 @@ class Router:
             return self._unsupported(frame)
         context = Context(
             self._services,
+            self._services.state,
+            self._services.authorizer if caller.asked is None else caller.asked,
             caller.broker,
             caller.principal,
             caller.peer,
             frame.client_id,
             frame.api_version,
-            caller.asked,
         )
         denied = route.operation is not None and not context.allows(route.operation)
         bounds = _least(route.bounds, ECHOED) if denied else route.bounds
@@ -79,7 +80,7 @@ class Router:
         response = self._respond(route, request, context, denied=denied, whole=whole)
         if not isinstance(response, tuple):
             return self._answer_later(route, frame, request, response)
-        self._count(frame, response)
+        self._stats.request(frame.api_key, getattr(response, "error_code", ErrorCode.NONE))
         if type(response) is Encoded:
             return frame_response(frame, response.body)
         if is_large(response):
@@ -92,9 +93,6 @@ class Router:
         if len(frame.body) > LARGE_BODY:
             return self._services.off_loop.run(_refused, self._routes[frame.api_key], frame, code, message)
         return _refused(self._routes[frame.api_key], frame, code, message)
-
-    def _count(self, frame: RequestFrame, response: Any) -> None:
-        self._stats.request(frame.api_key, getattr(response, "error_code", ErrorCode.NONE))
 
     def _unsupported(self, frame: RequestFrame) -> bytes:
         if frame.api_key == ApiKey.API_VERSIONS:
@@ -111,8 +109,17 @@ class Router:
 
     async def _answer_later(self, route: Route, frame: RequestFrame, request: Any, response: Any) -> bytes:
         if not isinstance(response, tuple):
-            response = await self._awaited(route, frame.api_version, request, response)
-        self._count(frame, response)
+            try:
+                response = await response
+            except (DriverStoppedError, DecodeError):
+                raise
+            except ApiError as refusal:
+                refused = self._refusal(route, frame.api_version, request, refusal.code, refusal.message)
+                response = refused if isinstance(refused, tuple) else await refused
+            except Exception:
+                log.exception("the handler of %s failed", route.api_key.name)
+                response = _failed(route, frame.api_version, request)
+        self._stats.request(frame.api_key, getattr(response, "error_code", ErrorCode.NONE))
         if is_large(response):
             return await self._services.off_loop.run(_encode, route, frame, request, response)
         return _encode(route, frame, request, response)
@@ -142,18 +149,6 @@ class Router:
         if is_large(request):
             return self._services.off_loop.run(route.refusal, request, version, code, message)
         return route.refusal(request, version, code, message)
-
-    async def _awaited(self, route: Route, version: int, request: Any, response: Awaitable[Any]) -> Any:
-        try:
-            return await response
-        except (DriverStoppedError, DecodeError):
-            raise
-        except ApiError as refusal:
-            refused = self._refusal(route, version, request, refusal.code, refusal.message)
-            return refused if isinstance(refused, tuple) else await refused
-        except Exception:
-            log.exception("the handler of %s failed", route.api_key.name)
-            return _failed(route, version, request)
 
 
 def too_large(bounds: Bounds) -> str:

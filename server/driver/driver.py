@@ -28,6 +28,9 @@ log = logging.getLogger(__name__)
 Decide = Callable[[Decision, AnyEvent], Iterator[None] | None]
 Note = Callable[[AnyEvent, Decision], None]
 
+TASK = "driver"
+"""Prefix of the names of the driver's tasks."""
+
 CAPACITY = 1000
 """Events submitted and not yet answered; whoever submits one more waits."""
 
@@ -92,7 +95,7 @@ class Driver:
 
     def start(self) -> None:
         """Begin to take events."""
-        self._task = asyncio.create_task(self._run(), name="driver")
+        self._task = asyncio.create_task(self._run(), name=TASK)
 
     async def stop(self) -> None:
         """Take no new events, finish those submitted, and end."""
@@ -119,8 +122,8 @@ class Driver:
     async def _run(self) -> None:
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._decide_all())
-                tasks.create_task(self._finish_all())
+                tasks.create_task(self._decide_all(), name=f"{TASK}-decide")
+                tasks.create_task(self._finish_all(), name=f"{TASK}-finish")
         except* Exception as failures:
             failure = failures.exceptions[0]
             if not isinstance(failure, StoreLostError):

@@ -22,6 +22,9 @@ from server.dispatch.authorizer import Operation
 from server.dispatch.context import Context
 from server.dispatch.registry import handles
 
+WITH_TOPIC_IDS = 2
+"""The first version that names topics by id."""
+
 BEFORE_TOPIC_IDS: dict[int, int] = {
     ErrorCode.INELIGIBLE_REPLICA: ErrorCode.OPERATION_NOT_ATTEMPTED,
     ErrorCode.NEW_LEADER_ELECTED: ErrorCode.FENCED_LEADER_EPOCH,
@@ -42,8 +45,11 @@ def refuse(_request: AlterPartitionRequest, code: int, _message: str | None) -> 
     bounds=Bounds(rows=400_000, numbers=2_000_000),
 )
 async def handle(request: AlterPartitionRequest, context: Context) -> AlterPartitionResponse:
-    """Hand the ISRs to the controller; the answer has each partition as it is afterwards."""
-    names = [_name(topic, context) for topic in request.topics]
+    """Submit the ISRs to the controller. The response has each partition's state after the decision."""
+    if context.api_version >= WITH_TOPIC_IDS:
+        names = [context.state.topic_names.get(topic.topic_id) for topic in request.topics]
+    else:
+        names = [topic.topic_name for topic in request.topics]
     rows = sum(len(topic.partitions) for topic in request.topics)
     changes = await context.compute(rows, _changes, names, request.topics)
     event = AlterPartition(request.broker_id, request.broker_epoch, changes)
@@ -54,45 +60,39 @@ async def handle(request: AlterPartitionRequest, context: Context) -> AlterParti
     return await context.compute(rows, _response, request, names, errors, context)
 
 
-def _name(topic: asked.TopicData, context: Context) -> str | None:
-    return context.state.topic_names.get(topic.topic_id) if context.api_version >= 2 else topic.topic_name
-
-
 def _changes(names: Sequence[str | None], topics: Sequence[asked.TopicData]) -> list[IsrChange]:
-    return [
-        _change(name, each)
-        for name, topic in zip(names, topics, strict=True)
-        if name is not None
-        for each in topic.partitions
-    ]
+    changes = []
+    for name, topic in zip(names, topics, strict=True):
+        if name is None:
+            continue
+        for row in topic.partitions:
+            isr = tuple(broker.broker_id for broker in row.new_isr_with_epochs) or row.new_isr
+            changes.append(IsrChange(name, row.partition_index, row.leader_epoch, isr, row.partition_epoch))
+    return changes
 
 
 def _response(
     request: AlterPartitionRequest, names: Sequence[str | None], errors: Iterator[int], context: Context
 ) -> AlterPartitionResponse:
+    unknown = ErrorCode.UNKNOWN_TOPIC_ID
     topics = [
-        answered.TopicData(topic.topic_name, topic.topic_id, _rows(name, topic, errors, context))
+        answered.TopicData(
+            topic.topic_name,
+            topic.topic_id,
+            [
+                answered.PartitionData(row.partition_index, unknown)
+                if name is None
+                else _row(name, row.partition_index, next(errors), context)
+                for row in topic.partitions
+            ],
+        )
         for name, topic in zip(names, request.topics, strict=True)
     ]
     return AlterPartitionResponse(topics=topics)
 
 
-def _change(topic: str, row: asked.PartitionData) -> IsrChange:
-    isr = tuple(broker.broker_id for broker in row.new_isr_with_epochs) or row.new_isr
-    return IsrChange(topic, row.partition_index, row.leader_epoch, isr, row.partition_epoch)
-
-
-def _rows(
-    name: str | None, topic: asked.TopicData, errors: Iterator[int], context: Context
-) -> list[answered.PartitionData]:
-    if name is None:
-        unknown = ErrorCode.UNKNOWN_TOPIC_ID
-        return [answered.PartitionData(row.partition_index, unknown) for row in topic.partitions]
-    return [_row(name, row.partition_index, next(errors), context) for row in topic.partitions]
-
-
 def _row(topic: str, index: int, error: int, context: Context) -> answered.PartitionData:
-    if context.api_version < 2:
+    if context.api_version < WITH_TOPIC_IDS:
         error = BEFORE_TOPIC_IDS.get(error, error)
     partition = context.state.partition(topic, index)
     if error or partition is None:

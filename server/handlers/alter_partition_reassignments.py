@@ -6,8 +6,6 @@ Errors: top level REQUEST_TIMED_OUT, CLUSTER_AUTHORIZATION_FAILED, each repeated
 UNKNOWN_TOPIC_OR_PARTITION, INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACTOR, NO_REASSIGNMENT_IN_PROGRESS.
 """
 
-from collections.abc import Sequence
-
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
 from controller.model.rows import plain, row_maker
@@ -15,7 +13,6 @@ from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
-    ReassignablePartition,
 )
 from protocol.messages.alter_partition_reassignments_response import (
     AlterPartitionReassignmentsResponse,
@@ -70,20 +67,21 @@ _row = row_maker(AlterRow)
 
 
 def _event(request: AlterPartitionReassignmentsRequest, context: Context) -> AlterReassignments:
-    topics = request.topics
+    topics = None
+    if request.topics is not None:
+        # None instead of rows cancels the whole topic.
+        rows = [
+            None if topic.partitions is None else list(map(_row, topic.partitions))
+            for topic in request.topics
+        ]
+        topics = [AlterTopic(topic.name, wanted) for topic, wanted in zip(request.topics, rows, strict=True)]
     return AlterReassignments(
-        None if topics is None else [AlterTopic(topic.name, _rows(topic.partitions)) for topic in topics],
+        topics,
         request.timeout_ms,
         request.allow_replication_factor_change,
         context.principal,
         context.client_id,
     )
-
-
-def _rows(partitions: Sequence[ReassignablePartition] | None) -> list[AlterRow] | None:
-    if partitions is None:
-        return None
-    return list(map(_row, partitions))
 
 
 def _response(

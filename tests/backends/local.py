@@ -62,7 +62,16 @@ class LocalNetwork:
         route = ROUTES[schema_of(type(message)).api_key or 0]
         assert version in route.versions
         self.requests.append((port, message))
-        context = Context(self._services, broker, ANONYMOUS, "local", "test", version)
+        context = Context(
+            self._services,
+            self._services.state,
+            self._services.authorizer,
+            broker,
+            ANONYMOUS,
+            "local",
+            "test",
+            version,
+        )
         answer = route.handle(_recoded(message, version), context)
         if inspect.isawaitable(answer):
             answer = await answer

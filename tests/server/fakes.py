@@ -199,7 +199,16 @@ def context(
     broker: FakeBroker | None = None,
 ) -> Context:
     shared = services(state, driver, authorizer)
-    return Context(shared, broker or FakeBroker(), ANONYMOUS, "10.0.0.9:4711", "me", version)
+    return Context(
+        shared,
+        shared.state,
+        shared.authorizer,
+        broker or FakeBroker(),
+        ANONYMOUS,
+        "10.0.0.9:4711",
+        "me",
+        version,
+    )
 
 
 async def answer(handle: Callable[[Any, Context], Any], request: Any, asked: Context) -> Any:

@@ -6,7 +6,7 @@ import threading
 from server.dispatch.authorizer import CLUSTER, Operation
 from server.dispatch.context import LARGE_ROWS, NOT_ASKED
 from tests.builders import World
-from tests.server.fakes import CLUSTER_ADMIN, NOBODY, allowing, context
+from tests.server.fakes import CLUSTER_ADMIN, allowing, context
 
 
 def test_the_controller_is_the_lowest_live_broker() -> None:
@@ -23,13 +23,6 @@ def test_permissions_are_the_principals() -> None:
     assert admin.allows(Operation.ALTER)
     assert not admin.allows(Operation.CREATE)
     assert context(0, authorizer=allowing((Operation.READ, "foo"))).allows_topic(Operation.READ, "foo")
-
-
-def test_what_was_asked_for_this_request_counts_before() -> None:
-    asked = context(0, authorizer=NOBODY)._replace(asked=CLUSTER_ADMIN)
-    assert asked.allows(Operation.ALTER)
-    assert asked.operations_on(CLUSTER, asked=True) == 1 << Operation.ALTER | 1 << Operation.DESCRIBE
-    assert not asked.allows_topic(Operation.READ, "foo")
 
 
 def test_operations_are_told_when_asked_for() -> None:

@@ -27,7 +27,7 @@ from protocol.messages.metadata_response import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from server.dispatch.authorizer import ANONYMOUS, Authorizer, Operation
+from server.dispatch.authorizer import ANONYMOUS, AllowAll, Authorizer, Operation
 from server.dispatch.cache import Encoded
 from server.dispatch.context import LARGE_ROWS, Context
 from server.dispatch.registry import ROUTES, Route
@@ -90,7 +90,19 @@ async def test_the_handler_learns_who_asks() -> None:
         return ElectLeadersResponse()
 
     await Rig(route(handle)).answer(elections(), 2)
-    assert seen[0][1:] == (CALLER.broker, ANONYMOUS, "10.0.0.9:4711", "me", 2, None)
+    assert seen[0][3:] == (CALLER.broker, ANONYMOUS, "10.0.0.9:4711", "me", 2)
+
+
+async def test_the_authorizer_of_a_request_replaces_the_clusters() -> None:
+    seen: list[Context] = []
+
+    def handle(_: Any, context: Context) -> ElectLeadersResponse:
+        seen.append(context)
+        return ElectLeadersResponse()
+
+    rig, allowed = Rig(route(handle)), AllowAll()
+    rig.router.answer(rig.frame(elections(), 2), CALLER._replace(asked=allowed))
+    assert seen[0].authorizer is allowed
 
 
 async def test_an_encoded_body_is_sent_as_it_is() -> None:
