@@ -2,12 +2,6 @@ from common.error_codes import ErrorCode
 from controller.model.errors import DONE, Outcome
 
 
-def test_the_numbers_are_kafkas() -> None:
-    assert [error.name for error in ErrorCode] == [
-        ErrorCode(error).name.removesuffix("_EXCEPTION") for error in ErrorCode
-    ]
-
-
 def test_an_outcome_without_an_error_is_done() -> None:
     assert DONE.ok
     assert not Outcome(ErrorCode.INVALID_REQUEST, "why").ok
