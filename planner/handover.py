@@ -8,11 +8,12 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
+from common.grouping import grouped
 from common.plan_errors import PlanError
 from controller.scheduling.plan_limits import PlanLimits
 from planner.plan import make_plan, repairs_first
 from planner.schedule import Move, Scheduler
-from planner.snapshot import TOPIC_PARTITION, Broker, Snapshot
+from planner.snapshot import Broker, Snapshot
 
 END = b"\n"
 
@@ -70,10 +71,12 @@ def answer(request: Request, scheduler: Scheduler) -> Iterator[str]:
     plan = make_plan(repairs_first(moves, live), snapshot, limits, bandwidth, scheduler)
     forecast = plan.forecast._asdict()
     yield json.dumps({name: forecast[name] for name in TOLD}) + "\n"
-    waves: dict[TOPIC_PARTITION, list[int]] = {}
-    for batch in plan.steps.select(["topic", "partition", "wave"]).to_batches(max_chunksize=10_000):
-        for topic, partition, wave in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            waves.setdefault((topic, partition), []).append(wave)
+    rows = (
+        row
+        for batch in plan.steps.select(["topic", "partition", "wave"]).to_batches(max_chunksize=10_000)
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    )
+    waves = grouped(((topic, partition), wave) for topic, partition, wave in rows)
     for move in moves:
         yield " ".join(map(str, waves.get((move.topic, move.partition), ()))) + "\n"
 

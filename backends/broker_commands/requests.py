@@ -4,9 +4,10 @@ KIP-455: adding and removing replicas in LeaderAndIsr v3. KIP-352: target replic
 The messages fit LeaderAndIsr v2-4, UpdateMetadata v5-7 and StopReplica v1-3.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
+from common.grouping import grouped
 from controller.messages.effects import TOPIC_DELETED, DropReplica
 from controller.model.cluster import Partition, Replicas
 from controller.state.state import State
@@ -36,8 +37,6 @@ LISTENER = "PLAINTEXT"
 UNFENCED = -1
 """Leader epoch of a StopReplica that brokers take whatever theirs is."""
 
-K = TypeVar("K", bound=Hashable)
-T = TypeVar("T")
 
 MetadataRow = tuple[str, UpdateMetadataPartitionState]
 """A topic and the row of one of its partitions."""
@@ -74,7 +73,7 @@ class LeaderAndIsrRow(NamedTuple):
 def leader_and_isr(header: Header, state: State, rows: Sequence[LeaderAndIsrRow]) -> LeaderAndIsrRequest:
     """The request for these partitions."""
     epoch = state.controller_epoch
-    by_topic = _grouped((row.partition.topic, _lead_state(row, epoch)) for row in rows)
+    by_topic = grouped((row.partition.topic, _lead_state(row, epoch)) for row in rows)
     leaders = dict.fromkeys(row.partition.leader for row in rows)
     return LeaderAndIsrRequest(
         controller_id=header.controller,
@@ -135,7 +134,7 @@ def metadata_topics(state: State, rows: Iterable[MetadataRow]) -> list[UpdateMet
         UpdateMetadataTopicState(name, state.topics[name].id, states)
         if name in state.topics
         else UpdateMetadataTopicState(name, partition_states=states)
-        for name, states in _grouped(rows).items()
+        for name, states in grouped(rows).items()
     ]
 
 
@@ -168,7 +167,7 @@ def live_brokers(state: State) -> list[UpdateMetadataBroker]:
 def stop_replica(header: Header, state: State, drops: Sequence[DropReplica]) -> StopReplicaRequest:
     """The request that deletes these replicas; before v3 it carries no leader epochs."""
     with_epochs = header.versions.stop_replica >= 3
-    by_topic = _grouped((drop.topic, drop) for drop in drops)
+    by_topic = grouped((drop.topic, drop) for drop in drops)
     return StopReplicaRequest(
         controller_id=header.controller,
         controller_epoch=state.controller_epoch,
@@ -188,10 +187,3 @@ def stop_replica(header: Header, state: State, drops: Sequence[DropReplica]) -> 
 def _stop_state(drop: DropReplica, versions: Versions) -> StopReplicaPartitionState:
     epoch = drop.leader_epoch if versions.fenced_stops or drop.leader_epoch == TOPIC_DELETED else UNFENCED
     return StopReplicaPartitionState(drop.partition, epoch, delete_partition=True)
-
-
-def _grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
-    groups: dict[K, list[T]] = {}
-    for key, value in pairs:
-        groups.setdefault(key, []).append(value)
-    return groups

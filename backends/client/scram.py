@@ -11,8 +11,9 @@ from base64 import b64decode, b64encode
 from collections.abc import Generator
 
 from backends.client.errors import AuthenticationError
+from protocol.scram import SCRAM_MECHANISMS
 
-MECHANISMS = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+MECHANISMS = {mechanism.name: mechanism.hash_name for mechanism in SCRAM_MECHANISMS}
 """Mechanism -> name of its hash."""
 
 FEWEST_ITERATIONS = 4096

@@ -14,6 +14,7 @@ from backends.client.errors import BrokerError
 from backends.measuring.stalls import Received
 from common.clock import Clock
 from common.error_codes import ErrorCode
+from common.grouping import grouped
 from controller.messages.upstream_events import Measured
 from controller.model.names import TopicPartition
 from controller.ports import SubmitEvent
@@ -145,18 +146,15 @@ class ReplicaSizes:
     def _moving_to(self, request: DescribeLogDirsRequest) -> dict[int, list[TopicPartition]]:
         """What is asked for and on its way, by broker."""
         state = self._state
-        found: dict[int, list[TopicPartition]] = {}
         asked = (
             state.in_flight.by_topic
             if request.topics is None
             else {t.topic: t.partitions for t in request.topics}
         )
-        for topic, numbers in asked.items():
-            for number in numbers:
-                partition = state.partition(topic, number)
-                for broker in partition.adding if partition else ():
-                    found.setdefault(broker, []).append(TopicPartition(topic, number))
-        return found
+        partitions = (state.partition(topic, number) for topic in asked for number in asked[topic])
+        return grouped(
+            (broker, each.key) for each in partitions if each is not None for broker in each.adding
+        )
 
     async def learn(self, topics: Iterable[str]) -> None:
         """Sizes that are not known of partitions about to be ordered, from their leaders; steps planned next go by them."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from common.error_codes import ErrorCode
+from common.grouping import grouped
 from controller.messages.effects import Elect, Submit
 from controller.model.errors import Outcome
 from controller.model.names import Replicas, TopicPartition
@@ -29,9 +30,9 @@ class Refused(NamedTuple):
 
 def alter_request(rows: Sequence[Submit], timeout_ms: int) -> AlterPartitionReassignmentsRequest:
     """One row a partition; the caller sees to it that none comes twice."""
-    topics: dict[str, list[ReassignablePartition]] = {}
-    for topic, partition, replicas in rows:
-        topics.setdefault(topic, []).append(ReassignablePartition(partition, replicas))
+    topics = grouped(
+        (topic, ReassignablePartition(partition, replicas)) for topic, partition, replicas in rows
+    )
     named = [ReassignableTopic(*each) for each in topics.items()]
     return AlterPartitionReassignmentsRequest(timeout_ms, True, named)
 
@@ -65,7 +66,5 @@ def outcome(code: int, message: str | None) -> Outcome:
 
 def elect_request(rows: Iterable[Elect], timeout_ms: int) -> ElectLeadersRequest:
     """A preferred election of these partitions."""
-    topics: dict[str, list[int]] = {}
-    for topic, partition in rows:
-        topics.setdefault(topic, []).append(partition)
-    return ElectLeadersRequest(0, [TopicPartitions(t, tuple(p)) for t, p in topics.items()], timeout_ms)
+    topics = [TopicPartitions(topic, tuple(numbers)) for topic, numbers in grouped(rows).items()]
+    return ElectLeadersRequest(0, topics, timeout_ms)

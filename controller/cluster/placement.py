@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Mapping
 from itertools import chain, zip_longest
 
+from common.grouping import grouped
 from controller.model.cluster import Replicas
 
 
 def interleave_racks(racks: Mapping[int, str | None]) -> list[int]:
     """Broker ids so that neighbours are in different racks as far as racks allow."""
-    by_rack: dict[str | None, list[int]] = {}
-    for broker in sorted(racks):
-        by_rack.setdefault(racks[broker], []).append(broker)
+    by_rack = grouped((racks[broker], broker) for broker in sorted(racks))
     ordered = [by_rack[rack] for rack in sorted(by_rack, key=str)]
     return [broker for broker in chain.from_iterable(zip_longest(*ordered)) if broker is not None]
 

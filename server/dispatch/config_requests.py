@@ -1,7 +1,7 @@
 """What the three config APIs (32, 33, 44) ask before the controller is asked."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from common.error_codes import ErrorCode
 from controller.messages.events import AlterConfigs, ResourceChanges
@@ -49,6 +49,26 @@ async def alter(
     ]
     outcomes = await context.services.driver.submit(AlterConfigs(accepted, validate_only))
     return merged(refusals, outcomes)
+
+
+class Resource(Protocol):
+    """A topic or broker in a request."""
+
+    @property
+    def resource_type(self) -> int: ...
+
+    @property
+    def resource_name(self) -> str: ...
+
+
+def response_rows(
+    resources: Sequence[Resource], verdicts: Sequence[Verdict]
+) -> list[tuple[int, str | None, int, str]]:
+    """The fields of the rows of the responses to 33 and 44: error code, message, resource type and name."""
+    return [
+        (code, message, each.resource_type, each.resource_name)
+        for each, (code, message) in zip(resources, verdicts, strict=True)
+    ]
 
 
 def _refusal(wanted: Wanted, twice: set[Any], context: Context) -> Verdict | None:

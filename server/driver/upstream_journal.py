@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 
 from common.error_codes import ErrorCode
+from common.grouping import grouped
 from controller.messages.upstream_events import Submitted
 from controller.model.cluster import Reassignment
 from controller.state.decision import Decision
@@ -27,10 +28,11 @@ class UpstreamJournal:
     def observed(self, decision: Decision) -> None:
         """Something was seen, or cannot be."""
         self.trouble()
-        reasons: dict[str, list[str]] = {}
-        for change in decision.changes:
-            if type(change) is Reassignment and change.blocked:
-                reasons.setdefault(change.blocked, []).append(str(change.key))
+        reasons = grouped(
+            (change.blocked, str(change.key))
+            for change in decision.changes
+            if type(change) is Reassignment and change.blocked
+        )
         for reason, names in reasons.items():
             more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
             log.warning(

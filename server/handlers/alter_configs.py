@@ -12,7 +12,7 @@ from controller.model.configs import ConfigChange, ConfigOp
 from protocol.apis import ApiKey
 from protocol.messages.alter_configs_request import AlterConfigsRequest
 from protocol.messages.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
-from server.dispatch.config_requests import CONFIG_BOUNDS, Wanted, alter
+from server.dispatch.config_requests import CONFIG_BOUNDS, Wanted, alter, response_rows
 from server.dispatch.context import Context
 from server.dispatch.registry import handles
 from server.dispatch.row_errors import Verdict
@@ -44,10 +44,5 @@ async def handle(request: AlterConfigsRequest, context: Context) -> AlterConfigs
 
 
 def _response(request: AlterConfigsRequest, verdicts: Sequence[Verdict]) -> AlterConfigsResponse:
-    rows = zip(request.resources, verdicts, strict=True)
-    return AlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(code, message, each.resource_type, each.resource_name)
-            for each, (code, message) in rows
-        ]
-    )
+    rows = response_rows(request.resources, verdicts)
+    return AlterConfigsResponse(responses=[AlterConfigsResourceResponse(*row) for row in rows])

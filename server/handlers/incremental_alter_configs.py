@@ -18,7 +18,7 @@ from protocol.messages.incremental_alter_configs_response import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsResponse,
 )
-from server.dispatch.config_requests import CONFIG_BOUNDS, Wanted, alter
+from server.dispatch.config_requests import CONFIG_BOUNDS, Wanted, alter, response_rows
 from server.dispatch.context import Context
 from server.dispatch.registry import handles
 from server.dispatch.row_errors import Verdict
@@ -60,10 +60,5 @@ def changes_of(configs: Sequence[AlterableConfig]) -> list[ConfigChange] | None:
 def _response(
     request: IncrementalAlterConfigsRequest, verdicts: Sequence[Verdict]
 ) -> IncrementalAlterConfigsResponse:
-    rows = zip(request.resources, verdicts, strict=True)
-    return IncrementalAlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(code, message, each.resource_type, each.resource_name)
-            for each, (code, message) in rows
-        ]
-    )
+    rows = response_rows(request.resources, verdicts)
+    return IncrementalAlterConfigsResponse(responses=[AlterConfigsResourceResponse(*row) for row in rows])

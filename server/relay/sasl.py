@@ -13,6 +13,7 @@ from collections.abc import Callable
 from common.error_codes import ErrorCode
 from protocol.frames import decode_request, parse_request
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
+from protocol.scram import SCRAM_MECHANISMS
 from server.dispatch.authorizer import UNKNOWN
 from server.relay.exchange import PASSED, ClientIdentity, Exchange, IncomingRequest, Login, rewrite_answer
 
@@ -105,8 +106,7 @@ def _bearer(token: bytes) -> str:
 
 READERS: dict[str, Callable[[bytes], str]] = {
     "PLAIN": _plain,
-    "SCRAM-SHA-256": _scram,
-    "SCRAM-SHA-512": _scram,
+    **{mechanism.name: _scram for mechanism in SCRAM_MECHANISMS},
     "OAUTHBEARER": _bearer,
 }
 """Mechanism -> function that reads the user from its first message."""

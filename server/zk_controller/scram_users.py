@@ -23,11 +23,11 @@ from protocol.messages.alter_user_scram_credentials_response import (
     AlterUserScramCredentialsResponse,
     AlterUserScramCredentialsResult,
 )
+from protocol.scram import SCRAM_MECHANISMS
 
 log = logging.getLogger(__name__)
 
-MECHANISMS = {1: ("SCRAM-SHA-256", "sha256"), 2: ("SCRAM-SHA-512", "sha512")}
-"""Kafka's number (clients.admin.ScramMechanism) -> name, and name of the hash."""
+MECHANISMS = {mechanism.number: mechanism for mechanism in SCRAM_MECHANISMS}
 
 ITERATIONS = range(4096, 16_384 + 1)
 """Kafka: ScramMechanism.minIterations, and the most that brokers accept."""
@@ -90,7 +90,7 @@ def _changes(request: AlterUserScramCredentialsRequest, user: str) -> dict[str, 
 def _add(changes: dict[str, str | None], mechanism: int, upsertion: ScramCredentialUpsertion | None) -> None:
     if mechanism not in MECHANISMS:
         raise ApiError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, f"There is no SCRAM mechanism {mechanism}.")
-    name, hash_name = MECHANISMS[mechanism]
+    _, name, hash_name = MECHANISMS[mechanism]
     if name in changes:
         raise ApiError(ErrorCode.DUPLICATE_RESOURCE, f"{name} of a user can be altered once in a request.")
     changes[name] = None if upsertion is None else _credential(upsertion, hash_name)

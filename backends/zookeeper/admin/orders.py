@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from backends.zookeeper.admin.plans import Entry
 from backends.zookeeper.znodes import paths
+from common.grouping import grouped
 from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS
 from controller.messages.events import AlterConfigs, AlterReassignments, ResourceChanges
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, Queue
@@ -146,7 +147,5 @@ def _queued_keys(state: State, jobs: set[int]) -> Iterator[TopicPartition]:
 
 
 def _by_topic(rows: Iterable[tuple[TopicPartition, Replicas | None]]) -> list[AlterTopic]:
-    topics: dict[str, list[AlterRow]] = {}
-    for key, replicas in rows:
-        topics.setdefault(key.topic, []).append(AlterRow(key.partition, replicas))
+    topics = grouped((key.topic, AlterRow(key.partition, replicas)) for key, replicas in rows)
     return [AlterTopic(*each) for each in topics.items()]
