@@ -1,7 +1,7 @@
 """What the three config APIs (32, 33, 44) ask before the controller is asked."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from common.error_codes import ErrorCode
 from controller.messages.events import AlterConfigs, ResourceChanges
@@ -11,6 +11,8 @@ from protocol.counter import Bounds
 from server.dispatch.authorizer import Operation
 from server.dispatch.context import Context
 from server.dispatch.row_errors import DENIED, Verdict, merged, repeated
+
+R = TypeVar("R")
 
 CONFIG_BOUNDS = Bounds(rows=20_000, numbers=20_000)
 """Of a request of one of the three: resources and their configs."""
@@ -62,11 +64,11 @@ class Resource(Protocol):
 
 
 def response_rows(
-    resources: Sequence[Resource], verdicts: Sequence[Verdict]
-) -> list[tuple[int, str | None, int, str]]:
-    """The fields of the rows of the responses to 33 and 44: error code, message, resource type and name."""
+    row: Callable[[int, str | None, int, str], R], resources: Sequence[Resource], verdicts: Sequence[Verdict]
+) -> list[R]:
+    """The rows of a response to 33 or 44, made by `row` from error code, message, resource type and name."""
     return [
-        (code, message, each.resource_type, each.resource_name)
+        row(code, message, each.resource_type, each.resource_name)
         for each, (code, message) in zip(resources, verdicts, strict=True)
     ]
 

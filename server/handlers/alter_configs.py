@@ -6,8 +6,6 @@ Errors by resource: TOPIC_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED, UN
 INVALID_REQUEST, INVALID_CONFIG.
 """
 
-from collections.abc import Sequence
-
 from controller.model.configs import ConfigChange, ConfigOp
 from protocol.apis import ApiKey
 from protocol.messages.alter_configs_request import AlterConfigsRequest
@@ -15,12 +13,14 @@ from protocol.messages.alter_configs_response import AlterConfigsResourceRespons
 from server.dispatch.config_requests import CONFIG_BOUNDS, Wanted, alter, response_rows
 from server.dispatch.context import Context
 from server.dispatch.registry import handles
-from server.dispatch.row_errors import Verdict
 
 
 def refuse(request: AlterConfigsRequest, code: int, message: str | None) -> AlterConfigsResponse:
     """Repeat the error for every resource."""
-    return _response(request, [(code, message)] * len(request.resources))
+    verdicts = [(code, message)] * len(request.resources)
+    return AlterConfigsResponse(
+        responses=response_rows(AlterConfigsResourceResponse, request.resources, verdicts)
+    )
 
 
 @handles(
@@ -40,9 +40,7 @@ async def handle(request: AlterConfigsRequest, context: Context) -> AlterConfigs
         )
         for each in request.resources
     ]
-    return _response(request, await alter(wanted, request.validate_only, context, replace=True))
-
-
-def _response(request: AlterConfigsRequest, verdicts: Sequence[Verdict]) -> AlterConfigsResponse:
-    rows = response_rows(request.resources, verdicts)
-    return AlterConfigsResponse(responses=[AlterConfigsResourceResponse(*row) for row in rows])
+    verdicts = await alter(wanted, request.validate_only, context, replace=True)
+    return AlterConfigsResponse(
+        responses=response_rows(AlterConfigsResourceResponse, request.resources, verdicts)
+    )

@@ -21,7 +21,6 @@ from protocol.messages.incremental_alter_configs_response import (
 from server.dispatch.config_requests import CONFIG_BOUNDS, Wanted, alter, response_rows
 from server.dispatch.context import Context
 from server.dispatch.registry import handles
-from server.dispatch.row_errors import Verdict
 
 OPERATIONS = {each.value for each in ConfigOp}
 
@@ -30,7 +29,10 @@ def refuse(
     request: IncrementalAlterConfigsRequest, code: int, message: str | None
 ) -> IncrementalAlterConfigsResponse:
     """Repeat the error for every resource."""
-    return _response(request, [(code, message)] * len(request.resources))
+    verdicts = [(code, message)] * len(request.resources)
+    return IncrementalAlterConfigsResponse(
+        responses=response_rows(AlterConfigsResourceResponse, request.resources, verdicts)
+    )
 
 
 @handles(
@@ -47,7 +49,10 @@ async def handle(
     wanted = [
         Wanted(each.resource_type, each.resource_name, changes_of(each.configs)) for each in request.resources
     ]
-    return _response(request, await alter(wanted, request.validate_only, context, replace=False))
+    verdicts = await alter(wanted, request.validate_only, context, replace=False)
+    return IncrementalAlterConfigsResponse(
+        responses=response_rows(AlterConfigsResourceResponse, request.resources, verdicts)
+    )
 
 
 def changes_of(configs: Sequence[AlterableConfig]) -> list[ConfigChange] | None:
@@ -55,10 +60,3 @@ def changes_of(configs: Sequence[AlterableConfig]) -> list[ConfigChange] | None:
     if any(config.config_operation not in OPERATIONS for config in configs):
         return None
     return [ConfigChange(config.name, ConfigOp(config.config_operation), config.value) for config in configs]
-
-
-def _response(
-    request: IncrementalAlterConfigsRequest, verdicts: Sequence[Verdict]
-) -> IncrementalAlterConfigsResponse:
-    rows = response_rows(request.resources, verdicts)
-    return IncrementalAlterConfigsResponse(responses=[AlterConfigsResourceResponse(*row) for row in rows])
