@@ -1,11 +1,13 @@
 """The ports of the core: the store that keeps its records, the backend that carries out its effects, the way in."""
 
 from collections.abc import Awaitable, Iterable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from controller.messages.effects import Effect
+from controller.messages.effects import ControllerEffect, UpstreamEffect
 from controller.messages.event import Event, Reply
 from controller.model.cluster import Change, Record
+
+E_contra = TypeVar("E_contra", contravariant=True)
 
 
 class StoreLostError(Exception):
@@ -27,12 +29,16 @@ class Store(Protocol):
         ...
 
 
-class Backend(Protocol):
-    """Carries out effects."""
+class Backend(Protocol[E_contra]):
+    """Carries out the effects of one kind of cluster."""
 
-    def perform(self, effects: Sequence[Effect]) -> None:
+    def perform(self, effects: Sequence[E_contra]) -> None:
         """Start the effects in order and return. Failures are retried, or submitted as events."""
         ...
+
+
+AnyBackend = Backend[ControllerEffect] | Backend[UpstreamEffect]
+"""The backend of a cluster. The core emits only the effects that fit the cluster's profile."""
 
 
 class SubmitEvent(Protocol):

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from backends.broker_commands.batch import Batch, ClusterSnapshot, all_partitions
 from backends.broker_commands.pending import PendingChanges
@@ -17,7 +17,7 @@ from backends.client.channel import Channel, Connect, connect
 from common.clock import Clock, RealClock
 from common.error_codes import ErrorCode
 from common.tasks import cancel, spawn
-from controller.messages.effects import BrokerJoined, BrokerLeft, DropReplica, Effect, Publish
+from controller.messages.effects import BrokerCommand, BrokerJoined, BrokerLeft, DropReplica, Publish
 from controller.messages.events import LogDirFailed
 from controller.model.cluster import Broker, Partition, TopicPartition
 from controller.ports import SubmitEvent
@@ -40,7 +40,7 @@ MAX_QUEUED = 8
 
 
 class BrokerLinks:
-    """Implements `controller.ports.Backend` for clusters whose controller we are.
+    """Carries out broker commands of a controller.
 
     `controller_id` tells which broker to name as controller; `state` is read, never changed. Nothing is sent to a
     broker before `BrokerJoined` or after `BrokerLeft`; that one cannot be reached is not judged here. `partitions` are
@@ -76,18 +76,20 @@ class BrokerLinks:
         self._open = Batch()
         self._links: dict[int, _Link] = {}
 
-    def perform(self, effects: Sequence[Effect]) -> None:
-        """Queue the requests that the effects call for; see `Backend.perform`."""
-        for effect in effects:
-            match effect:
+    def perform(self, commands: Sequence[BrokerCommand]) -> None:
+        """Queue the requests for these commands and return; failed requests are retried."""
+        for command in commands:
+            match command:
                 case Publish():
-                    self._batch_for(effect.partition.key).publish(effect)
+                    self._batch_for(command.partition.key).publish(command)
                 case DropReplica():
-                    self._batch_for(TopicPartition(effect.topic, effect.partition)).drop(effect)
+                    self._batch_for(TopicPartition(command.topic, command.partition)).drop(command)
                 case BrokerJoined():
-                    self._joined(effect.broker)
+                    self._joined(command.broker)
                 case BrokerLeft():
-                    self._left(effect.broker)
+                    self._left(command.broker)
+                case _:
+                    assert_never(command)
         for link in self._links.values():
             link.wake.set()
 

@@ -6,7 +6,7 @@ replicas in the ISR have all data, and other replicas have none.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, assert_never
 
 from backends.broker_commands.links import BrokerLinks
 from backends.client.channel import Connect, connect
@@ -21,7 +21,16 @@ from backends.measuring.stalls import LOOK_SECONDS, Received, StallWatch
 from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
 from controller.configs.names import PARTITION_BYTES, PRODUCE_RATE
-from controller.messages.effects import ConfigsChanged, Effect, TopicDeleted
+from controller.messages.effects import (
+    BrokerCommand,
+    BrokerJoined,
+    BrokerLeft,
+    ConfigsChanged,
+    ControllerEffect,
+    DropReplica,
+    Publish,
+    TopicDeleted,
+)
 from controller.messages.events import (
     BrokerRegistration,
     BrokerStarted,
@@ -98,14 +107,20 @@ class SimulatedCluster:
 
     # ---- for the controller ---------------------------------------------------------------------------------
 
-    def perform(self, effects: Sequence[Effect]) -> None:
+    def perform(self, effects: Sequence[ControllerEffect]) -> None:
         """See `Backend.perform`."""
+        commands: list[BrokerCommand] = []
         for effect in effects:
-            if isinstance(effect, ConfigsChanged):
-                self._configs_changed(effect)
-            elif isinstance(effect, TopicDeleted):
-                self._volumes.pop(effect.topic, None)
-        self._links.perform(effects)
+            match effect:
+                case Publish() | DropReplica() | BrokerJoined() | BrokerLeft():
+                    commands.append(effect)
+                case TopicDeleted():
+                    self._volumes.pop(effect.topic, None)
+                case ConfigsChanged():
+                    self._configs_changed(effect)
+                case _:
+                    assert_never(effect)
+        self._links.perform(commands)
 
     # ---- for the API and tests -------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ KIP-455 carried out by another Kafka, with KIP-435's steps and KIP-236's way bac
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import assert_never
 
 from backends.client.errors import AuthenticationError, BrokerError
 from backends.measuring.sizes import ReplicaSizes
@@ -17,7 +18,14 @@ from backends.upstream.throttle_configs import ThrottleConfigs
 from backends.upstream.topic_configs import TopicConfigs
 from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
-from controller.messages.effects import AlterThrottle, ConfigsChanged, Effect, Elect, ReadThrottle, Submit
+from controller.messages.effects import (
+    AlterThrottle,
+    ConfigsChanged,
+    Elect,
+    ReadThrottle,
+    Submit,
+    UpstreamEffect,
+)
 from controller.messages.upstream_events import Unreachable
 from controller.ports import SubmitEvent
 from controller.state.state import State
@@ -63,15 +71,18 @@ class UpstreamBackend:
         self._tasks: list[asyncio.Task[None]] = []
         self._failed = False
 
-    def perform(self, effects: Sequence[Effect]) -> None:
+    def perform(self, effects: Sequence[UpstreamEffect]) -> None:
         """See `Backend.perform`."""
         for effect in effects:
-            if isinstance(effect, Submit | Elect):
-                self._submitter.add(effect)
-            elif isinstance(effect, ReadThrottle | AlterThrottle):
-                self._throttle_configs.perform(effect)
-            elif not isinstance(effect, ConfigsChanged):
-                raise AssertionError(f"an upstream has no use for {effect}")
+            match effect:
+                case Submit() | Elect():
+                    self._submitter.add(effect)
+                case ReadThrottle() | AlterThrottle():
+                    self._throttle_configs.perform(effect)
+                case ConfigsChanged():
+                    pass  # The state has the configs, and the poll below is all that follows from them.
+                case _:
+                    assert_never(effect)
         if effects:
             self._looks.hurry()
 

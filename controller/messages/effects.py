@@ -1,6 +1,6 @@
-"""What a decision asks of the world. Carried out in order, and only when the decision's records are durable.
+"""Effects of a decision. They are carried out in order, after the decision's records are durable.
 
-An effect holds immutable records, so what brokers are told is what was decided, whatever is decided meanwhile.
+An effect contains immutable records, so later decisions do not change what brokers receive.
 """
 
 from collections.abc import Mapping, Sequence
@@ -96,16 +96,15 @@ class Wake(NamedTuple):
     """Give the controller a `Continue` event after what waits now."""
 
 
-Effect = (
-    Publish
-    | DropReplica
-    | TopicDeleted
-    | BrokerJoined
-    | BrokerLeft
-    | ConfigsChanged
-    | Submit
-    | Elect
-    | ReadThrottle
-    | AlterThrottle
-    | Wake
-)
+BrokerCommand = Publish | DropReplica | BrokerJoined | BrokerLeft
+"""Effects that become requests to brokers, where reassignd is the controller."""
+
+ControllerEffect = BrokerCommand | TopicDeleted | ConfigsChanged
+"""Effects where reassignd is the controller: the embedded cluster and ZooKeeper mode."""
+
+UpstreamEffect = Submit | Elect | ReadThrottle | AlterThrottle | ConfigsChanged
+"""Effects where another controller carries out the steps."""
+
+BackendEffect = ControllerEffect | UpstreamEffect
+
+Effect = BackendEffect | Wake

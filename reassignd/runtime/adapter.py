@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 from common.worker_thread import WorkerThread
 from controller.messages.event import Event, Reply
-from controller.ports import Backend, SubmitEvent
+from controller.ports import AnyBackend, SubmitEvent
 from server.dispatch.authorizer import Authorizer
 from server.dispatch.router import Router
 from server.metrics.latency import RequestLatency
@@ -31,7 +31,7 @@ class ClusterAdapter(Protocol):
     """One kind of cluster, as an assembly uses it. Created before the driver; `serve` is called once, before `start`."""
 
     @property
-    def backend(self) -> Backend: ...
+    def backend(self) -> AnyBackend: ...
 
     @property
     def sizes(self) -> Sizes: ...

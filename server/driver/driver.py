@@ -12,12 +12,12 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter, time_ns
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from controller.messages.effects import Effect, Wake
+from controller.messages.effects import BackendEffect, Effect, Wake
 from controller.messages.event import AnyEvent, Event, Reply
 from controller.messages.events import Continue
-from controller.ports import Backend, Store, StoreLostError
+from controller.ports import AnyBackend, Backend, Store, StoreLostError
 from controller.state.decision import Decision
 from controller.state.state import State
 from server.driver.event_queue import EventQueue, QueuedEvent
@@ -67,7 +67,7 @@ class Driver:
         self,
         state: State,
         store: Store,
-        backend: Backend,
+        backend: AnyBackend,
         decide: Decide,
         *,
         stats: Stats,
@@ -77,7 +77,8 @@ class Driver:
     ) -> None:
         self._state = state
         self._store = store
-        self._backend = backend
+        # The profile of the state determines which effects the core emits; a backend gets no others.
+        self._backend = cast(Backend[BackendEffect], backend)
         self._decide = decide
         self._stats = stats
         self._on_failure = on_failure

@@ -23,7 +23,7 @@ from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
 from controller.model.cluster import Partition, Reassignment, Replicas, ResourceType, TopicPartition
 from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Outcome
-from controller.ports import Backend
+from controller.ports import AnyBackend
 from controller.state.state import State
 from server.driver.driver import Driver
 from tests.backends.local import LocalNetwork, NoStats
@@ -41,7 +41,7 @@ class Relay:
     """Stands for the backend until it is made, which needs the driver."""
 
     def __init__(self) -> None:
-        self.backend: Backend | None = None
+        self.backend: AnyBackend | None = None
 
     def perform(self, effects: Sequence[Any]) -> None:
         assert self.backend is not None

@@ -7,7 +7,7 @@ are those of the state znode, and a broker that joins gets the content of the zn
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from backends.broker_commands.links import BrokerLinks
 from backends.client.channel import Connect, connect
@@ -24,7 +24,16 @@ from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.rejections import Rejections
 from common.clock import Clock
 from common.tasks import cancel
-from controller.messages.effects import BrokerJoined, Effect, Publish, TopicDeleted
+from controller.messages.effects import (
+    BrokerCommand,
+    BrokerJoined,
+    BrokerLeft,
+    ConfigsChanged,
+    ControllerEffect,
+    DropReplica,
+    Publish,
+    TopicDeleted,
+)
 from controller.messages.event import Event, Reply
 from controller.messages.events import ControllerStarted
 from controller.model.cluster import Partition
@@ -110,12 +119,27 @@ class ZookeeperCluster:
                 await self._submit_to_core(stored)
         return await self._submit_to_core(event)
 
-    def perform(self, effects: Sequence[Effect]) -> None:
+    def perform(self, effects: Sequence[ControllerEffect]) -> None:
         """See `Backend.perform`."""
-        stored_effects = [self._as_stored(effect) for effect in effects]
+        commands: list[BrokerCommand] = []
+        for effect in effects:
+            match effect:
+                case Publish():
+                    # Brokers get the partition as it is stored.
+                    stored = self._store.stored(effect.partition)
+                    self._follow(stored)
+                    commands.append(effect._replace(partition=stored))
+                case DropReplica() | BrokerJoined() | BrokerLeft():
+                    commands.append(effect)
+                case TopicDeleted():
+                    self._observer.forget(effect.topic)
+                case ConfigsChanged():
+                    pass  # The configs are in ZooKeeper, where brokers read them.
+                case _:
+                    assert_never(effect)
         if any(isinstance(effect, BrokerJoined) for effect in effects):
-            stored_effects += self._store.dropped(self._state.live)
-        self._links.perform(stored_effects)
+            commands += self._store.dropped(self._state.live)
+        self._links.perform(commands)
 
     async def start(self) -> None:
         """Take over the cluster: submit the registered brokers, watch what moves, and start all watches."""
@@ -156,17 +180,6 @@ class ZookeeperCluster:
     async def _check_is_controller(self, watch: Watch) -> None:
         if not await is_controller(self._context.tree, watch):
             raise DeposedError("another controller was elected")
-
-    def _as_stored(self, effect: Effect) -> Effect:
-        """Return the effect with the partition as it is stored."""
-        match effect:
-            case Publish():
-                stored = self._store.stored(effect.partition)
-                self._follow(stored)
-                return effect._replace(partition=stored)
-            case TopicDeleted():
-                self._observer.forget(effect.topic)
-        return effect
 
     def _follow(self, partition: Partition) -> None:
         if not self._context.protocol.isr_by_request:

@@ -15,7 +15,6 @@ from controller.messages.effects import (
     ConfigsChanged,
     DropReplica,
     Publish,
-    TopicDeleted,
 )
 from controller.messages.event import AnyEvent
 from controller.messages.events import LogDirFailed
@@ -155,8 +154,9 @@ async def test_a_broker_that_joins_again_gets_a_new_connection(brokers: Brokers)
     assert len(kinds(requests, 1)) == 5
 
 
-async def test_effects_that_concern_no_broker_send_nothing(brokers: Brokers) -> None:
-    assert await brokers.perform(ConfigsChanged(ResourceType.TOPIC, "foo"), TopicDeleted("foo")) == []
+async def test_an_effect_that_is_no_command_is_an_error(brokers: Brokers) -> None:
+    with pytest.raises(AssertionError):
+        await brokers.perform(ConfigsChanged(ResourceType.TOPIC, "foo"))
 
 
 async def test_a_failed_disk_comes_back_as_an_event(brokers: Brokers) -> None:
