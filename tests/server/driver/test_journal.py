@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from common.clock import ManualClock
 from controller.messages.event import AnyEvent
+from common.clock import ManualClock
 from controller.messages.events import (
     AlterConfigs,
     AlterReassignments,
@@ -22,10 +24,11 @@ from controller.messages.events import (
     ResourceChanges,
     Stalled,
 )
+from common.clock import ManualClock
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioritize, RollBackJob
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
-from server.driver.journal import Journal, progress, report_for_ever
+from server.driver.journal import PROGRESS_SECONDS, Journal, progress, report_progress_periodically
 from tests.builders import World, key, partition, registration
 from tests.server.rig import Rig, settle
 
@@ -184,9 +187,10 @@ async def test_progress_is_told_again_only_when_it_has_changed(
 ) -> None:
     noted.lines(noted.order((3, 4), 0, 1))
     caplog.clear()
-    task = asyncio.create_task(report_for_ever(noted.world.state, 0))
+    clock = ManualClock()
+    task = asyncio.create_task(report_progress_periodically(noted.world.state, clock))
     for _ in range(10):
-        await asyncio.sleep(0)
+        await clock.advance(PROGRESS_SECONDS)
     task.cancel()
     assert caplog.messages == ["2 of 2 partitions left, 2 moving"]
 
