@@ -33,7 +33,7 @@ from server.dispatch.cache import BodyCache
 from server.dispatch.context import Services
 from server.dispatch.router import Router
 from server.driver.driver import Driver, wall_clock
-from server.driver.journal import Journal, report_for_ever
+from server.driver.journal import Journal, report_progress_periodically
 from server.metrics.exposition import Metrics
 from server.metrics.latency import RequestLatency
 from server.metrics.sources import Sources
@@ -113,7 +113,7 @@ class Assembly:
             raise
         self._tasks = [
             spawn(prune_periodically(self.adapter, self._retention, wall_clock, self._clock), "pruning"),
-            spawn(report_for_ever(self.state), "progress"),
+            spawn(report_progress_periodically(self.state, self._clock), "progress"),
             spawn(self._progress.run(), "bytes"),
             spawn(self._spark.run(), "planning on Spark"),
         ]

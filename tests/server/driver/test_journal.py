@@ -8,7 +8,6 @@ import pytest
 
 from common.clock import ManualClock
 from controller.messages.event import AnyEvent
-from common.clock import ManualClock
 from controller.messages.events import (
     AlterConfigs,
     AlterReassignments,
@@ -24,7 +23,6 @@ from controller.messages.events import (
     ResourceChanges,
     Stalled,
 )
-from common.clock import ManualClock
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioritize, RollBackJob
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
@@ -161,7 +159,7 @@ def test_a_start_tells_what_it_takes_up_and_who_is_missing(noted: Noted) -> None
     state = noted.world.state
     state.live.clear()
     assert noted.lines(ControllerStarted([registration(1), registration(2), registration(3)])) == [
-        "taking up 1 reassignment, 1 step in flight; 0 waiting",
+        "resuming 1 reassignment, 1 step in flight; 0 waiting",
         "the records know brokers 4, 5, 6 that were not started: 0 partitions offline",
     ]
 
