@@ -1,23 +1,23 @@
-r"""Texts of others on a terminal and in a log: what cannot be seen is written out, as `\x1b` for ESC.
+r"""Escape control characters and invisible characters for terminals and logs: `\x1b` for ESC.
 
-Client ids and the like may hold escape sequences that move the cursor, change colours or titles, or turn text around.
+Texts from clients, such as client ids, can contain escape sequences that move the cursor or change colours and titles.
 """
 
 import json
 
 
 def printable(text: str) -> str:
-    """The text on one line, with every invisible character but the blank as Python writes it."""
+    """Return the text on one line, with invisible characters other than the space as Python escapes."""
     return text if text.isprintable() else "".join(map(_visible, text))
 
 
 def as_json(value: object) -> str:
-    """JSON on one line, the same for the same value; what is invisible is escaped as JSON has it."""
+    """Return compact JSON on one line, with invisible characters as JSON escapes."""
     return escaped(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def escaped(text: str) -> str:
-    """The JSON text with escapes for what is invisible."""
+    """Return the JSON text with invisible characters as JSON escapes."""
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 

@@ -25,7 +25,7 @@ from reassignd.runtime.adapter import BuildAdapter, Hooks
 from reassignd.runtime.retention import Retention, prune_periodically
 from reassignd.runtime.runtime import HttpContent
 from reassignd.spark.helper_process import exchange_lines
-from reassignd.spark.planning import Facts, SparkPlanning
+from reassignd.spark.planning import ClusterRates, SparkPlanning
 from reassignd.spark.worker import worker
 from server.api.call import ApiServices
 from server.api.progress import Progress
@@ -165,7 +165,7 @@ class Assembly:
             self.state,
             adapter,
             self._parts.off_loop,
-            Facts(adapter.sizes.size, lambda: throttle_rate(self.state) or adapter.bandwidth()),
+            ClusterRates(adapter.sizes.size, lambda: throttle_rate(self.state) or adapter.bandwidth()),
             lambda request: exchange_lines(worker(master), request, SPARK_SECONDS),
             lambda: obstacle(master),
             settings.planner_spark_min_partitions,
