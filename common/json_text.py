@@ -1,4 +1,4 @@
-"""Strict parsing of JSON, and JSON values in error messages."""
+"""JSON that people wrote or a program sent: read strictly, and shown in error lines."""
 
 import json
 import re
@@ -7,14 +7,14 @@ from typing import Any
 from common.plan_errors import PlanError
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-"""An escaped half of a surrogate pair. On its own it is not valid text, and cannot be encoded."""
+"""Half of a pair, as an escape; on its own it is no text, and cannot be written anywhere."""
 
 MESSAGE_LENGTH = 40
-"""Maximum length of a value in an error message."""
+"""Characters of a value in an error line."""
 
 
 def parse(data: bytes) -> Any:
-    """Return the JSON value. Raises PlanError for invalid JSON, repeated keys of an object, and invalid Unicode."""
+    """The JSON value. Raises PlanError for what is none, names a key of an object twice, or is no Unicode text."""
     try:
         text = data.decode(json.detect_encoding(data))
         value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
@@ -39,15 +39,15 @@ def abbreviated(value: object) -> str:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    # A hook in Python on purpose: it lets the event loop's thread run between two objects of a large text.
-    parsed = dict(pairs)
-    if len(parsed) != len(pairs):
+    # Written in Python on purpose: between two objects of a large text the event loop gets its turn.
+    made = dict(pairs)
+    if len(made) != len(pairs):
         raise ValueError(f"the key {_first_twice(pairs)!a} comes twice in one object")
-    return parsed
+    return made
 
 
 def _first_twice(pairs: list[tuple[str, Any]]) -> str:
-    """Return the first repeated key, cut short. Takes one pass, because a body may have millions of keys."""
+    """The first key that repeats an earlier one, cut short. One pass: a body may hold millions of keys."""
     seen: set[str] = set()
     for key, _ in pairs:
         if key in seen:

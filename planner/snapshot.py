@@ -4,7 +4,7 @@ Both hold the same rows: of kind `broker` and of kind `partition`. In Parquet th
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
@@ -52,6 +52,13 @@ def read_snapshot(path: Path) -> Snapshot:
         return _collect(path, _parquet_rows(path) if _is_parquet(path) else _json_rows(path))
     except OSError as error:
         raise PlanError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def parse_snapshot(name: str, lines: Iterable[bytes]) -> Snapshot:
+    """Read a snapshot from JSON lines. Raises PlanError with `name` and the number of the first bad line."""
+    name_as_path = Path(name)
+    numbered = ((number, line.decode("utf-8")) for number, line in enumerate(lines, 1) if line.strip())
+    return _collect(name_as_path, ((number, _parse(name_as_path, number, line)) for number, line in numbered))
 
 
 def write_snapshot(snapshot: Snapshot, path: Path) -> None:

@@ -40,6 +40,7 @@ SUBCOMMANDS = {
     "pause": "pause",
     "plan": "plan",
     "priority": "pause",
+    "propose": "propose",
     "queue": "queue",
     "resume": "pause",
     "rollback": "cancel",

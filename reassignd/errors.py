@@ -1,13 +1,13 @@
-"""Exceptions that end the command with one line on stderr and an exit code."""
+"""What ends the command: one line on stderr, and the exit code that goes with the class."""
 
 
 class ConfigError(Exception):
-    """An invalid setting (exit code 2). The message is one line for the operator."""
+    """A setting that cannot be used (exit 2); the text is one line for the person who wrote it."""
 
 
 class CommandError(Exception):
-    """A failure (exit code 1). The message is one line that says what to do."""
+    """What was asked for could not be done (exit 1); the text is one line that says what to do."""
 
 
 class UnreachableError(CommandError):
-    """The server did not respond; a retry may succeed."""
+    """The server did not answer; it may the next time."""

@@ -1,6 +1,6 @@
-"""Log lines on stderr: in the format of log4j, or one JSON object per line.
+"""Log lines on stderr: as log4j writes them for Kafka, or one JSON object a line.
 
-Control characters are escaped, so a record is one line; in the plain format a traceback adds lines.
+A record stays one line whatever a client put into it; only a traceback, which is ours, takes more in plain form.
 """
 
 import json
@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from reassignd.printable import escaped, printable
 
 LEVELS = {"WARNING": "WARN", "CRITICAL": "FATAL"}
-"""Level of Python -> name in log4j, where they differ."""
+"""Names that log4j has otherwise."""
 
 
 class PlainFormatter(logging.Formatter):
     """`[2026-11-21 04:00:00,123] INFO text (logger)`, in local time."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line, followed by the traceback if there is one."""
+        """The line, and below it the traceback where there is one."""
         text = printable(record.getMessage())
         line = f"[{self.formatTime(record)}] {_level(record)} {text} ({record.name})"
         if not record.exc_info:
@@ -26,10 +26,10 @@ class PlainFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """An object with `time` (ISO 8601, UTC), `level`, `logger`, `message`, and `exception` if there is one."""
+    """Keys `time` (ISO 8601, UTC), `level`, `logger`, `message`, and `exception` where there is one."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the object as one line."""
+        """The object on one line."""
         fields = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": _level(record),
@@ -45,7 +45,7 @@ FORMATTERS: dict[str, type[logging.Formatter]] = {"plain": PlainFormatter, "json
 
 
 def configure(style: str, level: str) -> None:
-    """Log records at `level` or above to stderr, those of libraries at WARN or above."""
+    """Send everything at `level` or above to stderr; libraries below WARN are not heard."""
     handler = logging.StreamHandler()
     handler.setFormatter(FORMATTERS[style]())
     logging.basicConfig(handlers=[handler], level=level, force=True)

@@ -1,23 +1,23 @@
-r"""Escape control characters and invisible characters for terminals and logs: `\x1b` for ESC.
+r"""Texts of others on a terminal and in a log: what cannot be seen is written out, as `\x1b` for ESC.
 
-Texts from clients, such as client ids, can contain escape sequences that move the cursor or change colours and titles.
+Client ids and the like may hold escape sequences that move the cursor, change colours or titles, or turn text around.
 """
 
 import json
 
 
 def printable(text: str) -> str:
-    """Return the text on one line, with invisible characters other than the space as Python escapes."""
+    """The text on one line, with every invisible character but the blank as Python writes it."""
     return text if text.isprintable() else "".join(map(_visible, text))
 
 
 def as_json(value: object) -> str:
-    """Return compact JSON on one line, with invisible characters as JSON escapes."""
+    """JSON on one line, the same for the same value; what is invisible is escaped as JSON has it."""
     return escaped(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def escaped(text: str) -> str:
-    """Return the JSON text with invisible characters as JSON escapes."""
+    """The JSON text with escapes for what is invisible."""
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 

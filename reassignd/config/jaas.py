@@ -1,4 +1,4 @@
-"""Parse a login module and its options in `sasl.jaas.config` or a section of a JAAS file (Kafka: JaasConfig)."""
+"""One login module and its options, as Kafka's `JaasConfig` reads it: `sasl.jaas.config`, or a section of a JAAS file."""
 
 import re
 from typing import NamedTuple
@@ -14,14 +14,14 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 class Login(NamedTuple):
-    """The class name of the module without its package, and its options."""
+    """The class of the module without its package, and the options."""
 
     module: str
     options: dict[str, str]
 
 
 def parse(text: str) -> Login:
-    """Parse `MODULE required NAME="VALUE" …;`. Raises ValueError, whose message contains no value."""
+    """Raises ValueError for what is not `MODULE required NAME="VALUE" …;`; the text of the error holds no value."""
     entry = _ENTRY.fullmatch(text)
     if entry is None:
         raise ValueError('expected MODULE required NAME="VALUE" ...; with the semicolon')
@@ -38,7 +38,7 @@ def parse(text: str) -> Login:
 
 
 def section(text: str, name: str) -> str:
-    """Return the content of the section `NAME { ... };` of a JAAS file. Raises ValueError if there is none."""
+    """What is in the section `NAME { ... };` of a JAAS file. Raises ValueError where it has none."""
     without_comments = _QUOTED_OR_COMMENT.sub(lambda found: found[1] or " ", text)
     for found in _SECTION.finditer(without_comments):
         if found[1] == name:

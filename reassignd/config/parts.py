@@ -1,4 +1,4 @@
-"""Convert `Settings` to the settings of each component, with times in seconds."""
+"""Settings as the parts want them: each has a dataclass of its own, in seconds and without dotted names."""
 
 from backends.embedded.settings import Settings as EmbeddedSettings
 from controller.configs.names import PARTITION_BYTES, PRODUCE_RATE
@@ -7,7 +7,7 @@ from server.connections.limits import ConnectionLimits
 
 
 def embedded_settings(settings: Settings) -> EmbeddedSettings:
-    """Return the settings of the embedded cluster."""
+    """Of the embedded cluster."""
     return EmbeddedSettings(
         brokers=settings.embedded_brokers,
         racks=settings.embedded_racks,
@@ -22,7 +22,7 @@ def embedded_settings(settings: Settings) -> EmbeddedSettings:
 
 
 def embedded_defaults(settings: Settings) -> dict[str, str]:
-    """Return the default values of topic configs that are also settings of the embedded cluster."""
+    """What topics have of the configs that are settings of the embedded cluster too, where they have none of their own."""
     return {
         PARTITION_BYTES: str(settings.embedded_partition_bytes),
         PRODUCE_RATE: str(int(settings.embedded_produce_bytes_per_second)),
@@ -30,7 +30,7 @@ def embedded_defaults(settings: Settings) -> dict[str, str]:
 
 
 def limits(settings: Settings) -> ConnectionLimits:
-    """Return the limits of Kafka connections."""
+    """Of connections."""
     return ConnectionLimits(
         max_connections=settings.max_connections,
         idle=settings.connections_max_idle_ms / 1000,

@@ -1,6 +1,6 @@
-"""Parse the syntax of Java properties files (java.util.Properties.load).
+"""Java's `.properties` syntax (java.util.Properties.load), which operators of Kafka know.
 
-Comments (`#`, `!`), continued lines, `=`, `:` or white space after the key, and backslash escapes.
+Comments (`#`, `!`), continued lines, `=`, `:` or whitespace after the key, and backslash escapes.
 """
 
 import re
@@ -15,7 +15,7 @@ _ASSIGNMENT = re.compile(r"((?:[^\\=: \t\f]|\\.)*)[ \t\f]*[=:]?[ \t\f]*(.*)")
 
 
 class Property(NamedTuple):
-    """An assignment and the number of its first line."""
+    """One assignment, and the number of the line that it begins on."""
 
     key: str
     value: str
@@ -23,14 +23,14 @@ class Property(NamedTuple):
 
 
 def parse(text: str) -> Iterator[Property]:
-    """Yield the assignments in the order of the file. A key can occur more than once; every text is valid."""
+    """Every assignment in the order of the file. A key may come twice; any text is valid."""
     for number, line in _logical_lines(text):
         key, value = _ASSIGNMENT.findall(line)[0]
         yield Property(_unescape(key), _unescape(value), number)
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield logical lines: continuations joined, comments and empty lines removed."""
+    """Lines with their continuations joined, without comments and empty lines."""
     pending: str | None = None
     start = 0
     for number, raw in enumerate(re.split(r"\r\n|\r|\n", text), 1):

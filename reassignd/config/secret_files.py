@@ -1,4 +1,4 @@
-"""Check the mode of files with secrets."""
+"""Files that hold secrets: whoever can read them can act as reassignd."""
 
 import logging
 import stat
@@ -10,10 +10,10 @@ OTHERS_READ = stat.S_IRGRP | stat.S_IROTH
 
 
 def warn_if_open(path: Path, what: str) -> None:
-    """Log a warning if other users can read the file, which contains `what`. A missing file is ignored here."""
+    """Say so in the log when others can read `what` in the file. One that is not there is somebody else's business."""
     try:
         mode = path.stat().st_mode
     except OSError:
         return
     if mode & OTHERS_READ:
-        log.warning("other users can read %s in %s; run chmod 600 on the file", what, path)
+        log.warning("others can read %s in %s; chmod 600 it", what, path)

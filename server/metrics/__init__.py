@@ -1,1 +1,1 @@
-"""Metrics in Prometheus' text format: the table of metrics, the sources of their values, and `/metrics`."""
+"""Metrics: the table, the sources of the numbers, and their exposition."""

@@ -1,13 +1,10 @@
-"""Plain counters, read at each scrape.
-
-prometheus_client's counters would take two to seven times as long (docs/decisions.md), and every request counts several.
-"""
+"""Plain counters, for the metrics page to read when it is asked for."""
 
 from collections import Counter, defaultdict
 
 
 class Counters:
-    """Implements `server.ports.Stats` by adding. Seconds are totals."""
+    """Implements `server.ports.Stats` by adding up. Seconds are sums; divide by the count beside them."""
 
     def __init__(self) -> None:
         self.requests: Counter[int] = Counter()
@@ -15,7 +12,7 @@ class Counters:
         self.errors: Counter[tuple[int, int]] = Counter()
         """By API key and error code."""
         self.decisions: Counter[str] = Counter()
-        """By event type."""
+        """By the event's type."""
         self.decision_seconds: defaultdict[str, float] = defaultdict(float)
         self.commits = 0
         self.committed_changes = 0
@@ -23,7 +20,7 @@ class Counters:
         self.queue_length = 0
         self.connections = 0
         self.loop_lag_seconds = 0.0
-        """The last measured value."""
+        """The last one measured."""
 
     def request(self, api_key: int, error_code: int) -> None:
         self.requests[api_key] += 1

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from reassignd import client as client_module
-from reassignd.client import UNKNOWN_RESULT, Client, Target
+from reassignd.client import IN_DOUBT, Client, Target
 from reassignd.errors import CommandError, UnreachableError
 
 
@@ -94,12 +94,12 @@ def test_a_server_that_is_busy_may_be_asked_again() -> None:
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}"])
 def test_a_refusal_of_another_server_is_told_as_such(body: bytes) -> None:
     with answering(404, body) as (url, _):
-        assert refusal(Target(url)) == f"{url} returned 404 Not Found; check --url"
+        assert refusal(Target(url)) == f"{url} answers 404 Not Found; is --url right?"
 
 
 def test_an_answer_of_another_server_is_told_as_such() -> None:
     with answering(200, b"<html>") as (url, _):
-        assert refusal(Target(url)) == f"{url} does not respond like reassignd; check --url"
+        assert refusal(Target(url)) == f"{url} does not answer like reassignd; is --url right?"
 
 
 def test_a_stream_comes_in_pieces_and_its_refusal_is_told() -> None:
@@ -113,44 +113,42 @@ def test_a_stream_comes_in_pieces_and_its_refusal_is_told() -> None:
         list(client.stream("/v1/snapshot"))
 
 
-def test_a_refused_connection_is_an_unreachable_error_with_a_hint() -> None:
+def test_where_nobody_listens_one_is_told_what_to_look_at() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     line = refusal(Target(f"http://127.0.0.1:{port}"), UnreachableError)
     assert line.startswith(f"cannot reach http://127.0.0.1:{port} (")
-    assert line.endswith("is `reassignd serve` running? set its address with --url")
+    assert line.endswith("is `reassignd serve` running there? --url says where")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT"])
-def test_a_change_without_a_response_has_an_unknown_result(method: str) -> None:
+def test_a_change_whose_answer_is_cut_off_may_have_been_made(method: str) -> None:
     with hanging_up() as url:
         line = refusal(Target(url), UnreachableError, method)
-    assert line.startswith(f"the connection to {url} was lost (")
-    assert line.endswith(UNKNOWN_RESULT)
+    assert line.startswith(f"the connection to {url} broke (")
+    assert line.endswith(IN_DOUBT)
 
 
 def test_a_change_whose_answer_takes_too_long_may_have_been_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_module, "TIMEOUT", httpx.Timeout(30, read=0.01))
     with silent() as url:
-        assert (
-            refusal(Target(url), UnreachableError, "POST") == f"{url} did not respond in time{UNKNOWN_RESULT}"
-        )
+        assert refusal(Target(url), UnreachableError, "POST") == f"{url} does not answer in time{IN_DOUBT}"
 
 
 def test_a_question_that_is_not_answered_leaves_nothing_in_doubt() -> None:
     with hanging_up() as url:
-        assert UNKNOWN_RESULT not in refusal(Target(url), UnreachableError)
+        assert IN_DOUBT not in refusal(Target(url), UnreachableError)
 
 
 def test_a_change_that_was_never_sent_is_not_in_doubt() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    assert UNKNOWN_RESULT not in refusal(Target(f"http://127.0.0.1:{port}"), UnreachableError, "POST")
+    assert IN_DOUBT not in refusal(Target(f"http://127.0.0.1:{port}"), UnreachableError, "POST")
 
 
 def test_a_socket_that_is_not_there_is_told() -> None:
     line = refusal(Target("unix:/no/such"), UnreachableError)
-    assert line == "cannot reach unix:/no/such: the socket does not exist; is the server running?"
+    assert line == "cannot reach unix:/no/such: there is no such socket; is the server running?"
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "nonsense", "http://["])
@@ -162,7 +160,7 @@ def test_a_token_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="cannot read the token"):
         Client(Target("http://x", tmp_path / "none"))
     (tmp_path / "empty").write_text("\n")
-    with pytest.raises(CommandError, match="must contain one token"):
+    with pytest.raises(CommandError, match="must hold one token"):
         Client(Target("http://x", tmp_path / "empty"))
 
 

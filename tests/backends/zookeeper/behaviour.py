@@ -43,7 +43,7 @@ async def all_or_nothing(tree: Tree) -> None:
     assert await tree.get("/b") is None
 
 
-async def a_znode_can_be_replaced_in_one_multi(tree: Tree) -> None:
+async def a_znode_can_be_replaced_at_once(tree: Tree) -> None:
     await tree.multi([Create("/a", b"1")])
     await tree.multi([Delete("/a", ANY), Create("/a", b"2", ephemeral=True)])
     znode = await tree.get("/a")
@@ -59,14 +59,14 @@ async def children_are_named(tree: Tree) -> None:
     assert await tree.get("/nothing") is None
 
 
-async def several_znodes_are_read_together(tree: Tree) -> None:
+async def many_are_read_together(tree: Tree) -> None:
     await tree.multi([Create("/a", b"1"), Create("/b", b"2")])
     found = await tree.get_all(["/b", "/nothing", "/a", "/a/nothing"])
     assert [each and each.data for each in found] == [b"2", None, b"1", None]
     assert await tree.get_all([]) == []
 
 
-async def ensure_keeps_existing_znodes(tree: Tree) -> None:
+async def what_is_there_is_not_made_again(tree: Tree) -> None:
     await tree.multi([Create("/a", b"1")])
     await ensure(tree, "/a/b", "/a", "/c")
     assert [each and each.data for each in await tree.get_all(["/a", "/a/b", "/c"])] == [b"1", None, None]
@@ -82,13 +82,13 @@ async def sequences_grow(tree: Tree) -> None:
     assert first.startswith("n_")
 
 
-async def a_znode_with_children_is_not_deleted(tree: Tree) -> None:
+async def a_parent_is_not_deleted(tree: Tree) -> None:
     await ensure(tree, "/a/b")
     with pytest.raises(ConflictError):
         await tree.multi([Delete("/a")])
 
 
-async def watches_fire_once(tree: Tree) -> None:
+async def watches_are_told_once(tree: Tree) -> None:
     told: list[str] = []
     assert await tree.get("/a", lambda: told.append("made")) is None
     await tree.multi([Create("/a")])
@@ -104,7 +104,7 @@ async def watches_fire_once(tree: Tree) -> None:
     await until(told, ["made", "changed", "child", "gone"])
 
 
-async def children_of_a_missing_znode_are_watched(tree: Tree) -> None:
+async def children_of_a_znode_that_is_missing_are_watched(tree: Tree) -> None:
     told: list[str] = []
     assert await tree.children("/a", lambda: told.append("made")) is None
     await tree.multi([Create("/a")])
@@ -123,12 +123,12 @@ BEHAVIOUR: list[Behaviour] = [
     versions_grow,
     null_data_is_not_empty_data,
     all_or_nothing,
-    a_znode_can_be_replaced_in_one_multi,
+    a_znode_can_be_replaced_at_once,
     children_are_named,
-    several_znodes_are_read_together,
-    ensure_keeps_existing_znodes,
+    many_are_read_together,
+    what_is_there_is_not_made_again,
     sequences_grow,
-    a_znode_with_children_is_not_deleted,
-    watches_fire_once,
-    children_of_a_missing_znode_are_watched,
+    a_parent_is_not_deleted,
+    watches_are_told_once,
+    children_of_a_znode_that_is_missing_are_watched,
 ]

@@ -59,7 +59,7 @@ async def goes_on(world: Zookeeper) -> None:
 
 
 @pytest.mark.parametrize("path", WATCHED)
-async def test_invalid_data_in_a_watched_znode_is_logged_and_counted(
+async def test_garbage_in_a_watched_znode_is_told_counted_and_harmless(
     world: Zookeeper, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     for number, data in enumerate(GARBAGE):
@@ -75,7 +75,7 @@ async def test_invalid_data_in_a_watched_znode_is_logged_and_counted(
 
 
 @pytest.mark.parametrize("path", [f"{paths.BROKERS}/seven", f"{paths.REASSIGNMENTS}/foo/first"])
-async def test_a_name_that_is_no_number_is_ignored(
+async def test_a_name_that_is_no_number_is_passed_over(
     world: Zookeeper, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     await ensure(world.tree, path)
@@ -84,7 +84,7 @@ async def test_a_name_that_is_no_number_is_ignored(
     await goes_on(world)
 
 
-async def test_an_invalid_state_of_a_moving_partition_is_overwritten(world: Zookeeper) -> None:
+async def test_a_state_of_a_moving_partition_that_makes_no_sense_is_written_over(world: Zookeeper) -> None:
     await world.alter({"foo-0": [4, 2, 3]})
     for data in GARBAGE:
         await put(world.tree, paths.state("foo", 0), data)
@@ -97,13 +97,13 @@ async def test_an_invalid_state_of_a_moving_partition_is_overwritten(world: Zook
     await goes_on(world)
 
 
-async def test_an_invalid_topic_is_overwritten_by_the_next_step(world: Zookeeper) -> None:
+async def test_a_topic_that_makes_no_sense_is_written_over_by_the_next_step(world: Zookeeper) -> None:
     await put(world.tree, paths.topic("foo"), b"{garbage")
     await goes_on(world)
     assert read(world.tree, paths.topic("foo"))["partitions"]["1"] == [4, 3, 1]
 
 
-async def test_invalid_configs_keep_their_values_until_they_are_set_again(
+async def test_configs_that_make_no_sense_keep_their_values_until_they_are_set_again(
     world: Zookeeper,
 ) -> None:
     limit = "reassignment.max.concurrent.partition.movements"
@@ -118,14 +118,14 @@ async def test_invalid_configs_keep_their_values_until_they_are_set_again(
 
 
 @pytest.mark.parametrize("entity", ["topics/../..", "topics/a b", "brokers/one", "nothing", "topics/."])
-async def test_a_config_change_of_an_unknown_entity_is_ignored(world: Zookeeper, entity: str) -> None:
+async def test_a_change_of_what_has_no_configs_is_passed_over(world: Zookeeper, entity: str) -> None:
     await put(world.tree, NOTICE, {"version": 2, "entity_path": entity})
     await settle(200)
     assert world.rejections.documents == {"config_change": 1}
     await goes_on(world)
 
 
-async def test_an_isr_notification_of_an_unknown_partition_is_deleted(world: Zookeeper) -> None:
+async def test_an_isr_notice_of_a_partition_that_is_not_there_is_cleared_away(world: Zookeeper) -> None:
     path = f"{paths.ISR_CHANGES}/isr_change_0000000000"
     rows = [{"topic": "a/../b\0", "partition": 0}, {"topic": "foo", "partition": 99}]
     await put(world.tree, path, {"version": 1, "partitions": rows})
@@ -149,7 +149,7 @@ async def test_unknown_brokers_and_partitions_in_a_plan_are_counted_row_by_row(w
     assert (world.hosts("foo-1"), read(world.tree, paths.REASSIGN)) == ({1, 3, 4}, None)
 
 
-async def test_a_corrected_topic_is_loaded_by_a_new_term(world: Zookeeper) -> None:
+async def test_a_topic_that_is_mended_is_taken_in_by_a_new_term(world: Zookeeper) -> None:
     await put(world.tree, paths.topic("new"), b"{garbage")
     await ensure(world.tree, paths.partition("new", 0))
     state = {"version": 1, "leader": 1, "leader_epoch": 3, "isr": [1], "controller_epoch": 1}
@@ -164,7 +164,7 @@ async def test_a_corrected_topic_is_loaded_by_a_new_term(world: Zookeeper) -> No
     world.failures.clear()
 
 
-async def test_writes_of_a_controller_that_ignores_the_election_end_the_term(world: Zookeeper) -> None:
+async def test_a_second_controller_that_ignores_the_election_ends_the_term(world: Zookeeper) -> None:
     holder = world.tree.nodes[paths.CONTROLLER]
     rogue = Create(paths.CONTROLLER, encode({"version": 1, "brokerid": 3, "timestamp": "1"}), ephemeral=True)
     await world.tree.connect().multi([Delete(paths.CONTROLLER, holder.version), rogue])
@@ -173,7 +173,7 @@ async def test_writes_of_a_controller_that_ignores_the_election_end_the_term(wor
     world.failures.clear()
 
 
-async def test_a_large_plan_and_a_large_queue_are_written_in_one_multi() -> None:
+async def test_a_large_plan_and_a_large_queue_are_written_in_one_go() -> None:
     """ZooKeeper takes a megabyte in one transaction, and both are in one."""
     world = await Zookeeper().start()
     topic, count = "x" * 200, 2_200

@@ -50,7 +50,7 @@ async def test_a_cancel_that_stops_keeps_what_has_arrived(world: Zookeeper) -> N
     assert paths.CANCEL not in world.tree.nodes
 
 
-async def test_completed_and_client_reassignments_are_not_rolled_back(world: Zookeeper) -> None:
+async def test_what_has_ended_and_what_45_ordered_is_not_rolled_back(world: Zookeeper) -> None:
     await one_at_a_time(world)
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3], foo_1=[5, 3, 1]))
     await world.alter({"foo-2": [6, 1, 2]})
@@ -60,7 +60,7 @@ async def test_completed_and_client_reassignments_are_not_rolled_back(world: Zoo
     assert [world.hosts(name) for name in THREE] == [{2, 3, 4}, {1, 2, 3}, {1, 2, 6}]
 
 
-async def test_a_plan_written_together_with_its_cancel_is_not_started(world: Zookeeper) -> None:
+async def test_a_document_written_with_its_cancel_is_not_begun(world: Zookeeper) -> None:
     await put(world.tree, paths.CANCEL, b"")
     await write(world, paths.REASSIGN, document(foo_0=[4, 5, 6]))
     await end(world)
@@ -69,7 +69,7 @@ async def test_a_plan_written_together_with_its_cancel_is_not_started(world: Zoo
     assert paths.CANCEL not in world.tree.nodes
 
 
-async def test_a_cancel_that_would_lose_data_is_skipped(
+async def test_what_would_lose_its_data_is_passed_over_and_goes_on(
     world: Zookeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
     await write(world, paths.REASSIGN, document(foo_0=[4, 5, 6], foo_1=[5, 3, 1]))
@@ -83,7 +83,7 @@ async def test_a_cancel_that_would_lose_data_is_skipped(
     assert "foo-0" in (held(world) or ())
 
 
-async def test_cancelled_partitions_are_removed_from_lists_of_throttled_replicas(world: Zookeeper) -> None:
+async def test_cancelled_partitions_leave_their_topics_lists_of_throttled_replicas(world: Zookeeper) -> None:
     lists = {LEADER_REPLICAS: "0:1,0:2,1:2", FOLLOWER_REPLICAS: "0:4"}
     await world.having({"bar-0": [1, 2], "bar-1": [2, 1]}, **lists)
     await write(world, paths.REASSIGN, document(bar_0=[4, 2]))
@@ -92,7 +92,7 @@ async def test_cancelled_partitions_are_removed_from_lists_of_throttled_replicas
     assert world.state.config(ResourceType.TOPIC, "bar", FOLLOWER_REPLICAS) is None
 
 
-async def test_a_cancel_without_a_plan_is_deleted(world: Zookeeper) -> None:
+async def test_a_cancel_of_nothing_is_cleared_away(world: Zookeeper) -> None:
     await write(world, paths.CANCEL, b"whatever")
     assert paths.CANCEL not in world.tree.nodes
     await world.alter({"foo-0": [4, 2, 3]})
@@ -100,7 +100,7 @@ async def test_a_cancel_without_a_plan_is_deleted(world: Zookeeper) -> None:
     assert world.hosts("foo-0") == {2, 3, 4}
 
 
-async def test_a_new_controller_handles_a_cancel_before_a_plan(
+async def test_at_take_over_a_cancel_comes_before_a_document(
     world: Zookeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What it does not know the original of, it passes over; that is begun when the cancel is gone."""
@@ -122,7 +122,7 @@ async def test_a_new_controller_handles_a_cancel_before_a_plan(
 # ---- /admin/reassign_partitions_queue ----------------------------------------------------------------------------
 
 
-async def test_entries_of_the_queue_move_into_the_plan_as_they_start(world: Zookeeper) -> None:
+async def test_a_queued_plan_moves_into_the_document_as_it_begins(world: Zookeeper) -> None:
     await one_at_a_time(world)
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3]))
     await write(world, paths.QUEUE, document(foo_1=[5, 3, 1]))
@@ -134,7 +134,7 @@ async def test_entries_of_the_queue_move_into_the_plan_as_they_start(world: Zook
     assert held(world) is None
 
 
-async def test_a_conflicting_reassignment_is_rolled_back_first(world: Zookeeper) -> None:
+async def test_a_conflict_is_rolled_back_before_it_begins(world: Zookeeper) -> None:
     await write(world, paths.REASSIGN, document(foo_0=[4, 5, 6]))
     await write(world, paths.QUEUE, document(foo_0=[5, 2, 3]))
     await end(world)
@@ -144,7 +144,7 @@ async def test_a_conflicting_reassignment_is_rolled_back_first(world: Zookeeper)
     assert endings == ["ROLLED_BACK", "DONE"]
 
 
-async def test_a_queue_that_overwrites_a_pending_one_is_ignored(
+async def test_a_write_to_a_queue_that_is_not_empty_is_ignored(
     world: Zookeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
     await one_at_a_time(world)
@@ -156,7 +156,7 @@ async def test_a_queue_that_overwrites_a_pending_one_is_ignored(
     assert [world.hosts(name) for name in THREE] == [{2, 3, 4}, {1, 3, 5}, {1, 2, 3}]
 
 
-async def test_a_queue_waits_for_another_queued_plan(world: Zookeeper) -> None:
+async def test_a_queue_waits_for_what_is_queued_otherwise(world: Zookeeper) -> None:
     await one_at_a_time(world)
     await world.alter({"foo-0": [4, 2, 3]})
     await world.do(Queue([AlterTopic("foo", [AlterRow(1, (5, 3, 1))])]))

@@ -18,9 +18,7 @@ def test_what_others_can_read_is_warned_of(
     path.touch()
     path.chmod(mode)
     warn_if_open(path, "the token")
-    assert (
-        f"other users can read the token in {path}; run chmod 600 on the file" in caplog.messages
-    ) is warned
+    assert (f"others can read the token in {path}; chmod 600 it" in caplog.messages) is warned
 
 
 def test_a_file_that_is_not_there_is_no_business_of_this(
@@ -40,6 +38,4 @@ def test_a_command_config_with_passwords_should_be_its_owner_s(
     path.write_text(line)
     path.chmod(0o644)
     command_config.ClientProperties(path)
-    assert (
-        f"other users can read the passwords or keys in {path}; run chmod 600 on the file" in caplog.messages
-    ) is warned
+    assert (f"others can read the passwords or keys in {path}; chmod 600 it" in caplog.messages) is warned

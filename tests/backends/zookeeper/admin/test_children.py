@@ -39,7 +39,7 @@ def node(world: Zookeeper, path: str) -> Znode:
     return world.tree.nodes[path]
 
 
-async def test_a_reassignment_has_a_child_until_it_ends(world: Zookeeper) -> None:
+async def test_each_partition_that_moves_has_a_child_until_it_is_there(world: Zookeeper) -> None:
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3]))
     await world.alter({"foo-1": [5, 3, 1]})
     await settle(200)
@@ -48,7 +48,7 @@ async def test_a_reassignment_has_a_child_until_it_ends(world: Zookeeper) -> Non
     assert children(world) == {}
 
 
-async def test_a_child_orders_a_reassignment_that_the_plan_contains(world: Zookeeper) -> None:
+async def test_a_child_orders_a_reassignment_which_the_document_shows(world: Zookeeper) -> None:
     await ensure(world.tree, f"{paths.REASSIGNMENTS}/foo")
     await write(world, FOO_0, [4, 2, 3])
     assert held(world) == {"foo-0": (4, 2, 3)}
@@ -57,7 +57,7 @@ async def test_a_child_orders_a_reassignment_that_the_plan_contains(world: Zooke
     assert (children(world), held(world)) == ({}, None)
 
 
-async def test_a_changed_child_changes_the_target_of_the_reassignment(world: Zookeeper) -> None:
+async def test_a_changed_child_retargets_and_is_the_same_reassignment(world: Zookeeper) -> None:
     await world.alter({"foo-0": [4, 2, 3]})
     await settle(200)
     before = node(world, FOO_0)
@@ -69,7 +69,7 @@ async def test_a_changed_child_changes_the_target_of_the_reassignment(world: Zoo
     assert world.hosts("foo-0") == {2, 3, 5}
 
 
-async def test_an_alter_request_changes_the_child(world: Zookeeper) -> None:
+async def test_another_target_by_45_shows_as_a_change(world: Zookeeper) -> None:
     await world.alter({"foo-0": [4, 2, 3]})
     await settle(200)
     before = node(world, FOO_0)
@@ -79,7 +79,7 @@ async def test_an_alter_request_changes_the_child(world: Zookeeper) -> None:
     assert (after.data, after.czxid, after.mzxid > before.mzxid) == (b"[6,2,3]", before.czxid, True)
 
 
-async def test_a_child_with_the_original_replicas_cancels(world: Zookeeper) -> None:
+async def test_a_child_set_to_the_old_replicas_is_a_cancel(world: Zookeeper) -> None:
     await world.alter({"foo-0": [4, 2, 3]})
     await settle(200)
     await write(world, FOO_0, [1, 2, 3])
@@ -88,7 +88,7 @@ async def test_a_child_with_the_original_replicas_cancels(world: Zookeeper) -> N
     assert children(world) == {}
 
 
-async def test_a_child_that_is_deleted_too_early_is_created_again(
+async def test_a_child_that_is_removed_too_early_is_written_again(
     world: Zookeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
     await world.alter({"foo-0": [4, 2, 3]})
@@ -100,7 +100,7 @@ async def test_a_child_that_is_deleted_too_early_is_created_again(
 
 
 @pytest.mark.parametrize("value", [b"{garbage", b"", {"replicas": [4]}, ["4"], [99], []])
-async def test_an_invalid_child_is_logged_and_deleted(
+async def test_a_child_that_makes_no_sense_goes_with_a_line_in_the_log(
     world: Zookeeper, value: object, caplog: pytest.LogCaptureFixture
 ) -> None:
     await ensure(world.tree, f"{paths.REASSIGNMENTS}/foo")
@@ -112,9 +112,7 @@ async def test_an_invalid_child_is_logged_and_deleted(
     assert world.hosts("foo-1") == {1, 3, 4}
 
 
-async def test_a_child_that_is_no_partition_number_is_left_unchanged(
-    world: Zookeeper, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_what_is_no_partition_is_left(world: Zookeeper, caplog: pytest.LogCaptureFixture) -> None:
     await ensure(world.tree, f"{paths.REASSIGNMENTS}/foo/zero")
     await settle(200)
     assert "zero is not a partition" in caplog.text
@@ -123,7 +121,7 @@ async def test_a_child_that_is_no_partition_number_is_left_unchanged(
     assert node(world, FOO_0).data == b"[4,2,3]"
 
 
-async def test_the_next_controller_continues_the_children(world: Zookeeper) -> None:
+async def test_the_next_controller_goes_on_with_the_children(world: Zookeeper) -> None:
     await world.alter({"foo-0": [4, 2, 3]})
     await settle(200)
     world.tree.write([Create(FOO_1)], session=9)
@@ -139,7 +137,7 @@ async def test_the_next_controller_continues_the_children(world: Zookeeper) -> N
     await next_life.stop()
 
 
-async def test_children_are_not_accepted_while_the_cancel_znode_exists(world: Zookeeper) -> None:
+async def test_nothing_is_ordered_while_the_cancel_znode_is_there(world: Zookeeper) -> None:
     await ensure(world.tree, f"{paths.REASSIGNMENTS}/foo")
     world.tree.write([Create(paths.CANCEL)], session=9)
     await write(world, FOO_0, [4, 2, 3])
@@ -149,6 +147,6 @@ async def test_children_are_not_accepted_while_the_cancel_znode_exists(world: Zo
 
 
 @pytest.mark.parametrize("data", [None, b"\xff", b"[" * 100_000, b"[1,true]", b"[-1]", b"1"])
-def test_a_child_without_a_list_of_ids_is_invalid(data: bytes | None) -> None:
+def test_what_is_not_a_list_of_ids_is_refused(data: bytes | None) -> None:
     with pytest.raises(ZnodeError):
         decode_child(data)

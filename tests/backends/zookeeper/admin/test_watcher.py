@@ -33,7 +33,7 @@ async def world() -> AsyncIterator[Zookeeper]:
     await world.stop()
 
 
-async def test_a_plan_is_carried_out_and_deleted(world: Zookeeper) -> None:
+async def test_a_document_is_carried_out_and_removed(world: Zookeeper) -> None:
     await write(world, paths.REASSIGN, document(foo_0=[4, 5, 6], foo_1=[2, 3, 1]))
     assert held(world) == {"foo-0": (4, 5, 6)}
     await end(world)
@@ -41,7 +41,7 @@ async def test_a_plan_is_carried_out_and_deleted(world: Zookeeper) -> None:
     assert world.hosts("foo-0") == {4, 5, 6}
 
 
-async def test_entries_are_removed_when_they_end(world: Zookeeper) -> None:
+async def test_entries_go_as_they_end(world: Zookeeper) -> None:
     await one_at_a_time(world)
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3], foo_1=[5, 3, 1]))
     assert set(held(world) or ()) == {"foo-0", "foo-1"}
@@ -50,7 +50,7 @@ async def test_entries_are_removed_when_they_end(world: Zookeeper) -> None:
     assert held(world) is None
 
 
-async def test_invalid_entries_are_removed_and_the_others_are_carried_out(
+async def test_what_is_not_valid_is_dropped_and_the_rest_goes_on(
     world: Zookeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
     await write(world, paths.REASSIGN, document(foo_0=[], foo_1=[4, 3, 1], foo_2=[99], foo_7=[1], bar_0=[1]))
@@ -65,7 +65,7 @@ async def test_invalid_entries_are_removed_and_the_others_are_carried_out(
     assert world.hosts("foo-0") == {1, 2, 3}
 
 
-async def test_a_plan_of_many_invalid_entries_logs_a_few_lines(
+async def test_a_document_of_a_megabyte_that_names_nothing_real_is_a_few_lines_in_the_log(
     world: Zookeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
     await write(world, paths.REASSIGN, document(**{f"none_{n}": [1, 2, 3, 4, 5, 6] for n in range(13_000)}))
@@ -74,12 +74,12 @@ async def test_a_plan_of_many_invalid_entries_logs_a_few_lines(
     assert len(caplog.records) < 30
 
 
-async def test_a_plan_without_valid_entries_is_deleted(world: Zookeeper) -> None:
+async def test_a_document_in_which_nothing_is_valid_is_removed(world: Zookeeper) -> None:
     await write(world, paths.REASSIGN, document(foo_0=[]))
     assert held(world) is None
 
 
-async def test_a_plan_that_overwrites_a_pending_one_is_ignored(
+async def test_a_write_while_it_is_not_empty_is_ignored(
     world: Zookeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3]))
@@ -90,7 +90,7 @@ async def test_a_plan_that_overwrites_a_pending_one_is_ignored(
     assert world.hosts("foo-1") == {1, 2, 3}
 
 
-async def test_a_deleted_plan_with_pending_entries_is_written_again(
+async def test_one_that_is_removed_while_it_is_not_empty_is_written_again(
     world: Zookeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3]))
@@ -101,7 +101,7 @@ async def test_a_deleted_plan_with_pending_entries_is_written_again(
 
 
 @pytest.mark.parametrize("value", [b"{garbage", b"", {"partitions": 7}, [], b"\xff" * 1000, b"[" * 900_000])
-async def test_an_invalid_plan_is_left_unchanged_until_it_is_corrected(
+async def test_garbage_is_left_as_it_is_until_somebody_mends_it(
     world: Zookeeper, value: object, caplog: pytest.LogCaptureFixture
 ) -> None:
     await write(world, paths.REASSIGN, value)
@@ -114,7 +114,7 @@ async def test_an_invalid_plan_is_left_unchanged_until_it_is_corrected(
     assert held(world) is None
 
 
-async def test_an_alter_request_removes_its_partition_from_the_plan(world: Zookeeper) -> None:
+async def test_an_order_by_45_takes_its_partition_out_of_the_document(world: Zookeeper) -> None:
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3], foo_1=[5, 3, 1]))
     await world.alter({"foo-0": [6, 2, 3], "foo-1": None})
     await settle(200)
@@ -123,7 +123,7 @@ async def test_an_alter_request_removes_its_partition_from_the_plan(world: Zooke
     assert world.hosts("foo-0") == {2, 3, 6}
 
 
-async def test_a_plan_replaces_an_earlier_alter_request(world: Zookeeper) -> None:
+async def test_a_document_counts_before_what_45_ordered_earlier(world: Zookeeper) -> None:
     await world.alter({"foo-0": [6, 2, 3]})
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3]))
     assert held(world) == {"foo-0": (4, 2, 3)}
@@ -131,9 +131,7 @@ async def test_a_plan_replaces_an_earlier_alter_request(world: Zookeeper) -> Non
     assert world.hosts("foo-0") == {2, 3, 4}
 
 
-async def test_an_entry_that_a_client_ordered_before_stays_in_the_plan_until_it_ends(
-    world: Zookeeper,
-) -> None:
+async def test_what_45_ordered_is_held_until_it_ends_when_the_document_names_it_too(world: Zookeeper) -> None:
     await world.alter({"foo-0": [4, 2, 3]})
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3]))
     next_life = await world.survivor(world.commits)
@@ -145,7 +143,7 @@ async def test_an_entry_that_a_client_ordered_before_stays_in_the_plan_until_it_
     await next_life.stop()
 
 
-async def test_a_deleted_topic_is_removed_from_the_plan(world: Zookeeper) -> None:
+async def test_a_topic_deleted_in_mid_move_leaves_the_document(world: Zookeeper) -> None:
     await world.having({"bar-0": [1, 2]})
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3], bar_0=[3, 4]))
     await write(world, paths.delete_topic("bar"))
@@ -154,7 +152,7 @@ async def test_a_deleted_topic_is_removed_from_the_plan(world: Zookeeper) -> Non
     assert "bar" not in world.state.topics
 
 
-async def test_a_plain_plan_can_be_cancelled(world: Zookeeper) -> None:
+async def test_it_is_written_as_kafka_writes_it_and_rolled_back_all_the_same(world: Zookeeper) -> None:
     """Tools and brokers of Kafka take no document with keys that they do not know."""
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3]))
     assert read(world.tree, paths.REASSIGN) == document(foo_0=[4, 2, 3])
@@ -163,7 +161,7 @@ async def test_a_plain_plan_can_be_cancelled(world: Zookeeper) -> None:
     assert world["foo-0"].replicas == (1, 2, 3)
 
 
-async def test_a_plan_contains_originals_if_configured() -> None:
+async def test_the_originals_are_in_it_where_that_is_wanted() -> None:
     world = await Zookeeper(form=PlanFormat(plain=False)).start()
     await world.having(THREE)
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3]))
@@ -175,7 +173,7 @@ async def test_a_plan_contains_originals_if_configured() -> None:
 
 
 @pytest.mark.parametrize("after", [True, False])
-async def test_a_plan_continues_after_a_change_of_its_format(after: bool) -> None:
+async def test_a_plan_goes_on_after_a_change_of_the_form(after: bool) -> None:
     world = await Zookeeper(form=PlanFormat(plain=not after)).start()
     await world.having(THREE)
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3]))
@@ -191,7 +189,7 @@ async def test_a_plan_continues_after_a_change_of_its_format(after: bool) -> Non
         await each.stop()
 
 
-async def test_an_entry_stays_until_the_topics_znode_shows_the_result(world: Zookeeper) -> None:
+async def test_an_entry_stays_until_its_topic_shows_the_end(world: Zookeeper) -> None:
     """Kafka's tools take one that is neither in the plan nor at its target for failed."""
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3]))
     seen: set[tuple[bool, bool]] = set()
@@ -211,7 +209,7 @@ async def test_an_entry_stays_until_the_topics_znode_shows_the_result(world: Zoo
     assert (True, False) not in seen
 
 
-async def test_entries_that_do_not_fit_into_the_znode_are_carried_out_and_cancelled(
+async def test_what_does_not_fit_into_a_znode_is_carried_out_and_cancelled_all_the_same(
     world: Zookeeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = len(encode_plan([Entry("foo", 0, (4, 5, 6))]))
@@ -227,7 +225,7 @@ async def test_entries_that_do_not_fit_into_the_znode_are_carried_out_and_cancel
     assert [world[name].replicas for name in THREE] == [tuple(each) for each in THREE.values()]
 
 
-async def test_the_next_controller_continues_a_plan(world: Zookeeper) -> None:
+async def test_an_order_is_taken_on_by_the_next_controller(world: Zookeeper) -> None:
     await one_at_a_time(world)
     await write(world, paths.REASSIGN, document(foo_0=[4, 2, 3], foo_1=[5, 3, 1]))
     await world.alter({"foo-1": None})
@@ -241,7 +239,7 @@ async def test_the_next_controller_continues_a_plan(world: Zookeeper) -> None:
     await next_life.stop()
 
 
-async def test_the_next_controller_accepts_an_unaccepted_plan(world: Zookeeper) -> None:
+async def test_a_document_that_was_not_taken_counts_at_take_over(world: Zookeeper) -> None:
     await world.alter({"foo-0": [6, 2, 3], "foo-1": [6, 3, 1]})
     await world.tree.multi([Create(paths.REASSIGN, b"{}")])
     await put(world.tree, paths.REASSIGN, document(foo_0=[4, 2, 3], customers_0=[1]))
@@ -253,7 +251,9 @@ async def test_the_next_controller_accepts_an_unaccepted_plan(world: Zookeeper) 
     await next_life.stop()
 
 
-async def test_invalid_digests_are_overwritten(world: Zookeeper, caplog: pytest.LogCaptureFixture) -> None:
+async def test_digests_that_are_garbage_are_written_anew(
+    world: Zookeeper, caplog: pytest.LogCaptureFixture
+) -> None:
     await write(world, DIGESTS, b"{garbage")
     next_life = await world.survivor(world.commits)
     await write(next_life, paths.REASSIGN, document(foo_0=[4, 2, 3]))

@@ -48,14 +48,14 @@ async def dropped_in_vain(world: Zookeeper) -> Callable[[], None]:
     return lambda: world.network.listening.update({PORT_OF_1: broker})
 
 
-async def test_a_note_stays_until_the_broker_confirms_the_drop(world: Zookeeper) -> None:
+async def test_a_note_lasts_until_the_broker_confirms(world: Zookeeper) -> None:
     reconnect = await dropped_in_vain(world)
     reconnect()
     await world.advance(1)
     assert (told(world, 1), notes(world)) == (1, set())
 
 
-async def test_the_next_controller_repeats_the_drop(world: Zookeeper) -> None:
+async def test_the_next_controller_tells_it(world: Zookeeper) -> None:
     await dropped_in_vain(world)
     next_life = await world.survivor(world.commits)
     await settle(200)
@@ -63,7 +63,7 @@ async def test_the_next_controller_repeats_the_drop(world: Zookeeper) -> None:
     await next_life.stop()
 
 
-async def test_a_drop_is_repeated_when_the_broker_returns(world: Zookeeper) -> None:
+async def test_a_broker_that_returns_is_told_again(world: Zookeeper) -> None:
     reconnect = await dropped_in_vain(world)
     reconnect()
     await world.stop_broker(1, controlled=False)
@@ -72,7 +72,7 @@ async def test_a_drop_is_repeated_when_the_broker_returns(world: Zookeeper) -> N
     assert (told(world, 1), notes(world)) == (1, set())
 
 
-async def test_a_replica_dropped_while_its_broker_was_down_is_deleted_when_it_returns(
+async def test_a_replica_that_was_dropped_while_its_broker_was_down_goes_when_it_returns(
     world: Zookeeper,
 ) -> None:
     await world.stop_broker(1, controlled=False)
@@ -85,7 +85,7 @@ async def test_a_replica_dropped_while_its_broker_was_down_is_deleted_when_it_re
     assert (told(world, 1), notes(world)) == (1, set())
 
 
-async def test_a_dropped_replica_that_is_added_again_is_not_deleted(world: Zookeeper) -> None:
+async def test_a_replica_again_is_not_deleted(world: Zookeeper) -> None:
     reconnect = await dropped_in_vain(world)
     await world.alter({"foo-0": [2, 1]})
     assert notes(world) == set()
@@ -94,7 +94,7 @@ async def test_a_dropped_replica_that_is_added_again_is_not_deleted(world: Zooke
     assert (told(world, 1), world.hosts("foo-0")) == (0, {1, 2})
 
 
-async def test_a_dropped_replica_that_another_controller_added_is_not_deleted(world: Zookeeper) -> None:
+async def test_what_another_controller_has_made_a_replica_again_is_not_deleted(world: Zookeeper) -> None:
     await dropped_in_vain(world)
     topic = read(world.tree, paths.topic("foo"))
     await put(world.tree, paths.topic("foo"), topic | {"partitions": {"0": [2, 1]}})
@@ -104,7 +104,7 @@ async def test_a_dropped_replica_that_another_controller_added_is_not_deleted(wo
     await next_life.stop()
 
 
-async def test_a_replica_of_a_partition_without_a_leader_is_not_deleted(world: Zookeeper) -> None:
+async def test_a_copy_that_may_be_the_last_one_is_not_deleted(world: Zookeeper) -> None:
     reconnect = await dropped_in_vain(world)
     reconnect()
     for broker in (1, 2):
@@ -117,14 +117,14 @@ async def test_a_replica_of_a_partition_without_a_leader_is_not_deleted(world: Z
     assert (told(world, 1), notes(world)) == (1, set())
 
 
-async def test_deleting_a_topic_removes_its_notes(world: Zookeeper) -> None:
+async def test_the_notes_of_a_topic_go_with_it(world: Zookeeper) -> None:
     await dropped_in_vain(world)
     await world.delete("foo")
     await settle(200)
     assert notes(world) == set()
 
 
-async def test_a_drop_is_repeated_after_a_crash_at_any_write() -> None:
+async def test_wherever_we_die_what_was_dropped_is_told_to_go() -> None:
     world = await Zookeeper(version=OLD).start()
     await world.having({"foo-0": [1, 2], "foo-1": [2, 1]})
     first = world.commits
@@ -148,7 +148,7 @@ async def test_a_drop_is_repeated_after_a_crash_at_any_write() -> None:
     await world.stop()
 
 
-def test_a_note_newer_than_the_confirmed_drop_stays() -> None:
+def test_a_note_that_is_newer_than_what_was_confirmed_stays() -> None:
     chunks, cache = RecordChunks(), ZnodeCache()
     chunks.put(Dropped("foo", 0, 1, 7))
     cache.topics["foo"] = StoredTopic(0, partitions=[partition("foo-0", [2, 3])])
@@ -160,13 +160,13 @@ def test_a_note_newer_than_the_confirmed_drop_stays() -> None:
     assert (list(drops.of({1})), list(chunks.drops())) == ([], [])
 
 
-def test_replicas_of_unknown_topics_are_not_deleted() -> None:
+def test_what_is_known_of_no_topic_is_not_deleted() -> None:
     chunks = RecordChunks()
     chunks.put(Dropped("gone", 0, 1, 7))
     assert list(Drops(chunks, ZnodeCache()).of({1})) == []
 
 
-def test_two_changes_of_a_replica_list_in_one_write_are_both_noted() -> None:
+def test_a_list_that_changes_twice_in_one_write_is_followed() -> None:
     chunks, cache = RecordChunks(), ZnodeCache()
     cache.topics["foo"] = StoredTopic(0, partitions=[partition("foo-0", [1, 2])])
     drops = Drops(chunks, cache)

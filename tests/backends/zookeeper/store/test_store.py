@@ -48,7 +48,7 @@ def jobs(count: int) -> list[Change]:
     return [Job(number, JobKind.PLAN, 0, "x" * 50, None) for number in range(count)]
 
 
-async def test_a_new_leader_is_written_to_the_state_only(tree: MemoryTree, written: ZkStore) -> None:
+async def test_a_new_leader_is_written_to_the_state_alone(tree: MemoryTree, written: ZkStore) -> None:
     await written.commit([NEXT])
     assert read(tree, paths.state("foo", 0)) == {
         "controller_epoch": 1, "leader": 2, "version": 1, "leader_epoch": 1, "isr": [1, 2],
@@ -58,7 +58,7 @@ async def test_a_new_leader_is_written_to_the_state_only(tree: MemoryTree, writt
 
 
 @pytest.mark.parametrize(("with_ids", "topic_id"), [(True, "BQUFBQUFBQUFBQUFBQUFBQ"), (False, None)])
-async def test_a_topic_gets_its_id_when_brokers_support_ids(
+async def test_a_topic_gets_its_id_when_brokers_know_of_ids(
     tree: MemoryTree, with_ids: bool, topic_id: str | None
 ) -> None:
     loaded = await load(tree)
@@ -84,7 +84,9 @@ async def test_many_large_topics_get_their_ids_in_several_requests(monkeypatch: 
     await written.close()
 
 
-async def test_a_step_is_written_to_topic_and_state_in_one_multi(tree: MemoryTree, written: ZkStore) -> None:
+async def test_a_step_is_written_to_the_topic_and_the_state_at_once(
+    tree: MemoryTree, written: ZkStore
+) -> None:
     before = len(tree.log)
     step = FOO._replace(replicas=(3, 1, 2), adding=(3,), removing=(1,), leader_epoch=1, partition_epoch=1)
     await written.commit([step, Reassignment("foo", 0, (1, 2), (3, 2), 1)])
@@ -94,7 +96,7 @@ async def test_a_step_is_written_to_topic_and_state_in_one_multi(tree: MemoryTre
     assert read(tree, "/reassignd/reassignments/0000000000")["records"] == [["foo", 0, [1, 2], [3, 2], 1, ""]]
 
 
-async def test_two_decisions_in_one_multi_increment_the_version_twice(
+async def test_two_decisions_in_one_multi_leave_the_version_that_the_core_counted(
     tree: MemoryTree, written: ZkStore
 ) -> None:
     again = NEXT._replace(leader=1, leader_epoch=2, partition_epoch=2)
@@ -105,7 +107,7 @@ async def test_two_decisions_in_one_multi_increment_the_version_twice(
     assert written.stored(again) == again
 
 
-async def test_an_isr_that_a_leader_has_stored_is_merged_and_reported(
+async def test_an_isr_that_a_leader_stored_meanwhile_is_heeded_and_reported(
     tree: MemoryTree, written: ZkStore
 ) -> None:
     merged: list[Partition] = []
@@ -118,7 +120,7 @@ async def test_an_isr_that_a_leader_has_stored_is_merged_and_reported(
     assert written.stored(NEXT) == stored
 
 
-async def test_a_leader_that_left_the_isr_is_not_elected_and_reported(
+async def test_a_leader_that_was_expelled_is_not_elected_and_that_is_reported(
     tree: MemoryTree, written: ZkStore
 ) -> None:
     merged: list[Partition] = []
@@ -132,7 +134,9 @@ async def test_a_leader_that_left_the_isr_is_not_elected_and_reported(
     assert (state["leader"], state["isr"], state["leader_epoch"]) == (1, [1], 1)
 
 
-async def test_electing_a_leader_out_of_the_isr_ends_the_term(tree: MemoryTree, written: ZkStore) -> None:
+async def test_a_leader_out_of_sync_is_not_stored_and_ends_the_term(
+    tree: MemoryTree, written: ZkStore
+) -> None:
     await put_state(tree, "foo", 0, leader=1, isr=[1])
     dead = NEXT._replace(isr=(2,))
     with pytest.raises(StaleError):
@@ -141,7 +145,7 @@ async def test_electing_a_leader_out_of_the_isr_ends_the_term(tree: MemoryTree, 
         await written.commit([])
 
 
-async def test_a_deposed_controller_writes_nothing(tree: MemoryTree, written: ZkStore) -> None:
+async def test_a_deposed_controller_changes_nothing(tree: MemoryTree, written: ZkStore) -> None:
     await elected(tree)
     before = dict(tree.nodes)
     for changes in ([NEXT], jobs(1)):
@@ -156,13 +160,13 @@ async def test_without_a_connection_commits_fail(tree: MemoryTree, written: ZkSt
         await written.commit([NEXT])
 
 
-async def test_partitions_that_others_have_added_are_kept(tree: MemoryTree, written: ZkStore) -> None:
+async def test_partitions_that_somebody_added_meanwhile_are_kept(tree: MemoryTree, written: ZkStore) -> None:
     await put(tree, paths.topic("foo"), {"version": 3, "partitions": {"0": [1, 2], "1": [2, 3], "2": [3, 1]}})
     await written.commit([FOO._replace(replicas=(2, 1))])
     assert read(tree, paths.topic("foo"))["partitions"] == {"0": [2, 1], "1": [2, 3], "2": [3, 1]}
 
 
-async def test_a_topic_is_created_enlarged_and_deleted_with_all_its_znodes(
+async def test_a_topic_is_made_grown_and_deleted_with_all_its_znodes(
     tree: MemoryTree, written: ZkStore
 ) -> None:
     before = set(tree.nodes)
@@ -182,7 +186,9 @@ async def test_a_topic_is_created_enlarged_and_deleted_with_all_its_znodes(
     assert "bar" not in written.cache.topics
 
 
-async def test_configs_are_merged_with_changes_of_others(tree: MemoryTree, written: ZkStore) -> None:
+async def test_a_config_is_merged_with_what_somebody_set_meanwhile(
+    tree: MemoryTree, written: ZkStore
+) -> None:
     await put(tree, paths.config("brokers/<default>"), {"version": 1, "config": {"log.cleaner.threads": "2"}})
     await written.commit([Config(ResourceType.BROKER, "", "num.partitions", "3")])
     values = {"log.cleaner.threads": "2", "num.partitions": "3"}
@@ -192,7 +198,9 @@ async def test_configs_are_merged_with_changes_of_others(tree: MemoryTree, writt
     assert await written.read_config("brokers/<default>") is None
 
 
-async def test_merged_configs_are_returned_after_our_next_write(tree: MemoryTree, written: ZkStore) -> None:
+async def test_what_somebody_set_is_told_with_what_we_write_after_it(
+    tree: MemoryTree, written: ZkStore
+) -> None:
     await put(tree, paths.config("topics/foo"), {"version": 1, "config": {"retention.ms": "5"}})
     ours = written.commit([Config(ResourceType.TOPIC, "foo", "min.insync.replicas", "2")])
     told = [await written.read_config("topics/foo")]
@@ -201,18 +209,18 @@ async def test_merged_configs_are_returned_after_our_next_write(tree: MemoryTree
     assert told[-1] == {"retention.ms": "5", "min.insync.replicas": "2"}
 
 
-async def test_configs_that_only_we_changed_are_not_returned(tree: MemoryTree, written: ZkStore) -> None:
+async def test_a_config_of_ours_alone_is_no_news(tree: MemoryTree, written: ZkStore) -> None:
     await written.commit([Config(ResourceType.BROKER, "", "num.partitions", "3")])
     assert await written.read_config("brokers/<default>") is None
 
 
-async def test_configs_that_others_changed_are_returned_once(tree: MemoryTree, written: ZkStore) -> None:
+async def test_what_somebody_else_set_is_told_once(tree: MemoryTree, written: ZkStore) -> None:
     await put(tree, paths.config("topics/foo"), {"version": 1, "config": {"retention.ms": "5"}})
     assert await written.read_config("topics/foo") == {"retention.ms": "5"}
     assert await written.read_config("topics/foo") is None
 
 
-async def test_a_large_commit_is_atomic(
+async def test_a_large_commit_is_there_wholly_or_not_at_all(
     tree: MemoryTree, written: ZkStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(multis, "MULTI_BYTES", 20_000)
@@ -226,7 +234,9 @@ async def test_a_large_commit_is_atomic(
         assert await left.children(REDO) == []
 
 
-async def test_an_external_reassignment_can_be_deleted(tree: MemoryTree, written: ZkStore) -> None:
+async def test_what_was_adopted_from_another_controller_can_be_forgotten(
+    tree: MemoryTree, written: ZkStore
+) -> None:
     before = dict(tree.nodes)
     await written.commit([Deleted(Reassignment, TopicPartition("foo", 0))])
     assert tree.nodes == before

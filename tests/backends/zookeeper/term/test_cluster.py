@@ -38,11 +38,11 @@ async def test_the_controller_has_a_rack_as_brokers_have(world: Zookeeper) -> No
     assert ours.rack == "rack-a"
 
 
-async def test_no_replica_is_placed_on_the_controller(world: Zookeeper) -> None:
+async def test_nothing_is_placed_on_the_controller(world: Zookeeper) -> None:
     assert OWN_ID not in world.state.live
 
 
-async def test_replicas_placed_on_the_controller_before_the_term_move_to_a_broker(
+async def test_what_was_placed_on_the_controller_while_it_was_away_is_placed_elsewhere(
     world: Zookeeper,
 ) -> None:
     tree = world.tree.survived(world.commits)
@@ -57,20 +57,20 @@ async def test_replicas_placed_on_the_controller_before_the_term_move_to_a_broke
     await later.stop()
 
 
-async def test_requests_contain_the_stored_isr(world: Zookeeper) -> None:
+async def test_brokers_are_told_the_isr_that_is_stored(world: Zookeeper) -> None:
     await put_state(world.tree, "foo", 0, leader=1, isr=[1])
     await world.alter({"foo-0": [1, 2, 3]})
     led = world.sent(LeaderAndIsrRequest, [1])[-1].topic_states[0].partition_states[0]
     assert (led.isr, led.partition_epoch) == ((1,), world.tree.nodes[paths.state("foo", 0)].version)
 
 
-async def test_stop_replica_is_sent_without_a_leader_epoch(world: Zookeeper) -> None:
+async def test_replicas_are_dropped_without_a_fence_that_brokers_trip_over(world: Zookeeper) -> None:
     await world.alter({"foo-0": [2]})
     [dropped] = world.sent(StopReplicaRequest)
     assert dropped.topic_states[0].partition_states[0].leader_epoch == -1
 
 
-async def test_a_broker_that_joins_gets_the_stored_partitions(
+async def test_a_broker_that_joins_is_told_what_is_stored_and_not_what_was_only_decided(
     world: Zookeeper,
 ) -> None:
     await world.stop_broker(1, controlled=False)
@@ -81,7 +81,7 @@ async def test_a_broker_that_joins_gets_the_stored_partitions(
     assert led.topic_states[0].partition_states[0].leader_epoch == world["foo-0"].leader_epoch
 
 
-async def test_another_elected_controller_ends_the_term(world: Zookeeper) -> None:
+async def test_who_is_elected_elsewhere_ends_the_term(world: Zookeeper) -> None:
     taken = Create(paths.CONTROLLER, b'{"brokerid":2}', ephemeral=True)
     world.tree.write([Delete(paths.CONTROLLER), taken], session=9)
     await settle()
@@ -100,7 +100,9 @@ async def test_moves_are_watched_only_while_brokers_store_isrs() -> None:
 
 @pytest.mark.parametrize("limit", [1, None])
 @pytest.mark.parametrize("version", [OLD, NEW])
-async def test_a_crash_after_any_write_loses_nothing(version: str, limit: int | None) -> None:
+async def test_a_controller_killed_after_any_write_goes_on_where_it_was(
+    version: str, limit: int | None
+) -> None:
     world = await Zookeeper(version=version).start()
     if limit is not None:
         change = ConfigChange(f"{PREFIX}replica.movements.per.partition", ConfigOp.SET, str(limit))

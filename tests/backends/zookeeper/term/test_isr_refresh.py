@@ -44,7 +44,7 @@ async def world() -> AsyncIterator[Zookeeper]:
     await world.stop()
 
 
-async def test_a_shutdown_elects_a_leader_from_the_stored_isr(world: Zookeeper) -> None:
+async def test_a_shutdown_moves_leaders_to_replicas_that_are_in_sync_again(world: Zookeeper) -> None:
     reply = await world.office.submit(ControlledShutdown(1, -1))
     assert reply.remaining == []
     assert (world["foo-0"].leader, world["foo-0"].isr) == (3, (3,))
@@ -52,26 +52,26 @@ async def test_a_shutdown_elects_a_leader_from_the_stored_isr(world: Zookeeper) 
     assert world.leaders("foo-0") == {3}
 
 
-async def test_a_shutdown_removes_a_follower_from_the_stored_isr(world: Zookeeper) -> None:
+async def test_a_shutdown_takes_a_follower_out_of_an_isr_that_it_is_in_again(world: Zookeeper) -> None:
     await world.office.submit(ControlledShutdown(3, -1))
     assert read(world.tree, paths.state("foo", 0))["isr"] == [1]
 
 
-async def test_a_crash_elects_a_leader_from_the_stored_isr(world: Zookeeper) -> None:
+async def test_a_broker_that_dies_is_succeeded_by_one_that_is_in_sync_again(world: Zookeeper) -> None:
     """The notice of the dead leader never comes."""
     await world.tree.multi([Delete(paths.broker(1))])
     await settle(200)
     assert (world["foo-0"].leader, world["foo-0"].isr) == (3, (3,))
 
 
-async def test_a_restart_within_the_session_elects_a_leader_from_the_stored_isr(world: Zookeeper) -> None:
+async def test_a_broker_that_restarts_within_its_session_is_succeeded_likewise(world: Zookeeper) -> None:
     known = world.state.brokers[1]
     again = BrokerRegistration(1, known.host, known.port, None, known.epoch + 1)
     await world.office.submit(BrokerStarted(again))
     assert (world["foo-0"].leader, world["foo-0"].isr) == (3, (3,))
 
 
-async def test_a_failed_disk_elects_a_leader_from_the_stored_isr(world: Zookeeper) -> None:
+async def test_a_lost_disk_is_succeeded_likewise(world: Zookeeper) -> None:
     await world.office.submit(LogDirFailed(1, [key("foo-0")]))
     assert (world["foo-0"].leader, world["foo-0"].isr) == (3, (3,))
 
@@ -84,7 +84,7 @@ async def test_a_failed_disk_elects_a_leader_from_the_stored_isr(world: Zookeepe
         RebalanceLeaders(10),
     ],
 )
-async def test_a_preferred_leader_in_the_stored_isr_is_elected(event: ElectLeaders) -> None:
+async def test_a_preferred_leader_that_is_in_sync_again_is_elected(event: ElectLeaders) -> None:
     world = await Zookeeper(version=OLD).start()
     await world.having({"foo-0": [1, 3]})
     await world.stop_broker(1)
@@ -96,7 +96,7 @@ async def test_a_preferred_leader_in_the_stored_isr_is_elected(event: ElectLeade
     await world.stop()
 
 
-async def test_isrs_are_not_read_when_leaders_send_alter_partition(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_brokers_report_to_us_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     world = await Zookeeper(version=NEW).start()
     await world.having({"foo-0": [1, 3]})
     monkeypatch.delattr("tests.backends.zookeeper.world.MemoryTree.get_all")
@@ -105,5 +105,5 @@ async def test_isrs_are_not_read_when_leaders_send_alter_partition(monkeypatch: 
     await world.stop()
 
 
-async def test_isrs_of_unaffected_partitions_are_not_read(world: Zookeeper) -> None:
+async def test_partitions_that_an_event_does_not_concern_are_not_read(world: Zookeeper) -> None:
     assert await refresh_isrs(world.znodes, world.state, ControlledShutdown(2, -1)) is None

@@ -42,13 +42,13 @@ async def put_and_settle(world: Zookeeper, path: str, value: object) -> None:
     await settle(200)
 
 
-async def test_a_topic_created_by_a_tool_gets_leaders(world: Zookeeper) -> None:
+async def test_a_topic_made_by_a_tool_is_led(world: Zookeeper) -> None:
     await put_and_settle(world, paths.topic("bar"), {"version": 1, "partitions": {"0": [3, 4]}})
     assert (world["bar-0"].leader, world["bar-0"].isr, world["bar-0"].partition_epoch) == (3, (3, 4), 0)
     assert world.leaders("bar-0") == {3}
 
 
-async def test_new_replicas_on_the_controller_go_to_other_brokers(
+async def test_a_topic_that_a_broker_has_placed_on_the_controller_is_placed_elsewhere(
     world: Zookeeper,
 ) -> None:
     await put_and_settle(world, paths.topic("bar"), {"version": 1, "partitions": {"0": [OWN_ID]}})
@@ -60,7 +60,7 @@ WIDE = {"version": 1, "partitions": {"0": [1, 2, 3, 4, 5, 6, OWN_ID]}}
 """More replicas than there are brokers, which are 1 to 6."""
 
 
-async def test_a_topic_with_more_replicas_than_brokers_is_rejected(
+async def test_a_topic_with_more_replicas_than_brokers_is_refused(
     world: Zookeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
     await put_and_settle(world, paths.topic("bar"), WIDE)
@@ -69,7 +69,7 @@ async def test_a_topic_with_more_replicas_than_brokers_is_rejected(
     assert read(world.tree, paths.topic("bar")) == WIDE
 
 
-async def test_the_name_of_a_rejected_topic_is_in_use_until_it_is_deleted(world: Zookeeper) -> None:
+async def test_the_name_of_a_refused_topic_is_taken_until_it_is_gone(world: Zookeeper) -> None:
     for bad in (WIDE, {"version": 1}):
         await put_and_settle(world, paths.topic("bar"), bad)
         [refused] = await world.driver.submit(CreateTopics([NewTopic("bar", bytes(16), 1, 1)]))
@@ -82,14 +82,14 @@ async def test_the_name_of_a_rejected_topic_is_in_use_until_it_is_deleted(world:
         await world.until(lambda: "bar" not in world.state.topics)
 
 
-async def test_a_rejected_topic_can_be_deleted(world: Zookeeper) -> None:
+async def test_a_refused_topic_can_be_deleted(world: Zookeeper) -> None:
     await put(world.tree, paths.config("topics/bar"), {"version": 1, "config": {}})
     await put_and_settle(world, paths.topic("bar"), WIDE)
     await put_and_settle(world, paths.delete_topic("bar"), b"")
     assert not any("bar" in path for path in world.tree.nodes)
 
 
-async def test_a_rejected_topic_is_added_when_there_are_enough_brokers(world: Zookeeper) -> None:
+async def test_a_refused_topic_is_made_when_there_are_brokers_enough(world: Zookeeper) -> None:
     await world.stop_broker(6)
     rows = {"0": [1, 2, 3, 4, 5, OWN_ID]}
     await put_and_settle(world, paths.topic("bar"), {"version": 1, "partitions": rows})
@@ -99,7 +99,7 @@ async def test_a_rejected_topic_is_added_when_there_are_enough_brokers(world: Zo
     assert world.replicas("bar-0") == (1, 2, 3, 4, 5, 6)
 
 
-async def test_new_partitions_with_more_replicas_than_brokers_are_rejected(world: Zookeeper) -> None:
+async def test_new_partitions_with_more_replicas_than_brokers_are_refused(world: Zookeeper) -> None:
     rows = {"0": [1, 2, 3], "1": [2, 3, 1], "2": [1, 2, 3, 4, 5, 6, OWN_ID]}
     await put_and_settle(world, paths.topic("foo"), {"version": 1, "partitions": rows})
     assert len(world.state.partitions["foo"]) == 2
@@ -107,14 +107,14 @@ async def test_new_partitions_with_more_replicas_than_brokers_are_rejected(world
     assert OWN_ID not in world.replicas("foo-2")
 
 
-async def test_partitions_added_by_a_tool_get_leaders(world: Zookeeper) -> None:
+async def test_partitions_added_by_a_tool_are_led(world: Zookeeper) -> None:
     rows = {"0": [1, 2, 3], "1": [2, 3, 1], "2": [6, 5]}
     await put_and_settle(world, paths.topic("foo"), {"version": 1, "partitions": rows})
     assert world["foo-2"].leader == 6
     assert world.leaders("foo-2") == {6}
 
 
-async def test_partitions_added_during_a_reassignment_get_leaders_after_it(world: Zookeeper) -> None:
+async def test_partitions_added_while_the_topic_moves_are_led_when_it_does_not(world: Zookeeper) -> None:
     await world.alter({"foo-0": [4, 2, 3]})
     rows = {"0": [4, 2, 3, 1], "1": [2, 3, 1], "2": [6, 5]}
     before = {"adding_replicas": {"0": [4]}, "removing_replicas": {"0": [1]}}
@@ -124,7 +124,7 @@ async def test_partitions_added_during_a_reassignment_get_leaders_after_it(world
     assert (world["foo-2"].leader, world.replicas("foo-0")) == (6, (4, 2, 3))
 
 
-async def test_partitions_added_during_a_write_are_found(world: Zookeeper) -> None:
+async def test_partitions_added_behind_a_write_are_found(world: Zookeeper) -> None:
     """A write that does not fit reads the topic anew, before the watch does."""
     rows = {"0": [1, 2, 3], "1": [2, 3, 1], "2": [6, 5]}
     await put(world.tree, paths.topic("foo"), {"version": 3, "partitions": rows})
@@ -133,7 +133,7 @@ async def test_partitions_added_during_a_write_are_found(world: Zookeeper) -> No
     assert world["foo-2"].leader == 6
 
 
-async def test_a_topic_with_delayed_partitions_is_deleted(world: Zookeeper) -> None:
+async def test_a_topic_with_partitions_that_wait_is_deleted(world: Zookeeper) -> None:
     await world.alter({"foo-0": [4, 2, 3]})
     rows = {"0": [4, 2, 3, 1], "1": [2, 3, 1], "2": [6, 5]}
     before = {"adding_replicas": {"0": [4]}, "removing_replicas": {"0": [1]}}
@@ -144,14 +144,14 @@ async def test_a_topic_with_delayed_partitions_is_deleted(world: Zookeeper) -> N
     assert not any("foo" in path for path in world.tree.nodes)
 
 
-async def test_a_deletion_requested_by_a_tool_is_carried_out(world: Zookeeper) -> None:
+async def test_a_topic_that_a_tool_wants_deleted_is_deleted(world: Zookeeper) -> None:
     await put_and_settle(world, paths.delete_topic("foo"), b"")
     assert "foo" not in world.state.topics
     assert not any("foo" in path for path in world.tree.nodes)
     assert world.hosts("foo-0") == set()
 
 
-async def test_a_request_to_delete_an_unknown_topic_is_deleted(world: Zookeeper) -> None:
+async def test_an_order_to_delete_what_is_not_there_is_cleared_away(world: Zookeeper) -> None:
     await put_and_settle(world, paths.delete_topic("nothing"), b"")
     assert paths.delete_topic("nothing") not in world.tree.nodes
 
@@ -164,7 +164,7 @@ async def test_an_isr_is_read_when_a_notification_names_it(world: Zookeeper) -> 
     assert await world.tree.children(paths.ISR_CHANGES) == []
 
 
-async def test_a_merged_config_reaches_the_core(world: Zookeeper) -> None:
+async def test_a_config_that_a_write_of_ours_met_reaches_the_core(world: Zookeeper) -> None:
     await put(world.tree, paths.config("topics/foo"), {"version": 1, "config": {"min.insync.replicas": "2"}})
     change = ConfigChange("retention.ms", ConfigOp.SET, "5")
     await world.driver.submit(AlterConfigs([ResourceChanges(ResourceType.TOPIC, "foo", [change])]))
@@ -182,7 +182,7 @@ async def test_configs_are_read_when_a_notification_names_them(world: Zookeeper)
     assert world.state.backlog.usage.limits.partitions == 3
 
 
-async def test_an_existing_notification_is_read_once(world: Zookeeper) -> None:
+async def test_a_notification_is_read_once_though_it_stays(world: Zookeeper) -> None:
     read: list[str] = []
     get_all = world.tree.get_all
 
@@ -197,7 +197,7 @@ async def test_an_existing_notification_is_read_once(world: Zookeeper) -> None:
     assert [path for path in read if path in notices] == notices
 
 
-async def test_a_preferred_election_is_held_and_its_znode_deleted(world: Zookeeper) -> None:
+async def test_a_preferred_election_is_held_and_cleared_away(world: Zookeeper) -> None:
     await world.stop_broker(1)
     await world.cluster.start_broker(1)
     await world.until(lambda: 1 in world["foo-0"].isr)
@@ -209,7 +209,7 @@ async def test_a_preferred_election_is_held_and_its_znode_deleted(world: Zookeep
     assert paths.PREFERRED_ELECTION not in world.tree.nodes
 
 
-async def test_an_election_of_a_replica_that_left_the_isr_keeps_the_leader(
+async def test_an_election_of_a_leader_that_was_just_expelled_leaves_the_present_one(
     world: Zookeeper,
 ) -> None:
     await world.stop_broker(1)
@@ -235,7 +235,7 @@ async def test_an_election_of_a_replica_that_left_the_isr_keeps_the_leader(
         paths.PREFERRED_ELECTION,
     ],
 )
-async def test_an_invalid_notification_is_logged_and_deleted(
+async def test_garbage_is_cleared_away_with_a_line_in_the_log(
     world: Zookeeper, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     await put_and_settle(world, path, b"{garbage")
@@ -246,7 +246,7 @@ async def test_an_invalid_notification_is_logged_and_deleted(
 @pytest.mark.parametrize(
     "path", [paths.topic("bar"), paths.broker(7), f"{paths.CONFIG_CHANGES}/config_change_1"]
 )
-async def test_an_invalid_znode_of_others_is_logged_and_kept(
+async def test_garbage_that_is_not_ours_to_clear_away_is_left(
     world: Zookeeper, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     await put_and_settle(world, path, b"{garbage")
@@ -257,7 +257,7 @@ async def test_an_invalid_znode_of_others_is_logged_and_kept(
     assert "is ignored" in caplog.text
 
 
-async def test_a_name_with_leading_zeros_is_no_broker(
+async def test_a_number_that_is_not_written_as_a_broker_s_is_no_broker(
     world: Zookeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
     endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 9099)
@@ -268,7 +268,7 @@ async def test_a_name_with_leading_zeros_is_no_broker(
     assert f"{path} is ignored: its name is not a broker id" in caplog.text
 
 
-async def test_a_changed_registration_changes_the_address(world: Zookeeper) -> None:
+async def test_a_broker_that_says_something_new_is_reached_there(world: Zookeeper) -> None:
     endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 9097)
     world.network.listening[9097] = world.network.listening.pop(9092)
     await put_and_settle(world, paths.broker(1), encode_broker(Registration((endpoint,)), 0))
@@ -278,7 +278,7 @@ async def test_a_changed_registration_changes_the_address(world: Zookeeper) -> N
     assert world.hosts("foo-0") == {1, 2, 4}
 
 
-async def test_a_log_dir_event_sends_leader_and_isr(world: Zookeeper) -> None:
+async def test_a_lost_log_directory_is_asked_about(world: Zookeeper) -> None:
     path = next(path for path, works in world.cluster.log_dirs(1).items() if works)
     failed = [str(key) for key in world.cluster.brokers[1].fail_log_dir(path)]
     await put_and_settle(
@@ -288,7 +288,7 @@ async def test_a_log_dir_event_sends_leader_and_isr(world: Zookeeper) -> None:
     assert all(1 not in world[name].isr for name in failed)
 
 
-async def test_a_topic_deleted_by_others_ends_the_term(world: Zookeeper) -> None:
+async def test_a_topic_removed_behind_our_back_ends_the_term(world: Zookeeper) -> None:
     gone = sorted((path for path in world.tree.nodes if path.startswith(paths.topic("foo"))), reverse=True)
     await world.tree.multi([Delete(path) for path in gone])
     await settle(200)

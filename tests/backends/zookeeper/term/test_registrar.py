@@ -76,11 +76,11 @@ async def office() -> AsyncIterator[Office]:
     await cancel(*office.tasks)
 
 
-async def test_brokers_from_3_0_need_no_registration(office: Office) -> None:
+async def test_brokers_since_3_0_need_no_entry(office: Office) -> None:
     assert not (await office.having(b1="3.9", b2="3.0")).registered
 
 
-async def test_the_registration_exists_while_an_older_broker_does(office: Office) -> None:
+async def test_there_is_an_entry_as_long_as_an_older_broker_is_there(office: Office) -> None:
     await office.having(b1="3.9", b2="2.8")
     assert read(office.tree, OURS)["endpoints"] == ["PLAINTEXT://localhost:9000"]
     assert not (await office.having(b1="3.9")).registered
@@ -92,7 +92,7 @@ async def test_a_broker_that_was_upgraded_is_asked_again(office: Office) -> None
     assert not (await office.having(b1="3.9")).registered
 
 
-async def test_a_broker_without_a_response_is_asked_again(office: Office) -> None:
+async def test_a_broker_that_does_not_answer_is_asked_until_it_does(office: Office) -> None:
     assert not (await office.having(b1=None)).registered
     office.brokers = {1: "2.4"}
     await office.clock.advance(RETRY_SECONDS)
@@ -100,12 +100,12 @@ async def test_a_broker_without_a_response_is_asked_again(office: Office) -> Non
     assert office.registered
 
 
-async def test_a_registration_stays_while_a_broker_has_not_answered(office: Office) -> None:
+async def test_an_entry_stays_while_it_is_not_known_who_needs_it(office: Office) -> None:
     await office.having(b1="2.8")
     assert (await office.having(b2=None)).registered
 
 
-async def test_a_registration_of_an_earlier_session_is_replaced() -> None:
+async def test_an_entry_from_an_earlier_session_is_replaced() -> None:
     tree = await made()
     data = encode_broker(CANDIDATE.registration, 0)
     tree.write([Create(OURS, data, ephemeral=True)], session=9)
@@ -115,7 +115,7 @@ async def test_a_registration_of_an_earlier_session_is_replaced() -> None:
     await cancel(*office.tasks)
 
 
-async def test_a_broker_with_our_id_is_logged_and_not_replaced(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_broker_that_has_our_id_is_left_alone_and_told_of(caplog: pytest.LogCaptureFixture) -> None:
     tree = await made()
     tree.write([Create(OURS, registration(1), ephemeral=True)], session=9)
     office = await Office().start(tree)
@@ -125,7 +125,7 @@ async def test_a_broker_with_our_id_is_logged_and_not_replaced(caplog: pytest.Lo
     await cancel(*office.tasks)
 
 
-async def test_a_registration_that_others_deleted_is_created_again(office: Office) -> None:
+async def test_an_entry_that_someone_removed_is_made_again(office: Office) -> None:
     await office.having(b1="2.8")
     office.tree.write([Delete(OURS)], session=9)
     assert (await office.having(b1="2.8")).registered

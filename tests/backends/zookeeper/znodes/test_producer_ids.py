@@ -8,7 +8,7 @@ from backends.zookeeper.znodes.producer_ids import Block, allocate
 from tests.backends.zookeeper.trees import elected, made, put, read, store_on
 
 
-async def test_blocks_are_consecutive_from_zero() -> None:
+async def test_blocks_follow_each_other_from_zero_on() -> None:
     tree = await made()
     await ensure(tree, paths.PRODUCER_IDS)
     store = await store_on(tree)
@@ -22,7 +22,7 @@ async def test_blocks_are_consecutive_from_zero() -> None:
 @pytest.mark.parametrize(
     "value", [b"{", {"block_end": 5}, {"block_end": "-1"}, {"block_end": str(2**63 - 1)}]
 )
-async def test_invalid_data_is_an_error(value: object) -> None:
+async def test_garbage_gives_nobody_an_id(value: object) -> None:
     tree = await made()
     await put(tree, paths.PRODUCER_IDS, value)
     store = await store_on(tree)
@@ -31,7 +31,7 @@ async def test_invalid_data_is_an_error(value: object) -> None:
     await store.close()
 
 
-async def test_a_deposed_controller_allocates_nothing() -> None:
+async def test_a_deposed_controller_gives_none() -> None:
     tree = await made()
     store = await store_on(tree)
     with pytest.raises(ZookeeperError, match="is missing"):

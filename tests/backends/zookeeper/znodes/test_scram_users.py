@@ -10,7 +10,7 @@ from tests.backends.zookeeper.trees import elected, made, put, read, store_on
 ANN = "/config/users/ann"
 
 
-async def test_credentials_are_created_changed_and_deleted_with_notifications() -> None:
+async def test_a_user_is_made_changed_and_emptied_and_brokers_are_told() -> None:
     tree = await made()
     await ensure(tree, "/config/users", "/config/changes")
     store = await store_on(tree)
@@ -25,7 +25,7 @@ async def test_credentials_are_created_changed_and_deleted_with_notifications() 
     await store.close()
 
 
-async def test_quotas_of_the_user_are_not_changed() -> None:
+async def test_quotas_of_the_user_stay() -> None:
     tree = await made()
     await ensure(tree, "/config/users", "/config/changes")
     await put(tree, ANN, {"version": 1, "config": {"producer_byte_rate": "7"}})
@@ -35,7 +35,7 @@ async def test_quotas_of_the_user_are_not_changed() -> None:
     await store.close()
 
 
-async def test_deleting_a_missing_credential_fails_and_a_deposed_controller_writes_nothing() -> None:
+async def test_what_is_not_there_cannot_be_removed_and_a_deposed_controller_changes_nothing() -> None:
     tree = await made()
     await ensure(tree, "/config/users", "/config/changes")
     store = await store_on(tree)
@@ -51,5 +51,5 @@ async def test_deleting_a_missing_credential_fails_and_a_deposed_controller_writ
 @pytest.mark.parametrize(
     ("user", "name"), [("ann.b_c-d", "ann.b_c-d"), ("a b*~", "a%20b%2A%7E"), ("CN=ä/b", "CN%3D%C3%A4%2Fb")]
 )
-def test_user_names_are_sanitized_as_in_kafka(user: str, name: str) -> None:
+def test_names_are_those_that_brokers_look_for(user: str, name: str) -> None:
     assert sanitized(user) == name

@@ -1,0 +1,181 @@
+"""Input of a proposal: the brokers, the partitions and what the new plan must achieve."""
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from controller.scheduling.steps import Replicas
+from planner.snapshot import TOPIC_PARTITION, Snapshot
+
+ONE = Fraction(1)
+
+
+class ProposalError(Exception):
+    """No plan can meet the goal; `reasons` has one line for each obstacle."""
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        super().__init__("; ".join(reasons))
+        self.reasons = list(reasons)
+
+
+class Node(NamedTuple):
+    """A broker. `usable`: may keep replicas. `receives`: may get new ones."""
+
+    id: int
+    rack: str
+    usable: bool
+    receives: bool
+    weight: Fraction = ONE
+
+
+class Row(NamedTuple):
+    """A partition that may change. `factor` is the wanted replication factor, `bytes` the size of one replica."""
+
+    topic: str
+    partition: int
+    replicas: Replicas
+    factor: int
+    bytes: int = 0
+
+
+class Goal(NamedTuple):
+    """What a plan must achieve."""
+
+    drain: frozenset[int] = frozenset()
+    """Brokers that must not hold replicas."""
+    add: frozenset[int] = frozenset()
+    """New brokers, which must be in the cluster; `even_counts` fills them."""
+    factor: int | None = None
+    """Replication factor of the chosen topics; None keeps that of each partition."""
+    even_counts: bool = False
+    """Even out the number of replicas of each broker."""
+    tolerance: Fraction = Fraction(0)
+    """Allowed deviation from the even count, as a fraction of it."""
+    repair_racks: bool = False
+    """Move replicas that break the rack rule."""
+    even_leaders: bool = False
+    """Even out the number of preferred leaders."""
+    rack_aware: bool = True
+    receive_nothing: frozenset[int] = frozenset()
+    """Brokers that keep their replicas and get no new ones."""
+    weights: Mapping[int, Fraction] = {}
+    """Share of a broker relative to the others; 1 if absent."""
+    max_moves: int | None = None
+    """Most replicas to move. Counts become as even as that allows; None is unlimited."""
+
+    @property
+    def changes_order_only(self) -> bool:
+        """Whether no replica needs to move."""
+        moves = self.drain or self.factor is not None or self.even_counts or self.repair_racks
+        return not moves
+
+
+class LeftOut(NamedTuple):
+    """A partition that the plan does not change, and why."""
+
+    topic: str
+    partition: int
+    reason: str
+
+
+class Problem(NamedTuple):
+    """A cluster and a goal, as the solver reads them."""
+
+    nodes: tuple[Node, ...]
+    """In order of id."""
+    rows: tuple[Row, ...]
+    """Partitions that may change, in order of topic and partition."""
+    fixed: tuple[Row, ...]
+    """All other partitions. They count for evenness."""
+    goal: Goal
+    left_out: tuple[LeftOut, ...] = ()
+    """Partitions of `fixed` that the goal names, but that cannot be changed now."""
+
+    @property
+    def usable(self) -> tuple[Node, ...]:
+        """Brokers that may hold replicas."""
+        return tuple(node for node in self.nodes if node.usable)
+
+
+def problem_of(
+    snapshot: Snapshot,
+    goal: Goal,
+    topics: Callable[[str], bool] = lambda _: True,
+    moving: Container[TOPIC_PARTITION] = (),
+) -> Problem:
+    """Build the problem of a snapshot. `topics` tells which topics may change.
+
+    Partitions that are `moving` already, or whose replicas are all offline, are left out. Raises ProposalError if the goal
+    contradicts the cluster.
+    """
+    _check_brokers(snapshot, goal)
+    nodes = tuple(_node(snapshot, goal, broker) for broker in sorted(snapshot.brokers))
+    rows: list[Row] = []
+    fixed: list[Row] = []
+    left_out: list[LeftOut] = []
+    for key in sorted(snapshot.partitions):
+        each = snapshot.partitions[key]
+        chosen = topics(each.topic)
+        factor = goal.factor if chosen and goal.factor is not None else len(each.replicas)
+        row = Row(each.topic, each.partition, each.replicas, factor, each.bytes)
+        obstacle = _obstacle(snapshot, row, moving) if chosen else None
+        if obstacle is not None:
+            left_out.append(LeftOut(*key, obstacle))
+        (rows if chosen and obstacle is None else fixed).append(row)
+    problem = Problem(nodes, tuple(rows), tuple(fixed), goal, tuple(left_out))
+    _check_rows(problem)
+    return problem
+
+
+def _obstacle(snapshot: Snapshot, row: Row, moving: Container[TOPIC_PARTITION]) -> str | None:
+    """Return why the partition cannot be changed now."""
+    if (row.topic, row.partition) in moving:
+        return "being reassigned"
+    live = {broker for broker in row.replicas if broker in snapshot.brokers and snapshot.brokers[broker].live}
+    return None if live else f"all replicas are offline ({', '.join(map(str, row.replicas))})"
+
+
+def own_rack(broker: int) -> str:
+    """Return the rack of a broker without one: each such broker is a rack of its own."""
+    return f"broker {broker}"
+
+
+def _node(snapshot: Snapshot, goal: Goal, broker: int) -> Node:
+    state = snapshot.brokers[broker]
+    rack = state.rack if goal.rack_aware and state.rack is not None else own_rack(broker)
+    usable = broker not in goal.drain
+    receives = usable and state.live and broker not in goal.receive_nothing
+    return Node(broker, rack, usable, receives, goal.weights.get(broker, ONE))
+
+
+def _check_brokers(snapshot: Snapshot, goal: Goal) -> None:
+    reasons = [
+        f"broker {broker} is not in the cluster"
+        for broker in sorted(
+            {*goal.drain, *goal.add, *goal.receive_nothing, *goal.weights} - snapshot.brokers.keys()
+        )
+    ]
+    without = sorted(broker.id for broker in snapshot.brokers.values() if broker.rack is None)
+    if goal.rack_aware and 0 < len(without) < len(snapshot.brokers):
+        ids = ", ".join(map(str, without[:5])) + (", …" if len(without) > 5 else "")
+        reasons.append(
+            f"brokers {ids} have no rack but others do; set broker.rack or use --disable-rack-aware"
+        )
+    if reasons:
+        raise ProposalError(reasons)
+
+
+def _check_rows(problem: Problem) -> None:
+    """Every partition needs as many brokers as replicas: those that keep one, and those that may get one."""
+    usable = {node.id for node in problem.nodes if node.usable}
+    receivers = {node.id for node in problem.nodes if node.receives}
+    reasons = []
+    for row in problem.rows:
+        allowed = receivers | (usable & set(row.replicas))
+        if len(allowed) < row.factor:
+            names = ", ".join(map(str, sorted(allowed))) or "none"
+            reasons.append(
+                f"{row.topic}-{row.partition} needs {row.factor} replicas, but the brokers that can hold it are: {names}"
+            )
+    if reasons:
+        raise ProposalError(reasons)

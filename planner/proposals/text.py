@@ -1,0 +1,121 @@
+"""A proposal as text, as JSON, and as a plan file of kafka-reassign-partitions."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from planner.proposals.goal import LeftOut, Row
+from planner.proposals.proposal import BrokerChange, Lists, Proposal
+from planner.report.units import in_bytes, in_words
+
+MOST_LINES = 20
+"""Most lines of one kind of note."""
+MOST_NAMES = 5
+"""Most partitions that a line names."""
+
+HEAD = ("broker", "rack", "replicas", "leaders", "bytes", "moves")
+
+
+def plan_json(lists: Lists) -> str:
+    """Return a plan in the format of kafka-reassign-partitions, ordered by topic and partition."""
+    return _plan((row.topic, row.partition, replicas) for row, replicas in lists.items())
+
+
+def rollback_json(rows: Iterable[Row]) -> str:
+    """Return the plan that restores the present replicas of these partitions."""
+    return _plan((row.topic, row.partition, row.replicas) for row in rows)
+
+
+def as_dict(proposal: Proposal) -> dict[str, Any]:
+    """Return all figures of a proposal as JSON values."""
+    return {
+        "partitions": len(proposal.changes),
+        "moves": proposal.moves,
+        "bytes": proposal.bytes,
+        "fewest_moves_proven": True,
+        "leader_changes": proposal.leader_changes,
+        "rack_excess": {"before": proposal.rack_excess_before, "after": proposal.rack_excess_after},
+        "brokers": [_broker_dict(each) for each in proposal.brokers],
+        "left_out": [each._asdict() for each in proposal.left_out],
+        "plan": json.loads(plan_json(proposal.changes)),
+    }
+
+
+def summary(proposal: Proposal) -> list[str]:
+    """Return the lines about the whole plan."""
+    if not proposal.changes:
+        scope = "the other partitions meet" if proposal.left_out else "the cluster meets"
+        return [f"nothing to move: {scope} the goal", *_notes(proposal)]
+    moved = (
+        f"moves {in_words(proposal.moves, 'replica')} ({in_bytes(proposal.bytes)}); no plan can do with fewer"
+    )
+    if not proposal.moves:
+        moved = "moves no replica; only the order of replicas changes"
+    changed = in_words(len(proposal.changes), "partition")
+    leaders = in_words(proposal.leader_changes, "preferred leader")
+    lines = [moved, f"changes the replica lists of {changed}, and {leaders}"]
+    if proposal.rack_excess_before or proposal.rack_excess_after:
+        lines.append(
+            f"racks: {in_words(proposal.rack_excess_before, 'replica')} against the rack rule before, "
+            f"{proposal.rack_excess_after:,} after"
+        )
+    return [*lines, *_notes(proposal)]
+
+
+def broker_rows(proposal: Proposal) -> Iterator[Sequence[str]]:
+    """Yield the cells of HEAD for each broker."""
+    for each in proposal.brokers:
+        before, after = each.before, each.after
+        yield (
+            str(each.broker),
+            each.rack or "-",
+            f"{before.replicas:,} → {after.replicas:,}",
+            f"{before.leaders:,} → {after.leaders:,}",
+            f"{in_bytes(before.bytes)} → {in_bytes(after.bytes)}",
+            f"+{each.gains:,} −{each.losses:,}",
+        )
+
+
+def _notes(proposal: Proposal) -> Iterator[str]:
+    if proposal.widened:
+        yield (
+            "the limit on moves leaves the counts less even: each broker may be "
+            f"{in_words(proposal.widened, 'replica')} further from its range"
+        )
+    for each in proposal.uneven[:MOST_LINES]:
+        if each.wanted is not None and not proposal.widened:
+            yield (
+                f"broker {each.broker} gets {each.after.replicas:,} replicas instead of {each.wanted.least:,} to "
+                f"{each.wanted.most:,}: its partitions have no other place"
+            )
+    yield from _left_out(proposal.left_out)
+
+
+def _left_out(partitions: Iterable[LeftOut]) -> Iterator[str]:
+    """Yield a line for each reason, with the first partitions."""
+    by_reason: dict[str, list[str]] = {}
+    for each in partitions:
+        by_reason.setdefault(each.reason, []).append(f"{each.topic}-{each.partition}")
+    for reason, names in list(by_reason.items())[:MOST_LINES]:
+        more = ", …" if len(names) > MOST_NAMES else ""
+        yield f"left out, {reason}: {in_words(len(names), 'partition')}: {', '.join(names[:MOST_NAMES])}{more}"
+
+
+def _broker_dict(change: BrokerChange) -> dict[str, Any]:
+    return {
+        "broker": change.broker,
+        "rack": change.rack,
+        "before": change.before._asdict(),
+        "after": change.after._asdict(),
+        "gains": change.gains,
+        "losses": change.losses,
+        "wanted": None if change.wanted is None else change.wanted._asdict(),
+    }
+
+
+def _plan(rows: Iterable[tuple[str, int, Sequence[int]]]) -> str:
+    partitions = [
+        {"topic": topic, "partition": partition, "replicas": list(replicas)}
+        for topic, partition, replicas in rows
+    ]
+    return json.dumps({"version": 1, "partitions": partitions}, separators=(",", ":"))

@@ -1,0 +1,63 @@
+import json
+from fractions import Fraction
+
+from planner.proposals.goal import Goal, problem_of
+from planner.proposals.proposal import Proposal, propose
+from planner.proposals.text import as_dict, broker_rows, plan_json, rollback_json, summary
+from planner.snapshot import Snapshot
+from tests.planner.proposals.builders import cluster
+
+DRAIN = Goal(drain=frozenset({1}))
+
+
+def drained(snapshot: Snapshot) -> Proposal:
+    return propose(problem_of(snapshot, DRAIN))
+
+
+def test_the_plan_has_the_format_of_the_stock_tool() -> None:
+    proposal = drained(cluster("---", (1, 2)))
+    assert json.loads(plan_json(proposal.changes)) == {
+        "version": 1,
+        "partitions": [{"topic": "foo", "partition": 0, "replicas": [2, 3]}],
+    }
+    assert json.loads(rollback_json(proposal.changes))["partitions"][0]["replicas"] == [1, 2]
+
+
+def test_the_summary_gives_moves_and_bytes() -> None:
+    assert summary(drained(cluster("---", (1, 2), sizes={0: 2048}))) == [
+        "moves 1 replica (2 KiB); no plan can do with fewer",
+        "changes the replica lists of 1 partition, and 1 preferred leader",
+    ]
+
+
+def test_nothing_to_move_is_said() -> None:
+    assert summary(drained(cluster("---", (2, 3)))) == ["nothing to move: the cluster meets the goal"]
+
+
+def test_partitions_that_are_left_out_are_grouped_by_reason() -> None:
+    problem = problem_of(cluster("---", (1, 2), (1, 3)), DRAIN, moving={("foo", 0), ("foo", 1)})
+    assert summary(propose(problem)) == [
+        "nothing to move: the other partitions meet the goal",
+        "left out, being reassigned: 2 partitions: foo-0, foo-1",
+    ]
+
+
+def test_an_uneven_broker_is_named() -> None:
+    problem = problem_of(cluster("aaa", (1, 2), (2, 3)), Goal(even_counts=True, weights={1: Fraction(10)}))
+    assert any("no other place" in line for line in summary(propose(problem)))
+
+
+def test_racks_are_counted_before_and_after() -> None:
+    problem = problem_of(cluster("aab", (1, 2)), Goal(repair_racks=True))
+    assert "racks: 1 replica against the rack rule before, 0 after" in summary(propose(problem))
+
+
+def test_each_broker_is_shown_before_and_after() -> None:
+    rows = list(broker_rows(drained(cluster("---", (1, 2)))))
+    assert rows[0] == ("1", "-", "1 → 0", "1 → 0", "1 B → 0 B", "+0 −1")
+
+
+def test_the_json_has_all_figures() -> None:
+    figures = as_dict(drained(cluster("---", (1, 2))))
+    assert (figures["moves"], figures["partitions"], figures["brokers"][2]["gains"]) == (1, 1, 1)
+    assert figures["plan"]["partitions"] == [{"topic": "foo", "partition": 0, "replicas": [2, 3]}]

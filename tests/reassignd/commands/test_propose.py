@@ -1,0 +1,97 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner.snapshot import Snapshot, write_snapshot
+from reassignd import cli
+from tests.planner.proposals.builders import cluster
+
+Propose = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Propose:
+    """Runs the command on a snapshot file. Returns the exit code, stdout and stderr."""
+
+    def propose(snapshot: Snapshot, *words: str) -> tuple[int, str, str]:
+        path = tmp_path / "cluster.jsonl"
+        write_snapshot(snapshot, path)
+        code = cli.main(["propose", *words, "--snapshot", str(path)])
+        return code, *capsys.readouterr()
+
+    return propose
+
+
+def replicas(text: str) -> list[list[int]]:
+    plan: dict[str, Any] = json.loads(text)
+    return [row["replicas"] for row in plan["partitions"]]
+
+
+def test_a_drain_is_printed_and_written(run: Propose, tmp_path: Path) -> None:
+    plan, rollback = tmp_path / "plan.json", tmp_path / "rollback.json"
+    files = ("--output", str(plan), "--rollback-file", str(rollback))
+    code, out, _ = run(cluster("---", (1, 2), (2, 3)), "drain", "1", *files)
+    assert (code, out.splitlines()[0]) == (0, "moves 1 replica (1 B); no plan can do with fewer")
+    assert replicas(plan.read_text()) == [[2, 3]]
+    assert replicas(rollback.read_text()) == [[1, 2]]
+
+
+def test_the_json_has_the_plan(run: Propose) -> None:
+    _, out, _ = run(cluster("---", (1, 2)), "drain", "1", "--format", "json")
+    assert replicas(json.dumps(json.loads(out)["plan"])) == [[2, 3]]
+
+
+def test_a_balance_keeps_leaders_when_asked_to(run: Propose) -> None:
+    lopsided = cluster("--", (1, 2), (1, 2))
+    assert "nothing to move" not in run(lopsided, "balance")[1]
+    assert "nothing to move" in run(lopsided, "balance", "--leaders", "keep")[1]
+
+
+def test_topics_are_chosen_by_patterns(run: Propose) -> None:
+    assert "nothing to move" in run(cluster("---", (1, 2)), "drain", "1", "--topics", "bar.*")[1]
+    assert "nothing to move" in run(cluster("---", (1, 2)), "drain", "1", "--exclude-topics", "fo+")[1]
+
+
+def test_excluded_brokers_get_nothing(run: Propose) -> None:
+    _, out, _ = run(cluster("----", (1, 2)), "drain", "1", "--exclude-brokers", "3", "--format", "json")
+    assert json.loads(out)["plan"]["partitions"][0]["replicas"] == [2, 4]
+
+
+def test_the_tolerance_and_the_budget_limit_the_moves(run: Propose) -> None:
+    full = cluster("--", *[(1,)] * 10)
+    figures = [
+        json.loads(run(full, "balance", *options, "--format", "json")[1])["moves"]
+        for options in ([], ["--tolerance", "40%"], ["--max-moves", "1"])
+    ]
+    assert figures == [4, 3, 1]
+
+
+def test_racks_are_repaired_unless_they_are_disabled(run: Propose) -> None:
+    same_rack = cluster("aab", (1, 2))
+    assert "moves 1 replica" in run(same_rack, "racks")[1]
+    assert "moves 1 replica" in run(same_rack, "leaders", "--fix-racks")[1]
+    assert "nothing to move" in run(same_rack, "racks", "--disable-rack-aware")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["drain", "7"], "reassignd: broker 7 is not in the cluster\n"),
+        (["drain", "1,2"], "reassignd: foo-0 needs 2 replicas, but the brokers that can hold it are: 3\n"),
+        (["drain", "1", "--weight", "x"], "reassignd: weight 'x': expected ID=FACTOR"),
+        (["drain", "1", "--topics", "("], "reassignd: --topics '(' is not a regular expression"),
+    ],
+)
+def test_what_cannot_be_done_is_named(run: Propose, tmp_path: Path, words: list[str], error: str) -> None:
+    code, out, err = run(cluster("---", (1, 2)), *words, "--output", str(tmp_path / "plan.json"))
+    assert (code, out) == (1, "")
+    assert err.startswith(error)
+    assert not (tmp_path / "plan.json").exists()
+
+
+def test_many_reasons_are_counted(run: Propose) -> None:
+    lines = run(cluster("--", *[(1, 2)] * 30), "drain", "1")[2].splitlines()
+    assert (len(lines), lines[-1]) == (21, "reassignd: and 10 more reasons")
