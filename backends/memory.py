@@ -1,4 +1,4 @@
-"""Records in memory, for tests: what a crash would have left can be asked for, and commits can be held back."""
+"""A store in memory, for tests. Commits can be delayed, and a crash after any commit can be simulated."""
 
 import asyncio
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -6,26 +6,26 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from controller.model.cluster import Change, Deleted, Record
 
 
-class _Done:
-    """An awaitable that is done already and needs no event loop."""
+class _Completed:
+    """An awaitable that is complete and needs no event loop."""
 
     def __await__(self) -> Generator[None, None, None]:
         yield from ()
 
 
 class MemoryStore:
-    """Implements `controller.ports.Store`; `commits` is everything durable so far, one entry a commit."""
+    """Implements `controller.ports.Store`. `commits` contains all durable changes, one entry per commit."""
 
     def __init__(self, commits: Iterable[Sequence[Change]] = ()) -> None:
         self.commits: list[Sequence[Change]] = list(commits)
         self.failure: Exception | None = None
-        """Set it, and commits fail with it from then on, as on a full disk."""
-        self._most: int | None = None
-        """How many commits are made durable before the others wait."""
+        """If set, all later commits fail with this error, as on a full disk."""
+        self._limit: int | None = None
+        """Number of commits after which later ones wait for `release`; None for no limit."""
         self._waiting: list[tuple[Sequence[Change], asyncio.Future[None]]] = []
 
     def load(self) -> Iterator[Record]:
-        """All records, in the order that `Store.load` promises."""
+        """Return all records in the order of `Store.load`."""
         tables: dict[type[Record], dict[object, Record]] = {kind: {} for kind in Record.__args__}
         for change in (change for commit in self.commits for change in commit):
             if isinstance(change, Deleted):
@@ -35,11 +35,11 @@ class MemoryStore:
         for table in tables.values():
             yield from table.values()
 
-    def commit(self, changes: Sequence[Change]) -> asyncio.Future[None] | _Done:
-        """Keep the changes, at once unless commits are held back."""
-        if self.failure is None and (self._most is None or len(self.commits) < self._most):
+    def commit(self, changes: Sequence[Change]) -> asyncio.Future[None] | _Completed:
+        """Make the changes durable: at once, or on `release` after the limit of `hold`."""
+        if self.failure is None and (self._limit is None or len(self.commits) < self._limit):
             self.commits.append(changes)
-            return _Done()
+            return _Completed()
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if self.failure is not None:
             done.set_exception(self.failure)
@@ -48,13 +48,13 @@ class MemoryStore:
         return done
 
     def hold(self, after: int = 0) -> None:
-        """From now on, or once there are so many, commits wait for `release`."""
-        self._most = after
+        """Let commits wait for `release` as soon as `after` commits are durable."""
+        self._limit = after
 
     def release(self, count: int | None = None) -> None:
-        """Make the first `count` commits that wait durable; None: all, and later ones at once again."""
+        """Make the first `count` waiting commits durable. None: all of them, and later ones without waiting."""
         if count is None:
-            self._most = None
+            self._limit = None
         released = self._waiting[:count]
         del self._waiting[: len(released)]
         for changes, done in released:
@@ -62,5 +62,5 @@ class MemoryStore:
             done.set_result(None)
 
     def survived(self, count: int) -> "MemoryStore":
-        """The store that a crash after the first `count` commits leaves."""
+        """Return the store as a crash after the first `count` commits would leave it."""
         return MemoryStore(self.commits[:count])

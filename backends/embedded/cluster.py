@@ -17,7 +17,7 @@ from backends.embedded.replication import Fetch, Replication, Traffic, Volume
 from backends.embedded.settings import Settings
 from backends.embedded.shutdown import controlled_shutdown
 from backends.embedded.throttles import Throttles
-from backends.measuring.stalls import LOOK_SECONDS, Received, StallWatch
+from backends.measuring.stalls import CHECK_SECONDS, Received, StallWatch
 from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
 from controller.configs.names import PARTITION_BYTES, PRODUCE_RATE
@@ -291,9 +291,9 @@ class SimulatedCluster:
             await self._clock.sleep(self.settings.tick_seconds)
             now = self._clock.now()
             self._tick(now, now - last)
-            if now - self._checked >= LOOK_SECONDS:
+            if now - self._checked >= CHECK_SECONDS:
                 self._checked = now
-                if stalled := self._stalls.look():
+                if stalled := self._stalls.check():
                     await self._submit(Stalled(stalled))
             last = now
 

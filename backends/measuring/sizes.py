@@ -1,7 +1,7 @@
-"""How large partitions are, how much of a moving one has arrived, and how full disks are: DescribeLogDirs (KIP-113, KIP-827).
+"""Sizes of partitions, progress of the replicas being added, and usage of disks, from DescribeLogDirs (KIP-113, KIP-827).
 
-Sizes are asked for where something is to be done: of partitions in flight often, of others now and then.
-`offset_lag` says nothing of a replica that is being added; its bytes do.
+Partitions in flight are measured often, others now and then. Progress is measured in bytes: `offset_lag` is not
+meaningful for a replica that is being added.
 """
 
 import asyncio
@@ -26,15 +26,15 @@ from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
 log = logging.getLogger(__name__)
 
 OFTEN_SECONDS = 3.0
-"""Between two looks at partitions in flight."""
+"""Pause between two measurements of partitions in flight."""
 SELDOM_SECONDS = 60.0
-"""Between two looks at what waits, and at all disks."""
+"""Pause between two measurements of waiting partitions and of all disks."""
 SHARE = 10.0
-"""After a look, so many times as long as the slowest answer took none is taken, but for SELDOM_SECONDS at most."""
+"""Pause after a measurement, as a multiple of its slowest answer; at most SELDOM_SECONDS."""
 LEARN_SECONDS = 2.0
-"""How long an order waits, at most, for the sizes of its partitions."""
+"""How long a request waits at most for the sizes of its partitions."""
 MOST = 20_000
-"""Partitions asked for in one look, of a cluster that has more: in turn those of topics with reassignments."""
+"""Partitions per measurement. In a larger cluster, the topics with reassignments take turns."""
 
 
 class ReplicaSizes:
@@ -44,25 +44,25 @@ class ReplicaSizes:
         self._client, self._state, self._submit, self._clock = client, state, submit, clock
         self._arrived: dict[tuple[TopicPartition, int], Received] = {}
         self._silent: set[int] = set()
-        """Brokers that answer without telling."""
+        """Brokers whose answers contain no sizes; each was logged once."""
         self._longest = 0.0
         self._all_at = float("-inf")
         self._known_jobs = 0
         self._last_topic = ""
 
     def size(self, key: TopicPartition) -> int | None:
-        """Bytes of a whole replica of the partition; None when not known."""
+        """Return the bytes of a complete replica, or None if unknown."""
         return self._state.sizes.get(key)
 
     def arrived(self, key: TopicPartition, broker: int) -> int | None:
-        """Bytes that the broker has of a replica on its way to it; None when not known."""
+        """Return the bytes that an adding replica on the broker has, or None if unknown."""
         known = self._arrived.get((key, broker))
         return None if known is None else int(known.size)
 
     def received(self, key: TopicPartition) -> Received | None:
-        """What the adding replicas of the partition have together, as old as the oldest answer of their live brokers.
+        """Return the total bytes of the partition's adding replicas, and the time of the oldest measurement.
 
-        None when a live one has not told. On a dead one is what was there.
+        None if a live broker has not been measured. For a dead broker, its last measurement counts.
         """
         partition = self._state.partition(*key)
         size, at = 0.0, self._clock.now()
@@ -77,21 +77,21 @@ class ReplicaSizes:
         return Received(size, at)
 
     async def run(self) -> None:
-        """Measure for ever, where there is something to measure."""
+        """Measure again and again until cancelled."""
         while True:
             self._longest = 0.0
             await self.measure()
             await self._clock.sleep(max(OFTEN_SECONDS, min(SHARE * self._longest, SELDOM_SECONDS)))
 
     async def measure(self) -> None:
-        """One look at what is due. A broker that does not answer is left out."""
+        """Measure once what is due, and submit it. Brokers that do not answer are left out."""
         state, now = self._state, self._clock.now()
         everything = state.last_job != self._known_jobs or now - self._all_at >= SELDOM_SECONDS
         if everything:
             self._known_jobs, self._all_at = state.last_job, now
         elif not state.in_flight:
             return
-        self._forget()
+        self._prune_arrived()
         request = self._request(everything)
         sizes: dict[TopicPartition, int] = {}
         disks: dict[int, list[Disk]] = {}
@@ -99,7 +99,7 @@ class ReplicaSizes:
         await asyncio.gather(
             *(self._ask(each, request, moving.get(each, ()), sizes, disks) for each in sorted(state.live))
         )
-        # How many replicas a directory holds is told only when all are asked for; then directories compete by room.
+        # Directories are only complete, with their number of replicas, if all partitions are asked for.
         await self._submit(Measured(sizes, disks if everything else {}))
 
     async def _ask(
@@ -110,23 +110,23 @@ class ReplicaSizes:
         sizes: dict[TopicPartition, int],
         disks: dict[int, list[Disk]],
     ) -> None:
-        """One broker; what is on its way to it, and is in none of its directories, has not begun to arrive."""
+        """Measure one broker. An adding replica that is in none of its directories has received nothing yet."""
         began = self._clock.now()
         try:
             response = await self._client.ask(request, broker)
         except BrokerError as error:
-            log.info("broker %d does not tell its sizes: %s", broker, error)
+            log.info("broker %d does not report its sizes: %s", broker, error)
             return
         now = self._clock.now()
         self._longest = max(self._longest, now - began)
-        if self._tells(broker, response):
+        if self._has_sizes(broker, response):
             self._arrived.update({(key, broker): Received(0, now) for key in moving})
-            self._take(broker, request, response, sizes, disks)
+            self._record_answer(broker, request, response, sizes, disks)
         else:
             disks[broker] = []
 
-    def _tells(self, broker: int, response: DescribeLogDirsResponse) -> bool:
-        """Before version 3 a principal that may not know gets an empty answer (KIP-784)."""
+    def _has_sizes(self, broker: int, response: DescribeLogDirsResponse) -> bool:
+        """Whether the answer contains sizes. Before version 3 an unauthorized principal gets an empty answer (KIP-784)."""
         if response.error_code == ErrorCode.NONE and any(
             row.error_code == ErrorCode.NONE for row in response.results
         ):
@@ -138,13 +138,13 @@ class ReplicaSizes:
                 ErrorCode(response.error_code).name if response.error_code else "it names no usable directory"
             )
             log.warning(
-                "broker %d does not tell its sizes: %s; stalled steps to it are not noticed, "
-                "allow DescribeLogDirs (Describe on the cluster)", broker, why,
+                "broker %d does not report its sizes: %s. Stalled steps to it are not detected. "
+                "Allow DescribeLogDirs (Describe on the cluster)", broker, why,
             )  # fmt: skip
         return False
 
     def _moving_to(self, request: DescribeLogDirsRequest) -> dict[int, list[TopicPartition]]:
-        """What is asked for and on its way, by broker."""
+        """Return the requested partitions with adding replicas, by broker of the replica."""
         state = self._state
         asked = (
             state.in_flight.by_topic
@@ -157,7 +157,7 @@ class ReplicaSizes:
         )
 
     async def learn(self, topics: Iterable[str]) -> None:
-        """Sizes that are not known of partitions about to be ordered, from their leaders; steps planned next go by them."""
+        """Measure the partitions of unknown size in the topics, at their leaders, for at most LEARN_SECONDS."""
         asked = self._unknown(topics)
         sizes: dict[TopicPartition, int] = {}
         answers = (self._learn(broker, named, sizes) for broker, named in asked.items())
@@ -165,12 +165,12 @@ class ReplicaSizes:
             async with asyncio.timeout(LEARN_SECONDS):
                 await asyncio.gather(*answers)
         except TimeoutError:
-            log.info("an order goes without some sizes: brokers take longer than %g s", LEARN_SECONDS)
+            log.info("a request is decided without some sizes: brokers take longer than %g s", LEARN_SECONDS)
         if sizes:
             await self._submit(Measured(sizes, {}))
 
     def _unknown(self, topics: Iterable[str]) -> dict[int, dict[str, list[int]]]:
-        """Numbers of partitions whose size is not known, by leader and topic."""
+        """Return the numbers of the partitions of unknown size, by leader and topic."""
         state = self._state
         found: dict[int, dict[str, list[int]]] = {}
         for topic in topics:
@@ -186,7 +186,7 @@ class ReplicaSizes:
         await self._ask(broker, request, (), sizes, {})
 
     def _request(self, everything: bool) -> DescribeLogDirsRequest:
-        """Ask for what is in flight, or for all there is, or for all of a large cluster's that is in flight or next."""
+        """Request the partitions in flight; with `everything` all partitions, or the next MOST of them in a large cluster."""
         state = self._state
         if everything and sum(map(len, state.partitions.values())) <= MOST:
             return DescribeLogDirsRequest(None)
@@ -199,7 +199,7 @@ class ReplicaSizes:
         )
 
     def _next_slice(self) -> Iterator[tuple[str, range]]:
-        """Topics with reassignments, from where the last slice ended."""
+        """Yield topics with reassignments and their partitions, beginning after the last slice."""
         left = MOST
         topics = sorted(self._state.reassigning)
         at = bisect_right(topics, self._last_topic)
@@ -211,8 +211,8 @@ class ReplicaSizes:
             self._last_topic = topic
             yield topic, range(size)
 
-    def _forget(self) -> None:
-        """What has arrived counts only while it moves."""
+    def _prune_arrived(self) -> None:
+        """Remove the measurements of replicas that are no longer being added."""
         partition = self._state.partition
         self._arrived = {
             (key, broker): size
@@ -220,7 +220,7 @@ class ReplicaSizes:
             if (known := partition(*key)) is not None and broker in known.adding
         }
 
-    def _take(
+    def _record_answer(
         self,
         broker: int,
         request: DescribeLogDirsRequest,
@@ -237,7 +237,7 @@ class ReplicaSizes:
                 replicas += len(topic.partitions)
                 for part in topic.partitions:
                     if not part.is_future_key:
-                        self._one(
+                        self._record_size(
                             broker,
                             TopicPartition(topic.name, part.partition_index),
                             part.partition_size,
@@ -250,7 +250,9 @@ class ReplicaSizes:
             )
         disks[broker] = found
 
-    def _one(self, broker: int, key: TopicPartition, size: int, sizes: dict[TopicPartition, int]) -> None:
+    def _record_size(
+        self, broker: int, key: TopicPartition, size: int, sizes: dict[TopicPartition, int]
+    ) -> None:
         partition = self._state.partition(*key)
         if partition is None:
             return

@@ -1,6 +1,6 @@
-"""Steps in flight that get nowhere, so that they do not hold their places for ever (KIP-435's limits stay true).
+"""Detects steps in flight that make no progress, so that they do not use up the limits (KIP-435) forever.
 
-Looking is bounded: some of the steps at a time, all of them in turn.
+A check visits a bounded number of steps; all steps take turns.
 """
 
 from collections import deque
@@ -16,61 +16,62 @@ from controller.model.cluster import ResourceType, TopicPartition
 from controller.ports import SubmitEvent
 from controller.state.state import State
 
-LOOK_SECONDS = 1.0
-
-LOOKS = 1_000
-"""Steps looked at in one call."""
+CHECK_SECONDS = 1.0
+"""Pause between two checks."""
+STEPS_PER_CHECK = 1_000
 
 
 class Received(NamedTuple):
-    """Bytes that the adding replicas of a partition had together when that was last known, at a time in seconds."""
+    """The total bytes of the adding replicas of a partition, and the time in seconds when that was measured."""
 
     size: float
     at: float
 
 
 class StallWatch:
-    """Remembers what the adding replicas of each step had received, and since when that did not change.
+    """Remembers for each step in flight how many bytes its adding replicas had, and since when.
 
-    `received` tells that; None when it is not known. Time counts from one measurement to another: brokers that do not
-    tell say nothing of progress.
+    `received` returns the last measurement, or None if there is none. Only the time between two measurements counts: a
+    broker that does not report sizes does not make its steps stall.
     """
 
     def __init__(self, state: State, received: Callable[[TopicPartition], Received | None]) -> None:
         self._state = state
         self._received = received
-        self._turns: deque[TopicPartition] = deque()
-        self._seen: dict[TopicPartition, Received] = {}
+        self._unchecked: deque[TopicPartition] = deque()
+        self._last_progress: dict[TopicPartition, Received] = {}
 
     async def run(self, clock: Clock, submit: SubmitEvent) -> None:
-        """Look for ever, and have what stalls undone."""
+        """Check every CHECK_SECONDS and submit the stalled steps. Runs until it is cancelled."""
         while True:
-            await clock.sleep(LOOK_SECONDS)
-            if keys := self.look():
+            await clock.sleep(CHECK_SECONDS)
+            if keys := self.check():
                 await submit(Stalled(keys))
 
-    def look(self) -> list[TopicPartition]:
-        """The next steps that have made no progress for `reassignment.step.timeout.ms`."""
-        if not self._turns:
-            self._turns.extend(self._state.in_flight)
-            self._seen = {key: self._seen[key] for key in self._turns if key in self._seen}
-        looked = [self._turns.popleft() for _ in range(min(LOOKS, len(self._turns)))]
-        return [key for key in looked if self._stalled(key)]
+    def check(self) -> list[TopicPartition]:
+        """Check the next steps; return those without progress for `reassignment.step.timeout.ms`."""
+        if not self._unchecked:
+            self._unchecked.extend(self._state.in_flight)
+            self._last_progress = {
+                key: self._last_progress[key] for key in self._unchecked if key in self._last_progress
+            }
+        checked = [self._unchecked.popleft() for _ in range(min(STEPS_PER_CHECK, len(self._unchecked)))]
+        return [key for key in checked if self._stalled(key)]
 
     def _stalled(self, key: TopicPartition) -> bool:
         partition = self._state.partition(*key)
         if partition is None or not partition.moving:
             return False
-        received, seen = self._received(key), self._seen.get(key)
+        received, progress = self._received(key), self._last_progress.get(key)
         if received is None:
-            self._seen.pop(key, None)
+            self._last_progress.pop(key, None)
             return False
-        if seen is None or received.size != seen.size:
-            self._seen[key] = received
+        if progress is None or received.size != progress.size:
+            self._last_progress[key] = received
             return False
-        if received.at - seen.at < self._timeout():
+        if received.at - progress.at < self._timeout():
             return False
-        del self._seen[key]
+        del self._last_progress[key]
         return True
 
     def _timeout(self) -> float:

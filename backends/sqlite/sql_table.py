@@ -1,4 +1,4 @@
-"""The SQL of one table of records: upserts, deletes and loading, many rows in one statement."""
+"""The SQL statements for one table of records: upserts and deletes of many rows each, and loading."""
 
 import functools
 import itertools
@@ -11,13 +11,13 @@ from controller.model.cluster import Record
 Row = Sequence[Any]
 
 _ROWS = 100
-"""Rows in one statement. Each statement gives the interpreter up once, and a busy loop is slow to give it back."""
+"""Rows per statement. Each statement releases the GIL once, and a busy event loop is slow to give it back."""
 
 
 class Table:
-    """SQL of one table, and the two conversions between its rows and records.
+    """The SQL of a table, and the conversions between its rows and records.
 
-    `columns` are written, the first `keys` of them are the key; `order` is that of loading.
+    `columns` are separated by spaces; the first `keys` of them are the primary key. `order` is the order of loading.
     """
 
     def __init__(
@@ -42,27 +42,30 @@ class Table:
         self._to_row, self._to_record, self._key_to_row = to_row, to_record, key_to_row
 
     def upsert(self, database: sqlite3.Connection, records: Sequence[Any]) -> None:
-        """Insert the records in order; one whose key is there keeps its place and takes the new values."""
-        for count, values in _grouped(map(self._to_row, records), len(records)):
-            database.execute(f"{self._insert}{_marks(self._width, count)}{self._conflict}", values)
+        """Insert the records in order. A record whose key exists replaces the values and keeps its position."""
+        for count, values in _batches(map(self._to_row, records), len(records)):
+            database.execute(f"{self._insert}{_placeholders(self._width, count)}{self._conflict}", values)
 
     def delete(self, database: sqlite3.Connection, keys: Sequence[Any]) -> None:
-        """Remove the rows of these keys."""
-        for count, values in _grouped(map(self._key_to_row, keys), len(keys)):
+        """Delete the rows with these keys."""
+        for count, values in _batches(map(self._key_to_row, keys), len(keys)):
             database.execute(self._delete + " OR ".join([self._match] * count), values)
 
     def load(self, database: sqlite3.Connection) -> Iterator[Record]:
-        """All records of the table. Errors: ValueError or TypeError when a row makes no sense."""
+        """Return all records of the table. Iteration raises ValueError or TypeError for an invalid row."""
         return map(self._to_record, database.execute(self._select))
 
 
-def _grouped(rows: Iterable[Row], count: int) -> Iterator[tuple[int, list[Any]]]:
-    """Rows as flat values of full groups, the rest one by one: few distinct statements are prepared once."""
+def _batches(rows: Iterable[Row], count: int) -> Iterator[tuple[int, list[Any]]]:
+    """Yield groups of rows as (number of rows, flat values).
+
+    Groups have _ROWS rows or one row, so that only two statements per table are prepared.
+    """
     rows = iter(rows)
     for size in [_ROWS] * (count // _ROWS) + [1] * (count % _ROWS):
         yield size, list(itertools.chain.from_iterable(itertools.islice(rows, size)))
 
 
 @functools.cache
-def _marks(width: int, count: int) -> str:
+def _placeholders(width: int, count: int) -> str:
     return ", ".join(["(" + ", ".join("?" * width) + ")"] * count)

@@ -1,7 +1,7 @@
-"""Records in SQLite: one typed table a kind, one thread that writes, one flush for all that wait.
+"""The store in SQLite: one typed table for each kind of record, one writer thread, one flush for all waiting commits.
 
-`sqlite3 records.db 'select * from reassignments'` shows what is durable: replica lists are text such as `1,2,3`.
-How records become rows is in `backends.sqlite.tables`, the guards around the directory in `backends.datadir`.
+`sqlite3 records.db 'select * from reassignments'` shows the durable records: replica lists are text such as `1,2,3`.
+`backends.sqlite.tables` converts records to rows; `backends.datadir` locks and checks the directory.
 """
 
 import asyncio
@@ -20,19 +20,20 @@ from backends.sqlite.tables import TABLES
 from controller.model.cluster import Change, Deleted, Record
 
 _CHUNK = 2_000
-"""Changes turned into rows at a time, so that the event loop never waits long for the interpreter."""
+"""Changes converted to rows at a time, so that the event loop never waits long for the GIL."""
 
 
-class _Waiting(NamedTuple):
+class _Commit(NamedTuple):
     changes: Sequence[Change]
     done: asyncio.Future[None]
 
 
 class SqliteStore:
-    """Implements `controller.ports.Store` in a directory that it locks and, if need be, creates.
+    """Implements `controller.ports.Store` in a directory that it locks and, if needed, creates.
 
-    `commit` belongs to one event loop; a failed one fails all that follow, because memory is ahead of the disk then.
-    Errors: `StoreError` when the directory is in use, damaged, written by a newer version or cannot be written.
+    All calls of `commit` belong to one event loop. After a failed commit all later ones fail: memory is then ahead of
+    the disk. Raises StoreError if the directory is in use, is damaged, was written by a newer version, or cannot be
+    written.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -43,7 +44,7 @@ class SqliteStore:
         except BaseException:
             self._lock.close()
             raise
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[_Commit] = deque()
         self._wake = threading.Condition()
         self._closing = False
         self._failure: Exception | None = None
@@ -51,7 +52,7 @@ class SqliteStore:
         self._writer.start()
 
     def load(self) -> Iterator[Record]:
-        """All records, read as the iteration goes; see `Store.load` for their order."""
+        """Yield all records in the order of `Store.load`. Raises StoreError if they are damaged."""
         reader = open_database(self._directory)
         try:
             for table in TABLES.values():
@@ -62,17 +63,17 @@ class SqliteStore:
             reader.close()
 
     def commit(self, changes: Sequence[Change]) -> asyncio.Future[None]:
-        """Queue the changes, which must not be altered any more; the future is done when they are durable."""
+        """Queue the changes, which the caller must not modify. The future completes when they are durable."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._wake:
             if self._closing:
                 raise StoreError(f"the store in {self._directory} is closed")
-            self._waiting.append(_Waiting(changes, done))
+            self._waiting.append(_Commit(changes, done))
             self._wake.notify()
         return done
 
     def close(self) -> None:
-        """Write what waits, then let go of the directory. Blocks for as long as that takes."""
+        """Write the waiting commits, then release the directory. Blocks until then."""
         with self._wake:
             self._closing = True
             self._wake.notify()
@@ -86,15 +87,15 @@ class SqliteStore:
                 self._failure = self._transaction(group)
             _report(group, self._failure)
 
-    def _next_group(self) -> list[_Waiting]:
-        """All that waits, at least one; empty when the store closes."""
+    def _next_group(self) -> list[_Commit]:
+        """Wait for commits and return all that are waiting; an empty list when the store closes."""
         with self._wake:
             self._wake.wait_for(lambda: self._waiting or self._closing)
             group = list(self._waiting)
             self._waiting.clear()
         return group
 
-    def _transaction(self, group: list[_Waiting]) -> Exception | None:
+    def _transaction(self, group: list[_Commit]) -> Exception | None:
         changes = itertools.chain.from_iterable(waiting.changes for waiting in group)
         try:
             with self._database:
@@ -107,31 +108,31 @@ class SqliteStore:
                 "free disk space or mend the disk, then start again: nothing that was acknowledged is lost"
             )
         except (OverflowError, TypeError, ValueError) as error:
-            # A record that SQLite cannot hold: if the writer ended here, all would wait for ever.
+            # SQLite cannot hold the record. The writer must go on, or all later commits would never complete.
             return error
         return None
 
 
 def _apply(database: sqlite3.Connection, changes: Sequence[Change]) -> None:
-    """Tables are independent of each other, so the order of changes matters within each one only."""
+    """Apply the changes table by table: their order matters only within a table."""
     by_table: defaultdict[Table, list[Change]] = defaultdict(list)
-    shrinking: set[Table] = set()
+    with_deletes: set[Table] = set()
     for change in changes:
         if isinstance(change, Deleted):
             table = TABLES[change.kind]
-            shrinking.add(table)
+            with_deletes.add(table)
         else:
             table = TABLES[type(change)]
         by_table[table].append(change)
     for table, rows in by_table.items():
-        if table in shrinking:
+        if table in with_deletes:
             _apply_mixed(table, database, rows)
         else:
             table.upsert(database, rows)
 
 
 def _apply_mixed(table: Table, database: sqlite3.Connection, changes: Sequence[Change]) -> None:
-    """All deletes, then all upserts, which come to the same: of a key that is put and deleted in turns, the last counts."""
+    """Apply all deletes, then all upserts. Of several changes of a key only the last one has an effect."""
     deleted: dict[object, None] = {}
     put: dict[object, Record] = {}
     for change in changes:
@@ -144,8 +145,8 @@ def _apply_mixed(table: Table, database: sqlite3.Connection, changes: Sequence[C
     table.upsert(database, list(put.values()))
 
 
-def _report(group: list[_Waiting], failure: Exception | None) -> None:
-    """Tell the loop; all futures are of the same one."""
+def _report(group: list[_Commit], failure: Exception | None) -> None:
+    """Complete the futures of the commits in their event loop."""
 
     def resolve() -> None:
         for waiting in group:
@@ -156,6 +157,6 @@ def _report(group: list[_Waiting], failure: Exception | None) -> None:
             else:
                 waiting.done.set_exception(failure)
 
-    # When the loop is closed already nobody waits any more; the changes are durable all the same.
+    # If the event loop is closed, no caller is waiting. The changes are durable all the same.
     with contextlib.suppress(RuntimeError):
         group[0].done.get_loop().call_soon_threadsafe(resolve)

@@ -1,6 +1,6 @@
-"""How each kind of record is a row of a table that can be read with the sqlite3 command.
+"""The tables, and the conversions between records and rows, which are readable with the sqlite3 command.
 
-Text is what people see elsewhere too: replica lists as `1,2,3`, topic ids as Kafka's tools print them.
+Values have the text form of Kafka's tools: replica lists as `1,2,3`, topic ids in base64.
 """
 
 import base64
@@ -87,7 +87,7 @@ UPGRADES = {
     1: "ALTER TABLE reassignments ADD COLUMN blocked TEXT NOT NULL DEFAULT '';" + _SUBMISSIONS,
     2: _SUBMISSION_EPOCH,
 }
-"""What makes tables of an older format into those of the next one."""
+"""SQL by format version that converts the tables of that version to the next one."""
 
 
 @functools.lru_cache(maxsize=65_536)
@@ -97,13 +97,13 @@ def _text(replicas: Replicas) -> str:
 
 @functools.lru_cache(maxsize=65_536)
 def _replicas(text: str) -> Replicas:
-    """The same tuple for the same text: a million partitions share few lists."""
+    """Parse a replica list. Equal lists share one tuple: a million partitions have few distinct lists."""
     return tuple(map(int, text.split(","))) if text else ()
 
 
 @functools.lru_cache(maxsize=65_536)
 def _same(name: str) -> str:
-    """One object for all equal topic names."""
+    """Return one shared object for equal topic names."""
     return name
 
 
@@ -297,4 +297,4 @@ TABLES: dict[type[Record], Table] = {
         _resource_key,
     ),
 }
-"""By kind of record, in the order of loading: topics come before their partitions."""
+"""Tables by kind of record, in the order of loading: topics before their partitions."""

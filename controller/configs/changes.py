@@ -1,4 +1,4 @@
-"""Dynamic configs: what is set, what counts, and how it is changed (KIP-226, KIP-339)."""
+"""Describes and changes dynamic configs (KIP-226, KIP-339)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -30,13 +30,13 @@ DECIDES_STEPS = {MIN_ISR, UNCLEAN_ELECTION}
 ROWS_PER_SLICE = 2_000
 RESOURCES_PER_SLICE = 20
 LONGEST_ID = 10
-"""Digits of a broker's id."""
+"""Maximum number of digits of a broker id."""
 MAX_KEY = 100
-"""Characters of a config's name, beyond which it is like no other."""
+"""Maximum length of a config name for which similar names are searched."""
 
 
 class ConfigValue(NamedTuple):
-    """A key as a resource has it; `synonyms` are all values that could count, the one that does first."""
+    """The value of a key for a resource. `synonyms` are all candidates as (name, value, source), the one in effect first."""
 
     key: ConfigKey
     value: str
@@ -47,7 +47,7 @@ class ConfigValue(NamedTuple):
 def describe_configs(
     state: State, resource: ResourceType, name: str, *, unset: bool = False
 ) -> list[ConfigValue]:
-    """All known keys of the resource. The cluster-wide default ("") has only what is set on it, as in Kafka, or all if `unset`."""
+    """Return all keys of the resource. For the cluster-wide default (""), only keys that are set, or all with `unset`."""
     default = resource is ResourceType.BROKER and name == CLUSTER_DEFAULT
     return [
         _describe(state, resource, name, key)
@@ -57,7 +57,7 @@ def describe_configs(
 
 
 def check_resource(state: State, resource: ResourceType, name: str) -> Outcome:
-    """Whether there is such a topic or broker; "" is the brokers' default."""
+    """Check that the topic or broker exists. "" is the cluster-wide default."""
     if resource is ResourceType.TOPIC:
         if name in state.topics:
             return DONE
@@ -66,7 +66,7 @@ def check_resource(state: State, resource: ResourceType, name: str) -> Outcome:
         )
     if name == CLUSTER_DEFAULT:
         return DONE
-    # Python itself refuses to make a number of very many digits.
+    # The length is checked first: int() raises ValueError for thousands of digits.
     if not name.isascii() or not name.isdecimal() or len(name) > LONGEST_ID:
         return Outcome(
             ErrorCode.INVALID_REQUEST,
@@ -78,12 +78,12 @@ def check_resource(state: State, resource: ResourceType, name: str) -> Outcome:
 
 
 def check_changes(state: State, wanted: ResourceChanges) -> Outcome:
-    """Whether `AlterConfigs` would make these changes."""
+    """Check whether `AlterConfigs` would accept the changes."""
     return _plan(state, wanted)[0]
 
 
 def alter_configs(d: Decision, event: AlterConfigs) -> Iterator[None]:
-    """Change each resource on its own, wholly or not at all; reply with one outcome a resource."""
+    """Change each resource independently and atomically. Reply: one outcome per resource."""
     outcomes = []
     for seen, resource in enumerate(event.resources, 1):
         outcome, values = _plan(d.state, resource)
@@ -101,7 +101,7 @@ def alter_configs(d: Decision, event: AlterConfigs) -> Iterator[None]:
 
 
 def check_topic_configs(configs: Mapping[str, str | None]) -> Outcome:
-    """Whether a new topic may have these."""
+    """Check the configs of a new topic."""
     for name, value in configs.items():
         if value is None:
             return Outcome(
@@ -128,7 +128,7 @@ def _describe(state: State, resource: ResourceType, name: str, key: ConfigKey) -
 
 
 def _plan(state: State, wanted: ResourceChanges) -> tuple[Outcome, dict[str, str | None]]:
-    """The values to write, None to delete; or why not."""
+    """Return the outcome and, if it is accepted, the values to write; None deletes a value."""
     outcome = check_resource(state, wanted.resource, wanted.name)
     if not outcome.ok:
         return outcome, {}
@@ -151,7 +151,7 @@ def _plan(state: State, wanted: ResourceChanges) -> tuple[Outcome, dict[str, str
 
 
 def _canonical(change: ConfigChange) -> ConfigChange:
-    """KIP-435's drafts have other names for the limits."""
+    """Replace a name of KIP-435's drafts with the name of the config."""
     return change._replace(config=ALIASES.get(change.config, change.config))
 
 
@@ -219,7 +219,7 @@ def _unknown(resource: ResourceType, name: str) -> Outcome:
 
 @lru_cache(maxsize=1_000)
 def _hint(resource: ResourceType, name: str) -> str:
-    """The nearest key that is known. The search takes a millisecond."""
+    """Suggest the most similar key. The search takes a millisecond, so results are cached."""
     near = get_close_matches(name, KEYS[resource], 1)
     return f" Did you mean {near[0]}?" if near else ""
 
@@ -235,7 +235,7 @@ def _write(d: Decision, wanted: ResourceChanges, values: Mapping[str, str | None
 
 
 def retry(d: Decision) -> Iterator[None]:
-    """What min ISR or a clean election held up may go on now."""
+    """Retry elections and steps that min ISR or unclean election had prevented."""
     state = d.state
     for _ in recover(d, state.all_partitions() if state.offline else ()):
         yield

@@ -1,7 +1,8 @@
-"""The configs that reassignd knows: name, type, default, valid values, documentation. One table for all uses.
+"""The config keys that reassignd supports: name, type, default, valid values, documentation.
 
-Names, types and defaults of Kafka's own keys are Kafka's (TopicConfig, DynamicConfig); keys that begin with
-`embedded.` are ours, those with `reassignment.` ours or KIP-435's. A broker key set on "" is the cluster-wide default.
+Kafka's keys have the names, types and defaults of Kafka (TopicConfig, DynamicConfig). Keys with the prefix `embedded.`
+are defined by reassignd, those with `reassignment.` by reassignd or KIP-435. A key of the broker resource "" is the
+cluster-wide default.
 """
 
 import re
@@ -47,11 +48,11 @@ class ConfigType(IntEnum):
 
 
 Check = Callable[[str], str | None]
-"""Why a value is not valid, or None."""
+"""Return the valid range if the value is invalid, else None."""
 
 
 class ConfigKey(NamedTuple):
-    """One key. `check` answers with the valid range when a value is outside of it."""
+    """A config key; see `Check`."""
 
     name: str
     type: ConfigType
@@ -61,12 +62,12 @@ class ConfigKey(NamedTuple):
 
     @property
     def cluster_wide(self) -> bool:
-        """On brokers it counts only as the default of all, and is refused on one of them."""
+        """Whether the key can be set only on the cluster-wide default, not on a single broker."""
         return self.name in CLUSTER_WIDE
 
 
 def whole(low: int, high: int) -> Check:
-    """A whole number from `low` to `high`."""
+    """Accept integers from `low` to `high`."""
 
     def check(value: str) -> str | None:
         inside = _WHOLE.fullmatch(value) is not None and low <= int(value) <= high
@@ -76,7 +77,7 @@ def whole(low: int, high: int) -> Check:
 
 
 def fraction(value: str) -> str | None:
-    """A number from 0 to 1."""
+    """Accept numbers from 0 to 1."""
     try:
         inside = 0 <= float(value) <= 1
     except ValueError:
@@ -85,12 +86,12 @@ def fraction(value: str) -> str | None:
 
 
 def one_of(*names: str) -> Check:
-    """One of these words."""
+    """Accept one of the names."""
     return lambda value: None if value in names else "one of " + ", ".join(names)
 
 
 def some_of(*names: str) -> Check:
-    """A list of these words, separated by commas."""
+    """Accept a comma-separated list of the names."""
 
     def check(value: str) -> str | None:
         words = [word.strip() for word in value.split(",")]
@@ -100,7 +101,7 @@ def some_of(*names: str) -> Check:
 
 
 def throttled_replicas(value: str) -> str | None:
-    """`*`, or pairs of partition and broker (KIP-73; Kafka: ThrottledReplicaListValidator)."""
+    """Accept `*` or a list of partition:broker (KIP-73; Kafka: ThrottledReplicaListValidator)."""
     if value == "*" or _PAIRS.fullmatch(value.replace(" ", "")):
         return None
     return "* or a list of partition:broker"
@@ -131,7 +132,7 @@ def _throttled(role: str, name: str) -> ConfigKey:
     )
 
 
-_EITHER = [
+_TOPIC_OR_CLUSTER = [
     _int(
         MIN_ISR,
         1,
@@ -146,7 +147,7 @@ _EITHER = [
 ]
 
 _TOPIC = [
-    *_EITHER,
+    *_TOPIC_OR_CLUSTER,
     _throttled("leader", LEADER_REPLICAS),
     _throttled("follower", FOLLOWER_REPLICAS),
     _long(
@@ -238,7 +239,7 @@ _BROKER = [
 ]
 
 _CLUSTER_WIDE = [
-    *_EITHER,
+    *_TOPIC_OR_CLUSTER,
     _int(
         PREFIX + "replica.movements.per.partition",
         INT_MAX,

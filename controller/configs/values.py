@@ -1,4 +1,4 @@
-"""What is set on topics and brokers, and what counts where nothing is (KIP-226); what the backend settles. Which keys there are: `config_keys`."""
+"""The config values of topics and brokers (KIP-226), and properties that the backend sets. Keys: `controller.configs.keys`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,47 +7,47 @@ from controller.configs.names import CANCEL_MODE, MIN_ISR, UNCLEAN_ELECTION
 from controller.model.cluster import Config, ResourceType
 
 CLUSTER_DEFAULT = ""
-"""The name of the broker resource whose values count for the whole cluster."""
+"""Name of the broker resource whose values are the cluster-wide defaults."""
 
 
 @dataclass(eq=False, slots=True)
 class ConfigValues:
-    """Values by resource, as they were set."""
+    """The values that are set on resources."""
 
     configs: dict[tuple[ResourceType, str], dict[str, str]] = field(default_factory=dict)
-    """By resource and key; absent when nothing is set on the resource."""
+    """Values by resource and key. A resource without values is absent."""
     config_defaults: dict[str, str] = field(default_factory=dict)
-    """Defaults that the server's own settings give, shown in place of those in `config_keys`; not durable."""
+    """Defaults from the server's settings; they replace those of `controller.configs.keys`. Not durable."""
     controller_id: int | None = None
-    """The id at which clients find the controller, where it is no broker. Configs can be set on it; it holds no replicas."""
+    """Node id of a controller that is not a broker. Configs can be set on it; it has no replicas."""
     refused_topic: Callable[[str], bool] = lambda _name: False
-    """Whether the backend holds something under the name of a topic that it refused to take for one."""
+    """Whether the backend stores data under this topic name that it could not accept as a topic."""
     fits_topic: Callable[[int, int], bool] = lambda _partitions, _replicas: True
-    """Whether the backend can keep a topic of so many partitions with so many replicas."""
+    """Whether the backend can store a topic with this number of partitions and of replicas."""
 
     def config(self, resource: ResourceType, name: str, key: str) -> str | None:
-        """The value set on this resource itself, without defaults."""
+        """Return the value set on the resource itself, without defaults."""
         values = self.configs.get((resource, name))
         return None if values is None else values.get(key)
 
     def topic_config(self, topic: str, key: str) -> str | None:
-        """The value that counts for a topic: its own, else the cluster-wide default, else None."""
+        """Return the value in effect for a topic: its own, else the cluster-wide default, else None."""
         value = self.config(ResourceType.TOPIC, topic, key)
         if value is None:
             value = self.config(ResourceType.BROKER, CLUSTER_DEFAULT, key)
         return value
 
     def min_isr(self, topic: str) -> int:
-        """`min.insync.replicas` of the topic."""
+        """Return `min.insync.replicas` of the topic."""
         return int(self.topic_config(topic, MIN_ISR) or 1)
 
     def unclean_allowed(self, topic: str) -> bool:
-        """`unclean.leader.election.enable` of the topic."""
+        """Return `unclean.leader.election.enable` of the topic."""
         return self.topic_config(topic, UNCLEAN_ELECTION) == "true"
 
     @property
     def cancel_stops(self) -> bool:
-        """`reassignment.cancel.mode`: a cancel stops where the partition is (KIP-455) instead of going back."""
+        """Whether `reassignment.cancel.mode` is `stop`: a cancel keeps the current replicas (KIP-455)."""
         return self.config(ResourceType.BROKER, CLUSTER_DEFAULT, CANCEL_MODE) == "stop"
 
     def _set_config(self, record: Config) -> None:

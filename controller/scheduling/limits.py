@@ -1,6 +1,6 @@
-"""How much may move at once (KIP-435), and how much does.
+"""The limits of concurrent movements (KIP-435), and their usage by the steps in flight.
 
-The limits are cluster-wide dynamic configs; the names of the KIP's drafts are accepted as aliases.
+The limits are cluster-wide dynamic configs. The names in the KIP's drafts are accepted as aliases.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ ALIASES = {
     "reassignment.parallel.partition.count": PREFIX + "partition.movements",
     "reassignment.parallel.leader.movements": PREFIX + "leader.movements",
 }
-"""KIP-435's names for the same limits."""
+"""Names in KIP-435's drafts -> config name."""
 
 
 NO_LIMITS = PlanLimits()
@@ -42,12 +42,12 @@ UNLIMITED_BYTES = 2**63 - 1
 
 
 def limits_of(configs: Mapping[str, str]) -> PlanLimits:
-    """The limits that these cluster-wide configs set."""
+    """Return the limits that are set in the cluster-wide configs."""
     return PlanLimits(**{field: int(configs[name]) for name, field in CONFIGS.items() if name in configs})
 
 
 class LimitKind(StrEnum):
-    """What there is a limit on."""
+    """Kinds of limits. The values are parts of messages."""
 
     PARTITIONS = "partition movements"
     LEADERS = "leader movements"
@@ -59,7 +59,7 @@ class LimitKind(StrEnum):
 
 
 class Place(NamedTuple):
-    """One counted thing; `broker` is -1 for what is counted cluster-wide."""
+    """A limited resource; `broker` is -1 for a cluster-wide one."""
 
     kind: LimitKind
     broker: int = -1
@@ -78,24 +78,24 @@ _CLUSTERWIDE = (_PARTITIONS, _LEADERS, _REPLICAS, _BYTES, _HEALTH)
 
 
 class Cost(NamedTuple):
-    """The places that one step takes while it is in flight."""
+    """What a step uses of the limits while it is in flight."""
 
     incoming: Replicas
     source: int
     leads: bool
     size: int = 0
-    """Bytes of each replica that comes in, rounded up so that steps of about the same size are equal; 0: not counted."""
+    """Bytes of each added replica, rounded up to a power of two so that similar steps are equal; 0: not counted."""
     repairs: bool = True
-    """It may start whatever the cluster's health."""
+    """The step may start while the health guard holds."""
 
 
 LEADS = Cost((), NO_LEADER, leads=True)
-"""A leader movement alone."""
+"""The cost of a leader movement without data."""
 
 
 @lru_cache(maxsize=65_536)
 def places(cost: Cost) -> tuple[tuple[Place, int], ...]:
-    """Each place and how many of it. A reorder or a pure drop takes none but the leaders'."""
+    """Return each place and the used amount. A reorder or a pure drop uses leader movements only."""
     taken = [(_LEADERS, 1)] if cost.leads else []
     if cost.incoming:
         taken += [(_PARTITIONS, 1), (_REPLICAS, len(cost.incoming))]
@@ -112,9 +112,9 @@ def places(cost: Cost) -> tuple[tuple[Place, int], ...]:
 def cost_of(
     partition: Partition, following: Replicas, *, leads: bool, size: int = 0, repairs: bool = True
 ) -> Cost:
-    """What the step from the current list to `following` takes. `leads`: it moves leadership.
+    """Return the cost of the step from the current list to `following`. `leads`: the step changes the leader.
 
-    `size` is the bytes of a replica, 0 when they are not known or do not count.
+    `size` is the bytes of a replica; 0 if unknown or not counted.
     """
     incoming = without(following, partition.current)
     rounded = 1 << (size - 1).bit_length() if size else 0
@@ -123,28 +123,28 @@ def cost_of(
 
 @lru_cache(maxsize=65_536)
 def _cost(incoming: Replicas, source: int, leads: bool, size: int, repairs: bool) -> Cost:
-    """One object for all steps that take the same."""
+    """Return one shared object for equal costs."""
     return Cost(incoming, source, leads, size, repairs)
 
 
 class Usage:
-    """The places taken by steps in flight."""
+    """The limits, and what the steps in flight use of them."""
 
     def __init__(self) -> None:
         self.limits = PlanLimits()
         self.bytes = UNLIMITED_BYTES
         self.held: int | None = None
-        """While the cluster is not well, how many steps that repair nothing may be in flight; None while it is."""
+        """How many steps other than repairs may be in flight while the cluster is not healthy; None while it is healthy."""
         self._taken: dict[Place, int] = {}
         self._bytes_to: Counter[int] = Counter()
 
     @property
     def unlimited(self) -> bool:
-        """Everything has room."""
+        """Whether no limit is set."""
         return self.limits == NO_LIMITS and self.bytes == UNLIMITED_BYTES and self.held is None
 
     def exhausted(self, cost: Cost) -> Place | None:
-        """A place that has no room for the cost, or None. What exceeds a limit alone may run alone."""
+        """Return a place whose limit the cost would exceed, or None. A step that exceeds a limit by itself may run alone."""
         if self.unlimited:
             return None
         for place, amount in places(cost):
@@ -153,12 +153,12 @@ class Usage:
         return None
 
     def fits(self, place: Place, amount: int) -> bool:
-        """So many more of it may be taken. What exceeds a limit alone may run alone."""
+        """Whether `amount` more fits the limit. A step that exceeds a limit by itself may run alone."""
         taken = self._taken.get(place, 0)
         return (not taken and place is not _HEALTH) or taken + amount <= self.limit(place)
 
     def limit(self, place: Place) -> int:
-        """The limit that counts for the place."""
+        """Return the limit of the place."""
         limits = self.limits
         match place.kind:
             case LimitKind.PARTITIONS:
@@ -175,14 +175,14 @@ class Usage:
                 return UNLIMITED if self.held is None else self.held
 
     def take(self, cost: Cost) -> None:
-        """A step with this cost begins."""
+        """Add the cost of a step that starts."""
         for place, amount in places(cost):
             self._taken[place] = self._taken.get(place, 0) + amount
         for broker in cost.incoming if cost.size else ():
             self._bytes_to[broker] += cost.size
 
     def release(self, cost: Cost) -> list[Place]:
-        """The step has ended; the places that it gives back."""
+        """Subtract the cost of a step that has ended; return its places."""
         freed = []
         for place, amount in places(cost):
             left = self._taken[place] - amount
@@ -196,23 +196,23 @@ class Usage:
         return freed
 
     def busiest(self, cost: Cost) -> int:
-        """The most replicas that one of the brokers of such a step receives, or its source sends, already."""
+        """Return the highest number of replicas in flight at any broker of the step."""
         taken = [self._taken.get(place, 0) for place, _ in places(cost) if place.broker >= 0]
         return max(taken, default=0)
 
     def average(self) -> float:
-        """Replicas that a broker receives, or sends, on the average of those that do; at least 1."""
-        ways = len(self._taken) - sum(place in self._taken for place in _CLUSTERWIDE)
-        return 2 * self.taken(_REPLICAS) / ways if ways else 1.0
+        """Return the average number of replicas in flight per broker and direction; at least 1."""
+        directions = len(self._taken) - sum(place in self._taken for place in _CLUSTERWIDE)
+        return 2 * self.taken(_REPLICAS) / directions if directions else 1.0
 
     def brokers(self) -> set[int]:
-        """The brokers that steps in flight move replicas to or from."""
+        """Return the brokers that send or receive replicas."""
         return {place.broker for place in self._taken if place.broker >= 0}
 
     def bytes_to(self, broker: int) -> int:
-        """Bytes that steps in flight bring to the broker, by the rounded size of their partitions."""
+        """Return the bytes that steps in flight copy to the broker, by rounded sizes."""
         return self._bytes_to[broker]
 
     def taken(self, place: Place) -> int:
-        """How many of it steps in flight take."""
+        """Return the used amount of the place."""
         return self._taken.get(place, 0)

@@ -1,4 +1,4 @@
-"""The limits of a plan, by the letters that docs/how-it-works.md gives them (KIP-435's, and B)."""
+"""The limits R, P, L, C and B (docs/how-it-works.md; the first four are KIP-435's)."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from controller.scheduling.steps import UNLIMITED
 
 
 class PlanLimits(NamedTuple):
-    """R, P, L, C and B; each at least 1."""
+    """The limits R, P, L, C and B, in this order; each is at least 1."""
 
     per_partition: int = UNLIMITED
     partitions: int = UNLIMITED
@@ -17,11 +17,11 @@ class PlanLimits(NamedTuple):
 
     @property
     def step(self) -> int:
-        """The replicas that one step may add: none is planned that a limit would not let run alone."""
+        """Maximum number of replicas that a planned step adds: no step needs to exceed a limit."""
         return min(self.per_partition, self.replicas, self.per_broker)
 
     def by_letter(self) -> dict[str, int]:
-        """`{"r": …, "p": …, "l": …, "c": …, "b": …}`."""
+        """Return `{"r": …, "p": …, "l": …, "c": …, "b": …}`."""
         return {letter.lower(): limit for letter, limit in zip(MEANING, self, strict=True)}
 
 
@@ -32,14 +32,14 @@ MEANING = {
     "C": "replicas that move at once",
     "B": "replicas that move to, or from, one broker at once",
 }
-"""Letter -> what it limits, in the order of the fields of `PlanLimits`."""
+"""Letter -> description, in the order of the fields of `PlanLimits`."""
 
 LETTERS = dict(zip(PlanLimits._fields, MEANING, strict=True))
-"""Field of `PlanLimits` -> its letter in KIP-435 and docs/how-it-works.md."""
+"""Field of `PlanLimits` -> letter."""
 
 
 def parse_limits(text: str) -> PlanLimits:
-    """`r=1,p=20` as limits. Raises PlanError naming the part that is wrong."""
+    """Parse limits such as `r=1,p=20`. Raises PlanError that names the invalid part."""
     values = dict.fromkeys(map(str.lower, MEANING), UNLIMITED)
     for part in filter(None, text.split(",")):
         letter, _, value = part.strip().partition("=")

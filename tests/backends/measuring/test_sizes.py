@@ -145,7 +145,7 @@ async def test_what_a_broker_may_not_tell_is_not_known_and_said_once(
     await rig.sizes.measure()
     await rig.sizes.measure()
     assert rig.sizes.received(key("foo-0")) is None
-    assert caplog.text.count(f"broker 3 does not tell its sizes: {why}") == 1
+    assert caplog.text.count(f"broker 3 does not report its sizes: {why}") == 1
 
 
 async def test_a_live_broker_that_is_silent_leaves_what_is_known_as_old_as_it_is(rig: Rig) -> None:

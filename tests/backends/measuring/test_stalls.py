@@ -1,6 +1,6 @@
 from typing import Any
 
-from backends.measuring.stalls import LOOK_SECONDS, LOOKS, Received, StallWatch
+from backends.measuring.stalls import CHECK_SECONDS, STEPS_PER_CHECK, Received, StallWatch
 from common.clock import ManualClock
 from common.tasks import cancel, spawn
 from controller.configs.keys import BROKER_KEYS
@@ -25,7 +25,7 @@ class Watched:
 
     def look(self, at: float, size: float = 0) -> list[TopicPartition]:
         self.told = Received(size, at)
-        return self.watch.look()
+        return self.watch.check()
 
 
 def test_a_step_that_receives_nothing_for_too_long_is_found() -> None:
@@ -42,9 +42,9 @@ def test_a_step_that_receives_a_little_is_not() -> None:
 
 def test_a_step_of_which_nothing_new_is_known_is_not() -> None:
     watched = Watched()
-    assert [watched.look(TIMEOUT - 1), watched.watch.look()] == [[], []]
+    assert [watched.look(TIMEOUT - 1), watched.watch.check()] == [[], []]
     watched.told = None
-    assert watched.watch.look() == []
+    assert watched.watch.check() == []
     assert [watched.look(TIMEOUT + 1), watched.look(2 * TIMEOUT)] == [[], []]
     assert watched.look(2 * TIMEOUT + 1) == [key("foo-0")]
 
@@ -62,18 +62,18 @@ def test_a_step_that_has_ended_is_forgotten() -> None:
 
 
 def test_one_look_is_bounded_and_all_steps_have_their_turn() -> None:
-    world = World().having(*(partition(f"foo-{n}", (1,)) for n in range(LOOKS + 1)))
-    world.alter({f"foo-{n}": (2,) for n in range(LOOKS + 1)})
+    world = World().having(*(partition(f"foo-{n}", (1,)) for n in range(STEPS_PER_CHECK + 1)))
+    world.alter({f"foo-{n}": (2,) for n in range(STEPS_PER_CHECK + 1)})
     asked: list[TopicPartition] = []
 
     def received(name: TopicPartition) -> None:
         asked.append(name)
 
     watch = StallWatch(world.state, received)
-    watch.look()
-    assert len(asked) == LOOKS
-    watch.look()
-    assert len(set(asked)) == LOOKS + 1
+    watch.check()
+    assert len(asked) == STEPS_PER_CHECK
+    watch.check()
+    assert len(set(asked)) == STEPS_PER_CHECK + 1
 
 
 async def test_what_stalls_is_told_to_the_core() -> None:
@@ -85,6 +85,6 @@ async def test_what_stalls_is_told_to_the_core() -> None:
     watched = Watched()
     watched.told = Received(0, TIMEOUT)
     task = spawn(watched.watch.run(clock, submit), "stalls")
-    await clock.advance(LOOK_SECONDS)
+    await clock.advance(CHECK_SECONDS)
     await cancel(task)
     assert told == [Stalled([key("foo-0")])]

@@ -39,38 +39,38 @@ async def test_topics_with_reassignments_are_asked_for_once_in_a_while(rig: Rig)
     rig.having("quiet", wanted=False)
     rig.upstream.topic("foo")[MIN_ISR] = "2"
     rig.upstream.defaults[UNCLEAN] = "false"
-    await rig.configs.look()
-    await rig.configs.look()
+    await rig.configs.read()
+    await rig.configs.read()
     assert rig.asked() == [["foo"]]
     assert rig.events == [TopicConfigsSeen({"foo": {MIN_ISR: "2", UNCLEAN: None}})]
     await rig.clock.advance(SELDOM_SECONDS)
-    await rig.configs.look()
+    await rig.configs.read()
     assert rig.asked() == [["foo"], ["foo"]]
 
 
 async def test_topics_in_trouble_are_asked_for_too(rig: Rig) -> None:
     rig.having("foo", isr=(1,), wanted=False)
-    await rig.configs.look()
+    await rig.configs.read()
     assert rig.asked() == [["foo"]]
 
 
 async def test_a_topic_that_matters_again_is_asked_for_at_once(rig: Rig) -> None:
     rig.having("foo")
-    await rig.configs.look()
+    await rig.configs.read()
     known = rig.state.reassignments.copy()
     rig.state.reassigning.clear()
-    await rig.configs.look()
+    await rig.configs.read()
     rig.state.reassigning.update({key.topic: 1 for key in known})
-    await rig.configs.look()
+    await rig.configs.read()
     assert rig.asked() == [["foo"], ["foo"]]
 
 
 async def test_many_topics_have_their_turn_a_bounded_number_at_a_time(rig: Rig) -> None:
     for number in range(TOPICS + 1):
         rig.having(f"t{number}")
-    await rig.configs.look()
-    await rig.configs.look()
-    await rig.configs.look()
+    await rig.configs.read()
+    await rig.configs.read()
+    await rig.configs.read()
     assert list(map(len, rig.asked())) == [TOPICS, 1]
 
 
@@ -78,9 +78,9 @@ async def test_what_was_not_answered_is_asked_again(rig: Rig) -> None:
     rig.having("foo")
     fine = rig.upstream.answers[DescribeConfigsRequest]
     rig.upstream.answers[DescribeConfigsRequest] = lambda *_: UnreachableError("cut")
-    await rig.configs.look()
+    await rig.configs.read()
     rig.upstream.answers[DescribeConfigsRequest] = fine
-    await rig.configs.look()
+    await rig.configs.read()
     assert len(rig.events) == 1
 
 
@@ -91,7 +91,7 @@ async def test_a_topic_that_is_gone_or_not_for_us_spoils_no_other(
         rig.having(topic)
     rig.upstream.gone.add("gone")
     rig.upstream.refused.add("secret")
-    await rig.configs.look()
+    await rig.configs.read()
     assert [list(event.topics) for event in rig.events] == [["foo"]]
     assert "the configs of topic secret cannot be read: not for you" in caplog.text
     assert "gone" not in caplog.text
