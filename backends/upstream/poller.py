@@ -162,7 +162,7 @@ class UpstreamPoller:
         # Only what was not there last time: a topic that we may not see would be asked for for ever.
         news = moves.keys() - self._moves.keys() - set(state.in_flight.delegated())
         ended = state.external - moves.keys()
-        return ours | news | ended | state.doubts.keys()
+        return ours | news | ended | state.sighted_keys()
 
     async def _ask_moves(self) -> dict[TopicPartition, UpstreamMove]:
         response = await self._client.ask(ListPartitionReassignmentsRequest(topics=None))

@@ -12,20 +12,19 @@ from controller.model.cluster import (
     TopicPartition,
     UpstreamStep,
 )
+from controller.model.thresholds import TOPIC_REMOVED_MS
 from controller.reassignment.next_step import release
 from controller.reassignment.reassignments import end_reassignment, forget_queued
 from controller.state.decision import Decision
 from controller.state.state import State
 
 PARTITIONS_PER_SLICE = 1_000
-GONE_MS = 10_000
-"""For how long looks at an upstream must miss a topic, or show another one of its name, before it is gone."""
 
 
 def is_removed(d: Decision, topic: str) -> bool:
     """Missed for so long that no broker's lag explains it: what is wanted of the topic ends, and cannot be had back."""
     since = d.state.missing_since.setdefault(topic, d.now_ms)
-    gone = d.now_ms - since >= GONE_MS
+    gone = d.now_ms - since >= TOPIC_REMOVED_MS
     if gone:
         del d.state.missing_since[topic]
     return gone
@@ -72,7 +71,7 @@ def _forget(d: Decision, key: TopicPartition) -> None:
     if key in state.upstream_steps:
         d.delete(UpstreamStep, key)
     release(state, key)
-    state.doubts.pop(key, None)
+    state.forget_sighting(key)
     wanted = state.reassignments.get(key)
     if wanted is not None:
         end_reassignment(d, wanted, Ending.TOPIC_DELETED)

@@ -11,14 +11,13 @@ from controller.configs.values import CLUSTER_DEFAULT
 from controller.messages.effects import Elect, Submit
 from controller.model.cluster import Partition, Replicas, ResourceType, TopicPartition, UpstreamStep
 from controller.model.names import NO_LEADER
+from controller.model.thresholds import Discrepancy
 from controller.model.upstream_step import Stage
+from controller.model.upstream_table import COMMANDS, Command
 from controller.state.decision import Decision
 from controller.state.state import State
-from controller.state.upstream import Discrepancy
 
 ELECTS = False
-ELECTION, ELECTION_MS = 3, 1_000
-"""Looks, and for how long, that must not show the preferred leader before the next step begins without it."""
 
 
 def begin(d: Decision, partition: Partition, following: Replicas, _: Replicas, __: int = NO_LEADER) -> bool:
@@ -104,14 +103,14 @@ def ended(d: Decision, key: TopicPartition) -> None:
     """
     submission = d.state.upstream_steps.get(key)
     if submission is None:
-        d.state.doubts.pop(key, None)
+        d.state.forget_sighting(key)
     elif not submission.in_flight and not submission.replaced:
         d.delete(UpstreamStep, key)
 
 
 def send(d: Decision, key: TopicPartition, replicas: Replicas | None) -> None:
     """Have the row sent; until it is answered nothing is concluded from what is seen of the partition."""
-    d.state.unanswered[key] = d.state.unanswered.get(key, 0) + 1
+    d.state.request_sent(key)
     d.emit(Submit(*key, replicas))
 
 
@@ -119,21 +118,22 @@ def undo(d: Decision, partition: Partition) -> None:
     """Take the step in flight back, whoever began it."""
     known = d.state.upstream_steps.get(partition.key)
     if known is None or not known.in_flight:
-        known = UpstreamStep(*partition.key, partition.current, partition.next)
+        known = UpstreamStep(*partition.key, partition.current, partition.next, Stage.SETTLED)
     elif known.stage in {Stage.UNDOING, Stage.UNDONE}:
         return
-    d.put(known._replace(stage=Stage.UNDOING, epoch=max(known.epoch, partition.leader_epoch)))
-    d.state.doubts.pop(partition.key, None)
+    stage = COMMANDS[known.stage, Command.UNDO]
+    d.put(known._replace(stage=stage, epoch=max(known.epoch, partition.leader_epoch)))
+    d.state.forget_sighting(partition.key)
     send(d, partition.key, None)
 
 
 def _take_in(d: Decision, partition: Partition, submission: UpstreamStep) -> None:
     """The step is over: the partition is where it led."""
-    d.state.doubts.pop(partition.key, None)
+    d.state.forget_sighting(partition.key)
     replicas = submission.following
     isr = tuple(r for r in partition.isr if r in replicas)
     d.put(partition._replace(replicas=replicas, isr=isr, adding=(), removing=()))
-    d.put(submission._replace(stage=Stage.SETTLED))
+    d.put(submission._replace(stage=COMMANDS[submission.stage, Command.TAKE_OVER]))
 
 
 def _leads_not_yet(d: Decision, partition: Partition, preferred: int) -> bool:
@@ -143,10 +143,10 @@ def _leads_not_yet(d: Decision, partition: Partition, preferred: int) -> bool:
         return False
     if partition.replicas[0] != preferred:
         return False
-    found = state.doubt(key, Discrepancy.NOT_LEADING, d.now_ms)
-    if found.looks.bit_count() == 1:
+    sighting = state.sighted(key, Discrepancy.NOT_LEADING, d.now_ms)
+    if sighting.polls.bit_count() == 1:
         d.emit(Elect(*key))
-    return not found.confirmed(ELECTION + 1, ELECTION_MS)
+    return not sighting.is_confirmed
 
 
 def _full(state: State, broker: int, size: int) -> str:
@@ -176,6 +176,7 @@ def _ask(
     d.put(partition._replace(replicas=following + removing, adding=adding, removing=removing))
     known = d.state.upstream_steps.get(partition.key)
     epoch = known.epoch if known is not None and replaced else partition.leader_epoch
-    d.put(UpstreamStep(*partition.key, base, following, replaced=replaced, epoch=epoch))
-    d.state.doubts.pop(partition.key, None)
+    stage = COMMANDS[Stage.SETTLED if known is None else known.stage, Command.REQUEST]
+    d.put(UpstreamStep(*partition.key, base, following, stage, replaced, epoch))
+    d.state.forget_sighting(partition.key)
     send(d, partition.key, following)

@@ -2,20 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import NamedTuple
 
 from controller.configs.values import ConfigValues
 from controller.model.cluster import Partition
 from controller.model.configs import Resource
 from controller.model.names import NO_LEADER, TopicPartition
+from controller.model.thresholds import (
+    CONFIRMED_AFTER,
+    MAX_POLL_GAP_MS,
+    MAX_RESEND_PAUSE_MS,
+    MIN_RESEND_PAUSE_MS,
+    Discrepancy,
+)
 from controller.model.upstream_step import UpstreamStep
 from controller.scheduling.in_flight import DELEGATED, StepsInFlight
-
-LONGEST_GAP_MS = 1_000
-"""The most that the time between two looks adds to how long a doubt was looked at."""
-FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 100, 15_000
-"""How long a row that the upstream does not take is not sent again: at first, and at most."""
 
 
 class Disk(NamedTuple):
@@ -28,36 +29,34 @@ class Disk(NamedTuple):
     """How many replicas it holds; the broker places a new one where there are fewest."""
 
 
-class Discrepancy(Enum):
-    """What a look shows that does not fit, or not yet."""
-
-    OLD = "the replicas of before a step, or of its middle, while nothing moves"
-    NOT_IN_SYNC = "the new replicas, not all of them in sync"
-    NOT_TAKEN = "a partition where it was, after a row was sent"
-    NOT_UNDONE = "a move that goes on, after a row that takes it back"
-    NOT_TURNED = "a move that goes on as before, after a row that turns it"
-    ELSEWHERE = "other replicas than those asked for"
-    TURNED = "a move to somewhere else"
-    AT_REST = "no move any more, where a queued plan waits for the end of one"
-    NOT_LEADING = "another leader than the one to be elected"
-
-
 class Sighting(NamedTuple):
-    """What does not fit, in how many looks in a row, the last of them when, and for how long it was looked at."""
+    """A discrepancy that consecutive polls of a partition have shown."""
 
-    what: Discrepancy
-    looks: int
-    at_ms: int
-    lasts_ms: int
-    """Between two looks no more than `LONGEST_GAP_MS` counts: who did not look has not seen that it was so."""
+    discrepancy: Discrepancy
+    polls: int
+    last_ms: int
+    """Time of the last poll."""
+    lasted_ms: int
+    """How long polls have shown it; the time between two polls counts as `MAX_POLL_GAP_MS` at most."""
     waited_ms: int = 0
-    """Since the first look, whether anybody looked or not."""
-    again_ms: int = 0
-    """The row that is not taken is to be sent again when it was waited for so long."""
+    """The time since the first poll, whatever the gaps."""
+    resend_at_ms: int = 0
+    """The value of `waited_ms` at which the row is to be sent again."""
 
-    def confirmed(self, looks: int, ms: int) -> bool:
-        """It was seen so often, and for so long: looks follow each other at very different speeds."""
-        return self.looks >= looks and self.lasts_ms >= ms
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether the discrepancy was seen often enough and for long enough to act on it."""
+        needed = CONFIRMED_AFTER[self.discrepancy]
+        return self.polls >= needed.polls and self.lasted_ms >= needed.ms
+
+
+@dataclass(slots=True)
+class StepTracking:
+    """The volatile part of a partition's upstream step; after a restart it is empty."""
+
+    unanswered: int = 0
+    """Rows that were decided and are not answered yet."""
+    sighting: Sighting | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -66,14 +65,13 @@ class UpstreamState(ConfigValues):
 
     upstream_steps: dict[TopicPartition, UpstreamStep] = field(default_factory=dict)
     in_flight: StepsInFlight = field(default_factory=StepsInFlight)
-    unanswered: dict[TopicPartition, int] = field(default_factory=dict)
-    """Rows that were decided and of which nothing was heard yet; absent when none."""
+    tracking: dict[TopicPartition, StepTracking] = field(default_factory=dict)
+    """Partitions with unanswered rows or a sighting, with or without a step of ours; absent when there are none."""
     external: set[TopicPartition] = field(default_factory=set)
     """Partitions that the upstream moves on behalf of someone else, and those with a step of ours that a stop left in
     flight. Changed by `add_external` and `discard_external` alone."""
     reassigning_revision: int = 0
     """Grows when what ListPartitionReassignments shows may have changed; a key for caches."""
-    doubts: dict[TopicPartition, Sighting] = field(default_factory=dict)
     sizes: dict[TopicPartition, int] = field(default_factory=dict)
     """Bytes of a replica."""
     disks: dict[int, Sequence[Disk]] = field(default_factory=dict)
@@ -103,25 +101,75 @@ class UpstreamState(ConfigValues):
             self.external.discard(key)
             self.reassigning_revision += 1
 
-    def doubt(self, key: TopicPartition, what: Discrepancy, now_ms: int) -> Sighting:
-        """Count one more look that shows this; another doubt before it counts no more."""
-        before = self.doubts.get(key)
-        if before is None or before.what is not what:
-            before = Sighting(what, 0, now_ms, 0)
-        gap = max(0, now_ms - before.at_ms)  # the clock may have been set back
-        lasts = before.lasts_ms + min(gap, LONGEST_GAP_MS)
-        waited = before.waited_ms + gap
-        self.doubts[key] = found = Sighting(what, before.looks + 1, now_ms, lasts, waited, before.again_ms)
-        return found
+    def request_sent(self, key: TopicPartition) -> None:
+        """Count a row that was decided."""
+        self._track(key).unanswered += 1
 
-    def again(self, key: TopicPartition, what: Discrepancy, now_ms: int) -> bool:
-        """Count a look that shows this, as `doubt`; True when the row is to be sent again, ever more rarely."""
-        found = self.doubt(key, what, now_ms)
-        if found.waited_ms < found.again_ms:
+    def request_answered(self, key: TopicPartition) -> None:
+        """Count the answer to a row; nothing happens for a row of before a restart."""
+        tracking = self.tracking.get(key)
+        if tracking is not None and tracking.unanswered:
+            tracking.unanswered -= 1
+            self._untrack(key, tracking)
+
+    def awaits_answer(self, key: TopicPartition) -> bool:
+        """Whether a row of the partition is not answered yet."""
+        tracking = self.tracking.get(key)
+        return tracking is not None and tracking.unanswered > 0
+
+    def sighted(self, key: TopicPartition, discrepancy: Discrepancy, now_ms: int) -> Sighting:
+        """Count a poll that shows the discrepancy; the sighting of another one ends."""
+        tracking = self._track(key)
+        before = tracking.sighting
+        if before is None or before.discrepancy is not discrepancy:
+            before = Sighting(discrepancy, 0, now_ms, 0)
+        gap = max(0, now_ms - before.last_ms)  # the clock may have been set back
+        tracking.sighting = sighting = before._replace(
+            polls=before.polls + 1,
+            last_ms=now_ms,
+            lasted_ms=before.lasted_ms + min(gap, MAX_POLL_GAP_MS),
+            waited_ms=before.waited_ms + gap,
+        )
+        return sighting
+
+    def resend_is_due(self, key: TopicPartition, discrepancy: Discrepancy, now_ms: int) -> bool:
+        """Count a poll as `sighted` does; True when the row is to be sent again, each time after a longer pause."""
+        sighting = self.sighted(key, discrepancy, now_ms)
+        if sighting.waited_ms < sighting.resend_at_ms:
             return False
-        pause = min(max(found.waited_ms, FIRST_PAUSE_MS), LONGEST_PAUSE_MS)
-        self.doubts[key] = found._replace(again_ms=found.waited_ms + pause)
+        pause = min(max(sighting.waited_ms, MIN_RESEND_PAUSE_MS), MAX_RESEND_PAUSE_MS)
+        self._track(key).sighting = sighting._replace(resend_at_ms=sighting.waited_ms + pause)
         return True
+
+    def forget_sighting(self, key: TopicPartition) -> bool:
+        """End the partition's sighting; True when there was one."""
+        tracking = self.tracking.get(key)
+        if tracking is None or tracking.sighting is None:
+            return False
+        tracking.sighting = None
+        self._untrack(key, tracking)
+        return True
+
+    def forget_sightings(self) -> None:
+        """End all sightings that do not survive an outage of the upstream."""
+        for key, tracking in list(self.tracking.items()):
+            sighting = tracking.sighting
+            if sighting is not None and not _survives_outage(sighting.discrepancy):
+                self.forget_sighting(key)
+
+    def sighted_keys(self) -> set[TopicPartition]:
+        """Return the partitions with a sighting."""
+        return {key for key, tracking in self.tracking.items() if tracking.sighting is not None}
+
+    def _track(self, key: TopicPartition) -> StepTracking:
+        tracking = self.tracking.get(key)
+        if tracking is None:
+            tracking = self.tracking[key] = StepTracking()
+        return tracking
+
+    def _untrack(self, key: TopicPartition, tracking: StepTracking) -> None:
+        if not tracking.unanswered and tracking.sighting is None:
+            del self.tracking[key]
 
     def _weigh(self, partition: Partition, ours: bool) -> None:
         """Whether it is `under_min_isr`; the partition, its reassignment or its topic's configs have changed."""
@@ -140,4 +188,8 @@ class UpstreamState(ConfigValues):
     def _delete_upstream_step(self, key: TopicPartition) -> None:
         del self.upstream_steps[key]
         self.in_flight.note(*key, DELEGATED, False)
-        self.doubts.pop(key, None)
+        self.forget_sighting(key)
+
+
+def _survives_outage(discrepancy: Discrepancy) -> bool:
+    return discrepancy in CONFIRMED_AFTER and CONFIRMED_AFTER[discrepancy].survives_outage

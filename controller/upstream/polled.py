@@ -32,11 +32,8 @@ from controller.reassignment.phases import Trigger, fire, fire_at
 from controller.reassignment.reassignments import enqueue
 from controller.state.decision import Decision
 from controller.state.state import State
-from controller.state.upstream import Discrepancy
-from controller.upstream.reconciliation import caught_up, check_place, follow, follow_others, is_behind
+from controller.upstream.reconciliation import caught_up, follow, follow_settled, is_behind
 
-LONG = {Discrepancy.OLD, Discrepancy.NOT_IN_SYNC, Discrepancy.ELSEWHERE, Discrepancy.AT_REST}
-"""Doubts that take so long that outages may come more often."""
 RETRIES = 1_000
 """Partitions that wait and are looked at again in one go."""
 
@@ -85,8 +82,7 @@ def unreachable(d: Decision, event: Unreachable) -> None:
     Whatever was in doubt is looked at from the start, but for LONG doubts.
     """
     d.state.unreachable = event.why
-    for key in [key for key, doubted in d.state.doubts.items() if doubted.what not in LONG]:
-        del d.state.doubts[key]
+    d.state.forget_sightings()
     evaluate_health(d)
 
 
@@ -192,7 +188,7 @@ def _moves_alone(d: Decision, event: UpstreamPolled) -> None:
 
 def _says_nothing(d: Decision, key: TopicPartition, event: UpstreamPolled) -> bool:
     """A row was on its way during the look, or was decided since: the look is too old for it, or it is too hasty."""
-    return not event.conclusive or key in event.outstanding or key in d.state.unanswered
+    return not event.conclusive or key in event.outstanding or d.state.awaits_answer(key)
 
 
 def _is_old(state: State, key: TopicPartition, seen: UpstreamPartition) -> bool:
@@ -215,7 +211,7 @@ def _is_quiet(state: State, key: TopicPartition, seen: UpstreamPartition, event:
         and key not in state.upstream_steps
         and key not in state.external
         and key not in state.pending
-        and key not in state.doubts
+        and key not in state.tracking
     )
 
 
@@ -235,8 +231,10 @@ def _partition(d: Decision, key: TopicPartition, seen: UpstreamPartition, event:
         return
     if before is not None and move is None and _lags(d, before, submission, seen):
         return
-    adding, removing = (move.adding, move.removing) if move is not None else ((), ())
-    replicas, isr, leader, leader_epoch = seen
+    # Metadata is polled after the list of reassignments, and from another broker: its replicas may be those before
+    # the reassignment or after it. Only the three lists of one row fit together.
+    replicas, adding, removing = move if move is not None else (seen.replicas, (), ())
+    _, isr, leader, leader_epoch = seen
     now = Partition(*key, replicas, isr, leader, leader_epoch, adding=adding, removing=removing)
     changed = _put(d, before, now)
     _note_others(d, now, move, changed)
@@ -248,7 +246,7 @@ def _partition(d: Decision, key: TopicPartition, seen: UpstreamPartition, event:
     if changed and key in state.waiting:
         fire(d, now, Trigger.PROGRESS)
     if event.conclusive:
-        check_place(d, now, state.reassignments[key], move)
+        follow_settled(d, now, state.reassignments[key], move)
 
 
 def _unwanted(
@@ -261,23 +259,23 @@ def _unwanted(
     """Nothing is wanted of the partition: what is remembered of it may be over, what is queued may start."""
     key = partition.key
     move = event.moves.get(key)
-    if submission is not None and (move is not None or caught_up(d, partition, submission, seen)):
+    if submission is not None and (move is not None or caught_up(d, submission, seen)):
         d.delete(UpstreamStep, key)
     if key not in d.state.pending:
         if key not in d.state.upstream_steps:
-            d.state.doubts.pop(key, None)
+            d.state.forget_sighting(key)
     elif event.conclusive:
-        follow_others(d, partition, move)
+        follow_settled(d, partition, None, move)
 
 
 def _lags(d: Decision, before: Partition, submission: UpstreamStep | None, seen: UpstreamPartition) -> bool:
     """Metadata may not show yet how the last step ended, ours or that of someone else."""
     if before.key in d.state.external and before.moving:
         theirs = UpstreamStep(*before.key, before.current, before.next, epoch=before.leader_epoch)
-        return is_behind(d, before, theirs, seen)
+        return is_behind(d, theirs, seen)
     if submission is None or seen.replicas == submission.following:
         return False
-    return is_behind(d, before, submission, seen)
+    return is_behind(d, submission, seen)
 
 
 def _note_unwanted(state: State, partition: Partition) -> None:

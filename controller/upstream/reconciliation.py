@@ -1,175 +1,137 @@
-"""What became of a step that an upstream Kafka carries out: what was asked for, compared with what is seen.
+"""Reconcile the steps of an upstream Kafka with its polls and answers, by the rules of `controller.model.upstream_table`.
 
-Nothing is asked for twice blindly: a row is sent again only when a look that began after its request had ended, one way or
-the other, shows the partition where it was. The list of moves comes from the upstream's controller, Metadata from a broker, which
-publishes what the controller has committed a little later; seconds later, when it has many replicas to make or to drop. So what
-does not fit is believed only when it is seen for a while, and for long where Metadata may be of before the step.
+A row is sent again only after a poll that started when the previous request had ended and that shows no effect of it.
+So no row is sent twice blindly. Most discrepancies must last before they are acted on
+(`controller.model.thresholds`), because the broker that answers Metadata lags behind the controller.
 """
 
-from common.error_codes import ErrorCode
+from collections.abc import Callable
+from typing import NamedTuple
+
 from controller.execution.delegated_steps import expected_replicas, send, undo
 from controller.messages.upstream_events import Submitted, UpstreamMove, UpstreamPartition
-from controller.model.cluster import Partition, Reassignment, Replicas, UpstreamStep
+from controller.model.cluster import Partition, Reassignment, Replicas, TopicPartition, UpstreamStep
 from controller.model.errors import Outcome
-from controller.model.names import TopicPartition
+from controller.model.thresholds import CONFIRMED_AFTER, Discrepancy
 from controller.model.upstream_step import Stage
+from controller.model.upstream_table import TABLE, Action, Observation
 from controller.reassignment.next_step import charge_external, release
 from controller.reassignment.phases import Trigger, fire
 from controller.reassignment.reassignments import after_step, start_queued
 from controller.state.decision import Decision
-from controller.state.upstream import Discrepancy, Sighting
+from controller.upstream.observation import (
+    answer_to,
+    may_be_outdated,
+    observe,
+    observe_settled,
+    reverts_to_base_only,
+)
 
-SURE, SURE_MS = 10, 2_000
-"""Looks in a row that must show the same, and for how long, before it is believed."""
-BLAME_MS = 10_000
-"""For how long, before someone else is held to have done it: people have to sort that out."""
-LAG, LAG_MS = 20, 60_000
-"""How often and how long Metadata may still show what was before a step that is over, or its middle."""
 
-_GOING_BACK = {Stage.UNDOING, Stage.UNDONE}
-_TRY_AGAIN = {
-    ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    ErrorCode.REQUEST_TIMED_OUT,
-    ErrorCode.BROKER_NOT_AVAILABLE,
-    ErrorCode.NOT_CONTROLLER,
-    ErrorCode.REASSIGNMENT_IN_PROGRESS,
-    ErrorCode.NO_REASSIGNMENT_IN_PROGRESS,
-}
-"""Answers after which the next look decides."""
+class _Polled(NamedTuple):
+    """A step in flight and what a poll shows of it."""
+
+    partition: Partition
+    step: UpstreamStep
+    replicas: Replicas
+    move: UpstreamMove | None
 
 
 def submitted(d: Decision, event: Submitted) -> None:
-    """The upstream has answered, or will not; an answer to anything but the present row is stale."""
+    """Apply the upstream's answers to rows; an answer to a row that was superseded since is ignored."""
     for key, replicas, outcome in event.rows:
-        _heard(d, key)
-        submission = d.state.upstream_steps.get(key)
-        if submission is None:
-            continue
-        if submission.stage is Stage.SUBMITTING and replicas == submission.following:
-            if outcome.ok:
-                _taken(d, submission)
-            elif outcome.error not in _TRY_AGAIN:
-                _refused(d, submission, f"the upstream refused it: {outcome.message or outcome.error.name}")
-        elif submission.stage is Stage.UNDOING and replicas is None:
-            _undone(d, submission, outcome)
-
-
-def _undone(d: Decision, submission: UpstreamStep, outcome: Outcome) -> None:
-    """The answer to the row that takes a step back."""
-    if outcome.ok and submission.ways_back:
-        d.put(submission._replace(stage=Stage.UNDONE))
-    elif not outcome.ok and outcome.error not in _TRY_AGAIN:
-        # It goes on, then, one way or the other; what comes after it leads back.
-        d.put(submission._replace(stage=Stage.SUBMITTING if submission.replaced else Stage.ACTIVE))
+        d.state.request_answered(key)
+        step = d.state.upstream_steps.get(key)
+        observation = None if step is None else answer_to(step, replicas, outcome)
+        if step is not None and observation is not None:
+            _ON_ANSWER[TABLE[step.stage, observation].action](d, step, outcome)
 
 
 def follow(
     d: Decision,
     partition: Partition,
-    submission: UpstreamStep,
+    step: UpstreamStep,
     seen: UpstreamPartition,
     move: UpstreamMove | None,
 ) -> None:
-    """Compare a step in flight, of which no row is on its way, with what is seen. `partition` is as it was asked for."""
-    if submission.stage is Stage.ENDED:
-        fire(d, partition, Trigger.PROGRESS)
-    elif move is not None:
-        _goes_on(d, partition, submission, move)
-    elif seen.replicas == submission.following and submission.stage not in _GOING_BACK:
-        # Of a step that only adds, brokers that lag show this when someone else has just cancelled it, too.
-        if set(partition.adding) <= set(seen.isr) or _outlasts_lag(d, partition, Discrepancy.NOT_IN_SYNC):
-            _over(d, partition, submission, seen.replicas)
-    elif submission.stage is Stage.SUBMITTING and seen.replicas == submission.base:
-        _send_again(d, partition, Discrepancy.NOT_TAKEN, submission.following)
-    elif _is_back(submission, seen):
-        _over(d, partition, submission, submission.base if _is_back_unseen(submission) else seen.replicas)
-    elif _may_be_old(submission, seen):
-        if _outlasts_lag(d, partition):
-            _elsewhere(d, partition, submission, seen)
-    elif _sure(d, partition, Discrepancy.ELSEWHERE, BLAME_MS):
-        _elsewhere(d, partition, submission, seen)
+    """Apply a poll to a step in flight of which no request is outstanding.
+
+    `partition` is the partition as the step changes it, `seen` and `move` are what the poll shows.
+    """
+    rule = TABLE[step.stage, observe(step, partition, seen, move)]
+    if _is_due(d, partition.key, rule.discrepancy):
+        replicas = seen.replicas if move is None else move.replicas
+        _ON_POLL[rule.action](d, _Polled(partition, step, replicas, move))
 
 
-def check_place(d: Decision, partition: Partition, wanted: Reassignment, move: UpstreamMove | None) -> None:
-    """Where no step of ours is in flight: the partition should be where it was left."""
+def follow_settled(
+    d: Decision, partition: Partition, wanted: Reassignment | None, move: UpstreamMove | None
+) -> None:
+    """Apply a poll to a partition without a step in flight, but with a reassignment (`wanted`) or a queued plan."""
+    if wanted is not None and wanted.blocked:
+        return  # an operator decides what is next, whatever the upstream does meanwhile
     key = partition.key
-    if wanted.blocked:
-        return
-    expected = expected_replicas(d.state, key)
-    if move is None and partition.replicas == wanted.target:
-        if partition.replicas == expected or _is_believable(d, partition, expected):
-            d.state.waiting.pop(key, None)
-            after_step(d, partition)
-    elif move is not None or partition.replicas == expected:
-        if d.state.doubts.pop(key, None):
-            fire(d, partition, Trigger.PROGRESS)
-    elif _sure(d, partition, Discrepancy.ELSEWHERE, BLAME_MS):
-        _block(d, partition, f"someone else changed its replicas to {list(partition.replicas)}")
+    expected = partition.replicas if wanted is None else expected_replicas(d.state, key)
+    rule = TABLE[Stage.SETTLED, observe_settled(wanted, expected, partition, move)]
+    if _is_due(d, key, rule.discrepancy):
+        _ON_SETTLED[rule.action](d, partition)
 
 
-def follow_others(d: Decision, partition: Partition, move: UpstreamMove | None) -> None:
-    """Where nothing is wanted but what is queued: it starts when nobody has moved the partition for a while."""
-    if move is not None:
-        d.state.doubts.pop(partition.key, None)
-    elif _sure(d, partition, Discrepancy.AT_REST, BLAME_MS):
-        d.state.doubts.pop(partition.key, None)
-        start_queued(d, partition.key)
+def caught_up(d: Decision, step: UpstreamStep, seen: UpstreamPartition) -> bool:
+    """Whether Metadata shows the partition after the end of an undone step. If that is unclear, count the poll."""
+    if not step.replaced or seen.leader_epoch > step.epoch:
+        return True
+    return _is_due(d, step.key, Discrepancy.OUTDATED)
 
 
-def _elsewhere(d: Decision, partition: Partition, submission: UpstreamStep, seen: UpstreamPartition) -> None:
-    """Nothing moves, and the partition is not where the step leads."""
-    if submission.stage in _GOING_BACK or seen.replicas == submission.replaced:
-        _over(d, partition, submission, seen.replicas)
-    elif set(seen.replicas) == set(submission.base):
-        _lost(d, partition, seen, None, "cancelled by someone else")
-    else:
-        why = f"someone else changed its replicas to {list(seen.replicas)}"
-        _lost(d, partition, seen, None, why)
+def is_behind(d: Decision, step: UpstreamStep, seen: UpstreamPartition) -> bool:
+    """Whether Metadata shows the partition before the end of a step that is over. If so, count the poll.
+
+    What Metadata shows for longer than any broker lags is taken as it is.
+    """
+    return may_be_outdated(step, seen) and not _is_due(d, step.key, Discrepancy.OUTDATED)
 
 
-def _goes_on(d: Decision, partition: Partition, submission: UpstreamStep, move: UpstreamMove) -> None:
-    """The upstream moves the partition: where we want it, or elsewhere."""
-    target = sorted(move.target)
-    ours = target in (sorted(submission.following), sorted(submission.replaced))
-    if submission.stage in _GOING_BACK and ours:
-        if submission.stage is Stage.UNDONE:
-            d.put(submission._replace(stage=Stage.UNDOING))
-        _send_again(d, partition, Discrepancy.NOT_UNDONE, None)
-    elif submission.stage not in _GOING_BACK and target == sorted(submission.following):
-        d.state.doubts.pop(partition.key, None)
-        if submission.stage is Stage.SUBMITTING:
-            _taken(d, submission)
-    elif ours:
-        _send_again(d, partition, Discrepancy.NOT_TURNED, submission.following)
-    elif _sure(d, partition, Discrepancy.TURNED):
-        seen = UpstreamPartition(move.replicas, partition.isr, partition.leader, partition.leader_epoch)
-        _lost(d, partition, seen, move, f"someone else moves it to {list(move.target)}")
+def _is_due(d: Decision, key: TopicPartition, discrepancy: Discrepancy | None) -> bool:
+    """Count the sighting of the discrepancy, if there is one; True when it is time to act."""
+    if discrepancy is None:
+        return True
+    if discrepancy in CONFIRMED_AFTER:
+        return d.state.sighted(key, discrepancy, d.now_ms).is_confirmed
+    return d.state.resend_is_due(key, discrepancy, d.now_ms)
 
 
-def _send_again(d: Decision, partition: Partition, doubt: Discrepancy, replicas: Replicas | None) -> None:
-    """Each time after twice as long: what the upstream refuses for now is not helped by haste."""
-    if d.state.again(partition.key, doubt, d.now_ms):
-        send(d, partition.key, replicas)
+def _continue(d: Decision, polled: _Polled) -> None:
+    d.state.forget_sighting(polled.step.key)
 
 
-def _heard(d: Decision, key: TopicPartition) -> None:
-    unanswered = d.state.unanswered
-    left = unanswered.pop(key, 0) - 1
-    if left > 0:
-        unanswered[key] = left
+def _activate(d: Decision, polled: _Polled) -> None:
+    d.state.forget_sighting(polled.step.key)
+    d.put(polled.step._replace(stage=Stage.ACTIVE))
 
 
-def _taken(d: Decision, submission: UpstreamStep) -> None:
-    d.put(submission._replace(stage=Stage.ACTIVE))
+def _resend(d: Decision, polled: _Polled) -> None:
+    step = polled.step
+    send(d, step.key, None if step.stage is Stage.UNDOING else step.following)
 
 
-def _over(d: Decision, partition: Partition, submission: UpstreamStep, replicas: Replicas) -> None:
-    """The step has ended here, whether that is where it was to lead or where it was undone to."""
+def _reopen(d: Decision, polled: _Polled) -> None:
+    """Treat the undo as not confirmed, and the same poll once more: its rule sends the cancel again."""
+    step = polled.step._replace(stage=Stage.UNDOING)
+    d.put(step)
+    if _is_due(d, step.key, TABLE[step.stage, Observation.MOVES_TO_NEXT].discrepancy):
+        _resend(d, polled._replace(step=step))
+
+
+def _end(d: Decision, polled: _Polled) -> None:
+    """End the step at the replicas shown, be it by completion or by an undo."""
+    partition, step, replicas, _ = polled
     key = partition.key
-    d.state.doubts.pop(key, None)
-    undone = submission.following if submission.stage is Stage.UNDONE else ()
-    d.put(submission._replace(following=replicas, stage=Stage.ENDED, replaced=undone))
+    if reverts_to_base_only(step):
+        replicas = step.base
+    d.state.forget_sighting(key)
+    undone = step.following if step.stage is Stage.UNDONE else ()
+    d.put(step._replace(following=replicas, stage=Stage.ENDED, replaced=undone))
     if key in d.state.reassignments:
         fire(d, partition, Trigger.PROGRESS)
     else:
@@ -177,117 +139,124 @@ def _over(d: Decision, partition: Partition, submission: UpstreamStep, replicas:
         d.delete(UpstreamStep, key)
 
 
-def _lost(
-    d: Decision, partition: Partition, seen: UpstreamPartition, move: UpstreamMove | None, why: str
-) -> None:
-    """The step is not ours any more: its place is free, and people are asked what to do."""
+def _advance(d: Decision, polled: _Polled) -> None:
+    fire(d, polled.partition, Trigger.PROGRESS)
+
+
+def _give_up(d: Decision, polled: _Polled) -> None:
+    """Forget a step that another client has changed; its reassignment waits for an operator."""
+    partition, step, replicas, move = polled
     key = partition.key
     adding, removing = (move.adding, move.removing) if move is not None else ((), ())
-    now = partition._replace(replicas=seen.replicas, adding=adding, removing=removing)
+    now = partition._replace(replicas=replicas, adding=adding, removing=removing)
     d.put(now)
     d.put(UpstreamStep(*key, now.current, now.next, Stage.SETTLED))
     release(d.state, key)
     if move is not None:
         charge_external(d.state, now)
-    if key in d.state.reassignments:
-        _block(d, now, why)
-    else:
+    if key not in d.state.reassignments:
         d.delete(UpstreamStep, key)
+    elif move is not None:
+        _block(d, now, f"someone else moves it to {list(move.target)}")
+    elif set(replicas) == set(step.base):
+        _block(d, now, "cancelled by someone else")
+    else:
+        _block(d, now, _changed(replicas))
+
+
+def _resume(d: Decision, partition: Partition) -> None:
+    if d.state.forget_sighting(partition.key):
+        fire(d, partition, Trigger.PROGRESS)
+
+
+def _settle(d: Decision, partition: Partition) -> None:
+    d.state.waiting.pop(partition.key, None)
+    after_step(d, partition)
+
+
+def _block_changed(d: Decision, partition: Partition) -> None:
+    _block(d, partition, _changed(partition.replicas))
+
+
+def _start_queued(d: Decision, partition: Partition) -> None:
+    d.state.forget_sighting(partition.key)
+    start_queued(d, partition.key)
+
+
+def _changed(replicas: Replicas) -> str:
+    return f"someone else changed its replicas to {list(replicas)}"
 
 
 def _block(d: Decision, partition: Partition, why: str) -> None:
-    """Remember where the partition is, so that an order given now starts from there."""
+    """Record where the partition is, so that a new order starts from there."""
     key = partition.key
-    d.state.doubts.pop(key, None)
+    d.state.forget_sighting(key)
     d.put(UpstreamStep(*key, partition.current, partition.next, Stage.SETTLED))
     d.put(d.state.reassignments[key]._replace(blocked=why))
 
 
-def _refused(d: Decision, submission: UpstreamStep, why: str) -> None:
-    state, key = d.state, submission.key
+def _accept(d: Decision, step: UpstreamStep, _: Outcome) -> None:
+    # The sighting stays: until a poll shows the step, the pause between two rows goes on growing.
+    d.put(step._replace(stage=Stage.ACTIVE))
+
+
+def _wait(d: Decision, step: UpstreamStep, outcome: Outcome) -> None:
+    """Do nothing: the next poll decides."""
+
+
+def _withdraw(d: Decision, step: UpstreamStep, outcome: Outcome) -> None:
+    """Take back a step that the upstream refused for good; the reassignment waits with that reason."""
+    state, key = d.state, step.key
     partition = state.partition(*key)
     if partition is None:
         return
-    if submission.replaced:
-        # The step that the row was to turn goes on.
-        d.put(submission._replace(following=submission.replaced, replaced=(), stage=Stage.ACTIVE))
+    if step.replaced:
+        # The step that the row was to replace goes on. Undo it: the next step is planned from where that leads.
+        d.put(step._replace(following=step.replaced, replaced=(), stage=Stage.ACTIVE))
         undo(d, partition)
         return
-    d.put(partition._replace(replicas=submission.base, adding=(), removing=()))
-    d.put(submission._replace(following=submission.base, stage=Stage.SETTLED))
+    d.put(partition._replace(replicas=step.base, adding=(), removing=()))
+    d.put(step._replace(following=step.base, stage=Stage.SETTLED))
     release(state, key)
     if key in state.reassignments:
-        state.waiting[key] = why
+        state.waiting[key] = f"the upstream refused it: {outcome.message or outcome.error.name}"
     else:
         d.delete(UpstreamStep, key)
 
 
-def caught_up(d: Decision, partition: Partition, step: UpstreamStep, seen: UpstreamPartition) -> bool:
-    """Whether Metadata is not of before the end of a step that was taken back; count the look if it may be."""
-    return not step.replaced or seen.leader_epoch > step.epoch or _outlasts_lag(d, partition)
+def _confirm_undo(d: Decision, step: UpstreamStep, _: Outcome) -> None:
+    # Where a replaced step was cancelled, the base list is unknown, and so is the list that proves the cancel.
+    if step.ways_back:
+        d.put(step._replace(stage=Stage.UNDONE))
 
 
-def is_behind(d: Decision, partition: Partition, step: UpstreamStep, seen: UpstreamPartition) -> bool:
-    """Whether Metadata that shows this, while nothing moves, is older than the end of a step that is over; count the look if so.
+def _keep(d: Decision, step: UpstreamStep, _: Outcome) -> None:
+    """Follow a step that the upstream refuses to cancel to its end; the next step starts from there.
 
-    What is shown for longer than any broker lags is believed.
+    Whether the upstream carries out a step that replaced another, or the replaced one, is unknown.
     """
-    if not _may_be_old(step, seen):
-        return False
-    return not _outlasts_lag(d, partition)
+    d.put(step._replace(stage=Stage.SUBMITTING if step.replaced else Stage.ACTIVE))
 
 
-def _may_be_old(step: UpstreamStep, seen: UpstreamPartition) -> bool:
-    """Metadata shows the replicas of before the step, or of its middle.
-
-    Of a step that the upstream has confirmed to have taken back it does so at any leader epoch, and even where all are
-    in sync: not every change of leader was seen.
-    """
-    if step.stage is Stage.UNDONE:
-        lists = (set(step.base), {*step.base, *step.following})
-        return set(seen.replicas) in lists
-    return step.is_before(seen.replicas, seen.leader_epoch) or step.is_middle(seen.replicas, seen.isr)
-
-
-def _is_back_unseen(submission: UpstreamStep) -> bool:
-    """The upstream has said that the step was taken back, and that can have led to the very list from which it began only."""
-    return submission.stage is Stage.UNDONE and submission.ways_back == {submission.base}
-
-
-def _is_back(submission: UpstreamStep, seen: UpstreamPartition) -> bool:
-    """What was to be taken back is over, surely: elsewhere, or back, as the upstream has said.
-
-    Metadata need not show it where the way back can only lead to the very list from which the step began.
-    Without the upstream's word, a step that was over before looks so too, where Metadata shows a later change of leader, not
-    its end.
-    """
-    if submission.stage is Stage.UNDONE:
-        drops = set(submission.following) - set(submission.base)
-        later = seen.leader_epoch > submission.epoch or (not drops and seen.replicas != submission.base)
-        return _is_back_unseen(submission) or (later and seen.replicas in submission.ways_back)
-    known = seen.replicas != submission.base
-    return submission.stage is Stage.UNDOING and known and not _may_be_old(submission, seen)
-
-
-def _is_believable(d: Decision, partition: Partition, expected: Replicas) -> bool:
-    """Whether someone else has brought the partition to its target: what they added is in sync, or it is shown for long."""
-    added = set(partition.replicas) - set(expected)
-    if added and added <= set(partition.isr):
-        return True
-    if added:
-        return _outlasts_lag(d, partition, Discrepancy.NOT_IN_SYNC)
-    return _sure(d, partition, Discrepancy.ELSEWHERE, BLAME_MS)
-
-
-def _outlasts_lag(d: Decision, partition: Partition, doubt: Discrepancy = Discrepancy.OLD) -> bool:
-    """Count a look that shows this; True when Metadata has shown it for longer than any broker lags."""
-    return _doubt(d, partition, doubt).confirmed(LAG, LAG_MS)
-
-
-def _sure(d: Decision, partition: Partition, doubt: Discrepancy, ms: int = SURE_MS) -> bool:
-    """Count a look that shows this; True when it is to be believed."""
-    return _doubt(d, partition, doubt).confirmed(SURE, ms)
-
-
-def _doubt(d: Decision, partition: Partition, doubt: Discrepancy) -> Sighting:
-    return d.state.doubt(partition.key, doubt, d.now_ms)
+_ON_POLL: dict[Action, Callable[[Decision, _Polled], None]] = {
+    Action.CONTINUE: _continue,
+    Action.ACTIVATE: _activate,
+    Action.RESEND: _resend,
+    Action.REOPEN: _reopen,
+    Action.END: _end,
+    Action.ADVANCE: _advance,
+    Action.GIVE_UP: _give_up,
+}
+_ON_ANSWER: dict[Action, Callable[[Decision, UpstreamStep, Outcome], None]] = {
+    Action.ACTIVATE: _accept,
+    Action.CONTINUE: _wait,
+    Action.WITHDRAW: _withdraw,
+    Action.CONFIRM_UNDO: _confirm_undo,
+    Action.KEEP: _keep,
+}
+_ON_SETTLED: dict[Action, Callable[[Decision, Partition], None]] = {
+    Action.RESUME: _resume,
+    Action.SETTLE: _settle,
+    Action.BLOCK: _block_changed,
+    Action.START_QUEUED: _start_queued,
+}

@@ -214,7 +214,7 @@ class Gateway(World):
             before = (dict(self.kafka.replicas), len(self.effects), dict(self.state.upstream_steps))
             self.catch_up()
             after = (self.kafka.replicas, len(self.effects), self.state.upstream_steps)
-            if before == after and not self.state.doubts:
+            if before == after and not self.state.sighted_keys():
                 break
         return self
 

@@ -252,7 +252,7 @@ class Site:
                 or state.pending
                 or state.upstream_steps
                 or state.missing_since
-                or state.doubts
+                or state.sighted_keys()
             )
             still = 0 if busy or state.external else still + 1
             if still == 3:
@@ -260,7 +260,7 @@ class Site:
 
     def ended(self) -> None:
         state, kafka = self.gateway.state, self.gateway.kafka
-        assert (state.reassignments, state.pending, state.upstream_steps, state.doubts) == ({}, {}, {}, {})
+        assert (state.reassignments, state.pending, state.upstream_steps, state.tracking) == ({}, {}, {}, {})
         assert (state.external, len(state.backlog.costs), state.open) == (set(), 0, {})
         assert not any(map(kafka.moves, kafka.replicas))
         assert {each.key: each.replicas for each in state.all_partitions()} == kafka.replicas

@@ -1,12 +1,11 @@
 """What is ordered, queued and cancelled where someone else moves a partition of the upstream."""
 
 from common.error_codes import ErrorCode
-from controller.cluster.removed_topics import GONE_MS
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic, Queue, RollBackJob
 from controller.model.cluster import Ending
 from controller.model.names import Replicas
-from controller.upstream.reconciliation import BLAME_MS
+from controller.model.thresholds import EXTERNAL_CHANGE, TOPIC_REMOVED_MS
 from controller.views.jobs import PartState, parts, queued
 from controller.views.reassignments import ongoing
 from tests.builders import key, outcomes
@@ -31,14 +30,14 @@ def queue(gateway: Gateway, partition: int = 0, target: Replicas = (5, 6)) -> Al
 def end(gateway: Gateway) -> Gateway:
     """Their move ends."""
     gateway.kafka.catch_up(KEY)
-    gateway.look_for(BLAME_MS)
+    gateway.look_for(EXTERNAL_CHANGE.ms)
     return gateway
 
 
 def test_a_queued_plan_lets_the_move_of_someone_else_end_and_starts_from_there() -> None:
     gateway = theirs()
     queue(gateway)
-    gateway.look_for(2 * BLAME_MS)
+    gateway.look_for(2 * EXTERNAL_CHANGE.ms)
     assert [row.replicas for row in gateway.kafka.requests] == [(3, 4)]
     end(gateway)
     wanted = gateway.wanted("foo-0")
@@ -59,7 +58,7 @@ def test_so_it_does_when_they_take_it_back() -> None:
     gateway = theirs()
     queue(gateway)
     gateway.kafka.alter(KEY, None)
-    gateway.look_for(BLAME_MS)
+    gateway.look_for(EXTERNAL_CHANGE.ms)
     wanted = gateway.wanted("foo-0")
     assert wanted is not None
     assert wanted.original == (1, 2)
@@ -69,13 +68,13 @@ def test_a_queued_plan_does_not_start_between_two_moves_of_someone_else() -> Non
     gateway = theirs()
     queue(gateway)
     gateway.kafka.catch_up(KEY)
-    gateway.look_for(BLAME_MS // 2)
+    gateway.look_for(EXTERNAL_CHANGE.ms // 2)
     gateway.kafka.alter(KEY, (7, 8))
-    gateway.look_for(BLAME_MS)
+    gateway.look_for(EXTERNAL_CHANGE.ms)
     gateway.kafka.catch_up(KEY)
-    gateway.look_for(BLAME_MS // 2)
+    gateway.look_for(EXTERNAL_CHANGE.ms // 2)
     assert gateway.wanted("foo-0") is None
-    gateway.look_for(BLAME_MS)
+    gateway.look_for(EXTERNAL_CHANGE.ms)
     assert gateway.settle().kafka.replicas[KEY] == (5, 6)
 
 
@@ -84,10 +83,10 @@ def test_the_middle_of_a_move_of_someone_else_is_not_taken_for_its_end() -> None
     queue(gateway)
     gateway.kafka.freeze()
     gateway.kafka.catch_up(KEY)
-    gateway.look_for(3 * BLAME_MS)
+    gateway.look_for(3 * EXTERNAL_CHANGE.ms)
     assert gateway.wanted("foo-0") is None
     gateway.kafka.lagging = None
-    gateway.look_for(BLAME_MS)
+    gateway.look_for(EXTERNAL_CHANGE.ms)
     wanted = gateway.wanted("foo-0")
     assert wanted is not None
     assert wanted.original == (3, 4)
@@ -114,7 +113,7 @@ def test_a_cancel_takes_back_their_move_and_what_waits_for_it() -> None:
     gateway = theirs()
     job = queue(gateway).job
     assert gateway.alter({"foo-0": None})["foo-0"].ok
-    gateway.look_for(2 * BLAME_MS)
+    gateway.look_for(2 * EXTERNAL_CHANGE.ms)
     assert gateway.settle().kafka.replicas[KEY] == (1, 2)
     assert (gateway.state.pending, gateway.wanted("foo-0")) == ({}, None)
     assert gateway.state.jobs[job].ended_ms
@@ -162,7 +161,7 @@ def test_what_waits_for_someone_else_ends_with_its_topic() -> None:
     gateway = theirs()
     job = queue(gateway).job
     gateway.kafka.replicas.clear()
-    gateway.look_for(GONE_MS)
+    gateway.look_for(TOPIC_REMOVED_MS)
     assert gateway.state.finished[job][KEY].ending is Ending.TOPIC_DELETED
     assert (gateway.state.pending, gateway.state.open) == ({}, {})
 
@@ -190,6 +189,6 @@ def test_a_move_that_someone_else_turned_while_it_was_taken_back_is_left_to_them
     gateway.alter({"foo-0": None})
     gateway.lose()
     gateway.kafka.alter(KEY, (7, 8))
-    gateway.look_for(BLAME_MS)
+    gateway.look_for(EXTERNAL_CHANGE.ms)
     assert gateway.settle().kafka.replicas[KEY] == (7, 8)
     assert gateway.state.upstream_steps == {}

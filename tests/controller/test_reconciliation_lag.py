@@ -8,8 +8,8 @@ from controller.messages.events import Stalled
 from controller.messages.job_events import Pause
 from controller.messages.upstream_events import Unreachable
 from controller.model.cluster import Ending
+from controller.model.thresholds import EXTERNAL_CHANGE, METADATA_LAG
 from controller.reassignment.phases import Phase
-from controller.upstream.reconciliation import BLAME_MS, LAG_MS
 from tests.builders import key
 from tests.controller.kraft import Gateway
 
@@ -29,7 +29,7 @@ def lagging() -> Gateway:
 
 def test_nobody_is_blamed_while_brokers_show_what_was_before_a_step_that_is_over() -> None:
     gateway = lagging()
-    gateway.look_for(LAG_MS // 2)
+    gateway.look_for(METADATA_LAG.ms // 2)
     assert gateway.phase("foo-0") is Phase.MOVING
     gateway.kafka.lagging = None
     assert gateway.settle().phase("foo-0") is Phase.IDLE
@@ -43,7 +43,7 @@ def test_nobody_is_blamed_while_brokers_show_the_middle_of_a_step_that_is_over()
     gateway.look()
     gateway.kafka.freeze()
     gateway.kafka.catch_up(KEY)
-    gateway.look_for(LAG_MS // 2)
+    gateway.look_for(METADATA_LAG.ms // 2)
     assert gateway.phase("foo-0") is Phase.MOVING
     gateway.kafka.lagging = None
     assert gateway.settle().phase("foo-0") is Phase.IDLE
@@ -51,14 +51,14 @@ def test_nobody_is_blamed_while_brokers_show_the_middle_of_a_step_that_is_over()
 
 def test_what_brokers_show_for_a_minute_is_believed() -> None:
     gateway = lagging()
-    gateway.look_for(LAG_MS)
+    gateway.look_for(METADATA_LAG.ms)
     assert gateway.why("foo-0") == "cancelled by someone else"
 
 
 def test_a_step_that_was_over_before_it_was_taken_back_is_gone_back_from() -> None:
     gateway = lagging()
     gateway.alter({"foo-0": None})
-    gateway.look_for(LAG_MS // 2)
+    gateway.look_for(METADATA_LAG.ms // 2)
     assert gateway.wanted("foo-0") is not None
     gateway.kafka.lagging = None
     assert gateway.settle().kafka.replicas[KEY] == (4, 1)
@@ -94,7 +94,7 @@ def test_one_that_may_have_another_order_is_and_then_the_order_is_restored() -> 
     gateway.carry()
     gateway.alter({"foo-0": None})
     gateway.carry()
-    gateway.look_for(BLAME_MS)
+    gateway.look_for(EXTERNAL_CHANGE.ms)
     assert (gateway.kafka.replicas[KEY], gateway.wanted("foo-0") is None) == ((1, 4), False)
     gateway.kafka.lagging = None
     assert gateway.settle().kafka.replicas[KEY] == (4, 1)
@@ -121,7 +121,7 @@ def test_a_step_over_before_it_was_taken_back_is_gone_back_from_after_a_leader_c
     gateway.catch_up()
     gateway.alter({"foo-0": None})
     gateway.carry()
-    gateway.look_for(BLAME_MS // 2)
+    gateway.look_for(EXTERNAL_CHANGE.ms // 2)
     gateway.kafka.lagging = None
     assert gateway.settle().kafka.replicas[KEY] == (4, 1)
 
@@ -131,7 +131,7 @@ def test_a_step_over_before_it_was_taken_back_is_gone_back_from_after_a_restart_
     before.alter({"foo-0": None})
     before.carry()
     gateway = before.again()
-    gateway.look_for(BLAME_MS // 2)
+    gateway.look_for(EXTERNAL_CHANGE.ms // 2)
     gateway.kafka.lagging = None
     assert gateway.settle().kafka.replicas[KEY] == (4, 1)
 
@@ -155,7 +155,7 @@ def test_outages_keep_nobody_from_finding_out_what_became_of_a_step() -> None:
     gateway.carry()
     gateway.alter({"foo-0": None})
     gateway.send_unheard()
-    for _ in range(BLAME_MS // 1_000 + 1):
+    for _ in range(EXTERNAL_CHANGE.ms // 1_000 + 1):
         gateway.look_for(1_000)
         gateway.do(Unreachable("connection refused"))
     assert gateway.wanted("foo-0") is None
@@ -168,9 +168,9 @@ def test_a_step_that_only_adds_is_not_over_while_brokers_show_its_middle() -> No
     gateway.look()
     gateway.kafka.freeze()
     gateway.kafka.alter(KEY, None)
-    gateway.look_for(BLAME_MS // 2)
+    gateway.look_for(EXTERNAL_CHANGE.ms // 2)
     gateway.kafka.lagging = None
-    gateway.look_for(BLAME_MS)
+    gateway.look_for(EXTERNAL_CHANGE.ms)
     assert gateway.why("foo-0") == "cancelled by someone else"
 
 
@@ -186,9 +186,9 @@ def adding() -> Gateway:
 
 def publish(gateway: Gateway) -> Gateway:
     """Brokers show what is, for longer than anybody is blamed after."""
-    gateway.look_for(2 * BLAME_MS)
+    gateway.look_for(2 * EXTERNAL_CHANGE.ms)
     gateway.kafka.lagging = None
-    gateway.look_for(2 * BLAME_MS)
+    gateway.look_for(2 * EXTERNAL_CHANGE.ms)
     return gateway
 
 

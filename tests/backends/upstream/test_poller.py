@@ -10,8 +10,8 @@ from common.tasks import cancel, spawn
 from controller.messages.effects import Submit
 from controller.messages.upstream_events import Unreachable, UpstreamPartition, UpstreamPolled
 from controller.model.cluster import Reassignment
+from controller.model.thresholds import Discrepancy
 from controller.model.upstream_step import Stage
-from controller.state.upstream import Discrepancy
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from protocol.messages.metadata_request import MetadataRequest
@@ -71,7 +71,7 @@ async def test_what_the_list_does_not_tell_is_looked_up(rig: Rig, what: str) -> 
         rig.moves["foo-0"] = MOVE
         rig.step("foo-0", Stage.ENDED)
     elif what == "doubt":
-        rig.state.doubt(key("foo-0"), Discrepancy.ELSEWHERE, 0)
+        rig.state.sighted(key("foo-0"), Discrepancy.EXTERNAL_CHANGE, 0)
     else:
         rig.state.add_external(key("foo-0"))
     await rig.looks.look()

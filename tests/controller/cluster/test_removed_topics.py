@@ -1,11 +1,11 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from controller.cluster.removed_topics import GONE_MS
 from controller.configs.names import THROTTLE
 from controller.messages.job_events import Pause
 from controller.messages.upstream_events import Measured, TopicConfigsSeen, UpstreamPolled
 from controller.model.cluster import NO_ID, Deleted, Ending, Partition, Reassignment, Topic, TopicPartition
+from controller.model.thresholds import TOPIC_REMOVED_MS
 from controller.reassignment.phases import Phase
 from controller.throttle.desired import desired_throttle
 from tests.builders import World, key, partition
@@ -17,7 +17,7 @@ FOO = ("foo-0", (4, 1))
 def look_at(gateway: Gateway, seen: UpstreamPolled) -> None:
     """Twice, so far apart that it is believed."""
     gateway.do(seen)
-    gateway.now_ms += GONE_MS
+    gateway.now_ms += TOPIC_REMOVED_MS
     gateway.do(seen)
 
 
@@ -28,7 +28,7 @@ def test_a_topic_that_one_broker_lacks_for_a_while_is_not_gone() -> None:
     lagging = replace(gateway.kafka.look(), topics=[])
     for _ in range(3):
         gateway.do(lagging)
-        gateway.now_ms += GONE_MS
+        gateway.now_ms += TOPIC_REMOVED_MS
         gateway.look()
     assert gateway.phase("foo-0") is Phase.QUEUED
     assert gateway.state.missing_since == {}
@@ -49,7 +49,7 @@ def test_a_topic_that_is_gone_ends_its_reassignments_with_a_reason() -> None:
     gateway.alter({"foo-0": (2, 3)})
     gateway.carry()
     gateway.kafka.replicas.clear()
-    gateway.look_for(GONE_MS)
+    gateway.look_for(TOPIC_REMOVED_MS)
     (row,) = gateway.state.finished[1].values()
     assert row.ending is Ending.TOPIC_DELETED
     assert (gateway.state.topics, gateway.state.upstream_steps, gateway.state.reassignments) == ({}, {}, {})
@@ -126,7 +126,7 @@ def test_a_topic_that_went_while_nobody_looked_is_forgotten_at_start() -> None:
     gateway.alter({"foo-0": (2, 3)})
     gateway.kafka.replicas.clear()
     again = gateway.again()
-    again.look_for(GONE_MS)
+    again.look_for(TOPIC_REMOVED_MS)
     assert again.state.reassignments == {}
 
 
@@ -135,7 +135,7 @@ def test_a_topic_that_is_gone_leaves_nothing_in_memory() -> None:
     gateway.do(TopicConfigsSeen({"foo": {"min.insync.replicas": "2"}, "never": {"min.insync.replicas": "2"}}))
     gateway.do(Measured({key("foo-0"): 50}, {}))
     gateway.kafka.replicas.clear()
-    gateway.look_for(GONE_MS)
+    gateway.look_for(TOPIC_REMOVED_MS)
     assert (gateway.state.sizes, gateway.state.configs) == ({}, {})
 
 
@@ -146,7 +146,7 @@ def test_a_topic_that_goes_in_mid_move_leaves_no_step_behind() -> None:
     gateway.carry()
     gateway.look()
     gateway.kafka.replicas.clear()
-    gateway.look_for(GONE_MS)
+    gateway.look_for(TOPIC_REMOVED_MS)
     assert (len(gateway.state.in_flight), gateway.state.adding) == (0, 0)
     gateway.default(THROTTLE, "2000")
     assert not desired_throttle(gateway.state).brokers
@@ -158,7 +158,7 @@ def test_a_topic_that_goes_while_others_move_it_is_listed_no_more() -> None:
     gateway.look()
     listed = gateway.state.reassigning_revision
     gateway.kafka.replicas.clear()
-    gateway.look_for(GONE_MS)
+    gateway.look_for(TOPIC_REMOVED_MS)
     assert gateway.state.external == set()
     assert gateway.state.reassigning_revision > listed
 
@@ -175,7 +175,7 @@ def test_a_topic_goes_without_a_look_at_what_moves_elsewhere() -> None:
     gateway.alter({"foo-0": (2, 3), "bar-0": (3, 4)})
     gateway.state.reassignments = Unread(gateway.state.reassignments)
     del gateway.kafka.replicas[key("bar-0")]
-    gateway.look_for(GONE_MS)
+    gateway.look_for(TOPIC_REMOVED_MS)
     assert (gateway.wanted("bar-0"), gateway.phase("foo-0")) == (None, Phase.MOVING)
 
 

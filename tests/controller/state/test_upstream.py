@@ -1,21 +1,21 @@
 from controller.model.cluster import Deleted, UpstreamStep
+from controller.model.thresholds import EXTERNAL_MOVE, Discrepancy
 from controller.state.state import State
-from controller.state.upstream import Discrepancy
 from tests.builders import key
 
 
 def test_a_submission_goes_with_what_was_counted_of_it() -> None:
     state = State()
     state.put(UpstreamStep("foo", 0, (1,), (2,)))
-    state.doubt(key("foo-0"), Discrepancy.OLD, 0)
+    state.sighted(key("foo-0"), Discrepancy.OUTDATED, 0)
     state.delete(Deleted(UpstreamStep, key("foo-0")))
-    assert (state.upstream_steps, state.doubts) == ({}, {})
+    assert (state.upstream_steps, state.tracking) == ({}, {})
 
 
 def test_looks_in_a_row_count_as_long_as_they_show_the_same() -> None:
     state = State()
-    shown = (Discrepancy.OLD, Discrepancy.OLD, Discrepancy.TURNED, Discrepancy.OLD)
-    counts = [state.doubt(key("foo-0"), each, 0).looks for each in shown]
+    shown = (Discrepancy.OUTDATED, Discrepancy.OUTDATED, Discrepancy.EXTERNAL_MOVE, Discrepancy.OUTDATED)
+    counts = [state.sighted(key("foo-0"), each, 0).polls for each in shown]
     assert counts == [1, 2, 1, 1]
 
 
@@ -27,31 +27,60 @@ def test_moves_of_others_raise_the_revision_of_what_is_listed_when_they_change()
     assert revisions == [1, 1, 2, 2]
 
 
-def test_what_is_believed_was_seen_often_and_for_long() -> None:
+def test_a_discrepancy_is_confirmed_by_enough_polls_over_enough_time() -> None:
+    state, (polls, ms, _) = State(), EXTERNAL_MOVE
+    too_few = [state.sighted(key("foo-0"), Discrepancy.EXTERNAL_MOVE, 0) for _ in range(polls)]
+    late = state.sighted(key("foo-0"), Discrepancy.EXTERNAL_MOVE, 1_000)
+    later = state.sighted(key("foo-0"), Discrepancy.EXTERNAL_MOVE, ms)
+    assert [each.is_confirmed for each in (*too_few, late, later)] == [False] * (polls + 1) + [True]
+    first = [state.sighted(key("bar-0"), Discrepancy.EXTERNAL_MOVE, now) for now in (0, 1_000, 2_000, ms)]
+    assert not first[-1].is_confirmed
+
+
+def test_an_outage_ends_the_sightings_that_need_little_time() -> None:
     state = State()
-    seen = [state.doubt(key("foo-0"), Discrepancy.OLD, now) for now in (0, 50, 1_000)]
-    assert [each.confirmed(2, 1_000) for each in seen] == [False, False, True]
-    assert not seen[-1].confirmed(4, 1_000)
+    for name, discrepancy in (
+        ("foo-0", Discrepancy.EXTERNAL_MOVE),
+        ("foo-1", Discrepancy.NOT_STARTED),
+        ("foo-2", Discrepancy.OUTDATED),
+    ):
+        state.sighted(key(name), discrepancy, 0)
+    state.forget_sightings()
+    assert state.sighted_keys() == {key("foo-2")}
+
+
+def test_a_row_is_outstanding_until_it_is_answered() -> None:
+    state, foo = State(), key("foo-0")
+    state.request_answered(foo)  # the row of a process before a restart
+    state.request_sent(foo)
+    state.request_sent(foo)
+    state.request_answered(foo)
+    assert state.awaits_answer(foo)
+    state.sighted(foo, Discrepancy.NOT_STARTED, 0)
+    state.request_answered(foo)
+    assert not state.awaits_answer(foo)
+    assert state.forget_sighting(foo)
+    assert (state.forget_sighting(foo), state.tracking) == (False, {})
 
 
 def test_time_in_which_nobody_looked_counts_for_a_second_at_most() -> None:
     state = State()
-    seen = [state.doubt(key("foo-0"), Discrepancy.ELSEWHERE, now) for now in (0, 60_000, 60_400)]
-    assert [each.lasts_ms for each in seen] == [0, 1_000, 1_400]
+    seen = [state.sighted(key("foo-0"), Discrepancy.EXTERNAL_CHANGE, now) for now in (0, 60_000, 60_400)]
+    assert [each.lasted_ms for each in seen] == [0, 1_000, 1_400]
 
 
 def test_a_clock_that_is_set_back_costs_one_gap() -> None:
     state = State()
     times = (3_600_000, 3_600_500, 0, 500, 1_000)
-    seen = [state.doubt(key("foo-0"), Discrepancy.ELSEWHERE, now) for now in times]
-    assert [each.lasts_ms for each in seen] == [0, 500, 500, 1_000, 1_500]
+    seen = [state.sighted(key("foo-0"), Discrepancy.EXTERNAL_CHANGE, now) for now in times]
+    assert [each.lasted_ms for each in seen] == [0, 500, 500, 1_000, 1_500]
 
 
 def sent_at(every_ms: int, until_ms: int) -> list[int]:
     """When a row that is never taken is sent again, with a look so often."""
     state, foo = State(), key("foo-0")
     times = range(0, until_ms + 1, every_ms)
-    return [now for now in times if state.again(foo, Discrepancy.NOT_TAKEN, now)]
+    return [now for now in times if state.resend_is_due(foo, Discrepancy.NOT_STARTED, now)]
 
 
 def test_a_row_that_is_not_taken_is_sent_after_twice_as_long_each_time() -> None:
@@ -66,7 +95,7 @@ def test_slow_looks_do_not_make_the_pause_between_two_rows_longer() -> None:
 def test_a_clock_that_is_set_back_does_not_keep_a_row_from_being_sent() -> None:
     state = State()
     times = (3_600_000, 3_600_100, 0, 100)
-    assert [state.again(key("foo-0"), Discrepancy.NOT_TAKEN, now) for now in times] == [
+    assert [state.resend_is_due(key("foo-0"), Discrepancy.NOT_STARTED, now) for now in times] == [
         True,
         True,
         False,

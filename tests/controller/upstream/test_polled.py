@@ -5,10 +5,10 @@ from controller.messages.events import Stalled
 from controller.messages.job_events import Pause
 from controller.messages.upstream_events import Measured, TopicConfigsSeen, Unreachable
 from controller.model.errors import DONE
+from controller.model.thresholds import EXTERNAL_MOVE
 from controller.reassignment.phases import Phase
 from controller.state.upstream import Disk
 from controller.upstream.polled import our_topics
-from controller.upstream.reconciliation import SURE
 from controller.views.reassignments import ongoing
 from tests.builders import key
 from tests.controller.kraft import Gateway
@@ -90,11 +90,13 @@ def test_what_was_in_doubt_before_an_outage_is_looked_at_from_the_start() -> Non
     gateway.alter({"foo-0": (2, 3)})
     gateway.carry()
     gateway.kafka.alter(key("foo-0"), (5, 6))
-    for _ in range(SURE - 1):
+    for _ in range(EXTERNAL_MOVE.polls - 1):
         gateway.look()
     gateway.do(Unreachable("connection refused"))
     gateway.look()
-    assert gateway.state.doubts[key("foo-0")].looks == 1
+    sighting = gateway.state.tracking[key("foo-0")].sighting
+    assert sighting is not None
+    assert sighting.polls == 1
     assert gateway.phase("foo-0") is Phase.MOVING
 
 
@@ -142,10 +144,10 @@ def test_looks_that_come_as_often_as_clients_ask_blame_nobody() -> None:
     gateway.alter({"foo-0": (2, 3)})
     gateway.carry()
     gateway.kafka.alter(key("foo-0"), None)
-    for _ in range(2 * SURE):
+    for _ in range(2 * EXTERNAL_MOVE.polls):
         gateway.do(replace(gateway.kafka.look(), whole=False, brokers=None, conclusive=False))
     assert gateway.phase("foo-0") is Phase.MOVING
-    assert gateway.state.doubts == {}
+    assert gateway.state.tracking == {}
 
 
 def test_steps_in_flight_are_known_without_looking_at_what_waits() -> None:
@@ -201,3 +203,17 @@ def test_a_step_that_a_stop_left_in_flight_is_listed_and_counts_until_it_is_over
     assert (gateway.phase("foo-0"), len(gateway.state.backlog.costs)) == (Phase.EXTERNAL, 1)
     gateway.settle()
     assert (gateway.phase("foo-0"), len(gateway.state.backlog.costs)) == (Phase.IDLE, 0)
+
+
+def test_metadata_from_after_a_move_does_not_hide_where_the_listed_move_began() -> None:
+    gateway = Gateway(FOO)
+    gateway.kafka.alter(key("foo-0"), (5, 6))
+    listed = gateway.kafka.look()
+    gateway.kafka.catch_up(key("foo-0"))
+    gateway.do(replace(listed, topics=gateway.kafka.look().topics))
+    assert (gateway["foo-0"].current, gateway["foo-0"].next) == ((1, 4), (5, 6))
+    gateway.alter({"foo-0": (2, 3)})
+    wanted = gateway.wanted("foo-0")
+    assert wanted is not None
+    assert wanted.original == (1, 4)
+    assert gateway.settle().kafka.replicas[key("foo-0")] == (2, 3)

@@ -3,9 +3,9 @@ from controller.messages.effects import Submit
 from controller.messages.job_events import Pause
 from controller.messages.upstream_events import Submitted
 from controller.model.errors import Outcome
+from controller.model.thresholds import EXTERNAL_CHANGE, EXTERNAL_MOVE
 from controller.model.upstream_step import Stage
 from controller.reassignment.phases import Phase
-from controller.upstream.reconciliation import BLAME_MS, SURE
 from controller.views.jobs import totals
 from tests.builders import key
 from tests.controller.kraft import Gateway, own
@@ -94,7 +94,7 @@ def test_a_refused_row_waits_with_the_reason_and_is_asked_for_again() -> None:
 def test_a_cancel_by_someone_else_blocks_the_partition_until_people_decide() -> None:
     gateway = moving()
     gateway.kafka.alter(KEY, None)
-    gateway.look_for(BLAME_MS)
+    gateway.look_for(EXTERNAL_CHANGE.ms)
     assert gateway.phase("foo-0") is Phase.WAITING
     assert gateway.why("foo-0") == "cancelled by someone else"
     assert gateway.settle().kafka.replicas[KEY] == (1, 4)
@@ -105,7 +105,7 @@ def test_a_cancel_by_someone_else_blocks_the_partition_until_people_decide() -> 
 def test_a_blocked_partition_is_still_blocked_after_a_restart() -> None:
     gateway = moving()
     gateway.kafka.alter(KEY, None)
-    gateway.look_for(BLAME_MS)
+    gateway.look_for(EXTERNAL_CHANGE.ms)
     again = gateway.again()
     assert again.settle().kafka.replicas[KEY] == (1, 4)
     assert again.why("foo-0") == "cancelled by someone else"
@@ -114,7 +114,7 @@ def test_a_blocked_partition_is_still_blocked_after_a_restart() -> None:
 def test_a_move_that_someone_else_turned_elsewhere_is_not_fought_over() -> None:
     gateway = moving()
     gateway.kafka.alter(KEY, (5, 6))
-    for _ in range(SURE):
+    for _ in range(EXTERNAL_MOVE.polls):
         gateway.look()
     wanted = gateway.wanted("foo-0")
     assert wanted is not None
@@ -125,7 +125,7 @@ def test_a_move_that_someone_else_turned_elsewhere_is_not_fought_over() -> None:
 def test_an_order_given_again_takes_over_what_someone_else_still_moves() -> None:
     gateway = moving()
     gateway.kafka.alter(KEY, (5, 6))
-    for _ in range(SURE + 1):
+    for _ in range(EXTERNAL_MOVE.polls + 1):
         gateway.look()
     assert gateway.state.external == {KEY}
     gateway.alter({"foo-0": (2, 3)})
@@ -156,7 +156,7 @@ def others(gateway: Gateway) -> tuple[int, int]:
 def test_a_move_that_someone_else_took_over_after_a_stop_counts_at_once_and_until_it_ends() -> None:
     gateway = stopped()
     gateway.kafka.alter(KEY, (5, 6))
-    for _ in range(SURE + 1):
+    for _ in range(EXTERNAL_MOVE.polls + 1):
         gateway.look()
         assert others(gateway) == (0, 1)
     assert gateway.state.upstream_steps == {}
@@ -179,7 +179,7 @@ def test_replicas_that_someone_else_changed_before_the_turn_came_are_not_overwri
     gateway.do(Pause(None, True))
     gateway.alter({"foo-0": (2, 3)})
     gateway.kafka.alter(KEY, (1, 4))
-    gateway.look_for(BLAME_MS)
+    gateway.look_for(EXTERNAL_CHANGE.ms)
     assert gateway.why("foo-0") == "someone else changed its replicas to [1, 4]"
 
 
@@ -218,7 +218,7 @@ def turned() -> Gateway:
 def test_a_row_that_turns_a_step_is_sent_again_when_it_was_lost() -> None:
     gateway = turned()
     gateway.lose()
-    for _ in range(SURE):
+    for _ in range(EXTERNAL_MOVE.polls):
         gateway.look()
     assert gateway.settle().kafka.replicas[KEY] == (1,)
     assert gateway.state.upstream_steps == {}
@@ -228,7 +228,7 @@ def test_a_step_that_ended_before_it_could_be_turned_is_gone_on_from() -> None:
     gateway = turned()
     gateway.lose()
     gateway.kafka.catch_up(KEY)
-    for _ in range(SURE):
+    for _ in range(EXTERNAL_MOVE.polls):
         gateway.look()
     assert gateway.settle().kafka.replicas[KEY] == (1,)
 
@@ -281,7 +281,7 @@ def test_nothing_is_concluded_from_a_look_that_is_older_than_a_row() -> None:
     gateway.do(before)
     assert len(gateway.effects) == sent
     gateway.carry()
-    assert gateway.state.unanswered == {}
+    assert gateway.state.tracking == {}
 
 
 def test_a_step_that_ended_before_the_row_that_turns_it_came_is_gone_back_from() -> None:
@@ -301,7 +301,7 @@ def test_a_doubt_ends_with_what_it_was_about() -> None:
     gateway.kafka.freeze()
     gateway.kafka.catch_up(KEY)
     gateway.look()
-    assert gateway.state.doubts
+    assert gateway.state.tracking
     gateway.kafka.lagging = None
     gateway.look()
-    assert gateway.state.doubts == {}
+    assert gateway.state.tracking == {}
