@@ -20,11 +20,11 @@ from controller.state.decision import Decision
 from controller.state.state import State
 
 ROWS_PER_SLICE = 500
-"""Between two slices, a few milliseconds apart, others are served."""
+"""Other tasks run between two slices, which take a few milliseconds each."""
 
 
 def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None]:
-    """Take every row on its own; reply with one outcome a row, in the order of the request."""
+    """Carry out each row independently. The reply has one outcome per row, in request order."""
     topics = _everything(d) if event.topics is None else event.topics
     if event.timeout_ms <= 0:
         d.answer(event, refuse_all(topics, Outcome(ErrorCode.REQUEST_TIMED_OUT)))
@@ -53,7 +53,7 @@ def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None
 
 
 def refuse_all(topics: Sequence[AlterTopic], outcome: Outcome) -> AlterReply:
-    """The outcome at the top and on every requested row, as Kafka's clients want it."""
+    """Return a reply with the outcome at the top and on every row, as Kafka's clients expect it."""
     rows = [TopicOutcomes(t, [(row.partition, outcome) for row in rows or ()]) for t, rows in topics]
     return AlterReply(outcome, rows)
 
@@ -61,7 +61,7 @@ def refuse_all(topics: Sequence[AlterTopic], outcome: Outcome) -> AlterReply:
 def check_row(
     state: State, topic: str, row: AlterRow, allow_factor_change: bool
 ) -> tuple[Outcome, Partition | None]:
-    """Whether the row may be ordered, and its partition if so. A topic to be deleted takes no new targets."""
+    """Validate the row. Return the outcome, and the partition if it is valid. A topic being deleted accepts no targets."""
     known = state.topics.get(topic)
     if known is None or (known.deleting and row.replicas is not None):
         return _no_topic(topic), None
@@ -106,21 +106,21 @@ def _fire(d: Decision, partition: Partition, target: Replicas | None, job: int) 
 
 @lru_cache(maxsize=16)
 def _no_topic(topic: str) -> Outcome:
-    """One object for all rows of the topic, which may be a million."""
+    """Return one shared outcome for all rows of the topic, which may be a million."""
     return Outcome(
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {display_name(topic)}."
     )
 
 
 def _everything(d: Decision) -> list[AlterTopic]:
-    """A cancel of each topic of which something is listed, the moves of others included."""
+    """Return a cancel for each topic with a listed reassignment, those of others included."""
     state = d.state
     others = {key.topic for key in chain(state.external, state.pending)}
     return [AlterTopic(topic, None) for topic in sorted(state.reassigning.keys() | others)]
 
 
 def _moving_rows(d: Decision, topic: str) -> Iterator[AlterRow | None]:
-    """A cancel of each reassignment of the topic that is listed, looked for as its turn comes; None for what does not move."""
+    """Yield a cancel for each listed partition of the topic, and None for the others. The check is made lazily."""
     state = d.state
     if topic in state.reassigning or state.external or state.pending:
         for partition in state.partitions.get(topic, ()):

@@ -1,4 +1,4 @@
-"""First orders of many partitions at once, which most of a large plan is: a third of the time of one by one (KIP-455)."""
+"""First orders in bulk. Most rows of a large plan are first orders; in bulk they take a third of the time."""
 
 from controller.model.cluster import Partition, Reassignment, Replicas, TopicPartition
 from controller.model.rows import row_maker
@@ -9,9 +9,9 @@ _reassignment = row_maker(Reassignment)
 
 
 class FirstOrders:
-    """Orders of one job for partitions of one topic, as if each were fired (`controller.reassignment.phases`) in its turn.
+    """Collects the first orders of one job for one topic. The result is that of `phases.fire` for each.
 
-    Before anything else is done to partitions of the topic, `accept` those that were taken.
+    Call `accept` before anything else changes partitions of the topic.
     """
 
     def __init__(self, d: Decision, topic: str, job: int) -> None:
@@ -19,7 +19,7 @@ class FirstOrders:
         self._taken: dict[TopicPartition, Reassignment] = {}
 
     def take(self, partition: Partition, target: Replicas) -> bool:
-        """Whether this is a first order: of a partition that is idle, and of which no other was taken."""
+        """Collect the order if it is a first order: the partition is idle and not collected yet. Return whether it is."""
         state, key = self._d.state, partition.key
         if key in self._taken or phase_of(state, key) is not Phase.IDLE or partition.key in state.in_flight:
             return False
@@ -29,7 +29,7 @@ class FirstOrders:
         return True
 
     def accept(self) -> None:
-        """Remember what was taken, and have it wait for its turn."""
+        """Record the collected orders and enqueue their partitions."""
         if self._taken:
             self._d.put_first(self._topic, self._job, self._taken)
             self._d.state.backlog.arrive_all(self._taken)

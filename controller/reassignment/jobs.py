@@ -1,7 +1,7 @@
-"""Jobs: everything that was accepted in one request, as a whole (KIP-236).
+"""Jobs: what was accepted in one request, as a whole (KIP-236).
 
-A job can be paused, given another priority, and rolled back, with the partitions that it has finished; a roll-back is
-a job too. What has ended is kept until it is pruned.
+A job can be paused, prioritized and rolled back, including the partitions that it has finished. A rollback is a job
+too. Jobs that ended are kept until they are pruned.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,7 +44,7 @@ Request = AlterReassignments | Queue | RollBackJob
 
 
 def open_job(d: Decision, kind: JobKind, request: Request) -> int:
-    """A new job, empty as yet; its id. It is no record before it is sealed: a request may order nothing."""
+    """Create an empty job and return its id. It becomes a record in `seal_job`, because a request may order nothing."""
     job = Job(d.state.last_job + 1, kind, d.now_ms, request.principal, request.client_id)
     if isinstance(request, RollBackJob):
         job = job._replace(undoes=request.job)
@@ -55,7 +55,7 @@ def open_job(d: Decision, kind: JobKind, request: Request) -> int:
 
 
 def seal_job(d: Decision, number: int) -> int:
-    """The job has taken on all it will; the id, or 0 when that is nothing and the job is forgotten."""
+    """Record the job, which has all its partitions. Return its id; 0 if it has none and is dropped."""
     state = d.state
     total = state.open.get(number, 0) + len(state.finished.get(number, ()))
     if not total:
@@ -67,9 +67,9 @@ def seal_job(d: Decision, number: int) -> int:
 
 
 def roll_back_job(d: Decision, event: RollBackJob) -> Iterator[None]:
-    """Every partition of the job back to where the job found it, the last one finished first.
+    """Order every partition of the job back to its original, the last finished one first.
 
-    Partitions that a later job took are skipped, and named.
+    Partitions that a later job took over are skipped and named in the reply.
     """
     state = d.state
     job = state.jobs.get(event.job)
@@ -99,7 +99,7 @@ def roll_back_job(d: Decision, event: RollBackJob) -> Iterator[None]:
 
 
 def pause(d: Decision, event: Pause) -> None:
-    """Stop starting steps, or go on."""
+    """Pause or resume the job, or everything."""
     state = d.state
     d.answer(event, DONE)
     if event.job is None:
@@ -120,7 +120,7 @@ def pause(d: Decision, event: Pause) -> None:
 
 
 def prioritize(d: Decision, event: Prioritize) -> Iterator[None]:
-    """Give the job's waiting steps their new place."""
+    """Set the priority, and enqueue the job's waiting steps again."""
     state = d.state
     job = state.jobs.get(event.job)
     if job is None or job.ended_ms:
@@ -136,7 +136,7 @@ def prioritize(d: Decision, event: Prioritize) -> Iterator[None]:
 
 
 def reorder(d: Decision, event: Reorder) -> None:
-    """Give the steps that the job's partitions have before them their waves."""
+    """Set the waves of the remaining steps of the job's partitions."""
     state, taken = d.state, 0
     for key, replicas, waves in event.partitions:
         wanted, partition = state.reassignments.get(key), state.partition(*key)
@@ -150,7 +150,7 @@ def reorder(d: Decision, event: Reorder) -> None:
 
 
 def prune(d: Decision, event: Prune) -> Iterator[None]:
-    """Forget old jobs and their finished partitions; not one that a roll-back, still known, took back."""
+    """Delete old jobs and their finished partitions. A job is kept as long as a rollback of it is."""
     state = d.state
     undone = {job.undoes for job in state.jobs.values()}
     ended = [j for j in state.jobs.values() if j.ended_ms and j.id != state.last_job and j.id not in undone]
@@ -169,7 +169,7 @@ def prune(d: Decision, event: Prune) -> Iterator[None]:
 
 
 def _beyond(state: State, ended: Sequence[Job], partitions: int) -> int:
-    """How many of these jobs, the oldest first, must go so that so many finished partitions are left in all."""
+    """Return how many of the jobs, oldest first, to delete so that at most `partitions` finished partitions remain."""
     excess = sum(map(len, state.finished.values())) - partitions
     for place, job in enumerate(ended):
         if excess <= 0:
@@ -179,14 +179,14 @@ def _beyond(state: State, ended: Sequence[Job], partitions: int) -> int:
 
 
 def fire_again(d: Decision, key: TopicPartition) -> None:
-    """Line the partition up once more, if no step of it is in flight; its older place in the backlog is void."""
+    """Enqueue the partition again if it has no step in flight. Its older backlog entry becomes void."""
     partition = d.state.partition(*key)
     if partition is not None and partition.key not in d.state.in_flight:
         enqueue(d, partition)
 
 
 def _take_back(d: Decision, job: Job, key: TopicPartition, row: Finished | None, number: int) -> str:
-    """Order the partition back on behalf of the roll-back; why not, if it cannot be."""
+    """Order the partition back for the rollback. Return the reason if that is impossible, else an empty string."""
     state = d.state
     partition = state.partition(*key)
     gone = partition is None or (row is not None and row.ending is Ending.TOPIC_DELETED)

@@ -1,17 +1,17 @@
-"""The phases of a partition's reassignment, and the one table of what may happen in each.
+"""The phases of a partition's reassignment, and the table of what may happen in each.
 
 A phase is derived from the records, never stored, so the two cannot disagree (KIP-455 derives "being reassigned"
 from the adding and removing replicas in the same way):
 
-* IDLE: nothing is wanted of the partition.
-* QUEUED: something is wanted, no step is in flight, its turn will come.
-* WAITING: as QUEUED, but the next step cannot start; `State.waiting` says why.
+* IDLE: the partition has no reassignment.
+* QUEUED: it has one, no step is in flight, and the next step waits for room.
+* WAITING: as QUEUED, but the next step cannot start; `State.waiting` has the reason.
 * MOVING: a step is in flight.
-* EXTERNAL: nothing is wanted of it, but an upstream Kafka moves it on behalf of someone else, or did so until just now, and a
-  queued target waits for the end of that.
+* EXTERNAL: the partition has no reassignment of ours, but someone else moves it in the upstream; or did so until a moment
+  ago, and a queued target waits for the end of that move.
 
 `TABLE` maps a phase and a trigger to the action and to the phases that it may lead to. A pair that is not in the
-table is refused: for CANCEL that is NO_REASSIGNMENT_IN_PROGRESS. The picture in docs/ is drawn from the table.
+table is refused: for CANCEL that is NO_REASSIGNMENT_IN_PROGRESS. `tools.draw_states` draws the diagram in docs/ from it.
 """
 
 from collections.abc import Callable
@@ -28,9 +28,9 @@ from controller.state.state import State
 
 
 class Phase(StrEnum):
-    """Where a partition's reassignment stands."""
+    """The phase of a partition's reassignment."""
 
-    __hash__ = str.__hash__  # Enum's own is Python code, and the table is asked for every row
+    __hash__ = str.__hash__  # Enum's own is Python code, and every row looks the table up
 
     IDLE = "idle"
     QUEUED = "queued"
@@ -40,7 +40,7 @@ class Phase(StrEnum):
 
 
 class Trigger(StrEnum):
-    """What can happen to it."""
+    """What can happen to a partition's reassignment. The values label the diagram."""
 
     __hash__ = str.__hash__
 
@@ -91,7 +91,7 @@ TABLE: dict[tuple[Phase, Trigger], Transition] = {
 
 
 def phase_of(state: State, key: TopicPartition) -> Phase:
-    """The phase of an existing partition."""
+    """Return the phase of an existing partition."""
     if key not in state.reassignments:
         others = key in state.external or key in state.pending
         return Phase.EXTERNAL if others else Phase.IDLE
@@ -101,7 +101,7 @@ def phase_of(state: State, key: TopicPartition) -> Phase:
 
 
 def fire(d: Decision, partition: Partition, trigger: Trigger, order: Order = _NO_ORDER) -> Outcome:
-    """Let the trigger act on the partition; the only door to the actions."""
+    """Run the table's action for the trigger. Nothing else calls the actions."""
     key = partition.key
     transition = TABLE.get((phase_of(d.state, key), trigger))
     if transition is None:
@@ -110,7 +110,7 @@ def fire(d: Decision, partition: Partition, trigger: Trigger, order: Order = _NO
 
 
 def fire_at(d: Decision, key: TopicPartition, trigger: Trigger) -> None:
-    """The same for a partition that may be gone: nothing happens then. Records can be older than the world."""
+    """As `fire`, but do nothing if the partition does not exist: records may be older than the topics."""
     partition = d.state.partition(*key)
     if partition is not None:
         fire(d, partition, trigger)
@@ -125,4 +125,4 @@ _REFUSED = {
     Trigger.PROGRESS: _NOTHING,
     Trigger.STALL: _NOTHING,
 }
-"""What an absent pair means: an error to a client, nothing to what comes from inside."""
+"""The outcome of a pair that is not in the table: an error for a client's trigger, none for an internal one."""

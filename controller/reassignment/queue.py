@@ -1,4 +1,4 @@
-"""The queue: plans that run behind what runs (KIP-236, planned changes: reassign_partitions_queue)."""
+"""Queued plans: their entries start after the reassignments that run (KIP-236: reassign_partitions_queue)."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ from controller.state.state import State
 
 
 def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
-    """Take every row on its own, as an alter does; what moves is rolled back before its new target is started."""
+    """Carry out each row independently. A moving partition is rolled back before its new target starts."""
     if not event.append and any(key not in d.state.external for key in waiting_entries(d.state)):
         busy = Outcome(
             ErrorCode.REASSIGNMENT_IN_PROGRESS,
@@ -47,7 +47,7 @@ def queue_plan(d: Decision, event: Queue) -> Iterator[None]:
 
 
 def waiting_entries(state: State) -> Iterator[TopicPartition]:
-    """Queued partitions that have not started."""
+    """Yield the queued partitions that have not started."""
     yield from state.pending
     queues = {job.id for job in state.jobs.values() if job.kind is JobKind.QUEUE and not job.ended_ms}
     if queues:
@@ -59,7 +59,10 @@ def waiting_entries(state: State) -> Iterator[TopicPartition]:
 
 
 def _enqueue(d: Decision, partition: Partition, target: Replicas | None, job: int) -> Outcome:
-    """Order it, or have it follow what the partition does now. A move of someone else is not touched: it ends first."""
+    """Order the target, or record it as pending behind the partition's reassignment, which is rolled back.
+
+    A move of someone else is left alone; the target waits for its end.
+    """
     if target is None:
         return DONE
     key, order = partition.key, Order(target, job)

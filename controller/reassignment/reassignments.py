@@ -1,7 +1,8 @@
-"""What is wanted of a partition, and the step that comes next (KIP-455, KIP-236; steps: KIP-435).
+"""The actions on a partition's reassignment, and what follows from the end of a step (KIP-455, KIP-236, KIP-435).
 
-Each function down to `requeue` is an action of the table in `controller.reassignment.phases`, which says when it applies. They are
-given the partition and its reassignment, and answer with an outcome; a refusal changes nothing.
+Each function down to `requeue` is an action of the table in `controller.reassignment.phases`. The table decides when an
+action applies. All actions have the same parameters; in the phases without a reassignment or for triggers without an
+order, that parameter is a placeholder. An action that refuses returns an error and changes nothing.
 """
 
 from typing import NamedTuple
@@ -42,8 +43,8 @@ class Order(NamedTuple):
 
 
 def accept(d: Decision, partition: Partition, _: Reassignment, order: Order) -> Outcome:
-    """A first order: remember the original and wait for a turn. Nothing to do is nothing remembered."""
-    # A step that a stop left in flight ends first; where it began is the original.
+    """Record the first order with its original, and enqueue the partition. An order without a change records nothing."""
+    # A cancel with mode `stop` may have left a step in flight. That step ends first; its start is the original.
     if order.target != partition.replicas or partition.key in d.state.in_flight:
         d.put(Reassignment(partition.topic, partition.partition, partition.current, order.target, order.job))
         enqueue(d, partition)
@@ -51,7 +52,7 @@ def accept(d: Decision, partition: Partition, _: Reassignment, order: Order) -> 
 
 
 def adopt(d: Decision, partition: Partition, _: Reassignment, order: Order) -> Outcome:
-    """A first order for a partition that someone else moves: where that began is the original, and it is turned."""
+    """Take over a reassignment of someone else: its start becomes the original, and its step is turned to the target."""
     original = partition.current
     wanted = Reassignment(partition.topic, partition.partition, original, order.target, order.job)
     withdraw(d, partition.key, order.job)
@@ -61,7 +62,7 @@ def adopt(d: Decision, partition: Partition, _: Reassignment, order: Order) -> O
 
 
 def undo_external(d: Decision, partition: Partition, _: Reassignment, __: Order) -> Outcome:
-    """Take back what someone else began, as Kafka's own cancel does, and what is queued behind it."""
+    """Cancel a reassignment of someone else, as Kafka's own cancel does, and the target queued behind it."""
     withdraw(d, partition.key)
     back = partition.current
     executor_of(d.state).begin(d, partition, back, back, NO_LEADER)
@@ -69,7 +70,7 @@ def undo_external(d: Decision, partition: Partition, _: Reassignment, __: Order)
 
 
 def retarget(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
-    """A new order between two steps replaces the target; the original stays the first one."""
+    """Replace the target between two steps. The first original is kept."""
     if order.target != wanted.target or wanted.blocked or wanted.key in d.state.pending:
         _take_over(d, wanted, order)
         after_step(d, partition)
@@ -77,7 +78,7 @@ def retarget(d: Decision, partition: Partition, wanted: Reassignment, order: Ord
 
 
 def redirect(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
-    """A new order while a step is in flight turns that step; what only the old order added is dropped."""
+    """Replace the target while a step is in flight, and turn the step. Replicas that only the old target needed are dropped."""
     if order.target == wanted.target and not wanted.blocked:
         if wanted.key in d.state.pending:
             _take_over(d, wanted, order)
@@ -94,10 +95,10 @@ def redirect(d: Decision, partition: Partition, wanted: Reassignment, order: Ord
 
 
 def roll_back(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
-    """Go back to the original, in its order (KIP-236); the step in flight is undone at once.
+    """Go back to the original, in its order (KIP-236). The step in flight is undone at once.
 
-    Kafka's own cancel keeps the order that the target gave to common replicas; ours does not. What is queued behind
-    it, which only a partition that goes back already can have, gives way to the job of the order, if there is one.
+    Kafka's own cancel keeps the order that the target gave to common replicas; this one does not. A target queued for
+    the partition is withdrawn, or taken over if the order has a job.
     """
     withdraw(d, partition.key, order.job)
     if d.state.cancel_stops:
@@ -112,9 +113,10 @@ def roll_back(d: Decision, partition: Partition, wanted: Reassignment, order: Or
 
 
 def stall(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -> Outcome:
-    """The step makes no progress: keep what has arrived, drop the rest, and line it up again. Not one of others.
+    """End a stalled step: keep the replicas that are in sync, drop the others, and enqueue the partition.
 
-    Where the step cannot be ended like that, it goes on; what has arrived takes no place any more.
+    If the executor cannot end the step there, the step continues, and replicas in sync no longer count against the limits.
+    The steps of others are left alone.
     """
     state = d.state
     if wanted.key in state.external:
@@ -128,7 +130,7 @@ def stall(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -> 
 
 
 def start(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -> Outcome:
-    """The partition's turn has come: begin its next step, wait on for room, or say what it waits for."""
+    """Begin the next step. If it has no room, return it to the backlog; if it cannot start, record the reason."""
     state, key = d.state, partition.key
     plan = plan_step(state, partition, wanted)
     if plan.waits_for:
@@ -141,7 +143,7 @@ def start(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -> 
 
 
 def plan(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
-    """Begin the next step at once where nothing is limited; else put it where it waits for its turn."""
+    """Plan the next step and add it to the backlog. Without limits, begin it at once."""
     state = d.state
     if state.backlog.usage.unlimited:
         return start(d, partition, wanted, order)
@@ -154,7 +156,7 @@ def plan(d: Decision, partition: Partition, wanted: Reassignment, order: Order) 
 
 
 def advance(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -> Outcome:
-    """The ISR, the leader or a broker changed: the step in flight may be complete."""
+    """Complete the step in flight if the changed ISR, leader or brokers allow it."""
     preferred = preferred_leader(d.state, partition, wanted)
     if executor_of(d.state).advance(d, partition, wanted.target, preferred):
         _step_ended(d, partition)
@@ -162,7 +164,7 @@ def advance(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -
 
 
 def requeue(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -> Outcome:
-    """What the step waited for may have come."""
+    """Enqueue a waiting partition again: the reason to wait may be gone."""
     if wanted.blocked:
         return DONE
     d.state.waiting.pop(partition.key, None)
@@ -171,7 +173,7 @@ def requeue(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -
 
 
 def after_step(d: Decision, partition: Partition) -> None:
-    """No step is in flight: the reassignment is done, or waits for its next turn."""
+    """End the reassignment if the partition is at its target, else enqueue it. No step is in flight."""
     state, key = d.state, partition.key
     release(state, key)
     wanted = state.reassignments[key]
@@ -184,7 +186,7 @@ def after_step(d: Decision, partition: Partition) -> None:
 
 
 def end_reassignment(d: Decision, wanted: Reassignment, ending: Ending) -> None:
-    """Nothing more is wanted of the partition; what was queued for it takes its turn."""
+    """Delete the reassignment and record its ending. Start a target that was queued for the partition."""
     state, key = d.state, wanted.key
     d.delete(Reassignment, key)
     executor_of(state).ended(d, key)
@@ -196,7 +198,7 @@ def end_reassignment(d: Decision, wanted: Reassignment, ending: Ending) -> None:
 
 
 def start_queued(d: Decision, key: TopicPartition) -> None:
-    """What was queued for the partition takes its turn: nothing moves it any more."""
+    """Start the target that was queued for the partition, if any. No move is left before it."""
     pending = d.state.pending.get(key)
     if pending is not None:
         d.delete(Pending, key)
@@ -204,7 +206,7 @@ def start_queued(d: Decision, key: TopicPartition) -> None:
 
 
 def follow(d: Decision, pending: Pending) -> None:
-    """What was queued takes its turn; where it has nothing to do it is done, since it had the partition go back."""
+    """Order a queued target. If the rollback before it has led to that target already, it is done."""
     partition = d.state.partitions[pending.topic][pending.partition]
     ours = Reassignment(*pending.key, partition.replicas, pending.target, pending.job)
     if d.state.topics[pending.topic].deleting:
@@ -216,7 +218,7 @@ def follow(d: Decision, pending: Pending) -> None:
 
 
 def withdraw(d: Decision, key: TopicPartition, taken_by: int = 0) -> None:
-    """What was queued for the partition is taken back, or over by a newer job; where it goes back to stays as it is."""
+    """Withdraw the target queued for the partition, or give it to the job `taken_by`. A rollback before it continues."""
     pending = d.state.pending.get(key)
     partition = d.state.partition(*key)
     if pending is None or partition is None:
@@ -230,7 +232,7 @@ def withdraw(d: Decision, key: TopicPartition, taken_by: int = 0) -> None:
 
 
 def forget_queued(d: Decision, key: TopicPartition) -> None:
-    """What was queued for the partition ends with its topic."""
+    """End the target queued for the partition, because the topic was deleted."""
     pending = d.state.pending.get(key)
     if pending is not None:
         wanted, partition = d.state.reassignments.get(key), d.state.partition(*key)
@@ -243,7 +245,7 @@ def forget_queued(d: Decision, key: TopicPartition) -> None:
 
 
 def close_job(d: Decision, job: int) -> None:
-    """Note the job's end if its last partition is finished; of one that is being taken on, `seal_job` notes it."""
+    """Record the job's end if its last partition is finished. `seal_job` does so for a job that is being created."""
     state = d.state
     known = state.jobs.get(job)
     if known is not None and known.total and not known.ended_ms and job not in state.open:
@@ -253,7 +255,7 @@ def close_job(d: Decision, job: int) -> None:
 
 
 def enqueue(d: Decision, partition: Partition) -> None:
-    """Have the partition's next step planned; `controller.reassignment.window` does it, a bounded number in one decision."""
+    """Have the partition's next step planned by `controller.reassignment.window`, which bounds the work of one decision."""
     d.state.backlog.arrive(partition.key)
 
 
@@ -276,7 +278,7 @@ def _begin(d: Decision, partition: Partition, following: Replicas, wanted: Reass
 
 
 def _step_ended(d: Decision, before: Partition) -> None:
-    """The step is over; a leader movement that ended it takes its place for the rest of the decision."""
+    """Continue after a step. If it moved leadership, that counts against limit L until the decision ends."""
     after = d.state.partitions[before.topic][before.partition]
     after_step(d, after)
     if after.leader != before.leader:
@@ -288,8 +290,8 @@ def _turn(
 ) -> Outcome:
     """Turn the step in flight to `following`, unless that would lose the partition's data.
 
-    With no replica alive a rollback cannot make it worse (KIP-236): it is done while every original is still in the
-    list, and otherwise follows the step in flight.
+    If no replica is alive, a rollback loses nothing more (KIP-236): it is carried out while every original is still in the
+    list, and otherwise after the step in flight.
     """
     back = order.target == wanted.original
     state = d.state
@@ -307,7 +309,7 @@ def _turn(
 
 
 def _stop(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
-    """KIP-455's cancel: keep what has arrived, drop what has not, and be done."""
+    """Cancel with mode `stop`: keep the replicas that are in sync, drop the others, and end the reassignment."""
     arrived = tuple(r for r in partition.replicas if r not in partition.adding or r in partition.isr)
     if partition.key in d.state.in_flight:
         executor_of(d.state).begin(d, partition, arrived, arrived, NO_LEADER)
@@ -318,7 +320,7 @@ def _stop(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
 
 
 def _take_over(d: Decision, wanted: Reassignment, order: Order) -> Reassignment:
-    """The order replaces what was wanted; an older job's part in the partition ends here, and so does a queued one's."""
+    """Record the order's target and job. The part of an older job in the partition ends, and so does that of a queued one."""
     taken = wanted._replace(target=order.target, job=order.job, blocked="")
     d.put(taken)
     if order.job != wanted.job:

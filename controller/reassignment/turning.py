@@ -1,4 +1,4 @@
-"""What a step in flight can be turned to without loss: replicas that it added may be in sync by now."""
+"""Which replica lists a step in flight can be turned to without losing replicas that are in sync."""
 
 from controller.execution import direct_steps
 from controller.model.cluster import Partition, Replicas
@@ -7,7 +7,7 @@ from controller.state.state import State
 
 
 def kept(partition: Partition, current: Replicas, target: Replicas) -> Replicas:
-    """`current`, which is the list before the step in flight, and of what the step adds all that is in sync."""
+    """Return the list before the step in flight (`current`) with those of the added replicas that are in sync."""
     arrived = [r for r in partition.adding if r in partition.isr]
     if not arrived:
         return current
@@ -17,7 +17,7 @@ def kept(partition: Partition, current: Replicas, target: Replicas) -> Replicas:
 
 
 def keeps_up(state: State, partition: Partition, following: Replicas) -> bool:
-    """Whether the step in flight can be turned to `following` without dropping replicas in sync below min ISR."""
+    """Return whether turning the step in flight to `following` keeps min ISR, or drops no replica in sync."""
     members = {*partition.current, *following}
     in_sync = sum(r in members for r in partition.isr)
     enough = steps.keeps_up(in_sync, len(members), state.min_isr(partition.topic))
@@ -25,5 +25,5 @@ def keeps_up(state: State, partition: Partition, following: Replicas) -> bool:
 
 
 def is_refused(state: State, partition: Partition, following: Replicas) -> bool:
-    """Whether turning the step in flight to `following` would need an unclean election, which the topic forbids."""
+    """Return whether turning the step to `following` needs an unclean election and the topic forbids it."""
     return not direct_steps.keeps_data(partition, following) and not state.unclean_allowed(partition.topic)

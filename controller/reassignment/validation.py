@@ -1,4 +1,4 @@
-"""Whether a replica list may be a partition's (Kafka: ReplicationControlManager.validateManualPartitionAssignment)."""
+"""Validation of replica lists (Kafka: ReplicationControlManager.validateManualPartitionAssignment)."""
 
 from common.error_codes import ErrorCode
 from controller.model.cluster import Partition, Replicas
@@ -9,7 +9,10 @@ _PREFIX = "The manual partition assignment includes "
 
 
 def check_replicas(state: State, replicas: Replicas) -> Outcome:
-    """Not empty, every broker registered and named once. The smallest bad id is named. Dead brokers are fine."""
+    """Check that the list is not empty and names registered brokers once each. They need not be alive.
+
+    The message names the smallest wrong id.
+    """
     members = set(replicas)
     if members and len(members) == len(replicas) and members <= state.brokers.keys():
         return DONE
@@ -28,9 +31,9 @@ def check_replicas(state: State, replicas: Replicas) -> Outcome:
 
 
 def check_target(state: State, partition: Partition, target: Replicas, allow_factor_change: bool) -> Outcome:
-    """As `check_replicas`; and the replication factor stays if it must (KIP-860).
+    """As `check_replicas`; also check the replication factor unless it may change (KIP-860).
 
-    A partition that is being reassigned is compared with its original.
+    The factor is that of the original if the partition is being reassigned.
     """
     outcome = check_replicas(state, target)
     if outcome is not DONE or allow_factor_change:

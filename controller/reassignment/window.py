@@ -1,6 +1,6 @@
-"""Which steps start next (KIP-435's batches, as a rolling window).
+"""The rolling window of steps in flight (KIP-435's batches).
 
-Every decision ends with `fill`: whatever ended in it has made room.
+Every decision ends with `fill`, because the steps that ended in it have made room for others.
 """
 
 from itertools import islice
@@ -11,13 +11,13 @@ from controller.reassignment.phases import Phase, Trigger, fire, phase_of
 from controller.state.decision import Decision
 
 STEPS_PER_DECISION = 250
-"""Keeps one decision to a few milliseconds; the rest is planned and started in the decisions that follow."""
+"""Steps planned, and steps started, in one decision, which then takes a few milliseconds. Later decisions do the rest."""
 
 
 def fill(d: Decision) -> None:
-    """Plan what has arrived, start what has room, up to a number of each; ask to be woken when there is more to do.
+    """Plan enqueued partitions and start steps that have room, up to a number of each. Emit Wake if more is left.
 
-    A large request leaves that to later decisions, so that it is answered first.
+    After a large request the budget is small or 0, so that the request is answered before its steps start.
     """
     state = d.state
     backlog = state.backlog

@@ -1,12 +1,12 @@
-"""Who waits for what: the steps that could start, in the order in which they should (KIP-435).
+"""The backlog: steps that wait for room under the limits, in the order in which they should start (KIP-435).
 
-Steps that would take the same places wait in one bucket, so when a place runs out a whole bucket is set aside at
-once, and when it comes back one bucket is tried for each place that is free. Starting the next step therefore costs
-the same whether a hundred or a million wait.
+A *place* is a counted resource with a limit, for example the replicas that move to broker 5. Steps of the same rank that take
+the same places wait in one *bucket*. When a place is exhausted, whole buckets are parked; when room returns, one parked
+bucket is tried at a time. So the cost of starting a step does not depend on the number of steps that wait.
 
-Every turn of a bucket has a wave. Steps of a planned order say theirs; the others have one wave after the other in their
-bucket, from the one on that has just been reached, so that buckets take turns, and neither a long plan nor a stream of
-small ones holds up the others.
+Each bucket that is not parked has one *turn* in a heap, ordered by rank, then wave. A planned step has the wave of its
+plan. The other steps of a bucket get consecutive waves, beginning with the wave that was reached last. So buckets
+alternate, and neither a long plan nor a stream of small ones delays the others.
 """
 
 from collections import deque
@@ -21,31 +21,31 @@ from controller.scheduling.parking import PASSES, Parking
 from controller.scheduling.plan_limits import PlanLimits
 
 SLACK = 1_000
-"""Void entries that are let be; more than that and than the valid ones are cleared away."""
+"""Void entries that are tolerated. The backlog is compacted when it has more of them, and more than valid ones."""
 
 
 CHOICES = 64
-"""Buckets that are looked at for one whose brokers are not busy: else some brokers idle while others have too much.
+"""Buckets compared to find one whose brokers are not busy. Without that, some brokers would idle while others queue.
 
-The more all brokers have to do, the less one step more matters: fewer are looked at then.
+Divided by the average load of brokers: the more steps each one has, the less one more step matters.
 """
 
 
 class Backlog:
-    """Buckets of waiting steps, and the places taken by steps in flight."""
+    """The buckets of waiting steps, and the places that steps in flight take."""
 
     def __init__(self) -> None:
         self.usage = Usage()
         self.planned: dict[TopicPartition, tuple[int, ...]] = {}
-        """The waves of the steps that each partition has before it, where a planned order gives them."""
+        """The waves of each partition's remaining steps, if a plan gives them."""
         self.halted = False
-        """Nothing starts, by order of what is no record of ours (KIP-236: the cancel znode)."""
+        """Start nothing (KIP-236: the cancel znode exists). Not a record."""
         self._arrivals: deque[TopicPartition] = deque()
         self._arriving: set[TopicPartition] = set()
         self._entries: dict[TopicPartition, Bucket | Step] = {}
-        """The bucket of each waiting step, or its place in an order; what a bucket still has beside that is void."""
+        """The valid entry of each waiting step: its bucket, or its `Step` in a plan. Other entries in buckets are void."""
         self._size = 0
-        """Keys in all buckets, void ones included."""
+        """Number of entries in all buckets, void ones included."""
         self._buckets: dict[tuple[Rank, Cost], Bucket] = {}
         self._ready: list[Turn] = []
         self._parked = Parking(self.usage)
@@ -55,12 +55,12 @@ class Backlog:
         """What each step in flight takes, as counted in `usage`."""
         self._turns = 0
         self._next: dict[Rank, int] = {}
-        """The wave after the last one that a step was taken from."""
+        """By rank: the wave after the last one from which a step was taken."""
         self._first: dict[tuple[int, Rank], int] = {}
-        """By job, the wave that its planned waves count from."""
+        """By job and rank: the wave that is wave 0 of the job's plan."""
 
     def add(self, key: TopicPartition, rank: Rank, cost: Cost, planned: Planned | None = None) -> None:
-        """The step of this partition waits; an older place of it is void, unless it is the same."""
+        """Add the partition's step. An older entry of the partition becomes void, unless it is the same."""
         bucket = self._buckets.get((rank, cost))
         if bucket is None:
             bucket = self._buckets[rank, cost] = Bucket(rank, cost)
@@ -84,21 +84,21 @@ class Backlog:
             self._compact()
 
     def plan(self, key: TopicPartition, planned: Planned) -> None:
-        """The step of this partition, if it waits, has its place in a planned order."""
+        """Move the partition's step, if it waits, to its wave of a plan."""
         entry = self._entries.get(key)
         if entry is not None:
             bucket = entry.bucket if isinstance(entry, Step) else entry
             self.add(key, bucket.rank, bucket.cost, planned)
 
     def forget(self, job: int) -> None:
-        """The planned order of the job, if there was one, is over."""
+        """Forget the first wave of the job's plan."""
         for key in [key for key in self._first if key[0] == job]:
             del self._first[key]
 
     def candidates(self) -> Iterator[tuple[TopicPartition, Cost] | None]:
-        """Steps that have room, in order; None in place of one where a few buckets were looked at in vain.
+        """Yield the steps that have room, in order. A None marks a few buckets that were examined without finding one.
 
-        Each one yielded has left the backlog: the caller starts it (`charge`) or adds it again.
+        A yielded step has left the backlog: the caller starts it (`charge`) or adds it again.
         """
         while self._unpark() or self._ready:
             turn = self._choose()
@@ -106,7 +106,7 @@ class Backlog:
 
     @property
     def idle(self) -> bool:
-        """Nothing that waits has room."""
+        """Whether no waiting step has room and no partition is to be planned."""
         return not self._arrivals and not self._ready and not any(map(self._parked.has_room, self._freed))
 
     def charge(self, key: TopicPartition, cost: Cost) -> None:
@@ -118,57 +118,57 @@ class Backlog:
         self.usage.take(cost)
 
     def release(self, key: TopicPartition) -> None:
-        """No step of this partition is in flight."""
+        """Stop counting a step of this partition."""
         cost = self.costs.pop(key, None)
         if cost is not None:
             self._freed.update(self.usage.release(cost))
 
     def relead(self, key: TopicPartition, leader: int) -> None:
-        """Another broker sends the data of the step in flight of this partition, if there is one."""
+        """Count the partition's step in flight, if any, at its new leader, which now sends the data."""
         cost = self.costs.get(key)
         if cost is not None and cost.source != leader:
             self.charge(key, cost._replace(source=leader))
 
     def arrived(self, key: TopicPartition, in_sync: Replicas) -> None:
-        """Of the step in flight of this partition, what is in sync already takes no place any more."""
+        """Stop counting those replicas of the partition's step in flight that are in sync."""
         cost = self.costs.get(key)
         if cost is not None:
             self.charge(key, cost._replace(incoming=without(cost.incoming, in_sync)))
 
     def may_lead(self, key: TopicPartition) -> bool:
-        """The step in flight of this partition has a leader movement's place, or there is room for one more."""
+        """Whether the partition's step counts as a leader movement, or limit L has room for one more."""
         cost = self.costs.get(key)
         return (cost is not None and cost.leads) or self.usage.exhausted(LEADS) is None
 
     def pass_leader(self) -> None:
-        """A leader movement was decided: it takes its place until `end_decision`, so that few are told at once."""
+        """Count a leader movement that is complete until `end_decision`, so that one decision changes at most L leaders."""
         self._passing += 1
         self.usage.take(LEADS)
 
     def end_decision(self) -> None:
-        """Leader movements that were decided are told now; others may follow."""
+        """Stop counting the leader movements that were completed in this decision."""
         for _ in range(self._passing):
             self._freed.update(self.usage.release(LEADS))
         self._passing = 0
 
     def change_limits(self, limits: PlanLimits, most_bytes: int = UNLIMITED_BYTES) -> None:
-        """Steps in flight go on; those that wait are judged by the new limits."""
+        """Set the limits. They apply to waiting steps; steps in flight continue."""
         self.usage.limits, self.usage.bytes = limits, most_bytes
         self._freed.update(self._parked)
 
     def hold(self, steps: int | None) -> None:
-        """Let so many steps at once go on that repair nothing; None: as many as there is room for."""
+        """Limit the steps in flight that repair nothing, for the health guard; None removes this limit."""
         if steps != self.usage.held:
             self.usage.held = steps
             self._freed.update(self._parked)
 
     def blocker(self, rank: Rank, cost: Cost) -> Place | None:
-        """The exhausted place that holds up steps of this cost."""
+        """Return the exhausted place for which steps of this rank and cost wait, or None."""
         bucket = self._buckets.get((rank, cost))
         return None if bucket is None else bucket.parked_at
 
     def arrive(self, key: TopicPartition) -> None:
-        """The next step of this partition is to be planned."""
+        """Request that the partition's next step is planned."""
         self.arrive_all((key,))
 
     def arrive_all(self, keys: Collection[TopicPartition]) -> None:
@@ -177,21 +177,21 @@ class Backlog:
         self._arriving.update(keys)
 
     def arrivals(self, most: int) -> Iterator[TopicPartition]:
-        """At most so many partitions whose step is to be planned, in order of arrival; they have left the backlog."""
+        """Remove and yield at most `most` partitions whose step is to be planned, in order of arrival."""
         for _ in range(min(most, len(self._arrivals))):
             key = self._arrivals.popleft()
             self._arriving.discard(key)
             yield key
         if not self._arriving:
-            # A set that is emptied one by one keeps the room of its greatest size.
+            # A set that is emptied item by item keeps the memory of its greatest size.
             self._arriving.clear()
 
     def __len__(self) -> int:
-        """What is remembered of steps that wait, void entries included."""
+        """Number of entries, void ones and partitions to be planned included."""
         return self._size + len(self._arrivals)
 
     def fits(self, key: TopicPartition, cost: Cost) -> bool:
-        """Whether the step in flight of this partition could go on with another cost."""
+        """Return whether the limits allow the partition's step in flight to have this cost instead of its own."""
         own = self.costs.get(key)
         if own is None:
             return self.usage.exhausted(cost) is None
@@ -201,7 +201,7 @@ class Backlog:
         return fits
 
     def _pop(self, turn: Turn) -> tuple[TopicPartition, Cost] | None:
-        """The next step of the turn's bucket; None for a void one. The bucket waits for its next turn."""
+        """Remove the next step of the turn's bucket, and queue the bucket again. Return None if the entry is void."""
         bucket = turn.bucket
         self._next[bucket.rank] = max(self._next.get(bucket.rank, 0), bucket.wave + 1)
         taken: Bucket | Step = bucket
@@ -226,7 +226,7 @@ class Backlog:
         return key, bucket.cost
 
     def _compact(self) -> None:
-        """Drop what is void. A bucket that is empty then goes when its turn comes."""
+        """Remove void entries. A bucket that is empty then is removed at its turn."""
         for bucket in self._buckets.values():
             valid = (key for key in bucket.keys if self._entries.get(key) is bucket)
             bucket.keys = deque(dict.fromkeys(valid))
@@ -235,9 +235,10 @@ class Backlog:
         self._size = sum(len(bucket.keys) + len(bucket.planned) for bucket in self._buckets.values())
 
     def _choose(self) -> Turn | None:
-        """Of the next few turns of a rank, the first whose brokers have less to do than most, else the least busy.
+        """Take the next turn: of the next few of a rank, the first with brokers below the average load, else the least busy.
 
-        A planned order has seen to that already. A bucket that was passed often enough is not passed any more.
+        A planned step is taken as it comes, because the plan balances brokers. A bucket that was passed `PASSES` times is taken
+        whatever its load. The other turns return to the heap.
         """
         seen: list[tuple[int, Turn]] = []
         average = self.usage.average()
@@ -245,8 +246,10 @@ class Backlog:
             if not (self._ready or self._unpark()):
                 break
             if seen and (self._ready[0].planned or self._ready[0].rank != seen[0][1].rank):
+                # Load decides only among turns of one rank; it never overrides a priority or a plan.
                 break
             turn = heappop(self._ready)
+            # A turn with another number is void: the bucket was queued again after it.
             if turn.number == turn.bucket.turn and not self._park(turn):
                 overdue = turn.bucket.passed >= PASSES
                 load = -1 if overdue else self.usage.busiest(turn.bucket.cost)
@@ -260,7 +263,7 @@ class Backlog:
         return None if best is None else best[1]
 
     def _park(self, turn: Turn) -> bool:
-        """Set the bucket aside if there is no room for its steps; whether that was done."""
+        """Park the bucket if its steps have no room. Return whether it was parked."""
         bucket = turn.bucket
         place = bucket.parked_at = self.usage.exhausted(bucket.cost) or self._parked.kept_from(turn)
         if place is None:
@@ -269,7 +272,7 @@ class Backlog:
         return True
 
     def _queue(self, bucket: Bucket) -> None:
-        """The bucket's turn is that of its first step; the one that it had is void."""
+        """Give the bucket a turn by the wave of its first step. An earlier turn becomes void."""
         self._turns += 1
         bucket.turn, bucket.parked_at = self._turns, None
         planned = bool(bucket.planned)
@@ -281,8 +284,9 @@ class Backlog:
         heappush(self._ready, Turn(bucket.rank, bucket.wave, self._turns, bucket, planned))
 
     def _unpark(self) -> bool:
-        """Give one parked bucket another try; its place stays freed until no bucket there has room."""
+        """Return one parked bucket with room to the heap. Return whether there was one."""
         while self._freed:
+            # The place stays in `_freed` as long as a bucket parked there has room: each call releases only one.
             place = self._freed.pop()
             turn = self._parked.take(place)
             if turn is not None:

@@ -1,4 +1,4 @@
-"""What waits in `controller.scheduling.backlog`: steps, in buckets of those that rank alike and would take the same places."""
+"""Entries of the backlog: buckets of steps with the same rank and the same places, and their turns."""
 
 from collections import deque
 from typing import NamedTuple
@@ -8,25 +8,25 @@ from controller.scheduling.limits import Cost, Place
 
 
 class Rank(NamedTuple):
-    """What starts first: the smaller. Within a rank, the lower wave; within that, buckets by turns."""
+    """The first criterion of the order: smaller ranks start first; within a rank, lower waves do."""
 
     priority: int
-    """Of the job, negated."""
+    """The negated priority of the job."""
     healthy: bool
-    """Partitions that lack replicas are repaired first."""
+    """False for partitions that lack replicas: they are repaired first."""
     follows: bool
-    """Steps that move leadership go first, up to their limit."""
+    """False for steps that move leadership: they start first, up to limit L."""
 
 
 class Planned(NamedTuple):
-    """The wave that a job's planned order gives a step, counted from the wave at which the order came."""
+    """The wave of a step in its job's plan, relative to the wave at which the plan was received."""
 
     job: int
     wave: int
 
 
 class Bucket:
-    """Steps that rank alike and would take the same places, in order. It has one turn, ready or parked."""
+    """Steps of the same rank that take the same places, in order. It has one valid turn, in the heap or parked."""
 
     __slots__ = ("cost", "keys", "last", "parked_at", "passed", "planned", "rank", "turn", "wave")
 
@@ -34,21 +34,21 @@ class Bucket:
         self.rank, self.cost = rank, cost
         self.keys: deque[TopicPartition] = deque()
         self.planned: list[Step] = []
-        """A heap of the steps that have a place in an order."""
+        """A heap of the steps that have a wave from a plan."""
         self.last = -1
-        """The wave of the last step taken that had none."""
+        """The wave of the last step taken that had no wave of its own."""
         self.turn = 0
-        """The number of its turn; turns with other numbers are void."""
+        """The number of its valid turn; turns with other numbers are void."""
         self.wave = 0
-        """Of that turn."""
+        """The wave of that turn."""
         self.parked_at: Place | None = None
-        """What its steps wait for room in."""
+        """The place in which its steps have no room."""
         self.passed = 0
-        """Smaller steps that started in that place since a step of this bucket last did."""
+        """Smaller steps that started in that place since the last step of this bucket did."""
 
 
 class Step(NamedTuple):
-    """A step that has a place in a planned order; `number` tells those of one wave apart."""
+    """A step with a wave from a plan; `number` makes the order within a wave unique."""
 
     wave: int
     number: int
@@ -57,7 +57,7 @@ class Step(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """When a bucket is to be looked at; `planned`: for the sake of its first planned step."""
+    """The position of a bucket in the order. `planned`: its first step has a wave from a plan."""
 
     rank: Rank
     wave: int

@@ -1,8 +1,8 @@
-"""Buckets of steps that wait because a place has no room for them (`controller.scheduling.backlog`).
+"""Parked buckets: those whose steps have no room in a place (`controller.scheduling.backlog`).
 
-A step that needs several of a place waits until they are free together. Smaller ones that fit pass it meanwhile, but only
-`PASSES` times: then the place is kept for it. What that costs grows with how many different amounts are waited for,
-not with how many steps wait.
+A step that needs several units of a place waits until they are free together. Meanwhile smaller steps pass it, but only
+`PASSES` times; then the place is kept for it. The cost depends on the number of different amounts that are waited for,
+not on the number of steps.
 """
 
 from collections.abc import Iterator
@@ -12,31 +12,31 @@ from controller.scheduling.buckets import Turn
 from controller.scheduling.limits import Place, Usage, places
 
 PASSES = 16
-"""Steps that start past one that waits for more room in the same place, before the place is kept for that one."""
+"""Smaller steps that may start before one that waits for more room in the same place; then the place is kept for it."""
 
 
 class Parking:
-    """By the place without room, and by how much of it is needed: turns, the first in front."""
+    """By place and by the amount needed of it: a heap of turns."""
 
     def __init__(self, usage: Usage) -> None:
         self._usage = usage
         self._heaps: dict[Place, dict[int, list[Turn]]] = {}
 
     def __iter__(self) -> Iterator[Place]:
-        """The places at which something waits."""
+        """The places with parked turns."""
         return iter(self._heaps)
 
     def park(self, turn: Turn, place: Place) -> None:
-        """The turn's bucket waits for room in this place, of which it needs some."""
+        """Park the turn at a place that its bucket's steps need."""
         amount = dict(places(turn.bucket.cost))[place]
         heappush(self._heaps.setdefault(place, {}).setdefault(amount, []), turn)
 
     def has_room(self, place: Place) -> bool:
-        """A bucket that waits there could go on."""
+        """Return whether a turn parked there has room."""
         return self._next(place) is not None
 
     def take(self, place: Place) -> Turn | None:
-        """The first turn there that has room, which leaves; None when there is none."""
+        """Remove and return the first turn there that has room; None if there is none."""
         amount = self._next(place)
         if amount is None:
             return None
@@ -45,7 +45,7 @@ class Parking:
         return turn
 
     def kept_from(self, turn: Turn) -> Place | None:
-        """A place that is kept for a turn before this one, which needs more room and was passed often enough."""
+        """Return a place that is kept for an earlier turn that needs more room and was passed `PASSES` times; else None."""
         for place, _ in places(turn.bucket.cost):
             for amount, turns in self._heaps.get(place, {}).items():
                 first = turns[0]
@@ -54,7 +54,7 @@ class Parking:
         return None
 
     def passed_by(self, turn: Turn) -> None:
-        """A step of this turn starts: it passes those before it that need more room in one of its places."""
+        """Count a pass for each earlier turn that needs more room in a place of this turn, of which a step starts."""
         turn.bucket.passed = 0
         for place, _ in places(turn.bucket.cost):
             for amount, turns in self._heaps.get(place, {}).items():
@@ -62,7 +62,7 @@ class Parking:
                     turns[0].bucket.passed += 1
 
     def _next(self, place: Place) -> int | None:
-        """How much the first turn needs that has room there, and that no earlier one keeps the place from."""
+        """Return the amount needed by the first turn there that has room and is not kept out by an earlier one."""
         self._clear(place)
         heaps = self._heaps.get(place, {})
         for amount in sorted(heaps, key=lambda each: heaps[each][0]):
@@ -73,7 +73,7 @@ class Parking:
         return None
 
     def _clear(self, place: Place) -> None:
-        """Drop void turns in front, and what is empty then."""
+        """Remove void turns from the heads of the heaps, and then empty heaps."""
         heaps = self._heaps.get(place, {})
         for amount in list(heaps):
             turns = heaps[amount]

@@ -1,7 +1,7 @@
-"""The next step of one partition on its way to a target (KIP-435, "Calculating a Reassignment Step").
+"""The step rule: the next replica list of a partition on its way to a target (KIP-435, "Calculating a Reassignment Step").
 
-Pure: broker ids in, broker ids out. The rules are the KIP's, with what it leaves open decided in docs/how-it-works.md.
-The planner and the controller share them: what a step is, when it may drop replicas, and who leads after it.
+Pure functions over broker ids. docs/how-it-works.md defines what the KIP leaves open. The planner and the controller share
+the rule: what a step is, when it may drop replicas, and who leads after it.
 """
 
 from collections.abc import Container
@@ -28,10 +28,11 @@ def next_step(
     min_isr: int = 1,
     limit: int = UNLIMITED,
 ) -> Replicas | None:
-    """The replica list to go to next, `target` itself on the last step; None when nothing can change now.
+    """Return the next replica list, `target` itself for the last step, or None if no step is possible now.
 
-    `limit` bounds the replicas added, and those dropped, in one step. The answer never has fewer members than the
-    smaller of the two lists. It drops replicas only if it `may_drop` them when those that it adds are in sync. A step that only changes the leader has the members of `current`, in the order of `target`.
+    `limit` bounds the replicas added, and those dropped, in one step. The result never has fewer members than the smaller of
+    `current` and `target`. It drops replicas only if it `may_drop` them once the added ones are in sync. A step that only
+    changes the leader has the members of `current`, in the order of `target`.
     """
     missing = [r for r in target if r not in current]
     excess = [r for r in current if r not in target]
@@ -50,7 +51,7 @@ def next_step(
             swap = _swap(current, target, ready, _leaving_order(excess, in_sync, leader), limit)
         swap = _keep_floor(current, target, in_sync, ready, swap, min_isr)
         if not swap.add and not swap.drop:
-            # Nothing may go before more is in sync: let come what can.
+            # No replica may be dropped before more are in sync: add what is possible.
             swap = _Swap(add=ready[:limit], drop=[])
         if not swap.add and not swap.drop:
             return None
@@ -60,21 +61,21 @@ def next_step(
 
 
 def keeps_up(in_sync: int, members: int, min_isr: int) -> bool:
-    """Whether a list with so many members, `in_sync` of them in sync, has min ISR, as far as its length lets it."""
+    """Return whether `in_sync` replicas of a list with `members` satisfy min ISR, or its length if that is smaller."""
     return in_sync >= max(1, min(min_isr, members))
 
 
 def may_drop(in_sync: int, members: int, target: int, min_isr: int, *, loses: bool) -> bool:
-    """Whether a step to a list with so many members, `in_sync` of them in sync, may end by dropping the others.
+    """Return whether a step may end by dropping replicas, when `in_sync` of the `members` of its list are in sync.
 
-    They are as many as min ISR asks of a list of the length of the target; if the step `loses` a replica in sync,
-    also as many as it asks of this list, which may be longer.
+    They must satisfy min ISR for a list of the length of the target. If the step `loses` a replica in sync, they must also
+    satisfy it for its own list, which may be longer.
     """
     return keeps_up(in_sync, target, min_isr) and (not loses or keeps_up(in_sync, members, min_isr))
 
 
 def preferred_leader(target: Replicas, limit: int) -> int:
-    """Who leads as soon as it can, to unload the old leader (KIP-435); nobody in Kafka's own single step."""
+    """Return who leads as soon as it is in sync, to unload the old leader (KIP-435); NO_LEADER without limit R, as in Kafka."""
     return target[0] if limit < UNLIMITED else NO_LEADER
 
 
@@ -87,10 +88,10 @@ def leader_after(
     leader: int,
     preferred: int,
 ) -> int:
-    """Who leads after the step to `following`; the step moves leadership if that is not `leader`.
+    """Return who leads after the step to `following`; the step moves leadership if that is not `leader`.
 
-    What the step adds is in sync by then, and what lags lags on. `preferred` leads if it can, else `leader`, else the
-    first that can; NO_LEADER if none can.
+    The replicas that the step adds count as in sync; those that lag now count as lagging. `preferred` leads if it can, else
+    `leader`, else the first that can; NO_LEADER if none can.
     """
     able = [r for r in following if r in live and (r in isr or r not in current)]
     if preferred in able:
@@ -99,12 +100,12 @@ def leader_after(
 
 
 def _leaving_order(excess: list[int], in_sync: Container[int], leader: int) -> list[int]:
-    """Replicas out of sync go first, the leader goes last."""
+    """Sort the replicas to drop: those out of sync first, the leader last."""
     return sorted(excess, key=lambda r: r in in_sync and 1 + (r == leader))
 
 
 def _swap(current: Replicas, target: Replicas, ready: list[int], excess: list[int], limit: int) -> _Swap:
-    """As many in as out, so that the list never gets shorter than the shorter of the two."""
+    """Add as many replicas as are dropped, so that the list never becomes shorter than the shorter of the two."""
     drop = excess[:limit]
     add = ready[: max(0, min(len(drop) + len(target) - len(current), limit))]
     spare = len(current) + len(add) - min(len(current), len(target))
@@ -119,9 +120,10 @@ def _keep_floor(
     swap: _Swap,
     min_isr: int,
 ) -> _Swap:
-    """Those in sync that stay, and those added, reach min ISR, beyond the limit if need be; else less is dropped.
+    """Add more or drop less, so that the replicas in sync that stay and the added ones satisfy min ISR.
 
-    A list that is still longer than the target keeps all of min ISR, even if the target cannot.
+    This may add more than the limit. A list that is still longer than the target keeps the full min ISR, even if the target is
+    shorter than that.
     """
     floor = max(1, min(min_isr, len(target)))
     drop = list(swap.drop)

@@ -1,4 +1,4 @@
-"""Counts and sets over records that are kept up to date with each of them."""
+"""Helpers for counters and sets that the state updates with each record."""
 
 from typing import TypeVar
 
@@ -8,12 +8,12 @@ K = TypeVar("K")
 
 
 def count_up(counts: dict[K, int], key: K, by: int = 1) -> None:
-    """So many more; what is absent counts 0."""
+    """Add `by` to the count of the key; a missing key counts 0."""
     counts[key] = counts.get(key, 0) + by
 
 
 def count_down(counts: dict[K, int], key: K) -> None:
-    """One less; 0 is absent."""
+    """Subtract 1 from the count of the key, and remove a key whose count is 0."""
     left = counts[key] - 1
     if left:
         counts[key] = left
@@ -22,7 +22,7 @@ def count_down(counts: dict[K, int], key: K) -> None:
 
 
 def toggle(members: set[TopicPartition], partition: Partition, belongs: bool) -> None:
-    """Whether the partition is a member."""
+    """Add the partition's key to the set, or remove it."""
     if belongs:
         members.add(partition.key)
     elif members:

@@ -1,4 +1,4 @@
-"""What one event leads to: records, effects and a reply, gathered while the handlers run."""
+"""The decision on one event: its records, effects and reply."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from controller.state.state import State
 
 
 class Decision:
-    """Collects changes and applies each to the state at once, so that later rows see earlier ones."""
+    """Collects records, effects and the reply. Each record changes the state at once, so that later rows see it."""
 
     __slots__ = ("changes", "effects", "now_ms", "reply", "rows", "state")
 
@@ -18,7 +18,7 @@ class Decision:
         self.state = state
         self.now_ms = now_ms
         self.rows = 0
-        """Requested partitions that were decided; work that can wait does after many of them."""
+        """Number of requested rows so far. The more there are, the fewer steps the decision starts."""
         self.changes: list[Change] = []
         self.effects: list[Effect] = []
         self.reply: Any = None
@@ -45,9 +45,9 @@ class Decision:
         self.reply = reply
 
     def emit(self, effect: Effect) -> None:
-        """Ask this of the world once the records are durable."""
+        """Add an effect. The driver carries effects out in order, after the records are durable."""
         self.effects.append(effect)
 
     def emit_first(self, effect: Effect) -> None:
-        """The same, before all that was asked for: long lists of effects are carried out slice by slice."""
+        """Add an effect before the others: long lists of effects are carried out in slices."""
         self.effects.insert(0, effect)

@@ -1,7 +1,7 @@
-"""The controller's memory: all records, and what is derived from them.
+"""The state of the controller: all records, and counters and indexes derived from them.
 
-One owner (the driver) mutates it, through `put` and `delete` only; readers between two decisions see a
-consistent whole. Loading the store is `put` of every record, so memory after a restart is what it was before.
+Only the driver changes it, through `put` and `delete`. Between two decisions it is consistent, so that others may read it
+then. Loading the store puts every record, so the state after a restart equals the state before.
 """
 
 from collections import Counter, deque
@@ -44,52 +44,52 @@ Handler = Callable[[Any], None]
 
 @dataclass(eq=False, slots=True)
 class State(UpstreamState):
-    """Records by key, and counters over them."""
+    """The records by key, with counters and indexes over them."""
 
     profile: ClusterProfile = EMBEDDED
     controller_epoch: int = 0
     brokers: dict[int, Broker] = field(default_factory=dict)
     live: set[int] = field(default_factory=set)
-    """Brokers that answer; those in controlled shutdown included."""
+    """Brokers that are alive, including those in controlled shutdown."""
     shutting_down: set[int] = field(default_factory=set)
     topics: dict[str, Topic] = field(default_factory=dict)
     topic_names: dict[bytes, str] = field(default_factory=dict)
     partitions: dict[str, list[Partition]] = field(default_factory=dict)
-    """By topic, at the partition's index, 0..n-1 without gaps."""
+    """By topic: the partitions 0..n-1, each at its index."""
     reassignments: dict[TopicPartition, Reassignment] = field(default_factory=dict)
-    """In order of acceptance, as `jobs`."""
+    """In order of acceptance, as are `jobs`."""
     jobs: dict[int, Job] = field(default_factory=dict)
     last_job: int = 0
-    """Job ids are not used again while the newest job is kept, which it is."""
+    """Ids are never used twice, because the newest job is always kept."""
     open: dict[int, int] = field(default_factory=dict)
-    """How many partitions a job still has under way, pending ones included; absent when none."""
+    """Number of a job's partitions that have not ended, pending ones included. Jobs without one are absent."""
     finished: dict[int, dict[TopicPartition, Finished]] = field(default_factory=dict)
-    """By job, in order of ending."""
+    """By job, in the order in which the partitions ended."""
     endings: dict[int, Counter[Ending]] = field(default_factory=dict)
-    """How many partitions of a job ended how; absent when none has."""
+    """Number of a job's partitions by ending. Jobs without one are absent."""
     pending: dict[TopicPartition, Pending] = field(default_factory=dict)
     paused: bool = False
     leases: dict[tuple[ResourceType, str, str], Lease] = field(default_factory=dict)
     throttle: int | None = None
-    """The rate that the leases were made for."""
+    """The rate for which the leases were made."""
     adding: int = 0
-    """Replicas that steps in flight are adding (KIP-352's ReassignedCount)."""
+    """Number of replicas that steps in flight are adding (KIP-352's ReassignedCount)."""
     reassigning: dict[str, int] = field(default_factory=dict)
-    """How many partitions of a topic have a reassignment; absent when none."""
+    """Number of a topic's partitions with a reassignment, in flight or not. Topics without one are absent."""
     offline: set[TopicPartition] = field(default_factory=set)
     under_replicated: set[TopicPartition] = field(default_factory=set)
     backlog: Backlog = field(default_factory=Backlog)
-    """Whose turn comes next; entries may be stale, the phase tells."""
+    """The steps that wait for room. Entries may be stale: the phase of the partition decides."""
     deferred: dict[int, list[TopicPartition]] = field(default_factory=dict)
-    """By paused job, those whose turn came meanwhile."""
+    """By paused job: its partitions whose step had room during the pause."""
     waiting: dict[TopicPartition, str] = field(default_factory=dict)
-    """Reassignments whose next step cannot start now, and why, in words for people."""
+    """Reassignments whose next step cannot start, with the reason to show to users."""
     deletable: deque[str] = field(default_factory=deque)
-    """Topics whose deletion was held back and can go on."""
+    """Topics whose deletion was postponed and may be possible now."""
     woken: bool = False
-    """A `Continue` event is on its way."""
+    """A `Continue` event was requested and has not been decided yet."""
     metadata_revision: int = 0
-    """Grows when what Metadata shows may have changed; a key for caches."""
+    """Incremented whenever Metadata responses may change. Caches use it as their key."""
     _put: dict[type, Handler] = field(init=False, repr=False)
     _delete: dict[type, Handler] = field(init=False, repr=False)
 
@@ -126,7 +126,7 @@ class State(UpstreamState):
         return put, delete
 
     def apply(self, changes: Iterable[Change]) -> None:
-        """Take in records that are durable already, as at start."""
+        """Apply changes that are durable already, as at start."""
         for change in changes:
             if isinstance(change, Deleted):
                 self.delete(change)
@@ -138,7 +138,7 @@ class State(UpstreamState):
         self._put[type(record)](record)
 
     def put_first(self, topic: str, job: int, records: Mapping[TopicPartition, Reassignment]) -> None:
-        """As `put` of each, for partitions of a topic that have no reassignment yet, ordered by one job."""
+        """As `put` of each, for partitions of one topic without a reassignment that one job orders."""
         self.reassignments.update(records)
         for key in self.under_min_isr and records:
             self.under_min_isr.pop(key, None)
@@ -250,7 +250,7 @@ class State(UpstreamState):
         self.metadata_revision += 1
 
     def _delete_partition(self, key: TopicPartition) -> None:
-        """Partitions go with their topic, the highest index first."""
+        """Partitions are deleted with their topic, the highest index first."""
         gone = self.partitions[key.topic].pop()
         self.adding -= len(gone.adding)
         self.in_flight.note(*key, MOVING, False)
