@@ -1,1 +1,1 @@
-"""What several layers need and no layer owns: clock, tasks, work off the event loop."""
+"""Code that several layers use: addresses, clock, tasks, TLS contexts, durable files, work off the event loop."""

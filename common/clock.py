@@ -1,4 +1,4 @@
-"""Time as a parameter: the real clock, and one that tests move by hand."""
+"""Time as a parameter: the real clock, and one that tests advance."""
 
 import asyncio
 import heapq
@@ -11,16 +11,16 @@ class Clock(Protocol):
     """Seconds, from an arbitrary start."""
 
     def now(self) -> float:
-        """The time."""
+        """Return the time in seconds."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Wait that long."""
+        """Wait for that time."""
         ...
 
 
 async def within(clock: Clock, seconds: float, event: asyncio.Event) -> bool:
-    """Wait for the event, but no longer than that; whether it came."""
+    """Wait for the event, at most `seconds`; return whether it is set."""
     tasks = [asyncio.ensure_future(event.wait()), asyncio.ensure_future(clock.sleep(seconds))]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -34,16 +34,16 @@ class RealClock:
     """The monotonic clock of the machine."""
 
     def now(self) -> float:
-        """Seconds since some start."""
+        """See `Clock.now`."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait that long."""
+        """Wait for that time."""
         await asyncio.sleep(seconds)
 
 
 class ManualClock:
-    """Stands still until `advance` is called."""
+    """A clock that only `advance` moves."""
 
     def __init__(self) -> None:
         self._now = 0.0
@@ -51,17 +51,17 @@ class ManualClock:
         self._order = itertools.count()
 
     def now(self) -> float:
-        """Seconds since the clock was made."""
+        """Return the seconds since the clock was created."""
         return self._now
 
     async def sleep(self, seconds: float) -> None:
-        """Wait until the clock was advanced that far."""
+        """Wait until the clock has been advanced by that time."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         heapq.heappush(self._sleepers, (self._now + seconds, next(self._order), done))
         await done
 
     async def advance(self, seconds: float) -> None:
-        """Wake whoever sleeps in that time, one moment after the other; each runs until all wait again."""
+        """Advance the clock, and wake sleepers in the order of time. Tasks run until all of them wait, before the next is woken."""
         end = self._now + seconds
         await settle()
         while self._sleepers and self._sleepers[0][0] <= end + 1e-9:
@@ -73,6 +73,6 @@ class ManualClock:
 
 
 async def settle(rounds: int = 50) -> None:
-    """Let every task that can go on without time or I/O do so."""
+    """Run the event loop until no task can continue without time or I/O."""
     for _ in range(rounds):
         await asyncio.sleep(0)

@@ -1,8 +1,8 @@
-"""Keeps Python's garbage collector from scanning large messages and the long-lived state over and over.
+"""Settings of Python's garbage collector, so that it does not scan large messages and the long-lived state repeatedly.
 
-A scan of everything stops the process for half a second when there are 100,000 reassignments. Almost nothing here
-needs it: messages and records hold no cycles, connections undo theirs when they end, and counting references frees them.
-What is left, such as the libraries' cycles, is collected now and then, as far as that is quick.
+With 100,000 reassignments a full collection stops the process for half a second, and finds almost nothing: messages and records
+have no cycles, and connections remove theirs when they end, so reference counting frees them. The remaining cycles, for example
+those of libraries, are collected periodically while that is quick.
 """
 
 import asyncio
@@ -15,27 +15,27 @@ from contextlib import contextmanager
 NEVER = 2**31 - 1
 
 SWEEP_SECONDS = 60.0
-"""Between two sweeps."""
+"""Pause between two sweeps."""
 
 QUICK = 600_000
-"""Blocks of memory that a sweep may have to look through: about 20 ms. The libraries alone are about 200,000."""
+"""Memory blocks that a sweep examines in about 20 ms. The libraries alone take about 200,000."""
 
 
 def collect_young_only() -> None:
-    """From now on collect young garbage only; a cycle that outlives two collections of those stays until a `Sweeper` comes."""
+    """Collect only the two young generations from now on. Older cycles stay until a `Sweeper` collects them."""
     young, middle, _ = gc.get_threshold()
     gc.set_threshold(young, middle, NEVER)
 
 
 class Sweeper:
-    """Collects old garbage, without ever stopping the process for long."""
+    """Collects the old generation periodically, with short pauses."""
 
     def __init__(self) -> None:
         self._spared = 0
-        """Blocks of memory that were in use when the collector was last told to leave all that there was alone."""
+        """Memory blocks in use at the last `gc.freeze`."""
 
     def sweep(self) -> None:
-        """Look through everything while that is little. Later, through what is newer than what has been left alone."""
+        """Collect all objects while they are few. Otherwise freeze them, and collect the newer ones only."""
         used = sys.getallocatedblocks()
         if used <= QUICK:
             gc.unfreeze()
@@ -47,7 +47,7 @@ class Sweeper:
         gc.collect()
 
     async def run(self) -> None:
-        """For ever."""
+        """Sweep periodically, until cancelled."""
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             self.sweep()
@@ -55,7 +55,7 @@ class Sweeper:
 
 
 def give_back() -> bool:
-    """Return free memory to the system, where the C library can (glibc): else a storm's is kept for the next one."""
+    """Return free memory to the system if the C library can (glibc). It keeps the memory of a peak otherwise."""
     try:
         trim = ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError):
@@ -65,9 +65,9 @@ def give_back() -> bool:
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Build something large without collections in between, then take it out of their sight.
+    """Pause collections while a large structure is built, and freeze all objects afterwards.
 
-    Young garbage is collected first, since what is frozen is not looked at again while there is much of it.
+    Young garbage is collected first, since frozen objects are not examined again while there are many.
     """
     gc.collect(1)
     gc.disable()

@@ -1,4 +1,4 @@
-"""JSON that people wrote or a program sent: read strictly, and shown in error lines."""
+"""Strict parser of JSON from users, and values in error messages."""
 
 import json
 import re
@@ -7,14 +7,14 @@ from typing import Any
 from common.plan_errors import PlanError
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-"""Half of a pair, as an escape; on its own it is no text, and cannot be written anywhere."""
+"""An escape of one half of a surrogate pair. A half alone cannot be encoded."""
 
 MESSAGE_LENGTH = 40
-"""Characters of a value in an error line."""
+"""Maximum length of a value in an error message."""
 
 
 def parse(data: bytes) -> Any:
-    """The JSON value. Raises PlanError for what is none, names a key of an object twice, or is no Unicode text."""
+    """Return the JSON value. Raises PlanError for invalid JSON, a repeated key, or text that is not Unicode."""
     try:
         text = data.decode(json.detect_encoding(data))
         value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
@@ -39,7 +39,7 @@ def abbreviated(value: object) -> str:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    # Written in Python on purpose: between two objects of a large text the event loop gets its turn.
+    # A Python function on purpose: between two objects of a large text the interpreter can switch to the event loop.
     made = dict(pairs)
     if len(made) != len(pairs):
         raise ValueError(f"the key {_first_twice(pairs)!a} comes twice in one object")
@@ -47,7 +47,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _first_twice(pairs: list[tuple[str, Any]]) -> str:
-    """The first key that repeats an earlier one, cut short. One pass: a body may hold millions of keys."""
+    """Return the first repeated key, truncated. One pass: an object may have millions of keys."""
     seen: set[str] = set()
     for key, _ in pairs:
         if key in seen:

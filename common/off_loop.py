@@ -1,4 +1,4 @@
-"""Where what takes long to compute is computed: not on the event loop, which others wait for."""
+"""The port for long computations, which must not run on the event loop."""
 
 from collections.abc import Awaitable, Callable
 from typing import ParamSpec, Protocol, TypeVar
@@ -8,15 +8,15 @@ R = TypeVar("R")
 
 
 class OffLoop(Protocol):
-    """Runs functions that only compute."""
+    """Runs functions that compute and have no side effects."""
 
     def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
-        """What the function returns; an exception of its is raised where this is awaited."""
+        """Return an awaitable of the function's result or exception."""
         ...
 
 
 class InlineExecutor:
-    """An `OffLoop` for who has no other: computes at once, on the loop."""
+    """Implements `OffLoop` by calling the function at once, on the loop."""
 
     async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """See `OffLoop.run`."""

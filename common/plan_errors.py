@@ -1,5 +1,5 @@
-"""What ends a plan: one line for the person who asked for it."""
+"""The error of a plan that cannot be used."""
 
 
 class PlanError(Exception):
-    """Something is wrong with the plan, the snapshot or the set-up; the text names what, and what to do."""
+    """The plan, the snapshot or the installation cannot be used. The text is one line with the fault and the remedy."""

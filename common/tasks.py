@@ -1,4 +1,4 @@
-"""Tasks that nobody waits for, and whose failures must not go unseen."""
+"""Background tasks whose failures are logged."""
 
 import asyncio
 import logging
@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 def spawn(
     work: Coroutine[Any, Any, None], name: str, on_failure: Callable[[BaseException], None] = lambda _: None
 ) -> asyncio.Task[None]:
-    """Run it as a task that logs the exception it ends with, if any, and hands it on."""
+    """Start a task. An exception that ends it is logged and passed to `on_failure`."""
 
     def ended(task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:

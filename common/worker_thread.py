@@ -1,7 +1,7 @@
-"""Work too large for the event loop: one worker thread.
+"""A worker thread for computations that are too long for the event loop.
 
-It shares the interpreter with the loop, which asks for its turn after every wait for sockets, and must get it soon.
-One worker is enough: two would only take turns from each other, and from the loop.
+The thread shares the interpreter lock with the loop, which needs it after every wait for sockets. There is one thread only: with
+two, the lock would be switched between them as well, and the loop would wait longer.
 """
 
 import asyncio
@@ -14,25 +14,25 @@ from typing import ParamSpec, TypeVar
 from common.garbage_collector import gc_paused
 
 TURN_SECONDS = 0.0005
-"""How long the worker may go on when the loop wants its turn; Python's own 5 ms add up to 100 ms under load."""
+"""How long the worker keeps the interpreter lock when the loop waits for it. Python's 5 ms add up to 100 ms under load."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class WorkerThread:
-    """Runs functions that only compute, one after the other."""
+    """Implements `common.off_loop.OffLoop` with one thread."""
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(1, "off-loop")
 
     def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
-        """Run the function in the worker; an exception of its is raised where this is awaited."""
+        """Run the function in the thread; see `OffLoop.run`."""
         call = partial(function, *args, **kwargs)
         return asyncio.get_running_loop().run_in_executor(self._executor, _computed, call)
 
     def close(self) -> None:
-        """Finish what runs, drop what waits."""
+        """Finish the running function, and discard those that wait."""
         self._executor.shutdown(wait=True, cancel_futures=True)
 
 

@@ -1,4 +1,4 @@
-"""A client of the API under `/v1`, for the verbs of the command line. Whatever goes wrong is one line (CommandError)."""
+"""A client of the API under `/v1`, for the commands. All its errors are CommandErrors of one line."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,16 +15,16 @@ from reassignd.config.token import read_token
 from reassignd.errors import CommandError, UnreachableError
 
 TIMEOUT = httpx.Timeout(600.0, connect=5.0)
-"""Seconds; a plan of a million partitions takes a while to be accepted."""
+"""In seconds. Accepting a plan of a million partitions takes some time."""
 
 BUSY = 503
 
 IN_DOUBT = "; whether it was done is not known: `reassignd jobs` and `reassignd status` show how things are"
-"""When a change was sent, and its answer did not come."""
+"""Added to the error when a change was sent and no response was received."""
 
 
 class Target(NamedTuple):
-    """Where the server is, and what to show it."""
+    """The server's URL, and the files for the client's authentication."""
 
     url: str
     token_file: Path | None = None
@@ -33,7 +33,7 @@ class Target(NamedTuple):
 
 
 class Client:
-    """A connection to one server, to be closed by `with`."""
+    """A connection to one server. A context manager closes it."""
 
     def __init__(self, target: Target) -> None:
         self._url = target.url
@@ -63,15 +63,15 @@ class Client:
         self._http.close()
 
     def get(self, path: str, **query: object) -> Any:
-        """The answer's JSON. Raises CommandError when it is refused, UnreachableError when there is none."""
+        """Return the JSON of the response. Raises CommandError for an error response, UnreachableError without a response."""
         return self.ask("GET", path, **query)
 
     def post(self, path: str, body: object = None, **query: object) -> Any:
-        """As `get`; `body` is sent as JSON, or as it is when it is bytes."""
+        """Send a POST request; see `get`. `body` is sent as JSON, or unchanged if it is bytes."""
         return self.ask("POST", path, body, **query)
 
     def ask(self, method: str, path: str, body: object = None, **query: object) -> Any:
-        """As `get`, with any method."""
+        """Send a request with any method; see `get` and `post`."""
         content: dict[str, Any] = {"content": body} if isinstance(body, bytes) else {"json": body}
         given = {name: _text(value) for name, value in query.items() if value is not None}
         with self._one_line("" if method == "GET" else IN_DOUBT):
@@ -83,7 +83,7 @@ class Client:
                 raise CommandError(f"{self._url} does not answer like reassignd; is --url right?") from error
 
     def stream(self, path: str) -> Iterator[bytes]:
-        """The answer's bytes as they come; errors as for `get`."""
+        """Yield the bytes of the response as they arrive. Raises what `get` raises."""
         with self._one_line(), self._http.stream("GET", path) as response:
             if response.is_error:
                 response.read()
@@ -101,7 +101,7 @@ class Client:
 
     @contextmanager
     def _one_line(self, unanswered: str = "") -> Iterator[None]:
-        """`unanswered` is added to the line when the request may have been taken."""
+        """Turn errors of httpx into CommandErrors. `unanswered` is added if the request may have been executed."""
         try:
             yield
         except httpx.UnsupportedProtocol as error:

@@ -1,13 +1,13 @@
-"""What ends the command: one line on stderr, and the exit code that goes with the class."""
+"""Errors that end the command, with one line on stderr. The class determines the exit code."""
 
 
 class ConfigError(Exception):
-    """A setting that cannot be used (exit 2); the text is one line for the person who wrote it."""
+    """A setting is invalid (exit code 2). The text is one line for the person who wrote it."""
 
 
 class CommandError(Exception):
-    """What was asked for could not be done (exit 1); the text is one line that says what to do."""
+    """The command has failed (exit code 1). The text is one line that says what to do."""
 
 
 class UnreachableError(CommandError):
-    """The server did not answer; it may the next time."""
+    """The server did not respond. A later attempt may succeed."""

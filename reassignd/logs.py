@@ -1,6 +1,6 @@
-"""Log lines on stderr: as log4j writes them for Kafka, or one JSON object a line.
+"""Log lines on stderr: in the format of Kafka's log4j, or one JSON object per line.
 
-A record stays one line whatever a client put into it; only a traceback, which is ours, takes more in plain form.
+A record is always one line, whatever text of a client it has. In the plain format a traceback adds lines.
 """
 
 import json
@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from reassignd.printable import escaped, printable
 
 LEVELS = {"WARNING": "WARN", "CRITICAL": "FATAL"}
-"""Names that log4j has otherwise."""
+"""Levels with another name in log4j."""
 
 
 class PlainFormatter(logging.Formatter):
     """`[2026-11-21 04:00:00,123] INFO text (logger)`, in local time."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, and below it the traceback where there is one."""
+        """Return the line, followed by the traceback if there is one."""
         text = printable(record.getMessage())
         line = f"[{self.formatTime(record)}] {_level(record)} {text} ({record.name})"
         if not record.exc_info:
@@ -26,10 +26,10 @@ class PlainFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """Keys `time` (ISO 8601, UTC), `level`, `logger`, `message`, and `exception` where there is one."""
+    """A JSON object with `time` (ISO 8601, UTC), `level`, `logger`, `message`, and `exception` if there is one."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The object on one line."""
+        """Return the object on one line."""
         fields = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": _level(record),
@@ -45,7 +45,7 @@ FORMATTERS: dict[str, type[logging.Formatter]] = {"plain": PlainFormatter, "json
 
 
 def configure(style: str, level: str) -> None:
-    """Send everything at `level` or above to stderr; libraries below WARN are not heard."""
+    """Log to stderr from `level` on. Libraries log from WARN on."""
     handler = logging.StreamHandler()
     handler.setFormatter(FORMATTERS[style]())
     logging.basicConfig(handlers=[handler], level=level, force=True)

@@ -1,23 +1,23 @@
-r"""Texts of others on a terminal and in a log: what cannot be seen is written out, as `\x1b` for ESC.
+r"""Text from clients, made safe for terminals and logs: invisible characters are escaped, for example `\x1b` for ESC.
 
-Client ids and the like may hold escape sequences that move the cursor, change colours or titles, or turn text around.
+A client id may have escape sequences that move the cursor, change colours or titles, or reverse the direction of text.
 """
 
 import json
 
 
 def printable(text: str) -> str:
-    """The text on one line, with every invisible character but the blank as Python writes it."""
+    """Return the text on one line. Invisible characters other than blanks are written as in a Python string."""
     return text if text.isprintable() else "".join(map(_visible, text))
 
 
 def as_json(value: object) -> str:
-    """JSON on one line, the same for the same value; what is invisible is escaped as JSON has it."""
+    """Return compact JSON on one line, with escapes for invisible characters."""
     return escaped(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def escaped(text: str) -> str:
-    """The JSON text with escapes for what is invisible."""
+    """Return the JSON text with escapes for invisible characters."""
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 

@@ -1,1 +1,1 @@
-"""Settings: keys, types, files, and what they configure."""
+"""The settings: keys, their types, and the files that hold them."""

@@ -251,8 +251,8 @@ def read_file(path: Path) -> Iterator[Assignment]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise ConfigError(f"cannot read {path}: {reason}") from error
-    for each in properties.parse(text):
-        yield Assignment(each.key, each.value, f"{path}:{each.line}")
+    for key, value, line in properties.parse(text):
+        yield Assignment(key, value, f"{path}:{line}")
 
 
 def parse_override(text: str) -> Assignment:

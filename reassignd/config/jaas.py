@@ -1,4 +1,4 @@
-"""One login module and its options, as Kafka's `JaasConfig` reads it: `sasl.jaas.config`, or a section of a JAAS file."""
+"""Parser of JAAS entries (Kafka: JaasConfig): a login module with options, in `sasl.jaas.config` or in a JAAS file."""
 
 import re
 from typing import NamedTuple
@@ -14,14 +14,14 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 class Login(NamedTuple):
-    """The class of the module without its package, and the options."""
+    """A login module: its class name without the package, and its options."""
 
     module: str
     options: dict[str, str]
 
 
 def parse(text: str) -> Login:
-    """Raises ValueError for what is not `MODULE required NAME="VALUE" …;`; the text of the error holds no value."""
+    """Return the entry `MODULE required NAME="VALUE" …;`. Raises ValueError, whose text has no values: they are secret."""
     entry = _ENTRY.fullmatch(text)
     if entry is None:
         raise ValueError('expected MODULE required NAME="VALUE" ...; with the semicolon')
@@ -38,11 +38,11 @@ def parse(text: str) -> Login:
 
 
 def section(text: str, name: str) -> str:
-    """What is in the section `NAME { ... };` of a JAAS file. Raises ValueError where it has none."""
-    without_comments = _QUOTED_OR_COMMENT.sub(lambda found: found[1] or " ", text)
-    for found in _SECTION.finditer(without_comments):
-        if found[1] == name:
-            return found[2]
+    """Return the content of the section `NAME { ... };` of a JAAS file. Raises ValueError if it is missing."""
+    without_comments = _QUOTED_OR_COMMENT.sub(lambda match: match[1] or " ", text)
+    for match in _SECTION.finditer(without_comments):
+        if match[1] == name:
+            return match[2]
     raise ValueError(f"there is no section {name} {{ ... }};")
 
 

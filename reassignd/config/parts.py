@@ -1,4 +1,4 @@
-"""Settings as the parts want them: each has a dataclass of its own, in seconds and without dotted names."""
+"""Converts the settings to those of single components, whose dataclasses have times in seconds."""
 
 from backends.embedded.settings import Settings as EmbeddedSettings
 from controller.configs.names import PARTITION_BYTES, PRODUCE_RATE
@@ -7,7 +7,7 @@ from server.connections.limits import ConnectionLimits
 
 
 def embedded_settings(settings: Settings) -> EmbeddedSettings:
-    """Of the embedded cluster."""
+    """Return the settings of the embedded cluster."""
     return EmbeddedSettings(
         brokers=settings.embedded_brokers,
         racks=settings.embedded_racks,
@@ -22,7 +22,7 @@ def embedded_settings(settings: Settings) -> EmbeddedSettings:
 
 
 def embedded_defaults(settings: Settings) -> dict[str, str]:
-    """What topics have of the configs that are settings of the embedded cluster too, where they have none of their own."""
+    """Return the defaults of the topic configs that only the embedded cluster has."""
     return {
         PARTITION_BYTES: str(settings.embedded_partition_bytes),
         PRODUCE_RATE: str(int(settings.embedded_produce_bytes_per_second)),
@@ -30,7 +30,7 @@ def embedded_defaults(settings: Settings) -> dict[str, str]:
 
 
 def limits(settings: Settings) -> ConnectionLimits:
-    """Of connections."""
+    """Return the limits of client connections."""
     return ConnectionLimits(
         max_connections=settings.max_connections,
         idle=settings.connections_max_idle_ms / 1000,

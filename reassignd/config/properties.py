@@ -1,4 +1,4 @@
-"""Java's `.properties` syntax (java.util.Properties.load), which operators of Kafka know.
+"""Parser of Java's `.properties` syntax (java.util.Properties.load), which Kafka's own files have.
 
 Comments (`#`, `!`), continued lines, `=`, `:` or whitespace after the key, and backslash escapes.
 """
@@ -15,7 +15,7 @@ _ASSIGNMENT = re.compile(r"((?:[^\\=: \t\f]|\\.)*)[ \t\f]*[=:]?[ \t\f]*(.*)")
 
 
 class Property(NamedTuple):
-    """One assignment, and the number of the line that it begins on."""
+    """One assignment, and the number of its first line."""
 
     key: str
     value: str
@@ -23,14 +23,14 @@ class Property(NamedTuple):
 
 
 def parse(text: str) -> Iterator[Property]:
-    """Every assignment in the order of the file. A key may come twice; any text is valid."""
+    """Yield all assignments in the order of the file. A key can occur more than once. Any text is valid."""
     for number, line in _logical_lines(text):
         key, value = _ASSIGNMENT.findall(line)[0]
         yield Property(_unescape(key), _unescape(value), number)
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with their continuations joined, without comments and empty lines."""
+    """Yield (number, line) without comments and empty lines; continued lines are joined."""
     pending: str | None = None
     start = 0
     for number, raw in enumerate(re.split(r"\r\n|\r|\n", text), 1):

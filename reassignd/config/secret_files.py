@@ -1,4 +1,4 @@
-"""Files that hold secrets: whoever can read them can act as reassignd."""
+"""Files with secrets: a user who can read one can act as reassignd."""
 
 import logging
 import stat
@@ -10,7 +10,7 @@ OTHERS_READ = stat.S_IRGRP | stat.S_IROTH
 
 
 def warn_if_open(path: Path, what: str) -> None:
-    """Say so in the log when others can read `what` in the file. One that is not there is somebody else's business."""
+    """Log a warning if other users can read the file; `what` names the secret. A missing file is reported elsewhere."""
     try:
         mode = path.stat().st_mode
     except OSError:

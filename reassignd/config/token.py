@@ -1,4 +1,4 @@
-"""The bearer token, in a file of its own."""
+"""The file of the bearer token."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ from reassignd.errors import CommandError
 
 
 def read_token(path: Path) -> str:
-    """The one word in the file. Raises CommandError when it cannot be read or has none."""
+    """Return the only word in the file. Raises CommandError if the file cannot be read or has another number of words."""
     try:
         words = path.read_text("ascii").split()
     except (OSError, UnicodeDecodeError) as error:

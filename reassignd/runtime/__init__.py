@@ -1,1 +1,1 @@
-"""The composition root: one runtime for each backend, and what they share."""
+"""The composition root: the three runtimes, and the assembly that they share."""
