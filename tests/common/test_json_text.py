@@ -10,12 +10,12 @@ def refusal(text: str | bytes) -> str:
     return str(caught.value)
 
 
-def test_json_is_read_in_the_encodings_that_it_may_have() -> None:
+def test_all_encodings_of_json_are_read() -> None:
     assert parse(b'{"a": "\\ud83d\\ude00"}') == {"a": "\U0001f600"}
     assert parse('["ä"]'.encode("utf-8-sig")) == parse('["ä"]'.encode("utf-16")) == ["ä"]
 
 
-def test_what_is_no_json_is_refused() -> None:
+def test_invalid_json_is_refused() -> None:
     assert refusal("{").startswith("not JSON: Expecting property name")
     assert refusal("[" * 100_000) == "not JSON that can be read: nested too deep"
     assert refusal("") == "not JSON: Expecting value: line 1 column 1 (char 0)"
@@ -24,7 +24,7 @@ def test_what_is_no_json_is_refused() -> None:
     assert refusal(b'["\xff"]') == "not JSON: byte 2 is not UTF-8 text"
 
 
-def test_a_key_that_comes_twice_is_refused() -> None:
+def test_a_repeated_key_is_refused() -> None:
     assert refusal('{"a": 1, "b": 2, "a": 3}') == "not JSON: the key 'a' comes twice in one object"
     assert refusal('{"\\udc00": 1, "\\udc00": 2}') == "not JSON: the key '\\udc00' comes twice in one object"
 
@@ -37,7 +37,7 @@ def test_a_repeated_key_is_found_in_one_pass_and_shown_short() -> None:
     assert len(refusal(f'{{"{long}":0,"{long}":0}}')) < 100
 
 
-def test_half_of_a_surrogate_pair_is_no_text() -> None:
+def test_a_lone_surrogate_is_refused() -> None:
     assert refusal('["\\ud800"]') == "not JSON: a text has \\ud800, half of a surrogate pair"
     assert refusal(b'["\xed\xa0\x80"]') == "not JSON: byte 2 is not UTF-8 text"
 

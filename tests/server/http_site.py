@@ -1,4 +1,4 @@
-"""A small site over HTTP, and connections that keep it waiting."""
+"""A small HTTP server, and connections to it that are slow on purpose."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ Connection = tuple[StreamReader, StreamWriter]
 
 
 class Listening(socket.socket):
-    """Fails to accept as often as it is told."""
+    """A listening socket whose `accept` raises each of `failures` once."""
 
     failures: Iterator[OSError] = iter(())
 
@@ -40,19 +40,19 @@ class Listening(socket.socket):
 
 
 class Site:
-    """A server on a port, and the connections to it."""
+    """A running server, and connections to it."""
 
     def __init__(self, stack: AsyncExitStack, listening: Listening) -> None:
         self._stack, self.listening = stack, listening
         self.port: int = listening.getsockname()[1]
         self.release = asyncio.Event()
-        """Lets the answers of /wait go."""
+        """Completes the answers of /wait."""
         self.waiting = asyncio.Semaphore(0)
         """Released once for each request for /wait."""
         self.counted = 0
         """Answers of /count, of 1,000 bytes each."""
         self.cut = asyncio.Event()
-        """A connection was lost."""
+        """The answer of /large has ended."""
         self.uploading: asyncio.Future[HttpConnection] = asyncio.get_running_loop().create_future()
         self.now = RealClock().now()
 
@@ -63,12 +63,12 @@ class Site:
         return reader, writer
 
     async def status(self, path: str = "/healthz", tls: ssl.SSLContext | None = None) -> int:
-        """Of the answer on a connection of its own."""
+        """Return the status of a request on a new connection."""
         reader, _ = await self.connect(f"GET {path} HTTP/1.0\r\n\r\n".encode(), tls)
         return int((await reader.readline()).split()[1])
 
     async def visit(self, sent: bytes) -> None:
-        """Connect, send, and close in the middle of whatever follows; the server has noticed."""
+        """Connect, send, and close. Returns when the server has noticed the end."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         writer.write(sent)
         writer.write_eof()
@@ -79,7 +79,7 @@ class Site:
             await asyncio.sleep(0)
 
     async def wait(self) -> StreamReader:
-        """A request for /wait that is being served."""
+        """Send a request for /wait; return when the server is answering it."""
         reader, _ = await self.connect(b"GET /wait HTTP/1.0\r\n\r\n")
         await self.waiting.acquire()
         return reader
@@ -132,7 +132,7 @@ async def serving(
 
 
 async def rest(reader: StreamReader) -> bytes:
-    """What comes until the connection is closed or reset."""
+    """Return all data until the connection is closed or reset."""
     found = b""
     with contextlib.suppress(ConnectionResetError):
         while data := await reader.read(65536):

@@ -1,4 +1,4 @@
-"""Scrapes of a small cluster, as samples by name and labels."""
+"""Scrapes of a small cluster, as values by name and labels."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ Labels = frozenset[tuple[str, str]]
 
 
 def cluster() -> State:
-    """Three partitions: healthy, without leader and ISR member, and one with a replica being added."""
+    """Return a state of three partitions: a healthy one, one without leader and ISR, and one with an adding replica."""
     state = State()
     state.apply(
         [
@@ -44,7 +44,7 @@ def scrape(
     latency: RequestLatency | None = None,
     znodes: Znodes | None = None,
 ) -> dict[tuple[str, Labels], float]:
-    """Every sample by name and labels."""
+    """Return all samples by name and labels."""
     sources = Sources(
         "1.2.3",
         state or State(),

@@ -27,12 +27,12 @@ def of(*rows: Any) -> dict[str, Any]:
     return {"version": 1, "partitions": list(rows)}
 
 
-def test_entries_are_read_in_order_and_what_else_they_hold_is_left() -> None:
+def test_entries_are_read_in_order_and_other_keys_are_ignored() -> None:
     assert read_plan(of(entry(note="x", log_dirs=["any", "any"]))) == [Entry("foo", 0, (1, 2))]
 
 
 @pytest.mark.parametrize("value", [[], "x", None, {}, {"partitions": {}}])
-def test_what_is_no_plan_is_refused(value: Any) -> None:
+def test_a_value_that_is_not_a_plan_is_refused(value: Any) -> None:
     assert refusal(value).startswith("not a plan: expected ")
 
 
@@ -71,7 +71,7 @@ def test_what_is_no_plan_is_refused(value: Any) -> None:
         (of({"partition": 0}), "partitions[0]: 'topic' is missing, expected a topic's name"),
     ],
 )
-def test_the_first_wrong_entry_is_named(value: Any, text: str) -> None:
+def test_the_first_invalid_entry_is_named(value: Any, text: str) -> None:
     assert refusal(value) == text
 
 

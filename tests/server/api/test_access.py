@@ -1,4 +1,4 @@
-"""Who may use the API."""
+"""Authentication for the API."""
 
 import pytest
 from starlette.requests import Request
@@ -6,14 +6,14 @@ from starlette.requests import Request
 from server.api.access import Access
 from server.api.errors import HttpError
 from server.http.connection import KEY
-from tests.server.api.desk import Desk
+from tests.server.api.api_client import ApiClient
 
 OUTSIDE = "http://10.0.0.1:9080"
 TOKEN = Access("s3cret")
 
 
 class Connection:
-    """Of a user, or with a certificate."""
+    """A connection of a local user, or with a client certificate."""
 
     def __init__(self, user: int | None = None, certificate: dict[str, object] | None = None) -> None:
         self._user, self.certificate = user, certificate
@@ -26,16 +26,16 @@ def request(connection: Connection) -> Request:
     return Request({"type": "http", "headers": [], "state": {KEY: connection}})
 
 
-async def test_whoever_can_connect_may() -> None:
-    assert (await Desk().ask("GET", "/v1/status"))[0] == 200
+async def test_without_credentials_every_client_is_permitted() -> None:
+    assert (await ApiClient().ask("GET", "/v1/status"))[0] == 200
 
 
-def test_where_users_are_named_these_may() -> None:
+def test_a_listed_user_is_permitted() -> None:
     assert Access(users={1000, 0}).principal(request(Connection(1000))) == "User:local"
 
 
 @pytest.mark.parametrize(("user", "who"), [(1001, "user 1001"), (None, "an unknown user")])
-def test_others_may_not(user: int | None, who: str) -> None:
+def test_other_users_are_refused(user: int | None, who: str) -> None:
     with pytest.raises(
         HttpError, match=f"^not allowed for {who} of this machine: .* set http.token.file$"
     ) as caught:
@@ -43,15 +43,15 @@ def test_others_may_not(user: int | None, who: str) -> None:
     assert caught.value.status == 403
 
 
-def test_a_certificate_s_name_is_who_asks() -> None:
+def test_the_principal_is_the_certificate_s_subject() -> None:
     shown = Connection(certificate={"subject": ((("commonName", "ann"),),)})
     assert Access(certificates=True).principal(request(shown)) == "User:CN=ann"
 
 
 @pytest.mark.parametrize("header", [None, "Bearer wrong", "Basic s3cret", "s3cret", "Bearer", "Bearer s3cré"])
-async def test_without_the_token_nobody_may(header: str | None) -> None:
+async def test_a_request_without_the_token_is_refused(header: str | None) -> None:
     headers = {} if header is None else {"authorization": header.encode("latin-1")}
-    response = await Desk(access=TOKEN, url=OUTSIDE).raw("GET", "/v1/status", headers=headers)
+    response = await ApiClient(access=TOKEN, url=OUTSIDE).raw("GET", "/v1/status", headers=headers)
     assert response.status_code == 401
     assert response.headers["www-authenticate"] == "Bearer"
     assert response.json() == {
@@ -59,18 +59,18 @@ async def test_without_the_token_nobody_may(header: str | None) -> None:
     }
 
 
-async def test_with_the_token_one_may() -> None:
-    desk = Desk(access=TOKEN, url=OUTSIDE)
-    status, _ = await desk.ask("GET", "/v1/status", headers={"authorization": "bearer s3cret"})
+async def test_a_request_with_the_token_is_permitted() -> None:
+    client = ApiClient(access=TOKEN, url=OUTSIDE)
+    status, _ = await client.ask("GET", "/v1/status", headers={"authorization": "bearer s3cret"})
     assert status == 200
 
 
-async def test_health_and_metrics_stay_open() -> None:
-    desk = Desk(access=TOKEN, url=OUTSIDE)
+async def test_health_and_metrics_need_no_token() -> None:
+    client = ApiClient(access=TOKEN, url=OUTSIDE)
     for path in ("/healthz", "/readyz", "/metrics"):
-        assert (await desk.raw("GET", path)).status_code == 200
+        assert (await client.raw("GET", path)).status_code == 200
 
 
-async def test_where_certificates_are_asked_for_one_without_may_not() -> None:
-    desk = Desk(access=Access(certificates=True), url=OUTSIDE)
-    assert await desk.refusal("GET", "/v1/status") == (401, "not allowed: show a client certificate")
+async def test_a_client_without_a_required_certificate_is_refused() -> None:
+    client = ApiClient(access=Access(certificates=True), url=OUTSIDE)
+    assert await client.refusal("GET", "/v1/status") == (401, "not allowed: show a client certificate")

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from tests.server.api.desk import Desk
+from tests.server.api.api_client import ApiClient
 
 DIR = "/embedded/broker-2/logs-0"
 
 
 class Owned:
-    """Six brokers that note what is done to them; broker 3 does not run."""
+    """Six brokers that record the calls; broker 3 is stopped."""
 
     brokers: Sequence[int] = range(1, 7)
 
@@ -44,37 +44,37 @@ class Owned:
             raise ValueError("broker 3 is not running")
 
 
-def desk() -> tuple[Desk, Owned]:
-    made, owned = Desk(), Owned()
+def client() -> tuple[ApiClient, Owned]:
+    made, owned = ApiClient(), Owned()
     assert made.api.core is not None
     made.api.core = dataclasses.replace(made.api.core, brokers=owned)
     return made, owned
 
 
-async def test_brokers_are_listed_with_their_disks() -> None:
-    made, _ = desk()
+async def test_brokers_are_listed_with_their_log_directories() -> None:
+    made, _ = client()
     rows = (await made.get("/v1/brokers"))["brokers"]
     assert [row["id"] for row in rows] == [1, 2, 3, 4, 5, 6]
     assert rows[1]["live"] is True
     assert rows[1]["log_dirs"] == [{"path": DIR, "works": True}]
 
 
-async def test_a_broker_is_stopped_in_order_unless_told_otherwise() -> None:
-    made, owned = desk()
+async def test_a_stop_is_controlled_by_default() -> None:
+    made, owned = client()
     await made.post("/v1/brokers/1/stop")
     await made.post("/v1/brokers/2/stop?controlled=false")
     assert owned.done == [("stop", 1, True), ("stop", 2, False)]
 
 
 async def test_a_broker_is_started_and_slowed() -> None:
-    made, owned = desk()
+    made, owned = client()
     await made.post("/v1/brokers/3/start")
     await made.post("/v1/brokers/2/slow", {"factor": 0})
     assert owned.done == [("start", 3), ("slow", 2, 0.0)]
 
 
-async def test_a_broken_disk_is_shown() -> None:
-    made, _ = desk()
+async def test_a_failed_log_directory_is_listed() -> None:
+    made, _ = client()
     answer = await made.post("/v1/brokers/2/fail-log-dir", {"path": DIR})
     assert answer["log_dirs"] == [{"path": DIR, "works": False}]
 
@@ -100,13 +100,15 @@ async def test_a_broken_disk_is_shown() -> None:
         ("3/fail-log-dir", {"path": "/embedded/broker-3/logs-0"}, 409, "broker 3 is not running"),
     ],
 )
-async def test_what_cannot_be_is_refused_in_one_line(path: str, body: Any, status: int, text: str) -> None:
-    made, owned = desk()
+async def test_an_invalid_request_is_refused_in_one_line(
+    path: str, body: Any, status: int, text: str
+) -> None:
+    made, owned = client()
     assert await made.refusal("POST", f"/v1/brokers/{path}", body) == (status, text)
     assert owned.done == []
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/v1/brokers"), ("POST", "/v1/brokers/1/stop")])
-async def test_brokers_of_another_backend_are_out_of_reach(method: str, path: str) -> None:
-    status, text = await Desk().refusal(method, path)
+async def test_other_backends_have_no_brokers_to_control(method: str, path: str) -> None:
+    status, text = await ApiClient().refusal(method, path)
     assert (status, text) == (404, "Only brokers of the embedded cluster can be listed and controlled here.")

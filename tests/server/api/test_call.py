@@ -6,29 +6,29 @@ import pytest
 
 from server.api import call
 from server.api.call import skip_rows
-from tests.server.api.desk import MOVE, Desk
+from tests.server.api.api_client import MOVE, ApiClient
 
 
 @pytest.mark.parametrize("body", [b"{", b'{"partitions": [{"topic": "\\ud800"}]}'])
-async def test_a_body_that_cannot_be_read_is_refused(body: bytes) -> None:
-    status, text = await Desk().refusal("POST", "/v1/jobs", body)
+async def test_an_invalid_body_is_refused(body: bytes) -> None:
+    status, text = await ApiClient().refusal("POST", "/v1/jobs", body)
     assert (status, text[:10]) == (400, "not JSON: ")
 
 
-async def test_a_body_that_says_it_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_with_too_large_a_content_length_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call, "MAX_BODY", 10)
-    status, text = await Desk().refusal("POST", "/v1/jobs", MOVE)
+    status, text = await ApiClient().refusal("POST", "/v1/jobs", MOVE)
     assert (status, text) == (413, "the body is larger than 10 bytes; send the plan in parts")
 
 
-async def test_a_body_that_grows_too_large_is_read_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_chunked_body_is_read_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call, "MAX_BODY", 10)
 
     async def chunks() -> AsyncIterator[bytes]:
         while True:
             yield b"12345678"
 
-    response = await Desk().raw("POST", "/v1/jobs", content=chunks())
+    response = await ApiClient().raw("POST", "/v1/jobs", content=chunks())
     assert response.status_code == 413
 
 

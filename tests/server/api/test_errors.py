@@ -5,7 +5,7 @@ from controller.model.errors import DONE, Outcome
 from server.api.errors import HttpError, require
 
 
-def test_what_was_done_ends_no_request() -> None:
+def test_a_successful_outcome_raises_nothing() -> None:
     require(DONE)
 
 
@@ -19,12 +19,12 @@ def test_what_was_done_ends_no_request() -> None:
         (ErrorCode.INVALID_CONFIG, 400),
     ],
 )
-def test_a_refusal_ends_the_request_with_a_status_of_its_kind(error: ErrorCode, status: int) -> None:
+def test_an_error_is_raised_with_its_http_status(error: ErrorCode, status: int) -> None:
     with pytest.raises(HttpError, match="why not") as raised:
         require(Outcome(error, "why not"))
     assert raised.value.status == status
 
 
-def test_a_refusal_without_words_is_named() -> None:
+def test_an_error_without_a_message_is_shown_by_name() -> None:
     with pytest.raises(HttpError, match="NOT_CONTROLLER"):
         require(Outcome(ErrorCode.NOT_CONTROLLER))

@@ -5,19 +5,19 @@ from typing import Any
 import pytest
 
 from controller.scheduling.steps import UNLIMITED
-from tests.server.api.desk import MOVE, Desk
+from tests.server.api.api_client import MOVE, ApiClient
 
 
-async def names(desk: Desk) -> dict[str, Any]:
-    return {each["name"]: each["limit"] for each in (await desk.get("/v1/limits"))["limits"]}
+async def names(client: ApiClient) -> dict[str, Any]:
+    return {each["name"]: each["limit"] for each in (await client.get("/v1/limits"))["limits"]}
 
 
-async def test_without_limits_there_are_none() -> None:
-    assert await names(Desk()) == dict.fromkeys(("R", "P", "L", "C", "B", "throttle"))
+async def test_limits_are_null_by_default() -> None:
+    assert await names(ApiClient()) == dict.fromkeys(("R", "P", "L", "C", "B", "throttle"))
 
 
-async def test_limits_go_by_letter_config_or_alias() -> None:
-    desk = Desk()
+async def test_a_limit_is_set_by_letter_config_or_alias() -> None:
+    client = ApiClient()
     changes = {
         "P": 20,
         "r": 2,
@@ -25,23 +25,23 @@ async def test_limits_go_by_letter_config_or_alias() -> None:
         "reassignment.parallel.leader.movements": 4,
         "throttle": 1000,
     }
-    status, _ = await desk.ask("PUT", "/v1/limits", changes)
+    status, _ = await client.ask("PUT", "/v1/limits", changes)
     assert status == 200
     expected = {"R": 2, "P": 20, "L": 4, "C": 30, "B": None, "throttle": 1000}
-    assert await names(desk) == expected
+    assert await names(client) == expected
 
 
-async def test_null_takes_a_limit_away() -> None:
-    desk = Desk()
-    await desk.ask("PUT", "/v1/limits", {"P": 20})
-    await desk.ask("PUT", "/v1/limits", {"P": None})
-    assert desk.world.state.backlog.usage.limits.partitions == UNLIMITED
+async def test_null_removes_a_limit() -> None:
+    client = ApiClient()
+    await client.ask("PUT", "/v1/limits", {"P": 20})
+    await client.ask("PUT", "/v1/limits", {"P": None})
+    assert client.world.state.backlog.usage.limits.partitions == UNLIMITED
 
 
-async def test_what_is_used_is_shown_by_broker() -> None:
-    desk = Desk()
-    await desk.post("/v1/jobs", MOVE)
-    answer = await desk.get("/v1/limits")
+async def test_use_is_shown_by_broker() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs", MOVE)
+    answer = await client.get("/v1/limits")
     assert {"id": 4, "incoming": 2, "outgoing": 0} in answer["brokers"]
 
 
@@ -58,18 +58,18 @@ async def test_what_is_used_is_shown_by_broker() -> None:
         ([], "the body is [], expected an object of limits"),
     ],
 )
-async def test_a_bad_limit_is_refused_by_name(changes: Any, text: str) -> None:
-    assert await Desk().refusal("PUT", "/v1/limits", changes) == (400, text)
+async def test_an_invalid_limit_is_refused_by_name(changes: Any, text: str) -> None:
+    assert await ApiClient().refusal("PUT", "/v1/limits", changes) == (400, text)
 
 
 async def test_one_limit_under_two_names_is_refused() -> None:
-    status, _ = await Desk().refusal(
+    status, _ = await ApiClient().refusal(
         "PUT", "/v1/limits", {"P": 1, "reassignment.parallel.partition.count": 2}
     )
     assert status == 409
 
 
-async def test_one_bad_limit_spoils_the_others() -> None:
-    desk = Desk()
-    await desk.refusal("PUT", "/v1/limits", {"R": 5, "P": 0})
-    assert (await names(desk))["R"] is None
+async def test_one_invalid_limit_refuses_all() -> None:
+    client = ApiClient()
+    await client.refusal("PUT", "/v1/limits", {"R": 5, "P": 0})
+    assert (await names(client))["R"] is None

@@ -1,10 +1,10 @@
-"""The OpenAPI document says what the routes do."""
+"""The OpenAPI document agrees with the routes and their answers."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from server.api.routes import ENDPOINTS
-from tests.server.api.desk import MOVE, Desk, three
+from tests.server.api.api_client import MOVE, ApiClient, three_partitions
 
 TYPES: dict[str, type | tuple[type, ...]] = {
     "object": dict,
@@ -17,12 +17,12 @@ TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 async def document() -> dict[str, Any]:
-    made: dict[str, Any] = await Desk().get("/v1/openapi.json")
+    made: dict[str, Any] = await ApiClient().get("/v1/openapi.json")
     return made
 
 
 def errors(value: Any, schema: Any, components: Any, where: str = "$") -> Iterator[str]:
-    """Where the value is not as the schema says, as far as our schemas go; keys that none names are errors too."""
+    """Yield where the value does not conform to the schema. Checks the keywords that the document uses, and unknown keys."""
     if "$ref" in schema:
         schema = components[schema["$ref"].rpartition("/")[2]]
     if "anyOf" in schema:
@@ -57,17 +57,17 @@ def references(value: Any) -> Iterator[str]:
             yield from references(inner)
 
 
-async def test_every_route_is_in_the_document_and_nothing_else() -> None:
+async def test_the_document_has_exactly_the_routes() -> None:
     paths = (await document())["paths"]
     described = {(method.upper(), path) for path, methods in paths.items() for method in methods}
     assert described == {(each.method, each.path) for each in ENDPOINTS}
 
 
-async def test_what_the_document_lists_is_served() -> None:
-    desk = Desk()
+async def test_every_path_of_the_document_is_served() -> None:
+    client = ApiClient()
     for each in ENDPOINTS:
         status, answer = (
-            await desk.ask(each.method, each.path.replace("{job}", "1"), b"{}")
+            await client.ask(each.method, each.path.replace("{job}", "1"), b"{}")
             if not each.lines
             else (
                 200,
@@ -84,14 +84,14 @@ async def test_every_reference_has_its_component() -> None:
     assert set(references(made)) <= known
 
 
-async def test_operations_have_names_of_their_own() -> None:
+async def test_operation_ids_are_unique() -> None:
     made = await document()
     names = [each["operationId"] for methods in made["paths"].values() for each in methods.values()]
     assert len(set(names)) == len(names)
 
 
-async def test_answers_are_as_the_document_says() -> None:
-    desk, made = Desk(three(partitions=1)), await document()
+async def test_answers_conform_to_the_document() -> None:
+    client, made = ApiClient(three_partitions(partitions=1)), await document()
     components = made["components"]["schemas"]
     asked = [
         ("POST", "/v1/jobs", MOVE),
@@ -111,7 +111,7 @@ async def test_answers_are_as_the_document_says() -> None:
         ("POST", "/v1/resume", None),
     ]
     for method, path, body in asked:
-        status, answer = await desk.ask(method, path.replace("{job}", "1"), body)
+        status, answer = await client.ask(method, path.replace("{job}", "1"), body)
         operation = made["paths"][path.partition("?")[0]][method.lower()]
         [content] = operation["responses"][str(status)]["content"].values()
         assert list(errors(answer, content["schema"], components)) == [], path

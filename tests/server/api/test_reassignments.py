@@ -6,28 +6,28 @@ import pytest
 
 from controller.model.cluster import Config, ResourceType
 from controller.reassignment.next_step import charge_external
-from tests.server.api.desk import MOVE, Desk, plan, three
+from tests.server.api.api_client import MOVE, ApiClient, plan, three_partitions
 
 CANCEL = "/v1/reassignments/cancel"
 
 
-async def moving(**limits: int) -> Desk:
-    desk = Desk(three(**limits))
-    await desk.post("/v1/jobs", MOVE)
-    await desk.post("/v1/jobs", plan(foo_2=[4, 5, 6]))
-    return desk
+async def moving(**limits: int) -> ApiClient:
+    client = ApiClient(three_partitions(**limits))
+    await client.post("/v1/jobs", MOVE)
+    await client.post("/v1/jobs", plan(foo_2=[4, 5, 6]))
+    return client
 
 
-async def left(desk: Desk) -> list[int]:
-    answer = await desk.get("/v1/reassignments")
+async def left(client: ApiClient) -> list[int]:
+    answer = await client.get("/v1/reassignments")
     return [row["partition"] for row in answer.get("partitions", [])]
 
 
-async def test_nothing_ongoing_is_an_empty_object() -> None:
-    assert (await Desk().raw("GET", "/v1/reassignments")).text == "{}\n"
+async def test_no_ongoing_reassignments_are_an_empty_object() -> None:
+    assert (await ApiClient().raw("GET", "/v1/reassignments")).text == "{}\n"
 
 
-async def test_what_is_ongoing_is_a_plan_with_what_is_gained_and_lost() -> None:
+async def test_a_reassignment_is_listed_with_adding_and_removing_replicas() -> None:
     answer = await (await moving()).get("/v1/reassignments")
     assert answer["partitions"][0] == {
         "topic": "foo",
@@ -48,53 +48,53 @@ async def test_what_is_ongoing_is_a_plan_with_what_is_gained_and_lost() -> None:
     ],
 )
 async def test_cancels(what: Any, cancelled: int, rest: list[int]) -> None:
-    desk = await moving()
-    answer = await desk.post(CANCEL, what)
+    client = await moving()
+    answer = await client.post(CANCEL, what)
     assert (answer["cancelled"], answer["refused"]) == (cancelled, [])
     assert [row["replicas"] for row in answer["partitions"]] == [[1, 2, 3]] * cancelled
-    assert await left(desk) == rest
+    assert await left(client) == rest
 
 
-async def test_cancelling_where_nothing_moves_cancels_nothing() -> None:
-    answer = await Desk().post(CANCEL, {"all": True})
+async def test_a_cancel_without_reassignments_cancels_nothing() -> None:
+    answer = await ApiClient().post(CANCEL, {"all": True})
     assert (answer["cancelled"], answer["refused"], answer["partitions"]) == (0, [], [])
 
 
-async def test_a_cancel_tells_the_throttles_that_stay() -> None:
-    desk = await moving()
-    desk.world.default("reassignment.throttle.bytes.per.second", "1000")
-    desk.world.put(Config(ResourceType.BROKER, "6", "leader.replication.throttled.rate", "7"))
-    answer = await desk.post(CANCEL, {"job": 1})
-    assert desk.world.moving() == ["foo-2"]
+async def test_a_cancel_returns_the_remaining_throttles() -> None:
+    client = await moving()
+    client.world.default("reassignment.throttle.bytes.per.second", "1000")
+    client.world.put(Config(ResourceType.BROKER, "6", "leader.replication.throttled.rate", "7"))
+    answer = await client.post(CANCEL, {"job": 1})
+    assert client.world.moving() == ["foo-2"]
     assert answer["throttle"] == {"bytes_per_second": 1000, "set_by_others": [6]}
 
 
-async def test_what_is_listed_can_be_ordered_again_and_changes_nothing() -> None:
-    desk = await moving(per_partition=1)
-    listed = await desk.get("/v1/reassignments")
+async def test_submitting_the_listed_plan_changes_nothing() -> None:
+    client = await moving(per_partition=1)
+    listed = await client.get("/v1/reassignments")
     assert all(len(row["replicas"]) == 3 for row in listed["partitions"])
-    answer = await desk.post("/v1/jobs", listed)
+    answer = await client.post("/v1/jobs", listed)
     assert answer["refused"] == []
-    assert await desk.get("/v1/reassignments") == listed
+    assert await client.get("/v1/reassignments") == listed
 
 
-async def test_moves_of_others_are_listed_where_nothing_else_is() -> None:
-    desk = Desk(three())
-    charge_external(desk.world.state, desk.world["foo-0"]._replace(adding=(3,)))
-    assert await left(desk) == [0]
+async def test_external_reassignments_are_listed() -> None:
+    client = ApiClient(three_partitions())
+    charge_external(client.world.state, client.world["foo-0"]._replace(adding=(3,)))
+    assert await left(client) == [0]
 
 
-async def test_a_partition_that_does_not_move_is_a_row_of_the_answer() -> None:
-    answer = await Desk().post(CANCEL, {"partitions": [{"topic": "foo", "partition": 0}]})
+async def test_a_partition_without_reassignment_is_a_refused_row() -> None:
+    answer = await ApiClient().post(CANCEL, {"partitions": [{"topic": "foo", "partition": 0}]})
     assert (answer["cancelled"], answer["refused"][0]["error"]) == (0, "NO_REASSIGNMENT_IN_PROGRESS")
 
 
-async def test_a_cancelled_job_withdraws_what_it_has_queued() -> None:
-    desk = await moving(per_partition=1)
-    desk.world.catch_up()
-    await desk.post("/v1/jobs?queue=true", plan(foo_0=[1, 2, 6]))
-    assert (await desk.post(CANCEL, {"job": 3}))["cancelled"] == 1
-    assert desk.world.settle().replicas("foo-0") == (1, 2, 3)
+async def test_cancelling_a_job_withdraws_its_queued_partitions() -> None:
+    client = await moving(per_partition=1)
+    client.world.catch_up()
+    await client.post("/v1/jobs?queue=true", plan(foo_0=[1, 2, 6]))
+    assert (await client.post(CANCEL, {"job": 3}))["cancelled"] == 1
+    assert client.world.settle().replicas("foo-0") == (1, 2, 3)
 
 
 @pytest.mark.parametrize(
@@ -120,6 +120,6 @@ async def test_a_cancelled_job_withdraws_what_it_has_queued() -> None:
         ),
     ],
 )
-async def test_what_cannot_be_cancelled_is_said_in_one_line(what: Any, status: int, text: str) -> None:
-    found = await Desk().refusal("POST", CANCEL, what)
+async def test_an_invalid_cancel_is_refused_in_one_line(what: Any, status: int, text: str) -> None:
+    found = await ApiClient().refusal("POST", CANCEL, what)
     assert (found[0], found[1].removesuffix(" from 0 to 2147483647")) == (status, text)

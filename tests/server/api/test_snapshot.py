@@ -4,13 +4,13 @@ import json
 
 from server.api.models import SnapshotPartition
 from server.api.snapshot import rows
-from tests.server.api.desk import MOVE, Desk
+from tests.server.api.api_client import MOVE, ApiClient
 
 
 async def test_brokers_come_first_then_partitions_with_their_size() -> None:
-    desk = Desk()
-    desk.world.stop(2)
-    lines = (await desk.raw("GET", "/v1/snapshot")).text.splitlines()
+    client = ApiClient()
+    client.world.stop(2)
+    lines = (await client.raw("GET", "/v1/snapshot")).text.splitlines()
     broker, partition = json.loads(lines[1]), json.loads(lines[-1])
     assert (broker["kind"], broker["id"], broker["rack"], broker["live"]) == ("broker", 2, "rack-2", False)
     assert partition == {
@@ -25,8 +25,8 @@ async def test_brokers_come_first_then_partitions_with_their_size() -> None:
     }
 
 
-async def test_a_moving_partition_is_where_its_last_step_left_it() -> None:
-    desk = Desk()
-    await desk.post("/v1/jobs", MOVE)
-    row = next(row for row in rows(desk.world.state, desk.sizes) if isinstance(row, SnapshotPartition))
+async def test_a_moving_partition_has_the_replicas_of_its_last_completed_step() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs", MOVE)
+    row = next(row for row in rows(client.world.state, client.sizes) if isinstance(row, SnapshotPartition))
     assert (row.replicas, row.isr) == ((1, 2, 3), [1, 2, 3])

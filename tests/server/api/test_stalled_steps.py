@@ -1,9 +1,9 @@
 from server.api.stalled_steps import STALLED_SECONDS
-from tests.server.api.desk import MOVE, Desk
+from tests.server.api.api_client import MOVE, ApiClient
 
 
-class Slow(Desk):
-    """Partitions under way to broker 4 and others; `pass_by` lets a minute pass, a look every ten seconds."""
+class Slow(ApiClient):
+    """A client of a job in progress. `pass_minute` measures every ten seconds for a minute."""
 
     async def begin(self, **have: int) -> "Slow":
         await self.post("/v1/jobs", MOVE)
@@ -15,13 +15,13 @@ class Slow(Desk):
         for partition in self.world.state.all_partitions():
             for broker in partition.adding:
                 at = (str(partition.key), broker)
-                self.sizes.have[at] = self.sizes.have.get(at, 0) + more
+                self.sizes.received_bytes[at] = self.sizes.received_bytes.get(at, 0) + more
 
-    async def pass_by(self, more: int = 0, grown: int = 0) -> None:
+    async def pass_minute(self, more: int = 0, grown: int = 0) -> None:
         for _ in range(int(STALLED_SECONDS) // 10):
-            self.sizes.at += 10
+            self.sizes.measured_at += 10
             self.arrive(more)
-            self.sizes.grown += grown
+            self.sizes.produced += grown
             await self.progress.measure()
 
     async def why(self) -> set[str]:
@@ -31,60 +31,60 @@ class Slow(Desk):
         return texts
 
 
-async def test_a_move_that_comes_nearer_needs_no_reason() -> None:
+async def test_a_step_that_progresses_has_no_reason() -> None:
     slow = await Slow().begin()
-    await slow.pass_by(more=5)
+    await slow.pass_minute(more=5)
     assert await slow.why() == {""}
 
 
-async def test_a_large_partition_that_comes_nearer_slowly_needs_no_reason() -> None:
+async def test_a_large_partition_that_progresses_slowly_has_no_reason() -> None:
     slow = Slow()
-    slow.sizes.grown = 1_000_000
+    slow.sizes.produced = 1_000_000
     await slow.begin()
     for _ in range(3):
-        await slow.pass_by(more=100)
+        await slow.pass_minute(more=100)
         assert await slow.why() == {""}
-    await slow.pass_by(more=100, grown=99)
-    await slow.pass_by(more=100, grown=99)
+    await slow.pass_minute(more=100, grown=99)
+    await slow.pass_minute(more=100, grown=99)
     assert await slow.why() == {"data is produced as fast as it is copied"}
 
 
-async def test_a_move_to_which_nothing_arrives_says_so_after_a_minute() -> None:
+async def test_a_step_that_receives_nothing_is_stalled_after_a_minute() -> None:
     slow = await Slow().begin()
-    slow.sizes.at += STALLED_SECONDS - 1
+    slow.sizes.measured_at += STALLED_SECONDS - 1
     await slow.progress.measure()
     assert await slow.why() == {""}
-    await slow.pass_by()
+    await slow.pass_minute()
     assert await slow.why() == {"the adding replicas receive no data"}
     assert (await slow.get("/v1/status"))["reasons"] == [
         {"reason": "the adding replicas receive no data", "partitions": 2}
     ]
 
 
-async def test_that_nothing_is_measured_does_not_mean_that_nothing_arrives() -> None:
+async def test_time_without_measurements_does_not_count() -> None:
     slow = await Slow().begin()
     await slow.clock.advance(10 * STALLED_SECONDS)
     await slow.progress.measure()
     assert await slow.why() == {""}
 
 
-async def test_a_throttle_below_what_is_produced_is_told() -> None:
+async def test_a_throttle_below_the_produce_rate_is_named() -> None:
     slow = await Slow().begin()
-    await slow.pass_by(more=5, grown=5)
+    await slow.pass_minute(more=5, grown=5)
     assert await slow.why() == {"data is produced as fast as it is copied"}
     slow.world.default("reassignment.throttle.bytes.per.second", "5000")
-    await slow.pass_by(more=5, grown=5)
+    await slow.pass_minute(more=5, grown=5)
     assert await slow.why() == {"data is produced as fast as it is copied, with a throttle of 5,000 bytes/s"}
 
 
-async def test_a_replica_that_is_whole_and_not_in_sync_is_told() -> None:
+async def test_a_complete_replica_outside_the_isr_is_a_reason() -> None:
     slow = await Slow().begin()
-    await slow.pass_by(more=1_000)
-    await slow.pass_by()
+    await slow.pass_minute(more=1_000)
+    await slow.pass_minute()
     assert await slow.why() == {"all data is copied, but the replicas do not join the ISR"}
 
 
-async def test_a_target_that_is_down_is_told_at_once() -> None:
+async def test_an_offline_target_broker_is_a_reason_at_once() -> None:
     slow = await Slow().begin()
     slow.world.state.live.discard(4)
     await slow.progress.measure()
@@ -94,10 +94,10 @@ async def test_a_target_that_is_down_is_told_at_once() -> None:
     assert await slow.why() == {"target brokers 4, 5 are down"}
 
 
-async def test_what_is_not_known_says_nothing() -> None:
+async def test_unknown_sizes_give_no_reason() -> None:
     slow = await Slow().begin()
-    slow.sizes.have.clear()
+    slow.sizes.received_bytes.clear()
     for _ in range(2):
-        slow.sizes.at += STALLED_SECONDS
+        slow.sizes.measured_at += STALLED_SECONDS
         await slow.progress.measure()
         assert await slow.why() == {""}

@@ -1,19 +1,19 @@
-"""`/v1/status` and the big switch."""
+"""`/v1/status`, `/v1/pause` and `/v1/resume`."""
 
-from tests.server.api.desk import MOVE, Desk, three
+from tests.server.api.api_client import MOVE, ApiClient, three_partitions
 
 
-async def test_a_cluster_at_rest() -> None:
-    answer = await Desk().get("/v1/status")
+async def test_an_idle_cluster() -> None:
+    answer = await ApiClient().get("/v1/status")
     assert answer["brokers"] == {"registered": 6, "live": 6, "offline": []}
     assert answer["partitions"] == {"total": 3, "offline": 0, "under_replicated": 0, "under_min_isr": 0}
     assert (answer["jobs"], answer["paused"], answer["spark"]["state"]) == ([], False, "off")
 
 
-async def test_what_moves_what_does_not_and_why() -> None:
-    desk = Desk(three(partitions=1))
-    await desk.post("/v1/jobs?throttle=5000", MOVE)
-    answer = await desk.get("/v1/status")
+async def test_status_shows_reassignments_and_reasons() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    await client.post("/v1/jobs?throttle=5000", MOVE)
+    answer = await client.get("/v1/status")
     assert answer["reassignments"] == {
         "ongoing": 2,
         "moving": 1,
@@ -28,17 +28,17 @@ async def test_what_moves_what_does_not_and_why() -> None:
     assert answer["throttle"]["leases"] > 0
 
 
-async def test_a_broker_that_is_gone_is_named() -> None:
-    desk = Desk()
-    desk.world.stop(2)
-    answer = await desk.get("/v1/status")
+async def test_an_offline_broker_is_listed() -> None:
+    client = ApiClient()
+    client.world.stop(2)
+    answer = await client.get("/v1/status")
     assert (answer["brokers"]["offline"], answer["partitions"]["under_replicated"]) == ([2], 3)
 
 
-async def test_everything_is_paused_and_goes_on() -> None:
-    desk = Desk()
-    assert await desk.post("/v1/pause") == {"paused": True}
-    await desk.post("/v1/jobs", MOVE)
-    assert (desk.world.moving(), (await desk.get("/v1/status"))["paused"]) == ([], True)
-    assert await desk.post("/v1/resume") == {"paused": False}
-    assert desk.world.moving() == ["foo-0", "foo-1"]
+async def test_all_jobs_are_paused_and_resumed() -> None:
+    client = ApiClient()
+    assert await client.post("/v1/pause") == {"paused": True}
+    await client.post("/v1/jobs", MOVE)
+    assert (client.world.moving(), (await client.get("/v1/status"))["paused"]) == ([], True)
+    assert await client.post("/v1/resume") == {"paused": False}
+    assert client.world.moving() == ["foo-0", "foo-1"]

@@ -1,4 +1,4 @@
-"""One HTTP connection: how long it may keep the server waiting."""
+"""One HTTP connection and its time limits."""
 
 import asyncio
 import gc
@@ -17,19 +17,19 @@ from tests.server.http_site import (
 
 
 @pytest.mark.parametrize("sent", [b"", b"G", HEAD, HEAD + b"x: " + b"a" * 1000])
-async def test_a_request_that_does_not_come_ends_the_connection(sent: bytes) -> None:
+async def test_an_incomplete_request_closes_the_connection(sent: bytes) -> None:
     async with serving(Bounds(head=0)) as site:
         reader, _ = await site.connect(sent)
         assert await rest(reader) == b""
 
 
-async def test_an_answered_request_whose_body_goes_on_ends_the_connection() -> None:
+async def test_an_incomplete_body_after_the_answer_closes_the_connection() -> None:
     async with serving(Bounds(head=0)) as site:
         reader, _ = await site.connect(UPLOAD.replace(b"upload", b"healthz"))
         assert (await rest(reader)).startswith(b"HTTP/1.1 405")
 
 
-async def test_a_body_that_does_not_come_ends_the_connection_without_a_traceback(
+async def test_an_incomplete_body_closes_the_connection_without_a_traceback(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with serving(Bounds(body=0)) as site:
@@ -38,7 +38,7 @@ async def test_a_body_that_does_not_come_ends_the_connection_without_a_traceback
     assert "Traceback" not in caplog.text
 
 
-async def test_a_body_has_more_time_the_more_of_it_has_come() -> None:
+async def test_received_bytes_extend_the_time_for_a_body() -> None:
     async with serving(Bounds(body=10, body_rate=1)) as site:
         reader, writer = await site.connect(UPLOAD)
         connection = await site.uploading
@@ -52,22 +52,22 @@ async def test_a_body_has_more_time_the_more_of_it_has_come() -> None:
         assert (await reader.readline()).startswith(b"HTTP/1.1 200")
 
 
-async def test_an_answer_that_nobody_reads_ends_the_connection() -> None:
+async def test_an_answer_that_is_not_read_closes_the_connection() -> None:
     async with serving(Bounds(answer=0)) as site:
         reader, _ = await site.connect(b"GET /large HTTP/1.1\r\nhost: localhost\r\n\r\n")
         await site.cut.wait()
         assert len(await rest(reader)) < LARGE
 
 
-async def test_a_tls_handshake_that_does_not_end_ends_the_connection() -> None:
+async def test_an_incomplete_tls_handshake_closes_the_connection() -> None:
     async with serving(Bounds(handshake=0.01), server_tls()) as site:
         reader, _ = await site.connect()
         assert await rest(reader) == b""
 
 
 @pytest.mark.parametrize("sent", [b"", HEAD, HEAD + b"\r\n", UPLOAD + b"abc", UPLOAD + b"abcde"])
-async def test_a_closed_connection_leaves_no_cycle_behind(sent: bytes) -> None:
-    """The server collects young garbage only, so a cycle may stay for good."""
+async def test_a_closed_connection_leaves_no_reference_cycle(sent: bytes) -> None:
+    """The server rarely collects old garbage, so a cycle would stay in memory."""
     async with serving() as site:
         site.uploading.cancel()
         gc.collect()

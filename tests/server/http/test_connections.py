@@ -1,4 +1,4 @@
-"""All HTTP connections: how many there may be, and which one makes room."""
+"""The limit of HTTP connections."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.server.http_site import HEAD, UPLOAD, Connection, client_tls, rest, s
 
 
 async def until_accepted(connection: Connection) -> None:
-    """The server has seen its first request, and keeps it."""
+    """Send a request and wait for its answer, so that the server has certainly accepted the connection."""
     reader, writer = connection
     writer.write(HEAD + b"\r\n")
     while await reader.readline() != b"\r\n":
@@ -18,7 +18,7 @@ async def until_accepted(connection: Connection) -> None:
     await reader.readexactly(3)
 
 
-async def test_the_one_that_was_silent_longest_makes_room() -> None:
+async def test_the_longest_silent_connection_makes_room() -> None:
     async with serving(Bounds(connections=2)) as site:
         first, second = await site.connect(), await site.connect()
         await until_accepted(first)
@@ -30,7 +30,7 @@ async def test_the_one_that_was_silent_longest_makes_room() -> None:
 
 
 @pytest.mark.parametrize("sent", [b"", HEAD, UPLOAD + b"abc"])
-async def test_whoever_is_waited_for_never_keeps_a_probe_out(sent: bytes) -> None:
+async def test_clients_that_keep_the_server_waiting_never_block_a_probe(sent: bytes) -> None:
     async with serving(Bounds(connections=3, reserve=0)) as site:
         waiting = [await site.connect(sent) for _ in range(20)]
         assert await site.status() == 200
@@ -38,7 +38,7 @@ async def test_whoever_is_waited_for_never_keeps_a_probe_out(sent: bytes) -> Non
         assert len(waiting) == 20
 
 
-async def test_requests_that_are_served_are_not_cut_and_a_reserve_answers_probes_only() -> None:
+async def test_requests_in_progress_are_kept_and_the_reserve_answers_probes_only() -> None:
     async with serving(Bounds(connections=2, reserve=2)) as site:
         served = [await site.wait() for _ in range(2)]
         assert await site.status("/healthz") == 200
@@ -47,7 +47,7 @@ async def test_requests_that_are_served_are_not_cut_and_a_reserve_answers_probes
         assert [(await rest(reader)).endswith(b"released") for reader in served] == [True, True]
 
 
-async def test_beyond_the_reserve_nobody_is_served() -> None:
+async def test_connections_beyond_the_reserve_are_refused() -> None:
     async with serving(Bounds(connections=1, reserve=0)) as site:
         served = await site.wait()
         assert await site.status() == 503
@@ -55,14 +55,14 @@ async def test_beyond_the_reserve_nobody_is_served() -> None:
         assert (await served.readline()).startswith(b"HTTP/1.1 200")
 
 
-async def test_half_open_tls_counts_and_makes_room() -> None:
+async def test_connections_in_the_tls_handshake_count_and_make_room() -> None:
     async with serving(Bounds(connections=3, reserve=0), server_tls()) as site:
         half = [await site.connect() for _ in range(20)]
         assert await site.status(tls=client_tls()) == 200
         assert [await rest(reader) for reader, _ in half[:17]] == [b""] * 17
 
 
-async def test_a_failing_accept_is_tried_again(
+async def test_a_failed_accept_is_retried(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(connections, "PAUSE_SECONDS", 0)

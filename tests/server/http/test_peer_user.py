@@ -1,4 +1,4 @@
-"""Which user holds the other end of a loopback connection."""
+"""The local user at the other end of a loopback connection."""
 
 import os
 import socket
@@ -10,7 +10,7 @@ import pytest
 
 from server.http.peer_user import supported, user_of
 
-pytestmark = pytest.mark.skipif(not supported(), reason="this system does not tell it")
+pytestmark = pytest.mark.skipif(not supported(), reason="not supported by this system")
 
 AS_NOBODY = """
 import os, socket, sys
@@ -32,14 +32,14 @@ def listening(request: pytest.FixtureRequest) -> Iterator[socket.socket]:
         yield server
 
 
-def test_a_connection_of_our_own_is_ours(listening: socket.socket) -> None:
+def test_a_connection_of_this_process_has_its_user(listening: socket.socket) -> None:
     with socket.create_connection(listening.getsockname()[:2]):
         accepted, _ = listening.accept()
         with accepted:
             assert user_of(accepted) == os.geteuid()
 
 
-def test_one_that_was_closed_is_nobody_s(listening: socket.socket) -> None:
+def test_a_closed_connection_has_no_user(listening: socket.socket) -> None:
     socket.create_connection(listening.getsockname()[:2]).close()
     accepted, _ = listening.accept()
     with accepted:
@@ -47,7 +47,7 @@ def test_one_that_was_closed_is_nobody_s(listening: socket.socket) -> None:
         assert user_of(accepted) is None
 
 
-def test_a_half_closed_one_is_still_ours(listening: socket.socket) -> None:
+def test_a_half_closed_connection_keeps_its_user(listening: socket.socket) -> None:
     with socket.create_connection(listening.getsockname()[:2]) as client:
         client.shutdown(socket.SHUT_WR)
         accepted, _ = listening.accept()
@@ -57,7 +57,7 @@ def test_a_half_closed_one_is_still_ours(listening: socket.socket) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_a_connection_of_somebody_else_is_theirs() -> None:
+def test_a_connection_of_another_user_has_that_user() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         command = [sys.executable, "-c", AS_NOBODY, str(server.getsockname()[1])]
         with subprocess.Popen(command, stdin=subprocess.PIPE) as process:  # noqa: S603 (ours)
@@ -67,7 +67,7 @@ def test_a_connection_of_somebody_else_is_theirs() -> None:
             process.communicate()
 
 
-def test_a_unix_socket_and_another_system_tell_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unix_sockets_and_other_systems_have_no_user(monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = socket.socketpair()
     with one, other:
         assert user_of(one) is None

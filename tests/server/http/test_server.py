@@ -18,7 +18,7 @@ def listening_socket() -> socket.socket:
 
 @asynccontextmanager
 async def serving(routes: list[BaseRoute]) -> AsyncIterator[int]:
-    """The port on which the routes are served."""
+    """Serve the routes; yield the port."""
     listening = listening_socket()
     server = HttpServer(listening, routes)
     await server.start()
@@ -27,7 +27,7 @@ async def serving(routes: list[BaseRoute]) -> AsyncIterator[int]:
 
 
 async def get(port: int, path: str, accept: str = "*/*") -> tuple[int, str]:
-    """Status and body."""
+    """Return the status and the body."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     head = f"GET {path} HTTP/1.1\r\nhost: test\r\naccept: {accept}\r\nconnection: close\r\n\r\n"
     writer.write(head.encode())
@@ -41,7 +41,7 @@ def routes(obstacle: str | None = None) -> list[BaseRoute]:
     return operations_routes(Health(obstacle))
 
 
-async def test_a_living_process_is_healthy() -> None:
+async def test_a_running_process_is_healthy() -> None:
     async with serving(routes("not yet")) as port:
         assert await get(port, "/healthz") == (200, "ok\n")
 
@@ -54,7 +54,7 @@ async def test_readiness_follows_the_obstacle() -> None:
         assert await get(port, "/readyz") == (200, "ready\n")
 
 
-async def test_metrics_are_made_when_asked_for() -> None:
+async def test_metrics_are_made_for_each_request() -> None:
     health = Health(None)
     async with serving(operations_routes(health)) as port:
         assert await get(port, "/metrics") == (200, "")
@@ -75,7 +75,7 @@ async def test_an_unknown_path_is_not_found() -> None:
         assert (await get(port, "/nothing"))[0] == 404
 
 
-async def test_further_routes_are_served_beside() -> None:
+async def test_further_routes_are_served() -> None:
     async def answer(_: Request) -> Response:
         return PlainTextResponse("jobs")
 
@@ -83,13 +83,13 @@ async def test_further_routes_are_served_beside() -> None:
         assert await get(port, "/v1/jobs") == (200, "jobs")
 
 
-async def test_signals_stay_as_they_are() -> None:
+async def test_signal_handlers_are_not_changed() -> None:
     before = signal.getsignal(signal.SIGTERM)
     async with serving(routes()):
         assert signal.getsignal(signal.SIGTERM) is before
 
 
-async def test_an_idle_connection_does_not_hold_up_a_stop() -> None:
+async def test_an_idle_connection_does_not_delay_a_stop() -> None:
     async with serving(routes()) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
     assert await reader.read() == b""
@@ -119,7 +119,7 @@ async def test_a_server_that_never_started_stops_at_once() -> None:
         await HttpServer(listening, routes()).stop()
 
 
-async def test_headers_of_a_proxy_change_nothing() -> None:
+async def test_proxy_headers_are_ignored() -> None:
     async def client(request: Request) -> Response:
         return PlainTextResponse(f"{request.client and request.client.host} {request.url.scheme}")
 
@@ -130,6 +130,6 @@ async def test_headers_of_a_proxy_change_nothing() -> None:
         writer.close()
 
 
-def test_a_certificate_s_name_reads_as_in_kafka_s_principals() -> None:
+def test_a_distinguished_name_has_the_form_of_kafka_s_principals() -> None:
     certificate = {"subject": ((("organizationName", "ops"),), (("commonName", "ann"),), (("street", "x"),))}
     assert distinguished_name(certificate) == "street=x,CN=ann,O=ops"

@@ -1,4 +1,4 @@
-"""uvicorn is as its adapter expects it: a new version that is not fails here, and not in production."""
+"""The parts of uvicorn that its adapter uses. An incompatible version of uvicorn fails here."""
 
 import asyncio
 import inspect
@@ -17,7 +17,7 @@ REQUEST = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
 
 
 class Transport(asyncio.Transport):
-    """Keeps what is written to it."""
+    """A transport that records the written data."""
 
     def __init__(self) -> None:
         super().__init__({"peername": ("127.0.0.1", 1), "sockname": ("127.0.0.1", 2)})
@@ -40,7 +40,7 @@ class Transport(asyncio.Transport):
 
 
 class Application:
-    """Answers with the connection's state once `release` is set."""
+    """An ASGI application that answers with the connection's state once `release` is set."""
 
     def __init__(self) -> None:
         self.requests = asyncio.Semaphore(0)
@@ -65,7 +65,7 @@ async def connected(
     await protocols.stop()
 
 
-def test_the_parts_that_are_not_documented_are_there() -> None:
+def test_the_undocumented_parts_exist() -> None:
     config = Config(Application.__call__, http="h11", log_config=None)
     config.load()
     parameters = inspect.signature(config.http_protocol_class).parameters

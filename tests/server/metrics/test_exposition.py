@@ -6,7 +6,7 @@ from server.metrics.table import METRICS, exposed_name
 from tests.server.scraping import quick, scrape, value
 
 
-def test_the_process_tells_about_itself() -> None:
+def test_the_process_has_metrics() -> None:
     assert value(scrape(), "process_resident_memory_bytes") > 0
 
 

@@ -15,7 +15,7 @@ SOMEONE = cast(Caller, None)
 
 
 def before(answer: bytes | Awaitable[bytes]) -> RequestLatency:
-    """Before something that gives this answer; half a second passes between two looks at the clock."""
+    """Return a RequestLatency around a function with this answer. Each reading of the clock is half a second later."""
     return RequestLatency(lambda _frame, _caller: answer, itertools.count(step=0.5).__next__)
 
 
@@ -28,13 +28,13 @@ async def never() -> bytes:
     raise DecodeError("garbage")
 
 
-def test_an_answer_at_once_is_passed_on_and_timed() -> None:
+def test_an_immediate_answer_is_timed() -> None:
     latency = before(b"now")
     assert latency.answer(LIST, SOMEONE) == b"now"
     assert (latency.answers[46], latency.seconds[46]) == (1, 0.5)
 
 
-async def test_a_later_answer_is_timed_when_it_is_there() -> None:
+async def test_a_delayed_answer_is_timed_when_it_is_complete() -> None:
     latency = before(later())
     answer = latency.answer(LIST, SOMEONE)
     assert latency.answers[46] == 0

@@ -1,4 +1,4 @@
-"""Counters add up."""
+"""The counters of requests, decisions and commits."""
 
 from server.metrics.stats import Counters
 
@@ -20,7 +20,7 @@ def test_decisions_and_commits_add_up_their_seconds() -> None:
     assert (stats.commits, stats.committed_changes, stats.commit_seconds) == (1, 3, 0.125)
 
 
-def test_gauges_show_what_is() -> None:
+def test_gauges_show_the_current_values() -> None:
     stats = Counters()
     stats.queue(7)
     stats.loop_lag(0.5)

@@ -31,7 +31,7 @@ def test_the_controller_is_active_while_it_serves(active: bool) -> None:
     assert value(scrape(active=active), name) == active
 
 
-def test_partitions_that_move_wait_and_queue_are_told_apart() -> None:
+def test_moving_waiting_and_queued_partitions_are_separate_metrics() -> None:
     world = World().having(*(partition(f"foo-{n}", (1, 2)) for n in range(3)))
     world.limited(partitions=1).stop(6)
     world.alter({"foo-0": (3, 4), "foo-1": (3, 4), "foo-2": (6, 1)})
@@ -98,12 +98,12 @@ def test_connections_queue_and_lag_are_shown_as_they_are_now() -> None:
     assert value(samples, "reassignd_event_loop_lag_seconds") == 0.25
 
 
-def test_the_build_is_told_in_labels() -> None:
+def test_the_build_is_described_by_labels() -> None:
     names = {name: dict(labels) for name, labels in scrape()}
     assert names["reassignd_build_info"]["version"] == "1.2.3"
 
 
-def test_what_is_refused_in_zookeeper_is_counted_by_kind_of_znode() -> None:
+def test_rejected_znodes_are_counted_by_kind() -> None:
     samples = scrape(znodes=Znodes({"topic": 2}, {"reassign_partitions": 5}, {"won": 3, "lost": 2}))
     assert value(samples, "reassignd_zookeeper_refused_documents_total", znode="topic") == 2
     assert value(samples, "reassignd_zookeeper_refused_rows_total", znode="reassign_partitions") == 5

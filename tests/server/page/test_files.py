@@ -26,7 +26,7 @@ async def test_the_page_loads_what_is_served_and_nothing_else() -> None:
         assert (await get(f"/{name}")).status_code == 200
 
 
-async def test_it_may_run_no_script_but_its_own() -> None:
+async def test_the_page_may_run_its_own_script_only() -> None:
     for path in ("/", "/page.js"):
         headers = (await get(path)).headers
         assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self';")
@@ -34,20 +34,20 @@ async def test_it_may_run_no_script_but_its_own() -> None:
     assert not re.search(r"<script(?![^>]*src)|\son\w+=", (await get("/")).text)
 
 
-async def test_what_comes_from_others_is_never_taken_for_markup() -> None:
+async def test_values_are_never_used_as_markup() -> None:
     script = (await get("/page.js")).text
     assert "textContent" in script
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", script)
 
 
-async def test_it_finds_every_element_that_it_writes_to() -> None:
+async def test_every_element_that_the_script_writes_to_exists() -> None:
     html, script = (await get("/")).text, (await get("/page.js")).text
     named = set(re.findall(r'\b(?:at|table)\("(\w+)"', script))
     assert named
     assert named <= set(re.findall(r'id="(\w+)"', html))
 
 
-async def test_it_reads_what_the_api_says_it_answers() -> None:
+async def test_the_script_reads_fields_of_the_models_only() -> None:
     script = (await get("/page.js")).text
     shown = (("status", models.Status), ("job", models.Job), ("part", models.Part), ("moves", models.Totals))
     for variable, model in shown:

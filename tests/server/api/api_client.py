@@ -1,4 +1,4 @@
-"""A served API over a controller in memory, and short ways to ask it."""
+"""A client of the API of a controller in memory."""
 
 import json
 from typing import Any
@@ -20,8 +20,8 @@ from tests.builders import World, partition
 URL = "http://127.0.0.1:9080"
 
 
-class Direct:
-    """A driver that decides at once."""
+class ImmediateDriver:
+    """A driver that decides at once and stores nothing."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -34,32 +34,32 @@ class Direct:
 
 
 class Sizes:
-    """A partition has 100 bytes and its number; `have` says how many are there of those on their way."""
+    """Partition n has 100 + n bytes. `received_bytes` are those of adding replicas, by partition and broker."""
 
     def __init__(self) -> None:
-        self.have: dict[tuple[str, int], int] = {}
-        self.at = 0.0
-        """When that was so, in seconds."""
-        self.grown = 0
-        """Bytes that were produced to each partition meanwhile."""
+        self.received_bytes: dict[tuple[str, int], int] = {}
+        self.measured_at = 0.0
+        """Time of that measurement, in seconds."""
+        self.produced = 0
+        """Bytes produced to each partition since the start."""
 
     def size(self, key: TopicPartition) -> int | None:
-        return None if key.topic == "unknown" else 100 + self.grown + key.partition
+        return None if key.topic == "unknown" else 100 + self.produced + key.partition
 
     def arrived(self, key: TopicPartition, broker: int) -> int | None:
-        return self.have.get((str(key), broker))
+        return self.received_bytes.get((str(key), broker))
 
     def received(self, key: TopicPartition) -> tuple[float, float] | None:
-        have = [size for (name, _), size in self.have.items() if name == str(key)]
-        return (sum(have), self.at) if have else None
+        have = [size for (name, _), size in self.received_bytes.items() if name == str(key)]
+        return (sum(have), self.measured_at) if have else None
 
 
-class Desk:
-    """Asks the API; every answer is (status, JSON)."""
+class ApiClient:
+    """Sends requests to the API. An answer is the status and the JSON."""
 
     def __init__(self, world: World | None = None, access: Access | None = None, url: str = URL) -> None:
-        self.world = three() if world is None else world
-        self.driver = Direct(self.world)
+        self.world = three_partitions() if world is None else world
+        self.driver = ImmediateDriver(self.world)
         self.sizes = Sizes()
         self.clock = ManualClock()
         self.progress = Progress(self.world.state, self.sizes, self.clock)
@@ -103,14 +103,14 @@ class Desk:
         return status, text
 
 
-def three(**limits: int) -> World:
+def three_partitions(**limits: int) -> World:
     """Three partitions on brokers 1 to 3 of 6."""
     names = ("foo-0", "foo-1", "foo-2")
     return World().having(*(partition(name, [1, 2, 3]) for name in names)).limited(**limits)
 
 
 def plan(**replicas: list[int]) -> dict[str, Any]:
-    """The plan that `foo_0=[4, 5, 6]` and so on makes."""
+    """Return a plan; `foo_0=[4, 5, 6]` is the entry of foo-0."""
     rows = []
     for name, brokers in replicas.items():
         topic, _, number = name.rpartition("_")
