@@ -1,11 +1,11 @@
-"""Effects gathered into the requests that a controller sends its brokers (Kafka: ControllerBrokerRequestBatch).
+"""Commands collected into requests for brokers (Kafka: ControllerBrokerRequestBatch).
 
-A batch goes to a broker as LeaderAndIsr for what it holds, then UpdateMetadata, then StopReplica. KIP-352: target
-replicas travel in UpdateMetadata v6.
+A broker gets a batch as LeaderAndIsr for its partitions, then UpdateMetadata, then StopReplica. UpdateMetadata v6 contains
+the target replicas (KIP-352).
 
-Why nothing is reordered wrongly: within a batch a later `Publish` of a partition replaces an earlier one, and a
-`DropReplica` follows the `Publish` that took its brokers off the list. A partition of which a drop waits is not added
-again: that begins a new batch, so a topic that is deleted and made anew is stopped before it is led.
+The order of commands is kept where it matters. Within a batch, a later `Publish` of a partition replaces an earlier one,
+and a `DropReplica` follows the `Publish` that removed its brokers from the replica list. A command for a partition with a
+pending drop starts a new batch. So when a topic is deleted and created again, brokers delete the old log first.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -28,34 +28,34 @@ from controller.state.state import State
 from protocol.messages.update_metadata_request import UpdateMetadataTopicState
 
 LIMIT = 250
-"""Partitions in one request, so that making or reading one takes a few milliseconds at most."""
+"""Partitions per request: encoding or decoding one takes a few milliseconds at most."""
 
 
 class Batch:
-    """What waits to be sent to all brokers."""
+    """Commands to be sent to all brokers."""
 
     def __init__(self, *, brokers_changed: bool = False) -> None:
         self.brokers_changed = brokers_changed
         self._published: dict[TopicPartition, Publish] = {}
         self._dropped: dict[TopicPartition, DropReplica] = {}
         self._metadata: list[UpdateMetadataTopicState] | None = None
-        """Made once for all brokers, when the first of them is sent the batch; nothing is added after that."""
+        """The UpdateMetadata rows, built once for all brokers when the first one gets the batch. Nothing is added after that."""
 
     def __bool__(self) -> bool:
         return bool(self._published or self._dropped or self.brokers_changed)
 
     def accepts(self, key: TopicPartition) -> bool:
-        """An effect on the partition may be added; otherwise it belongs to the next batch."""
+        """Return whether a command for the partition may be added; otherwise it belongs in the next batch."""
         return key not in self._dropped and len(self._published) + len(self._dropped) < LIMIT
 
     def publish(self, effect: Publish) -> None:
-        """Add the partition; that a replica is new is not forgotten when a later state replaces an unsent one."""
+        """Add the state of a partition. It replaces an earlier one; replicas that were new stay new."""
         key = effect.partition.key
         earlier = self._published.get(key)
         self._published[key] = effect if earlier is None else merge_publish(earlier, effect)
 
     def drop(self, effect: DropReplica) -> None:
-        """Add a stop of replicas; when the topic is gone nobody need be told how it was led before."""
+        """Add a drop of replicas. The drop of a deleted topic replaces the partition's state."""
         key = TopicPartition(effect.topic, effect.partition)
         self._dropped[key] = effect
         if effect.leader_epoch == TOPIC_DELETED:
@@ -70,11 +70,11 @@ class Batch:
         return self._dropped.values()
 
     def drop_of(self, key: TopicPartition) -> DropReplica | None:
-        """The drop of replicas of this partition, if there is one."""
+        """Return the partition's drop, if there is one."""
         return self._dropped.get(key)
 
     def requests(self, header: Header, state: State) -> Iterator[tuple[Any, ...]]:
-        """What one broker is sent, in order."""
+        """Yield the requests for one broker in order."""
         rows = [
             LeaderAndIsrRow(publish.partition, header.broker in publish.new)
             for publish in self._published.values()
@@ -83,24 +83,24 @@ class Batch:
         if rows:
             yield leader_and_isr(header, state, rows)
         if self._metadata is None:
-            self._metadata = metadata_topics(state, self._told(state))
+            self._metadata = metadata_topics(state, self._metadata_rows(state))
         if self._metadata or self.brokers_changed:
             yield update_metadata(header, state, self._metadata)
         drops = [drop for drop in self._dropped.values() if _still_dropped(drop, header.broker, state)]
         if drops:
             yield stop_replica(header, state, drops)
 
-    def _told(self, state: State) -> Iterator[MetadataRow]:
+    def _metadata_rows(self, state: State) -> Iterator[MetadataRow]:
         for publish in self._published.values():
             yield metadata_row(state, publish.partition, publish.target)
         for drop in self._dropped.values():
             if drop.leader_epoch == TOPIC_DELETED:
-                gone = Partition(drop.topic, drop.partition, (), (), TOPIC_DELETED)
-                yield metadata_row(state, gone, ())
+                deleted = Partition(drop.topic, drop.partition, (), (), TOPIC_DELETED)
+                yield metadata_row(state, deleted, ())
 
 
 def all_partitions(state: State) -> Iterator[Partition]:
-    """Every partition, while topics and partitions may come and go between two of them."""
+    """Yield every partition. Topics and partitions may be created and deleted during the iteration."""
     for topic in list(state.topics):
         index = 0
         while (partition := state.partition(topic, index)) is not None:
@@ -109,20 +109,20 @@ def all_partitions(state: State) -> Iterator[Partition]:
 
 
 class ClusterSnapshot:
-    """All that a broker which has just joined must know, read from `partitions` while it is sent.
+    """The whole state for a broker that has joined, read from `partitions` while it is sent.
 
-    What changes meanwhile is sent again by the batches behind. Since LeaderAndIsr v3 cannot say that it is complete,
-    the UpdateMetadata without partitions at the end says so: the broker then drops what it was not told of.
+    Later batches send the changes since. LeaderAndIsr v3 has no field that marks the last request, so an UpdateMetadata
+    without partitions marks the end: an embedded broker then drops the replicas that were not in the requests.
     """
 
     def __init__(self, partitions: Callable[[State], Iterator[Partition]] = all_partitions) -> None:
         self._partitions = partitions
 
     def requests(self, header: Header, state: State) -> Iterator[tuple[Any, ...]]:
-        """UpdateMetadata of all partitions, LeaderAndIsr of the broker's own, and the end."""
+        """Yield UpdateMetadata for all partitions, LeaderAndIsr for the broker's own, and the mark of the end."""
         for chunk in _chunks(self._partitions(state)):
-            wanted = ((p, state.reassignments.get(p.key)) for p in chunk)
-            rows = [metadata_row(state, p, () if r is None else r.target) for p, r in wanted]
+            reassigned = ((p, state.reassignments.get(p.key)) for p in chunk)
+            rows = [metadata_row(state, p, () if r is None else r.target) for p, r in reassigned]
             yield update_metadata(header, state, metadata_topics(state, rows))
         for chunk in _chunks(self._partitions(state)):
             own = [p for p in chunk if header.broker in p.replicas]
@@ -143,16 +143,17 @@ def merge_publish(earlier: Publish, later: Publish) -> Publish:
 
 
 def _still_dropped(drop: DropReplica, broker: int, state: State) -> bool:
-    """The broker has to delete the replica, unless it was made one again while the drop waited.
+    """Return whether the broker must still delete the replica.
 
-    A snapshot before this batch may have told it so already, and the replica may be in the ISR. That of a topic made
-    anew, whose leader epochs begin again, is none: the old log has to go before the new one is led.
+    It must not when it has become a replica again since the drop: a snapshot before this batch may have told it so, and the
+    replica may be in the ISR. A lower leader epoch means another topic of the same name. Then the old log must be deleted
+    before the broker gets the new partition.
     """
     if broker not in drop.brokers:
         return False
     now = state.partition(drop.topic, drop.partition)
-    back = now is not None and broker in now.replicas and now.leader_epoch >= drop.leader_epoch
-    return drop.leader_epoch == TOPIC_DELETED or not back
+    replica_again = now is not None and broker in now.replicas and now.leader_epoch >= drop.leader_epoch
+    return drop.leader_epoch == TOPIC_DELETED or not replica_again
 
 
 def _is_new(partition: Partition, broker: int) -> bool:

@@ -1,7 +1,7 @@
-"""The controller's side of the brokers that it commands: one connection and one queue a broker (Kafka: ControllerChannelManager).
+"""Connections to the brokers that the controller commands: one connection and one queue per broker (Kafka: ControllerChannelManager).
 
-One request is in flight, and it is retried until the broker leaves; epochs make a repetition harmless. What the
-requests hold, and in which order, is in `backends.broker_commands.batch`.
+One request is in flight per broker. It is retried until the broker leaves; epochs make repeated requests harmless.
+`backends.broker_commands.batch` has the content and the order of the requests.
 """
 
 import asyncio
@@ -42,9 +42,9 @@ MAX_QUEUED = 8
 class BrokerLinks:
     """Carries out broker commands of a controller.
 
-    `controller_id` tells which broker to name as controller; `state` is read, never changed. Nothing is sent to a
-    broker before `BrokerJoined` or after `BrokerLeft`; that one cannot be reached is not judged here. `partitions` are
-    what a broker that joins is told, `brokers` those that it may name to clients.
+    `controller_id` returns the id that requests name as controller. `state` is only read. A broker gets requests from its
+    `BrokerJoined` until its `BrokerLeft`, whether it can be reached or not. `partitions` returns the partitions that a
+    joining broker gets, `brokers` the brokers that it may name to clients.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class BrokerLinks:
         }
         self.partitions, self.brokers = partitions, brokers
         self.on_dropped: Callable[[int, Sequence[DropReplica]], None] = lambda _broker, _drops: None
-        """Called with the drops that a broker has confirmed; to be replaced by who wants to know."""
+        """Callback with the drops that a broker has confirmed."""
         self._open = Batch()
         self._links: dict[int, _Link] = {}
 
@@ -85,9 +85,9 @@ class BrokerLinks:
                 case DropReplica():
                     self._batch_for(TopicPartition(command.topic, command.partition)).drop(command)
                 case BrokerJoined():
-                    self._joined(command.broker)
+                    self._broker_joined(command.broker)
                 case BrokerLeft():
-                    self._left(command.broker)
+                    self._broker_left(command.broker)
                 case _:
                     assert_never(command)
         for link in self._links.values():
@@ -95,17 +95,17 @@ class BrokerLinks:
 
     @property
     def idle(self) -> bool:
-        """Nothing waits, and nothing is in flight."""
+        """Nothing is queued or in flight."""
         return not self._open and all(link.idle for link in self._links.values())
 
     async def close(self) -> None:
-        """Drop all connections and what waits for them."""
+        """Close all connections; queued requests are lost."""
         tasks = [link.task for link in self._links.values()]
         self._links.clear()
         await cancel(*tasks)
 
     def seal(self) -> None:
-        """Hand the open batch to every link: each takes its part of it."""
+        """Queue the open batch for every broker and start a new one."""
         if not self._open:
             return
         for link in self._links.values():
@@ -119,11 +119,12 @@ class BrokerLinks:
             self.seal()
         return self._open
 
-    def _joined(self, broker: int) -> None:
-        self._left(broker)
+    def _broker_joined(self, broker: int) -> None:
+        self._broker_left(broker)
         self._links[broker] = _Link(self, self.state.brokers[broker])
 
-    def _left(self, broker: int) -> None:
+    def _broker_left(self, broker: int) -> None:
+        # Batches are queued per link, so commands before this one must be queued while the link exists.
         self.seal()
         link = self._links.pop(broker, None)
         if link is not None:
@@ -194,7 +195,7 @@ class _Link:
                     self._channel = await self._links.connect(self._broker.host, self._broker.port)
                 return await self._channel.request(request, version)
             except OSError as error:
-                log.debug("broker %d does not answer, will try again: %s", self._broker.id, error)
+                log.debug("broker %d does not answer, retrying: %s", self._broker.id, error)
                 self._close()
                 await self._links.clock.sleep(RETRY_SECONDS)
 
@@ -213,7 +214,7 @@ class _Link:
             self._handle_stop_replica(batch, response)
 
     def _handle_stop_replica(self, batch: Batch, response: StopReplicaResponse) -> None:
-        gone = []
+        confirmed = []
         for row in response.partition_errors:
             key = TopicPartition(row.topic_name, row.partition_index)
             if row.error_code != ErrorCode.NONE:
@@ -224,8 +225,8 @@ class _Link:
                     row.error_code,
                 )
             elif (drop := batch.drop_of(key)) is not None:
-                gone.append(drop)
-        self._links.on_dropped(self._broker.id, gone)
+                confirmed.append(drop)
+        self._links.on_dropped(self._broker.id, confirmed)
 
     async def _handle_leader_and_isr(self, response: LeaderAndIsrResponse) -> None:
         failed = []
@@ -233,17 +234,17 @@ class _Link:
             if error == ErrorCode.KAFKA_STORAGE_ERROR:
                 failed.append(key)
             elif error == ErrorCode.STALE_CONTROLLER_EPOCH:
-                log.debug("broker %d knew %s already", self._broker.id, key)
+                log.debug("broker %d already has the state of %s", self._broker.id, key)
             elif error != ErrorCode.NONE:
                 log.warning("broker %d refused %s: error %d", self._broker.id, key, error)
         if failed:
             await self._links.submit(LogDirFailed(self._broker.id, failed))
 
     def _rows(self, response: LeaderAndIsrResponse) -> Iterator[tuple[TopicPartition, int]]:
-        """The errors by partition; from version 5 on topics are named by id."""
+        """Yield the error of each partition. From version 5 on, topics are identified by id."""
         for row in response.partition_errors:
             yield TopicPartition(row.topic_name, row.partition_index), row.error_code
         for topic in response.topics:
-            name = self._links.state.topic_names.get(topic.topic_id, "a topic that is gone")
+            name = self._links.state.topic_names.get(topic.topic_id, "a deleted topic")
             for row in topic.partition_errors:
                 yield TopicPartition(name, row.partition_index), row.error_code

@@ -1,4 +1,4 @@
-"""LeaderAndIsr (4), UpdateMetadata (6) and StopReplica (5) made of the controller's records.
+"""LeaderAndIsr (4), UpdateMetadata (6) and StopReplica (5) built from the controller's records.
 
 KIP-455: adding and removing replicas in LeaderAndIsr v3. KIP-352: target replicas in UpdateMetadata v6 (tagged).
 The messages fit LeaderAndIsr v2-4, UpdateMetadata v5-7 and StopReplica v1-3.
@@ -32,10 +32,10 @@ from protocol.messages.update_metadata_request import (
 )
 
 LISTENER = "PLAINTEXT"
-"""Listener name and, numbered 0, security protocol of the brokers."""
+"""Listener name of the embedded brokers. Their security protocol is PLAINTEXT, too, which is number 0."""
 
 UNFENCED = -1
-"""Leader epoch of a StopReplica that brokers take whatever theirs is."""
+"""Leader epoch of a StopReplica that brokers accept at any leader epoch of theirs."""
 
 
 MetadataRow = tuple[str, UpdateMetadataPartitionState]
@@ -43,35 +43,35 @@ MetadataRow = tuple[str, UpdateMetadataPartitionState]
 
 
 class Versions(NamedTuple):
-    """Which versions the brokers are spoken to in."""
+    """Versions of the requests."""
 
     leader_and_isr: int = 3
     update_metadata: int = 6
     stop_replica: int = 3
     fenced_stops: bool = True
-    """StopReplica names the leader epoch; brokers 2.6 to 3.1 refuse one that is equal to their own (KAFKA-13972)."""
+    """StopReplica has the leader epoch. Brokers 2.6 to 3.1 refuse one that equals their own (KAFKA-13972)."""
 
 
 class Header(NamedTuple):
-    """What every request to one broker begins with."""
+    """The fields common to all requests to one broker."""
 
     broker: int
     broker_epoch: int
     controller: int
     versions: Versions = Versions()
     brokers: Sequence[UpdateMetadataBroker] | None = None
-    """All that clients are told of; None for the live ones."""
+    """The brokers that clients get to know; None for the live ones."""
 
 
 class LeaderAndIsrRow(NamedTuple):
-    """A partition for one of its replicas, and whether that one may have no log yet."""
+    """A partition, and whether the receiving broker's replica is new (isNew): it may have no log yet."""
 
     partition: Partition
     new: bool
 
 
 def leader_and_isr(header: Header, state: State, rows: Sequence[LeaderAndIsrRow]) -> LeaderAndIsrRequest:
-    """The request for these partitions."""
+    """Return the request for these partitions."""
     epoch = state.controller_epoch
     by_topic = grouped((row.partition.topic, _lead_state(row, epoch)) for row in rows)
     leaders = dict.fromkeys(row.partition.leader for row in rows)
@@ -109,7 +109,7 @@ def _lead_state(row: LeaderAndIsrRow, controller_epoch: int) -> LeaderAndIsrPart
 
 
 def metadata_row(state: State, partition: Partition, target: Replicas) -> MetadataRow:
-    """Topic and row of one partition; `target` is empty unless it is being reassigned."""
+    """Return topic and row of one partition; `target` is empty unless it is being reassigned."""
     live = state.live
     offline = (
         () if live.issuperset(partition.replicas) else tuple(r for r in partition.replicas if r not in live)
@@ -129,7 +129,7 @@ def metadata_row(state: State, partition: Partition, target: Replicas) -> Metada
 
 
 def metadata_topics(state: State, rows: Iterable[MetadataRow]) -> list[UpdateMetadataTopicState]:
-    """The rows by topic. A topic that is gone has no id any more."""
+    """Return the rows grouped by topic. A deleted topic has no id."""
     return [
         UpdateMetadataTopicState(name, state.topics[name].id, states)
         if name in state.topics
@@ -141,7 +141,7 @@ def metadata_topics(state: State, rows: Iterable[MetadataRow]) -> list[UpdateMet
 def update_metadata(
     header: Header, state: State, topics: Sequence[UpdateMetadataTopicState]
 ) -> UpdateMetadataRequest:
-    """The request for these topics, with all brokers."""
+    """Return the request for these topics, with the list of brokers."""
     return UpdateMetadataRequest(
         controller_id=header.controller,
         controller_epoch=state.controller_epoch,
@@ -152,7 +152,7 @@ def update_metadata(
 
 
 def live_brokers(state: State) -> list[UpdateMetadataBroker]:
-    """Each with the one listener that its record names."""
+    """Return the live brokers, each with the listener of its record."""
     return [
         UpdateMetadataBroker(
             id=broker.id,
@@ -165,7 +165,7 @@ def live_brokers(state: State) -> list[UpdateMetadataBroker]:
 
 
 def stop_replica(header: Header, state: State, drops: Sequence[DropReplica]) -> StopReplicaRequest:
-    """The request that deletes these replicas; before v3 it carries no leader epochs."""
+    """Return the request that deletes these replicas; before v3 it has no leader epochs."""
     with_epochs = header.versions.stop_replica >= 3
     by_topic = grouped((drop.topic, drop) for drop in drops)
     return StopReplicaRequest(

@@ -1,11 +1,11 @@
-"""Whoever wants something of a broker asks through this port."""
+"""The port for sending requests to the brokers of a cluster."""
 
 from typing import Any, Protocol
 
 
 class BrokerClient(Protocol):
-    """Asks brokers."""
+    """Sends requests to brokers."""
 
     async def ask(self, request: tuple[Any, ...], broker: int | None = None) -> Any:
-        """The response of that broker, or of any. Raises BrokerError."""
+        """Return the response of the broker with this id, or of any broker. Raises BrokerError."""
         ...

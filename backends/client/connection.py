@@ -1,6 +1,6 @@
-"""One connection to a broker: requests out, several before the first answer, and each answer to its asker.
+"""A connection to a broker with pipelining: several requests can be in flight.
 
-The broker works on one request of a connection at a time, so a slow one holds up those behind it.
+A broker processes one request of a connection at a time, so a slow request delays those behind it.
 `backends.client.handshake` opens connections.
 """
 
@@ -23,10 +23,10 @@ from protocol.errors import DecodeError
 from protocol.frames import ResponseFrame, decode_response
 
 MAX_IN_FLIGHT = 16
-"""Requests of one connection that may be unanswered; one more waits."""
+"""Most requests in flight; further ones wait."""
 
 LARGE_ANSWER = 256 * 1024
-"""Bytes from which on an answer is decoded off the loop: 100,000 partitions take 0.15 s."""
+"""Bytes from which on a response is decoded off the event loop. 100,000 partitions take 0.15 s."""
 
 
 class BrokerConnection(asyncio.Protocol):
@@ -40,32 +40,31 @@ class BrokerConnection(asyncio.Protocol):
         self.checks_versions = True
         """False sends requests in the version that `ask` is given, without having asked the broker for `versions`."""
         self.lifetime_seconds = 0.0
-        """How long the broker accepts requests after our authentication; 0 is for ever (KIP-368)."""
+        """Lifetime of the SASL session; 0 has no limit (KIP-368)."""
         self.hint = ""
-        """What may be wrong when the connection ends before anything else is answered."""
+        """Added to the error message when the connection ends before the first response: the probable cause."""
         self.ended = asyncio.Event()
         self.off_loop: OffLoop = InlineExecutor()
-        """Decodes answers that are large."""
+        """Decodes large responses."""
         self._client_id = client_id
         self._wire = ClientConnection()
         self._answers: deque[asyncio.Future[ResponseFrame]] = deque()
-        self._places = asyncio.Semaphore(MAX_IN_FLIGHT)
-        self._end: str | None = None
-        self._retiring: str | None = None
-        """Why no further request is taken."""
+        self._slots = asyncio.Semaphore(MAX_IN_FLIGHT)
+        self._end_reason: str | None = None
+        self._retire_reason: str | None = None
+        """Reason for refusing further requests."""
 
     @property
     def usable(self) -> bool:
-        """Whether it takes requests."""
-        return self._end is None and self._retiring is None
+        """The connection accepts requests."""
+        return self._end_reason is None and self._retire_reason is None
 
     async def ask(self, request: tuple[Any, ...], timeout_seconds: float, version: int | None = None) -> Any:
-        """The response, in the highest version that both sides know or in the one given.
+        """Send the request in `version`, or in the highest version that both sides know; return the response.
 
-        Raises UnsupportedError, UnreachableError, RequestTimedOutError or RequestLostError; EncodeError when the
-        version cannot carry the request. After a time-out the connection retires: that broker may never answer again,
-        but who still awaits another answer keeps the time that they gave it. The time is the broker's: what we take
-        to decode its answer does not count.
+        Raises UnsupportedError, UnreachableError, RequestTimedOutError or RequestLostError; EncodeError when the version
+        cannot express the request. After a timeout the connection accepts no further requests, because the broker may never
+        answer again; other requests in flight keep their own timeouts. The time for decoding does not count.
         """
         if version is None or self.checks_versions:
             version = self._version(request, version)
@@ -80,15 +79,15 @@ class BrokerConnection(asyncio.Protocol):
             raise RequestLostError(reason) from error
 
     def retire(self, reason: str | None = None) -> None:
-        """Take no further request, and close when nobody awaits an answer any more."""
-        self._retiring = self._retiring or reason or f"the connection to {self.peer} was closed"
+        """Refuse further requests, and close when no request is in flight."""
+        self._retire_reason = self._retire_reason or reason or f"the connection to {self.peer} was closed"
         if all(answer.done() for answer in self._answers):
-            self.abort(self._retiring)
+            self.abort(self._retire_reason)
 
     def abort(self, reason: str) -> None:
-        """Close at once; what is unanswered is lost, for that reason."""
-        if self._end is None:
-            self._finish(reason, None)
+        """Close at once. Requests in flight fail with RequestLostError and this reason."""
+        if self._end_reason is None:
+            self._fail_requests(reason, None)
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -98,7 +97,7 @@ class BrokerConnection(asyncio.Protocol):
         frames = self._wire.receive_data(data)
         for frame in frames:
             answer = self._answers.popleft()
-            self._places.release()
+            self._slots.release()
             if not answer.done():
                 answer.set_result(frame)
         self.hint = "" if frames else self.hint
@@ -106,9 +105,9 @@ class BrokerConnection(asyncio.Protocol):
             self.abort(f"{self.peer} does not speak Kafka's protocol: {self._wire.error}{self.hint}")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._end is None:
+        if self._end_reason is None:
             why = f": {exc}" if exc else ""
-            self._finish(f"{self.peer} closed the connection{why}{self.hint}", exc)
+            self._fail_requests(f"{self.peer} closed the connection{why}{self.hint}", exc)
         self.ended.set()
 
     async def _exchange(
@@ -117,15 +116,15 @@ class BrokerConnection(asyncio.Protocol):
         answer: asyncio.Future[ResponseFrame] | None = None
         try:
             async with asyncio.timeout(timeout_seconds):
-                await self._places.acquire()
+                await self._slots.acquire()
                 try:
-                    if self._end is not None or self._retiring is not None:
-                        raise UnreachableError(self._end or self._retiring)
+                    if self._end_reason is not None or self._retire_reason is not None:
+                        raise UnreachableError(self._end_reason or self._retire_reason)
                     encoded = self._wire.send_request(request, version, self._client_id)
                 except BaseException:
-                    self._places.release()
+                    self._slots.release()
                     raise
-                # From here on the place is released when the answer comes.
+                # From here on, the slot is released with the response.
                 answer = asyncio.get_running_loop().create_future()
                 self._answers.append(answer)
                 self._transport.write(encoded)
@@ -137,7 +136,7 @@ class BrokerConnection(asyncio.Protocol):
             self.retire(reason)
             raise RequestTimedOutError(reason) from error
         finally:
-            if self._retiring is not None:
+            if self._retire_reason is not None:
                 self.retire()
 
     def _version(self, request: tuple[Any, ...], wanted: int | None) -> int:
@@ -156,10 +155,10 @@ class BrokerConnection(asyncio.Protocol):
             )
         return chosen
 
-    def _finish(self, reason: str, cause: Exception | None) -> None:
-        self._end = reason
+    def _fail_requests(self, reason: str, cause: Exception | None) -> None:
+        self._end_reason = reason
         for answer in self._answers:
-            self._places.release()
+            self._slots.release()
             if not answer.done():
                 lost = RequestLostError(reason)
                 lost.__cause__ = cause

@@ -1,18 +1,18 @@
-"""What can go wrong between us and a broker that we ask; the two branches tell whether a request can have had any effect.
+"""Errors of requests to brokers. The two branches tell whether the request may have had an effect.
 
 BrokerError
-├── NotSentError             the request was not sent: nothing can have come of it
-│   ├── UnreachableError     nobody answers there; a later try, or another broker, may do better
-│   ├── AuthenticationError  credentials or certificates were refused: trying again helps nobody
-│   └── UnsupportedError     the broker does not serve that API, or not in a version that we know
-└── InDoubtError             the request was sent, and may have been carried out
+├── NotSentError             the request was not sent and has no effect
+│   ├── UnreachableError     no connection; retrying, or another broker, may succeed
+│   ├── AuthenticationError  credentials or certificates were refused; retrying does not help
+│   └── UnsupportedError     the broker does not serve the API, or in no known version
+└── InDoubtError             the request was sent and may have had an effect
     ├── RequestTimedOutError
-    └── RequestLostError     the connection ended first, or what came back makes no sense
+    └── RequestLostError     the connection ended before the response, or the response is invalid
 """
 
 
 class BrokerError(Exception):
-    """Base of all; the text is one line that names the broker."""
+    """Base class. The message is one line that names the broker."""
 
 
 class NotSentError(BrokerError):
@@ -20,24 +20,24 @@ class NotSentError(BrokerError):
 
 
 class UnreachableError(NotSentError):
-    """Nobody answers there, or not in Kafka's protocol."""
+    """The broker could not be connected to, or does not speak Kafka's protocol."""
 
 
 class AuthenticationError(NotSentError):
-    """One of both sides could not show who it is."""
+    """The client or the broker could not be authenticated."""
 
 
 class UnsupportedError(NotSentError):
-    """The broker does not serve what was asked for."""
+    """The broker does not serve the API or the version."""
 
 
 class InDoubtError(BrokerError):
-    """The request may have been carried out: look before it is sent again."""
+    """The request may have had an effect. Check before repeating it."""
 
 
 class RequestTimedOutError(InDoubtError):
-    """No answer came in time."""
+    """The broker did not answer in time."""
 
 
 class RequestLostError(InDoubtError):
-    """The connection was lost before the answer came."""
+    """The connection ended before the response."""

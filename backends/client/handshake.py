@@ -1,4 +1,4 @@
-"""Opens connections to brokers: TCP, TLS, the versions it serves (KIP-511), and SASL (KIP-43, KIP-152, KIP-368)."""
+"""Opens connections to brokers: TCP, TLS, API versions (KIP-511), and SASL (KIP-43, KIP-152, KIP-368)."""
 
 import asyncio
 import ssl
@@ -22,7 +22,7 @@ from protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 
 NEWEST_API_VERSIONS = 4
 SASL_IN_FRAMES = 1
-"""SaslHandshake from this version on: what follows is SaslAuthenticate requests, not bare tokens."""
+"""First SaslHandshake version after which tokens are sent in SaslAuthenticate requests."""
 
 WANTS_SASL = "; perhaps that port wants SASL: set security.protocol"
 WANTS_CERTIFICATE = "; perhaps it wants a certificate of ours: set ssl.keystore.*"
@@ -31,7 +31,7 @@ WANTS_TLS = "; if it is a TLS port, set security.protocol"
 
 
 class Caller(NamedTuple):
-    """Who we say we are, and what we prove. The version has the form that KIP-511 asks for: letters, digits, dots."""
+    """Client id, software version and security of connections. KIP-511 allows letters, digits and dots in the version."""
 
     client_id: str = "reassignd"
     software_version: str = "0"
@@ -39,15 +39,15 @@ class Caller(NamedTuple):
 
 
 async def open_connection(address: Address, caller: Caller, timeout_seconds: float) -> BrokerConnection:
-    """A connection that is ready for requests.
+    """Return a connection that is ready for requests.
 
-    Raises UnreachableError, AuthenticationError or UnsupportedError (a broker too old to say what it serves).
+    Raises UnreachableError, AuthenticationError or UnsupportedError (a broker too old for ApiVersions).
     """
     try:
         async with asyncio.timeout(timeout_seconds):
             connection = await _connect(address, caller)
             try:
-                await _introduce(connection, caller, timeout_seconds)
+                await _prepare(connection, caller, timeout_seconds)
             except BaseException:
                 connection.abort("the connection could not be made ready")
                 raise
@@ -77,7 +77,7 @@ async def _connect(address: Address, caller: Caller) -> BrokerConnection:
             f"the certificate of {address} is not to be trusted: {error.verify_message}"
         ) from error
     except OSError as error:
-        # Who does not understand our first bytes of TLS hangs up, or answers in another protocol.
+        # A port without TLS closes the connection after the first TLS bytes, or answers in its own protocol.
         hung_up = tls is not None and isinstance(error, ssl.SSLError | ConnectionResetError)
         hint = NOT_TLS if hung_up else ""
         raise UnreachableError(
@@ -86,16 +86,16 @@ async def _connect(address: Address, caller: Caller) -> BrokerConnection:
     return connection
 
 
-async def _introduce(connection: BrokerConnection, caller: Caller, timeout_seconds: float) -> None:
+async def _prepare(connection: BrokerConnection, caller: Caller, timeout_seconds: float) -> None:
     connection.hint = WANTS_TLS if caller.security.tls is None else WANTS_CERTIFICATE
-    await _learn_versions(connection, caller, timeout_seconds)
+    await _read_versions(connection, caller, timeout_seconds)
     if caller.security.sasl is None:
         connection.hint = WANTS_SASL
     else:
         await _authenticate(connection, caller.security.sasl, timeout_seconds)
 
 
-async def _learn_versions(connection: BrokerConnection, caller: Caller, timeout_seconds: float) -> None:
+async def _read_versions(connection: BrokerConnection, caller: Caller, timeout_seconds: float) -> None:
     request = ApiVersionsRequest("reassignd", caller.software_version)
     answer: ApiVersionsResponse = await connection.ask(request, timeout_seconds, NEWEST_API_VERSIONS)
     if answer.error_code == ErrorCode.UNSUPPORTED_VERSION:

@@ -1,4 +1,4 @@
-"""One broker's connection: opened when it is first needed, kept, and opened anew after a loss or before it expires."""
+"""A broker's connection that is opened when needed, and reopened after it ended or before its SASL session expires."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,25 +10,25 @@ from common.clock import Clock
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
-"""Seconds between two tries to connect: from the first to the longest, each twice the one before."""
+"""Seconds between attempts to connect: doubled from FIRST_PAUSE up to LONGEST_PAUSE."""
 
-SPENT = 0.8
-"""The part of an authentication's lifetime after which a new connection takes over (KIP-368)."""
+RENEW_FRACTION = 0.8
+"""Fraction of the SASL session's lifetime after which a new connection is opened (KIP-368)."""
 
 
 CLOSED = "reassignd closed the connection"
 
 
 class Link:
-    """Asks one broker, over one connection at a time."""
+    """Sends requests to one broker on one connection at a time."""
 
     def __init__(self, connect: Callable[[], Awaitable[BrokerConnection]], clock: Clock) -> None:
         self.healthy = True
-        """Whether the last that was asked of it was answered."""
+        """The last request was answered."""
         self._connect = connect
         self._clock = clock
         self._connections: list[BrokerConnection] = []
-        """The one in use comes last; others wait for their last answers."""
+        """The last one is in use; the others wait for their last responses."""
         self._renew_at = float("inf")
         self._opening = asyncio.Lock()
         self._failure: NotSentError | None = None
@@ -37,7 +37,7 @@ class Link:
         self._closed = False
 
     async def ask(self, request: tuple[Any, ...], timeout_seconds: float, version: int | None = None) -> Any:
-        """See `BrokerConnection.ask`. In the pause after a failed try to connect, that failure is raised again."""
+        """See `BrokerConnection.ask`. During the pause after a failed attempt to connect, its error is raised again."""
         try:
             connection = await self._usable()
             answer = await connection.ask(request, timeout_seconds, version)
@@ -48,17 +48,17 @@ class Link:
         return answer
 
     def retire(self) -> None:
-        """Let the requests under way end; the next one opens a new connection."""
+        """Let requests in flight end; the next request opens a new connection."""
         for connection in self._connections:
             connection.retire()
 
     @property
     def ended(self) -> bool:
-        """No connection is left, and none is being opened."""
+        """No connection is open or being opened."""
         return not self._opening.locked() and all(each.ended.is_set() for each in self._connections)
 
     async def close(self) -> None:
-        """Close at once."""
+        """Close all connections at once."""
         self._closed = True
         for connection in self._connections:
             connection.abort(CLOSED)
@@ -87,5 +87,5 @@ class Link:
         self._connections = [each for each in self._connections if not each.ended.is_set()] + [opened]
         self._failure, self._pause = None, 0.0
         lifetime = opened.lifetime_seconds
-        self._renew_at = self._clock.now() + SPENT * lifetime if lifetime else float("inf")
+        self._renew_at = self._clock.now() + RENEW_FRACTION * lifetime if lifetime else float("inf")
         return opened

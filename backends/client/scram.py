@@ -1,6 +1,6 @@
-"""SCRAM-SHA-256 and SCRAM-SHA-512, the client's part: RFC 5802 and 7677, with names and passwords as Kafka takes them.
+"""Client side of SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802, RFC 7677, KIP-84).
 
-Kafka does not run them through SASLprep (`ScramFormatter.normalize`: plain UTF-8), so neither do we. KIP-84 brought SCRAM to Kafka.
+Like Kafka (`ScramFormatter.normalize`), it encodes names and passwords in UTF-8 without SASLprep.
 """
 
 import binascii
@@ -17,21 +17,21 @@ MECHANISMS = {mechanism.name: mechanism.hash_name for mechanism in SCRAM_MECHANI
 """Mechanism -> name of its hash."""
 
 FEWEST_ITERATIONS = 4096
-"""Fewer would make a stolen exchange cheap to guess from."""
+"""With fewer iterations, passwords are easy to guess from a recorded exchange."""
 
 MOST_ITERATIONS = 200_000
-"""More would hold up everything else here; Kafka stores at most 16,384."""
+"""More iterations would block the event loop for too long. Kafka stores at most 16,384."""
 
 GS2_HEADER = b"n,,"
-"""No channel binding, no other identity."""
+"""No channel binding, no authorization id."""
 
 
 def scram(
     hash_name: str, username: str, password: str, nonce: str | None = None
 ) -> Generator[bytes, bytes, None]:
-    """Yields what is to be sent and takes what came back; ends when the server has proved that it knows the password too.
+    """Yield each client message and take the server's answer. Ends when the server has proved that it knows the password.
 
-    Raises AuthenticationError when the server cannot, refuses, or sends something else.
+    Raises AuthenticationError when the server refuses, proves nothing, or sends an invalid message.
     """
     nonce = nonce or secrets.token_urlsafe(24)
     first_bare = f"n={_escaped(username)},r={nonce}".encode()
@@ -42,7 +42,7 @@ def scram(
     signed = b",".join((first_bare, server_first, last_bare))
     client_key = hmac.digest(salted, b"Client Key", hash_name)
     signature = hmac.digest(hashlib.new(hash_name, client_key).digest(), signed, hash_name)
-    proof = bytes(mine ^ theirs for mine, theirs in zip(client_key, signature, strict=True))
+    proof = bytes(key ^ mask for key, mask in zip(client_key, signature, strict=True))
     server_last = yield last_bare + b",p=" + b64encode(proof)
     server_key = hmac.digest(salted, b"Server Key", hash_name)
     _check(server_last, hmac.digest(server_key, signed, hash_name))
@@ -53,7 +53,7 @@ def _escaped(username: str) -> str:
 
 
 def _challenge(message: bytes, nonce: str) -> tuple[bytes, bytes, int]:
-    """The whole nonce, the salt and the number of iterations."""
+    """Return the combined nonce, the salt and the number of iterations."""
     fields = _fields(message)
     try:
         whole_nonce, salt, iterations = (

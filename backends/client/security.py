@@ -1,4 +1,4 @@
-"""How our own connections are protected, and who we are on them."""
+"""TLS and SASL settings of connections to brokers."""
 
 import ssl
 from collections.abc import Generator
@@ -9,19 +9,19 @@ from backends.client.scram import MECHANISMS, scram
 
 PLAIN = "PLAIN"
 SASL_MECHANISMS = (PLAIN, *MECHANISMS)
-"""Those that we can use."""
+"""The supported mechanisms."""
 
 
 @dataclass(frozen=True)
 class Credentials:
-    """A name, a password, and the SASL mechanism (one of SASL_MECHANISMS) to show them by."""
+    """User name, password and SASL mechanism (one of SASL_MECHANISMS)."""
 
     mechanism: str
     username: str
     password: str = field(repr=False)
 
     def exchange(self) -> Generator[bytes, bytes, None]:
-        """Yields each message of ours and takes the server's answer to it. Raises AuthenticationError."""
+        """Yield each client message and take the server's answer. Raises AuthenticationError."""
         if self.mechanism == PLAIN:
             return _plain(self.username, self.password)
         return scram(MECHANISMS[self.mechanism], self.username, self.password)
@@ -29,14 +29,14 @@ class Credentials:
 
 @dataclass(frozen=True)
 class Security:
-    """TLS if there is a context, SASL if there are credentials."""
+    """TLS if `tls` is set, SASL if `sasl` is set."""
 
     tls: ssl.SSLContext | None = None
     sasl: Credentials | None = None
 
     @property
     def protocol(self) -> str:
-        """Kafka: SecurityProtocol, by name."""
+        """Name of the security protocol (Kafka: SecurityProtocol)."""
         if self.sasl is not None:
             return "SASL_SSL" if self.tls is not None else "SASL_PLAINTEXT"
         return "SSL" if self.tls is not None else "PLAINTEXT"

@@ -1,64 +1,67 @@
-"""A client's connection, as the listeners and their housekeeping see it."""
+"""A client's connection, as the listeners and the connection registry see it."""
 
 import asyncio
 from abc import ABC, abstractmethod
 from typing import Protocol
 
-WORTH_NOTING = 16 * 1024
-"""Bytes held by one connection; fewer are not reported, so that small requests cost nothing more."""
+REPORTED_BYTES = 16 * 1024
+"""Buffered bytes from which on a connection reports them; small requests need no report."""
 
 
 class Host(Protocol):
-    """Whoever keeps the connections."""
+    """The owner of the connections."""
 
-    def ended(self, guest: "ServedConnection") -> None:
-        """The guest and all its descriptors are gone."""
+    def ended(self, connection: "ServedConnection") -> None:
+        """The connection and its file descriptors are closed."""
         ...
 
-    def holds(self, guest: "ServedConnection", size: int) -> None:
-        """The guest holds so many bytes by now. Aborts guests where all together hold too many, perhaps this one."""
+    def holds(self, connection: "ServedConnection", size: int) -> None:
+        """Record the number of bytes that the connection buffers.
+
+        Aborts connections, perhaps this one, when all together buffer too many.
+        """
         ...
 
 
 class ServedConnection(asyncio.Protocol, ABC):
-    """Tells its host what it holds, and when it is gone."""
+    """Base of the connection protocols. Reports its buffered bytes and its end to the host."""
 
-    heard: float
-    """When bytes were last received, or an answer was last sent (the loop's time)."""
+    last_active: float
+    """Time of the event loop when bytes were last received or an answer was last sent."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._noted = False
-        """The host was told of bytes that are held."""
+        self._held_reported = False
+        """The host has a report of more than 0 bytes."""
         self._closed = False
 
     @property
     @abstractmethod
     def pending(self) -> asyncio.Future[bytes] | None:
-        """The answer that is being made; it has been written when those who wait for it are told."""
+        """The answer in progress. It has been written before later done callbacks run."""
 
     @property
     @abstractmethod
     def held(self) -> int:
-        """Bytes of requests that wait or are incomplete, and of answers that the client has not read."""
+        """Bytes of waiting and incomplete requests, and of answers that the client has not read."""
 
     @abstractmethod
     def overdue(self, now: float) -> str | None:
-        """Why the connection should be closed by now (the loop's time), if it should."""
+        """Return the reason to close the connection, or None. `now` is the time of the event loop."""
 
     @abstractmethod
     def close(self, reason: str | None = None) -> None:
-        """Write what is due and end the connection, with one log line if there is a reason."""
+        """Write pending answers and close the connection; log the reason, if any."""
 
     @abstractmethod
     def abort(self, reason: str) -> None:
-        """End the connection now: its client may not read what is due."""
+        """Close the connection at once; pending answers are lost."""
 
-    def _note(self) -> None:
-        """Report what is held, if it is worth it. The connection may be closed when this returns."""
+    def _report_held(self) -> None:
+        """Report the buffered bytes to the host. The host may abort the connection."""
         if self._closed:
             return
         size = self.held
-        if size >= WORTH_NOTING or self._noted:
-            self._noted = size >= WORTH_NOTING
-            self._host.holds(self, size if self._noted else 0)
+        if size >= REPORTED_BYTES or self._held_reported:
+            self._held_reported = size >= REPORTED_BYTES
+            self._host.holds(self, size if self._held_reported else 0)

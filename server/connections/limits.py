@@ -1,4 +1,4 @@
-"""What a connection may cost. Times are seconds, sizes bytes; names in brackets are the settings' dotted ones."""
+"""Limits of connections. Times are in seconds, sizes in bytes. The settings' names are in brackets."""
 
 from dataclasses import dataclass
 
@@ -7,27 +7,27 @@ from protocol.frames import MAX_FRAME
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """Bounds of every connection, and of their number."""
+    """Limits of each connection, and of all together."""
 
     max_connections: int = 10_000
-    """[max.connections] Over all listeners; one more is closed at once."""
+    """[max.connections] Connections of all listeners; one more is closed at once."""
     idle: float = 600.0
-    """[connections.max.idle.ms] Without a request, or without reading its answers."""
+    """[connections.max.idle.ms] Time without a request, or without reading answers."""
     handshake: float = 10.0
-    """[tls.handshake.timeout.ms] From accepting a connection to the end of its handshake."""
+    """[tls.handshake.timeout.ms] Time from accepting a connection to the end of its TLS handshake."""
     leave: float = 30.0
-    """From closing a connection until what is due has been read at both its ends; then it is cut."""
+    """Time from closing a connection until both ends have read pending data; then it is aborted."""
     frame: float = 60.0
-    """[frame.timeout.ms] From the first byte of a request to its last."""
+    """[frame.timeout.ms] Time from the first byte of a request to its last."""
     max_frame: int = MAX_FRAME
-    """[socket.request.max.bytes]"""
+    """[socket.request.max.bytes] Largest request."""
     pipelined: int = 100
-    """Requests that wait on one connection before it is not read any more; there may be as many more as one read holds."""
+    """Waiting requests of one connection above which it is not read. One read may add more."""
     pipelined_bytes: int = 1024 * 1024
-    """The same in bytes."""
+    """The same limit in bytes."""
     burst: int = 100
-    """Requests answered in a row before other connections have their turn."""
+    """Requests of one connection answered in a row before the event loop handles other connections."""
     burst_bytes: int = 256 * 1024
-    """Bytes of answers written in a row before other connections have their turn."""
+    """The same limit in bytes of answers."""
     held_bytes: int = 512 * 1024 * 1024
-    """[connections.max.held.bytes] Requests that are incomplete or wait, and answers that are not read, of all connections."""
+    """[connections.max.held.bytes] Bytes buffered for all connections: waiting and incomplete requests, unread answers."""

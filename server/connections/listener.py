@@ -1,7 +1,7 @@
-"""The listeners of all brokers. They accept by themselves: a connection counts before its TLS handshake, not after it.
+"""Listeners that count a connection when it is accepted, before its TLS handshake.
 
-asyncio's own servers tell of a connection when its handshake is over, wait a minute for that, and uvloop's close for good
-where there is no descriptor for a connection.
+asyncio's servers create the protocol only after the handshake, so handshakes could not be limited. uvloop's servers also
+stop accepting for good when the process has no free file descriptor.
 """
 
 import asyncio
@@ -18,123 +18,130 @@ from server.connections.registry import ConnectionRegistry
 log = logging.getLogger(__name__)
 
 BACKLOG = 1024
-AT_ONCE = 100
-"""Connections accepted before others have their turn."""
+ACCEPT_BURST = 100
+"""Connections accepted in a row before the event loop handles other events."""
 
 RETRY_SECONDS = 0.5
-"""Until the next try after one to accept has failed, for want of descriptors above all."""
+"""Pause after accepting failed, usually because the process has no free file descriptor."""
 
 
-class Numbered(Protocol):
-    """A broker, of which only the id counts here."""
+class HasId(Protocol):
+    """An object with a broker id."""
 
     @property
     def id(self) -> int: ...
 
 
-Broker = TypeVar("Broker", bound=Numbered)
+Broker = TypeVar("Broker", bound=HasId)
 Make = Callable[[Broker, Host], ServedConnection]
-"""Makes what serves one connection to a broker."""
+"""Creates the protocol of one connection to a broker."""
 
 
 class Listeners(Generic[Broker]):
-    """Opens and closes one listener a broker, with TLS if there is a context. `crowd` has the bounds of all connections."""
+    """One listener per broker, with TLS if there is a context. `registry` limits the connections of all listeners."""
 
-    def __init__(self, make: Make[Broker], crowd: ConnectionRegistry, tls: SSLContext | None = None) -> None:
+    def __init__(
+        self, make: Make[Broker], registry: ConnectionRegistry, tls: SSLContext | None = None
+    ) -> None:
         self._make = make
-        self._crowd = crowd
+        self._registry = registry
         self._tls = tls
-        self._doors: dict[int, list[_Door]] = {}
-        self._arriving: dict[asyncio.Task[None], int] = {}
-        """Connections that are accepted and not made yet, with the broker that each is to."""
-        self._guests: dict[ServedConnection, int] = {}
-        """Those that are made."""
+        self._sockets: dict[int, list[_ListeningSocket]] = {}
+        self._handshakes: dict[asyncio.Task[None], int] = {}
+        """Task of an accepted connection whose TLS handshake is in progress -> broker id."""
+        self._served: dict[ServedConnection, int] = {}
+        """Established connection -> broker id."""
 
     @property
     def connections(self) -> int:
-        """How many are open, of all that share our crowd."""
-        return self._crowd.connections
+        """Number of open connections of all listeners that share the registry."""
+        return self._registry.connections
 
     async def open(self, broker: Broker, host: str, port: int) -> tuple[str, int]:
-        """Listen for `broker`; return the address, whose port was chosen if `port` is 0. OSError if that fails."""
+        """Open the broker's listener; return its host and port. Port 0 chooses a free port. Raises OSError."""
         sockets = await _bound(host, port)
-        self._crowd.start()
-        self._doors[broker.id] = [_Door(each, partial(self._accepted, broker)) for each in sockets]
+        self._registry.start()
+        self._sockets[broker.id] = [
+            _ListeningSocket(each, partial(self._accepted, broker)) for each in sockets
+        ]
         bound_host, bound_port, *_ = sockets[0].getsockname()
         return bound_host, bound_port
 
     async def close(self, broker_id: int) -> None:
-        """Stop listening for the broker, and cut its connections, as if it had died."""
-        for door in self._doors.pop(broker_id):
-            door.close()
-        arriving = [task for task, to in self._arriving.items() if to == broker_id]
-        await _cancelled(arriving)
-        await self._crowd.send_off(guest for guest, to in self._guests.items() if to == broker_id)
+        """Close the broker's listener and its connections without waiting for answers, as if the broker had crashed."""
+        for listening in self._sockets.pop(broker_id):
+            listening.close()
+        handshakes = [task for task, broker in self._handshakes.items() if broker == broker_id]
+        await _cancelled(handshakes)
+        await self._registry.close_all(
+            connection for connection, broker in self._served.items() if broker == broker_id
+        )
 
     async def close_all(self, grace: float) -> None:
-        """Stop listening, finish the answers under way within `grace` seconds, and close all connections."""
-        for doors in self._doors.values():
-            for door in doors:
-                door.close()
-        self._doors.clear()
-        await _cancelled(self._arriving)
-        pending = [guest.pending for guest in self._guests if guest.pending is not None]
+        """Close all listeners, wait at most `grace` seconds for answers in progress, and close all connections."""
+        for sockets in self._sockets.values():
+            for listening in sockets:
+                listening.close()
+        self._sockets.clear()
+        await _cancelled(self._handshakes)
+        pending = [connection.pending for connection in self._served if connection.pending is not None]
         if pending:
             await asyncio.wait(pending, timeout=grace)
-        await self._crowd.send_off(self._guests)
-        self._crowd.stop()
+        await self._registry.close_all(self._served)
+        self._registry.stop()
 
-    def ended(self, guest: ServedConnection) -> None:
+    def ended(self, connection: ServedConnection) -> None:
         """See `server.connections.client_connection.Host`."""
-        del self._guests[guest]
-        self._crowd.ended(guest)
+        del self._served[connection]
+        self._registry.ended(connection)
 
-    def holds(self, guest: ServedConnection, size: int) -> None:
+    def holds(self, connection: ServedConnection, size: int) -> None:
         """See `server.connections.client_connection.Host`."""
-        self._crowd.holds(guest, size)
+        self._registry.holds(connection, size)
 
-    def _accepted(self, broker: Broker, arrived: socket.socket, peer: str) -> None:
-        if not self._crowd.enter(peer):
-            arrived.close()
+    def _accepted(self, broker: Broker, client_socket: socket.socket, peer: str) -> None:
+        if not self._registry.enter(peer):
+            client_socket.close()
             return
-        arrival = _Arrival(partial(self._admit, broker))
-        task = asyncio.create_task(self._welcome(arrival, arrived))
-        self._arriving[task] = broker.id
-        task.add_done_callback(partial(self._arrived, arrival, arrived))
+        handshake = _Handshake(partial(self._admit, broker))
+        task = asyncio.create_task(self._shake_hands(handshake, client_socket))
+        self._handshakes[task] = broker.id
+        task.add_done_callback(partial(self._handshake_ended, handshake, client_socket))
 
-    async def _welcome(self, arrival: "_Arrival", arrived: socket.socket) -> None:
+    async def _shake_hands(self, handshake: "_Handshake", client_socket: socket.socket) -> None:
         loop = asyncio.get_running_loop()
-        limits = self._crowd.limits
-        handshake, leave = (None, None) if self._tls is None else (limits.handshake, limits.leave)
+        limits = self._registry.limits
+        timeouts = (None, None) if self._tls is None else (limits.handshake, limits.leave)
         try:
             await loop.connect_accepted_socket(
-                lambda: arrival,
-                arrived,
+                lambda: handshake,
+                client_socket,
                 ssl=self._tls,
-                ssl_handshake_timeout=handshake,
-                ssl_shutdown_timeout=leave,
+                ssl_handshake_timeout=timeouts[0],
+                ssl_shutdown_timeout=timeouts[1],
             )
         except OSError as error:
-            log.debug("a connection ended before it was made: %s", error)
+            log.debug("a connection ended before it was established: %s", error)
 
-    def _arrived(self, arrival: "_Arrival", arrived: socket.socket, task: asyncio.Task[None]) -> None:
-        """It has a guest now, or never will have."""
-        del self._arriving[task]
-        if not arrival.admitted:
-            arrived.close()
-            self._crowd.leave()
+    def _handshake_ended(
+        self, handshake: "_Handshake", client_socket: socket.socket, task: asyncio.Task[None]
+    ) -> None:
+        del self._handshakes[task]
+        if not handshake.established:
+            client_socket.close()
+            self._registry.leave()
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a connection could not be made", exc_info=error)
+            log.error("a connection could not be established", exc_info=error)
 
     def _admit(self, broker: Broker) -> ServedConnection:
-        guest = self._make(broker, self)
-        self._guests[guest] = broker.id
-        self._crowd.admit(guest)
-        return guest
+        connection = self._make(broker, self)
+        self._served[connection] = broker.id
+        self._registry.admit(connection)
+        return connection
 
 
-class _Door:
-    """A socket that listens."""
+class _ListeningSocket:
+    """A listening socket. Calls `accepted` with each new socket and the client's address."""
 
     def __init__(self, listening: socket.socket, accepted: Callable[[socket.socket, str], None]) -> None:
         self._listening = listening
@@ -145,7 +152,7 @@ class _Door:
         self._open()
 
     def close(self) -> None:
-        """Accept nothing more."""
+        """Stop accepting."""
         if self._retry is not None:
             self._retry.cancel()
         self._loop.remove_reader(self._listening)
@@ -156,52 +163,52 @@ class _Door:
         self._loop.add_reader(self._listening, self._accept)
 
     def _accept(self) -> None:
-        for _ in range(AT_ONCE):
+        for _ in range(ACCEPT_BURST):
             try:
-                arrived, (host, port, *_) = self._listening.accept()
+                client_socket, (host, port, *_) = self._listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
                 self._pause(error)
                 return
             self._failing = False
-            arrived.setblocking(False)
-            self._accepted(arrived, f"{host}:{port}")
+            client_socket.setblocking(False)
+            self._accepted(client_socket, f"{host}:{port}")
 
     def _pause(self, error: OSError) -> None:
-        """Clients wait in the backlog meanwhile."""
+        """Stop accepting for RETRY_SECONDS. New clients wait in the backlog."""
         self._loop.remove_reader(self._listening)
         self._retry = self._loop.call_later(RETRY_SECONDS, self._open)
         if not self._failing:
             self._failing = True
-            log.error("connections cannot be accepted: %s; it is tried again until they can", error)
+            log.error("connections cannot be accepted: %s; retrying", error)
 
 
-class _Arrival(asyncio.Protocol):
-    """A connection until it is made, which with TLS is after the handshake, and may never be."""
+class _Handshake(asyncio.Protocol):
+    """Protocol of an accepted connection until its TLS handshake is complete. Without TLS it is complete at once."""
 
     def __init__(self, admit: Callable[[], ServedConnection]) -> None:
         self._admit = admit
-        self.admitted = False
+        self.established = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        guest = self._admit()
-        self.admitted = True
-        transport.set_protocol(guest)
-        guest.connection_made(transport)
+        connection = self._admit()
+        self.established = True
+        transport.set_protocol(connection)
+        connection.connection_made(transport)
 
 
 async def _bound(host: str, port: int) -> list[socket.socket]:
-    """Sockets that listen on every address of the host, all on one port. Raises OSError."""
+    """Return sockets that listen on every address of the host, all on the same port. Raises OSError."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    results = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     sockets: list[socket.socket] = []
     try:
-        for family, address in dict.fromkeys((family, place[:2]) for family, *_, place in found):
+        for family, address in dict.fromkeys((family, sockaddr[:2]) for family, *_, sockaddr in results):
             chosen = port or (sockets[0].getsockname()[1] if sockets else 0)
-            made = socket.create_server((str(address[0]), chosen), family=family, backlog=BACKLOG)
-            made.setblocking(False)
-            sockets.append(made)
+            listening = socket.create_server((str(address[0]), chosen), family=family, backlog=BACKLOG)
+            listening.setblocking(False)
+            sockets.append(listening)
     except OSError:
         for each in sockets:
             each.close()
@@ -210,7 +217,7 @@ async def _bound(host: str, port: int) -> list[socket.socket]:
 
 
 async def _cancelled(tasks: "list[asyncio.Task[None]] | dict[asyncio.Task[None], int]") -> None:
-    """Cancel these; they have ended when this returns."""
+    """Cancel the tasks and wait for their end."""
     ending = list(tasks)
     for task in ending:
         task.cancel()

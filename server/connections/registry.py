@@ -1,132 +1,146 @@
-"""All connections of a process: how many there are, what they hold, and which of them have to go."""
+"""All client connections of the process: their number, their memory, and their time limits."""
 
 import asyncio
 import logging
 from collections.abc import Iterable
 
+from common.clock import Clock, RealClock
 from server.connections.client_connection import ServedConnection
 from server.connections.limits import ConnectionLimits
 from server.ports import Stats
 
 log = logging.getLogger(__name__)
 
-ROUND_SECONDS = 0.5
-"""How often connections are looked at, and the event loop's lag is measured."""
+CHECK_SECONDS = 0.5
+"""Interval of the checks of all connections and of the measurement of the event loop's lag."""
 
-LEAVING_SECONDS = 1.0
-"""How long connections that were closed may take to write what is due, at a stop."""
+CLOSE_SECONDS = 1.0
+"""Time for closed connections to write pending answers; then they are aborted."""
 
 
 class ConnectionRegistry:
-    """Counts connections from the moment that they are accepted. Implements `server.connections.client_connection.Host`."""
+    """Counts and limits connections from the moment they are accepted.
 
-    def __init__(self, limits: ConnectionLimits, stats: Stats) -> None:
+    Implements `server.connections.client_connection.Host`.
+    """
+
+    def __init__(self, limits: ConnectionLimits, stats: Stats, clock: Clock | None = None) -> None:
         self.limits = limits
         self._stats = stats
-        self._guests: set[ServedConnection] = set()
-        self._inside = 0
-        """Connections, with those that have no guest yet."""
+        self._clock = clock or RealClock()
+        self._served: set[ServedConnection] = set()
+        self._count = 0
+        """Accepted connections, including those in the TLS handshake."""
         self._held: dict[ServedConnection, int] = {}
-        """Bytes, of those guests that hold many."""
+        """Bytes buffered by a connection, for those that buffer many."""
         self.held = 0
-        """The sum of them."""
-        self._left = asyncio.Event()
+        """Sum of `_held`."""
+        self._connection_ended = asyncio.Event()
         self._refused = 0
-        """Since the last log line about it."""
-        self._housekeeper: asyncio.Task[None] | None = None
+        """Refused connections since the last log line about them."""
+        self._task: asyncio.Task[None] | None = None
 
     @property
     def connections(self) -> int:
-        """How many are open."""
-        return self._inside
+        """Number of accepted connections."""
+        return self._count
 
     def enter(self, peer: str) -> bool:
-        """Count one more, if there may be one more. Logs at most one refusal a round, so that they cannot fill a disk."""
-        if self._inside >= self.limits.max_connections:
+        """Count an accepted connection; return False when the limit is reached.
+
+        At most one refusal per CHECK_SECONDS is logged, so that refusals cannot fill the disk.
+        """
+        if self._count >= self.limits.max_connections:
             if not self._refused:
-                asyncio.get_running_loop().call_later(ROUND_SECONDS, self._report_refused)
-                log.warning("closed the connection of %s: %d are open already", peer, self._inside)
+                asyncio.get_running_loop().call_later(CHECK_SECONDS, self._report_refused)
+                log.warning("closed the connection of %s: %d are open already", peer, self._count)
             self._refused += 1
             return False
-        self._inside += 1
+        self._count += 1
         self._stats.connection(1)
         return True
 
     def leave(self) -> None:
-        """One that was counted is gone."""
-        self._inside -= 1
+        """Count a connection as ended."""
+        self._count -= 1
         self._stats.connection(-1)
 
-    def admit(self, guest: ServedConnection) -> None:
-        """It serves a connection that was counted."""
-        self._guests.add(guest)
+    def admit(self, connection: ServedConnection) -> None:
+        """Add an established connection, which was counted by `enter`."""
+        self._served.add(connection)
 
-    def ended(self, guest: ServedConnection) -> None:
-        self._guests.remove(guest)
-        self.held -= self._held.pop(guest, 0)
+    def ended(self, connection: ServedConnection) -> None:
+        self._served.remove(connection)
+        self.held -= self._held.pop(connection, 0)
         self.leave()
-        self._left.set()
+        self._connection_ended.set()
 
-    def holds(self, guest: ServedConnection, size: int) -> None:
-        self.held += size - self._held.pop(guest, 0)
+    def holds(self, connection: ServedConnection, size: int) -> None:
+        self.held += size - self._held.pop(connection, 0)
         if size:
-            self._held[guest] = size
+            self._held[connection] = size
         while self.held > self.limits.held_bytes:
-            self._relieve()
+            self._abort_largest()
 
-    async def send_off(self, guests: Iterable[ServedConnection]) -> None:
-        """Close these; they are gone when this returns."""
-        leaving = set(guests)
-        for guest in leaving:
-            guest.close()
+    async def close_all(self, connections: Iterable[ServedConnection]) -> None:
+        """Close the connections and wait for their end; abort those that take longer than CLOSE_SECONDS."""
+        closing = set(connections)
+        for connection in closing:
+            connection.close()
         for abort in (False, True):
             if abort:
-                for guest in leaving & self._guests:
-                    guest.abort("it does not read what is due")
+                for connection in closing & self._served:
+                    connection.abort("its client does not read the pending answers")
             try:
-                async with asyncio.timeout(LEAVING_SECONDS):
-                    while leaving & self._guests:
-                        self._left.clear()
-                        await self._left.wait()
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    while closing & self._served:
+                        self._connection_ended.clear()
+                        await self._connection_ended.wait()
             except TimeoutError:
                 continue
 
     def start(self) -> None:
-        """Keep house from now on."""
-        if self._housekeeper is None:
-            self._housekeeper = asyncio.create_task(self._keep_house(), name="housekeeper")
+        """Start the periodic checks."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._check_periodically(), name="connection-checks")
 
     def stop(self) -> None:
-        """Keep house no more."""
-        if self._housekeeper is not None:
-            self._housekeeper.cancel()
-            self._housekeeper = None
+        """Stop the periodic checks."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
 
-    def _relieve(self) -> None:
-        """End the one that has held the most for the longest: bytes times seconds."""
+    def _abort_largest(self) -> None:
+        """Abort the connection with the most bytes times seconds since its last activity."""
         now = asyncio.get_running_loop().time()
-        worst = max(self._held, key=lambda guest: self._held[guest] * (now - guest.heard + 0.001))
-        size = self._held.pop(worst)
+        largest = max(
+            self._held, key=lambda connection: self._held[connection] * (now - connection.last_active + 0.001)
+        )
+        size = self._held.pop(largest)
         self.held -= size
-        worst.abort(f"it held {size} bytes, and all connections together more than {self.limits.held_bytes}")
+        largest.abort(
+            f"it held {size} bytes, and all connections together more than {self.limits.held_bytes}"
+        )
 
     def _report_refused(self) -> None:
         if self._refused > 1:
             log.warning("closed %d more connections: too many are open", self._refused - 1)
         self._refused = 0
 
-    async def _keep_house(self) -> None:
+    async def _check_periodically(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
-            due = loop.time() + ROUND_SECONDS
-            await asyncio.sleep(ROUND_SECONDS)
-            now = loop.time()
-            self._stats.loop_lag(max(0.0, now - due))
-            self._look(now)
+            due = self._clock.now() + CHECK_SECONDS
+            await self._clock.sleep(CHECK_SECONDS)
+            self._stats.loop_lag(max(0.0, self._clock.now() - due))
+            self._abort_overdue(loop.time())
 
-    def _look(self, now: float) -> None:
-        """In a function of its own, whose variables do not keep a connection until the next round."""
-        for guest in list(self._guests):
-            reason = guest.overdue(now)
+    def _abort_overdue(self, now: float) -> None:
+        """Abort connections that exceed a time limit.
+
+        A separate function, so that its variables do not keep an ended connection alive until the next check.
+        """
+        for connection in list(self._served):
+            reason = connection.overdue(now)
             if reason is not None:
-                guest.abort(reason)
+                connection.abort(reason)

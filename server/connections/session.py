@@ -1,8 +1,8 @@
-"""One client's connection: bytes in, answers out, in order, one request at a time as in Kafka.
+"""One client's connection: requests are answered in order, one at a time, as in Kafka.
 
-All requests of one read are answered in one write as long as their handlers answer at once. A request that must wait
-holds up those behind it; when too many wait, or the client does not read its answers, it is not read from any more,
-so that memory stays bounded in both directions.
+Requests that arrive in one read are answered in one write, as long as their handlers return at once. A handler that
+awaits delays the requests behind it. The connection is not read while too many requests wait or the client does not read
+its answers. So memory is bounded in both directions.
 """
 
 import asyncio
@@ -41,14 +41,14 @@ class Session(ServedConnection):
         self._connection = Connection(limits.max_frame)
         self._waiting: deque[RequestFrame] = deque()
         self._pending: asyncio.Future[bytes] | None = None
-        """Nothing else is begun while it is set."""
+        """The answer in progress; no other request is handled meanwhile."""
         self._pending_bytes = 0
-        """Of the request that it answers."""
+        """Size of the request that `_pending` answers."""
         self._reading = True
         self._writable = True
-        self.heard = loop.time()
+        self.last_active = loop.time()
         self._frame_began: float | None = None
-        """When the first byte of the incomplete frame came in; None without one."""
+        """Time when the first byte of the incomplete frame arrived; None without one."""
 
     @property
     def pending(self) -> asyncio.Future[bytes] | None:
@@ -70,41 +70,45 @@ class Session(ServedConnection):
         self._caller = Caller(self._broker, ANONYMOUS, f"{host}:{port}")
 
     def data_received(self, data: bytes) -> None:
-        self.heard = self._loop.time()
+        self.last_active = self._loop.time()
         frames = self._connection.receive_data(data)
         if frames or self._frame_began is None:
-            self._frame_began = self.heard if self._connection.incomplete else None
+            self._frame_began = self.last_active if self._connection.incomplete else None
         self._waiting.extend(frames)
         self._serve()
-        if self._noted or self._frame_began is not None or self._waiting:
-            self._note()
+        if self._held_reported or self._frame_began is not None or self._waiting:
+            self._report_held()
 
     def pause_writing(self) -> None:
         self._writable = False
-        self._note()
+        self._report_held()
 
     def resume_writing(self) -> None:
         self._writable = True
-        self._note()
+        self._report_held()
         self._serve()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._closed = True
         self._waiting.clear()
         if self._pending is not None:
-            # Not before its first step: what it would have awaited then would never be awaited.
+            # Cancelling a task before its first step would leave a coroutine that is never awaited.
             self._loop.call_soon(self._pending.cancel)
         self._host.ended(self)
 
     def overdue(self, now: float) -> str | None:
         if self._closed:
-            late = now - self.heard > self._limits.leave
-            return f"its client did not read what was due in {self._limits.leave:g} s" if late else None
+            late = now - self.last_active > self._limits.leave
+            return (
+                f"its client did not read the pending answers within {self._limits.leave:g} s"
+                if late
+                else None
+            )
         if self._pending is not None:
             return None
         if self._reading and self._frame_began is not None and now - self._frame_began > self._limits.frame:
             return f"a request was not complete after {self._limits.frame:g} s"
-        if now - self.heard > self._limits.idle:
+        if now - self.last_active > self._limits.idle:
             return f"idle for {self._limits.idle:g} s"
         return None
 
@@ -112,7 +116,7 @@ class Session(ServedConnection):
         if self._closed:
             return
         self._closed = True
-        self.heard = self._loop.time()
+        self.last_active = self._loop.time()
         self._waiting.clear()
         if reason is not None:
             log.warning("closed the connection of %s: %s", self.peer, reason)
@@ -123,7 +127,7 @@ class Session(ServedConnection):
         self._transport.abort()
 
     def _serve(self) -> None:
-        """Answer what waits, as far as it can be answered now."""
+        """Answer waiting requests until one must wait, the client does not read, or a burst is complete."""
         answers: list[bytes] = []
         size = 0
         refused: str | None = None
@@ -144,10 +148,10 @@ class Session(ServedConnection):
                 self._wait_for(frame, answer)
         if answers and not self._closed:
             self._transport.write(answers[0] if len(answers) == 1 else b"".join(answers))
-        self._settle(refused)
+        self._finish_burst(refused)
 
-    def _settle(self, refused: str | None) -> None:
-        """Close if nothing more can come, else read on or stop reading."""
+    def _finish_burst(self, refused: str | None) -> None:
+        """Close the connection after an error, else pause or resume reading."""
         error = self._connection.error
         if refused is None and error is not None and not self._waiting and self._pending is None:
             refused = str(error)
@@ -184,15 +188,15 @@ class Session(ServedConnection):
             return
         error = done.exception()
         if error is None:
-            self.heard = self._loop.time()
+            self.last_active = self._loop.time()
             if not self._closed:
                 self._transport.write(self._connection.send_encoded(frame, done.result()))
-                self._note()
+                self._report_held()
             self._serve()
         elif isinstance(error, DriverStoppedError):
             self.close()
         elif isinstance(error, DecodeError):
             self.close(str(error))
         else:
-            log.error("the answer to %s could not be made", self.peer, exc_info=error)
+            log.error("a request of %s could not be answered", self.peer, exc_info=error)
             self.close()

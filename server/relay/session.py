@@ -1,8 +1,8 @@
-"""One client's connection and the one to the upstream that belongs to it: bytes in at one end, out at the other.
+"""One client's connection and its connection to a broker: bytes are passed between them.
 
-What passes is never held; what cannot be written at one end is not read at the other, so memory stays bounded. Answers
-come in the order of the requests, as the upstream gives them: one of ours, while it is being made, holds up those behind
-it. When either end is lost, so is the other.
+Frames that pass are not buffered. While one end cannot write, the other end is not read, so memory is bounded. Answers
+keep the order of the requests: an answer that reassignd is computing delays the broker's answers behind it. When one end
+is closed, the other is closed too.
 """
 
 import asyncio
@@ -30,12 +30,12 @@ from server.relay.upstream_connection import HIGH_WATER, FlowControl, UpstreamCo
 log = logging.getLogger(__name__)
 
 LARGEST_ANSWER = 2**31 - 1
-"""Of those that pass."""
+"""Bytes of the largest answer that passes."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelayServices:
-    """What all connections share. `authenticates` says that the upstream wants SASL first."""
+    """The services that all connections share. `authenticates`: the brokers' listener requires SASL."""
 
     upstreams: UpstreamBrokers
     interceptors: Interceptors
@@ -45,26 +45,26 @@ class RelayServices:
 
 
 class RelayedBroker(NamedTuple):
-    """A broker, as its listener sees it, or `server.relay.upstream_brokers.ANY`."""
+    """The broker to which a listener's connections are relayed, or `server.relay.upstream_brokers.ANY`."""
 
     id: int
 
 
 class ExpectedAnswer(NamedTuple):
-    """An answer that the upstream owes."""
+    """An answer that the broker has not sent yet."""
 
     correlation_id: int
     api_key: int
     finish: FinishAnswer | None
     held: int
-    """Bytes of the request that are kept until then."""
+    """Size of the request, if reassignd keeps it until the answer; else 0."""
 
 
 class Relay(ServedConnection):
-    """Serves one connection to the port of `broker`. Its host is told when both ends are gone.
+    """Serves one connection for `broker`. Its host learns of the end when both connections are closed.
 
-    Splitters, the task that connects, and the upstream's end lead back to it. That is undone when it closes: what one
-    connection holds is then free at once, without a garbage collection.
+    The splitters, the connecting task and the upstream connection refer back to this object. Closing breaks these cycles,
+    so that the memory is freed at once, without the garbage collector.
     """
 
     _transport: asyncio.Transport
@@ -79,21 +79,21 @@ class Relay(ServedConnection):
         self._interceptors = shared.interceptors
         self._connecting: asyncio.Task[None] | None = None
         self._upstream: UpstreamConnection | None = None
-        """None before it is connected, and after it is lost."""
+        """None before it is connected, and after it is closed."""
         self._client_lost = False
-        self._gone = False
-        """The host was told."""
+        self._end_reported = False
+        """The host was notified of the end."""
         self._requests = Splitter(self._request, self._to_upstream, shared.limits.max_frame, stopped=True)
         self._answers = Splitter(self._answer, self._to_client, LARGEST_ANSWER)
         self._expected: deque[ExpectedAnswer] = deque()
         """In the order of the requests."""
         self._held = 0
-        """Bytes that are kept for them."""
+        """Sum of `held` over `_expected`."""
         self._pending: asyncio.Future[bytes] | None = None
-        """An answer of ours in the making; nothing of the upstream's passes while it is set."""
-        self.heard = self._loop.time()
+        """An answer that reassignd is computing. No answer of the broker passes meanwhile."""
+        self.last_active = self._loop.time()
         self._incomplete = (-1, 0.0)
-        """Which request was held incomplete last, by number, and since when."""
+        """Number of the last request that was incomplete, and when it began."""
 
     @property
     def pending(self) -> asyncio.Future[bytes] | None:
@@ -113,7 +113,7 @@ class Relay(ServedConnection):
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=HIGH_WATER)
         host, port, *_ = transport.get_extra_info("peername") or ("unknown", 0)
-        # Of a broker, the handlers of what is answered here ask for no more than its id.
+        # Handlers of relayed requests use no more of the broker than its id.
         principal = UNKNOWN if self._shared.authenticates else ANONYMOUS
         caller = Caller(cast(BrokerPort, self._broker), principal, f"{host}:{port}")
         self._client = ClientIdentity(caller, authenticated=not self._shared.authenticates)
@@ -121,82 +121,82 @@ class Relay(ServedConnection):
         self._connecting = asyncio.create_task(self._connect())
 
     async def _connect(self) -> None:
-        # Not where the connection is made: uvloop begins to read after that, whatever was said there.
+        # Not in connection_made: uvloop starts reading after it, even if reading was paused there.
         self._flow.hold("connecting")
         try:
             self._upstream = await self._shared.upstreams.connect(self._broker.id, self)
         except NoBrokerError:
             self.close()
             return
-        self._carefully(self._requests.resume)
-        self._look_at_requests()
+        self._guarded(self._requests.resume)
+        self._check_requests()
         self._flow.release("connecting")
 
     def data_received(self, data: bytes) -> None:
-        self.heard = self._loop.time()
-        self._carefully(self._requests.feed, data)
-        self._look_at_requests()
+        self.last_active = self._loop.time()
+        self._guarded(self._requests.feed, data)
+        self._check_requests()
 
-    def _look_at_requests(self) -> None:
-        """Begin to wait for the rest of one, or for answers to so many."""
+    def _check_requests(self) -> None:
+        """Note when an incomplete request began; stop reading while too many answers are expected."""
         if self._requests.incomplete and self._requests.frames != self._incomplete[0]:
-            self._incomplete = (self._requests.frames, self.heard)
-        if self._behind:
+            self._incomplete = (self._requests.frames, self.last_active)
+        if self._overloaded:
             self._flow.hold("answers")
-        if self._noted or self._requests.held or self._held:
-            self._note()
+        if self._held_reported or self._requests.held or self._held:
+            self._report_held()
 
     @property
-    def _behind(self) -> bool:
-        """Too many answers are due, or too much is kept for them."""
+    def _overloaded(self) -> bool:
+        """Too many answers are expected, or too many bytes are kept for them."""
         limits = self._shared.limits
         return len(self._expected) > limits.pipelined or self._held > limits.pipelined_bytes
 
     def upstream_received(self, data: bytes) -> None:
-        self.heard = self._loop.time()
-        self._carefully(self._answers.feed, data)
-        if self._noted or self._answers.held:
-            self._note()
+        self.last_active = self._loop.time()
+        self._guarded(self._answers.feed, data)
+        if self._held_reported or self._answers.held:
+            self._report_held()
 
     def pause_writing(self) -> None:
         if self._upstream is not None:
             self._upstream.flow.hold("client")
-        self._note()
+        self._report_held()
 
     def resume_writing(self) -> None:
         if self._upstream is not None:
             self._upstream.flow.release("client")
-        self._note()
+        self._report_held()
 
     def upstream_writable(self, writable: bool) -> None:
         if writable:
             self._flow.release("upstream")
         else:
             self._flow.hold("upstream")
-        self._note()
+        self._report_held()
 
     def upstream_lost(self) -> None:
         self._upstream = None
         if not self._closed:
             log.debug("the upstream closed the connection of %s to broker %d", self.peer, self._broker.id)
             self.close()
-        self._leave()
+        self._report_end()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._client_lost = True
         self._end()
-        self._leave()
+        self._report_end()
 
     def overdue(self, now: float) -> str | None:
         limits = self._shared.limits
         if self._closed:
-            late = now - self.heard > limits.leave
-            return f"what was due was not read in {limits.leave:g} s" if late else None
+            late = now - self.last_active > limits.leave
+            return f"pending data was not read within {limits.leave:g} s" if late else None
         if self._pending is not None:
             return None
         if self._flow.reading and self._requests.incomplete and now - self._incomplete[1] > limits.frame:
             return f"a request was not complete after {limits.frame:g} s"
-        if now - self.heard > limits.idle:
+        if now - self.last_active > limits.idle:
             return f"idle for {limits.idle:g} s"
         return None
 
@@ -214,22 +214,22 @@ class Relay(ServedConnection):
         if self._upstream is not None:
             self._upstream.transport.abort()
 
-    def _leave(self) -> None:
-        """Tell the host, when both ends are gone."""
-        if self._client_lost and self._upstream is None and not self._gone:
-            self._gone = True
+    def _report_end(self) -> None:
+        """Notify the host when both ends are closed."""
+        if self._client_lost and self._upstream is None and not self._end_reported:
+            self._end_reported = True
             self._host.ended(self)
 
     def _end(self) -> None:
         if self._closed:
             return
         self._closed = True
-        self.heard = self._loop.time()
+        self.last_active = self._loop.time()
         if self._connecting is not None:
             self._connecting.cancel()
             self._connecting = None
         if self._pending is not None:
-            # Not before its first step: what it would have awaited then would never be awaited.
+            # Cancelling a task before its first step would leave a coroutine that is never awaited.
             self._loop.call_soon(self._pending.cancel)
         if self._upstream is not None:
             self._upstream.transport.close()
@@ -239,7 +239,7 @@ class Relay(ServedConnection):
         self._held = 0
 
     def _request(self, frame: memoryview, size: int) -> FrameAction | int:
-        """What goes to the upstream for a request."""
+        """Decide what the broker gets for a request; see `server.relay.splitter.DecideFrame`."""
         if size < 8:
             raise DecodeError(f"a request of {size} bytes")
         if len(frame) < 8:
@@ -258,38 +258,41 @@ class Relay(ServedConnection):
             exchange = decision
         self._shared.counts.request(key, 4 + size)
         if exchange.answered:
-            # What passes, Produce above all, is not kept, whatever becomes of its answer.
+            # A request that passes, above all Produce, is not kept, even if its answer is changed.
             held = 0 if exchange.upstream is None else size
             self._expected.append(ExpectedAnswer(correlation_id, key, exchange.finish, held))
             self._held += held
         return PASS if exchange.upstream is None else FrameAction(4 + size, exchange.upstream)
 
     def _answer(self, frame: memoryview, size: int) -> FrameAction | int:
-        """What goes to the client for an answer."""
+        """Decide what the client gets for an answer; see `server.relay.splitter.DecideFrame`."""
         if len(frame) < 4:
             return 4
         if not self._expected:
-            raise DecodeError("an answer of the upstream where no request was sent")
+            raise DecodeError("the broker sent an answer without a request")
         expected = self._expected[0]
         (correlation_id,) = unpack_from(">i", frame)
         if correlation_id != expected.correlation_id:
             raise DecodeError(
-                f"the upstream answered request {correlation_id} where {expected.correlation_id} was expected"
+                f"the broker answered request {correlation_id} where {expected.correlation_id} was expected"
             )
-        verdict = PASS if expected.finish is None else expected.finish(frame, size)
-        if isinstance(verdict, int):
-            return verdict
+        # A filter that needs more bytes must see the same expected answer again, so it is removed only after that.
+        action = PASS if expected.finish is None else expected.finish(frame, size)
+        if isinstance(action, int):
+            return action
         self._expected.popleft()
         self._shared.counts.answer(expected.api_key, 4 + size)
         self._held -= expected.held
-        if not self._behind:
+        if not self._overloaded:
             self._flow.release("answers")
-        if isinstance(verdict, FrameAction):
-            return verdict
-        self._wait_for(verdict)
+        if isinstance(action, FrameAction):
+            return action
+        self._wait_for(action)
         return FrameAction(4 + size, b"")
 
     def _wait_for(self, answer: Awaitable[bytes]) -> None:
+        # The broker's later answers must not overtake this one: the splitter buffers what has arrived, and the broker's
+        # connection is not read until the answer is written.
         self._answers.stop()
         if self._upstream is not None:
             self._upstream.flow.hold("answer")
@@ -305,20 +308,20 @@ class Relay(ServedConnection):
             return
         error = done.exception()
         if error is None:
-            self.heard = self._loop.time()
+            self.last_active = self._loop.time()
             if self._upstream is not None:
                 self._upstream.flow.release("answer")
-            self._carefully(self._answers.resume, done.result())
+            self._guarded(self._answers.resume, done.result())
         elif isinstance(error, DriverStoppedError):
             self.close()
         elif isinstance(error, DecodeError):
             self.close(str(error))
         else:
-            log.error("the answer to %s could not be made", self.peer, exc_info=error)
+            log.error("a request of %s could not be answered", self.peer, exc_info=error)
             self.close()
 
-    def _carefully(self, step: Callable[..., None], *data: bytes) -> None:
-        """Close the connection where bytes cannot be understood, or we fail."""
+    def _guarded(self, step: Callable[..., None], *data: bytes) -> None:
+        """Run `step`; close the connection when it raises."""
         try:
             if not self._closed:
                 step(*data)

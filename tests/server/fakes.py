@@ -141,11 +141,11 @@ class FakeHost:
         self.gone: list[ServedConnection] = []
         self.held: dict[ServedConnection, int] = {}
 
-    def ended(self, guest: ServedConnection) -> None:
-        self.gone.append(guest)
+    def ended(self, connection: ServedConnection) -> None:
+        self.gone.append(connection)
 
-    def holds(self, guest: ServedConnection, size: int) -> None:
-        self.held[guest] = size
+    def holds(self, connection: ServedConnection, size: int) -> None:
+        self.held[connection] = size
 
 
 class FakeClient:

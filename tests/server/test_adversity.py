@@ -22,7 +22,7 @@ GOOD = DescribeClusterRequest()
 
 @pytest.fixture(autouse=True)
 def quick_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "ROUND_SECONDS", 0.01)
+    monkeypatch.setattr(registry, "CHECK_SECONDS", 0.01)
 
 
 @pytest.fixture

@@ -172,7 +172,7 @@ async def test_a_failed_disk_comes_back_as_an_event(brokers: Brokers) -> None:
         (
             LeaderAndIsrResponse(partition_errors=[LeaderAndIsrPartitionError("foo", 0, 11)]),
             logging.DEBUG,
-            "broker 2 knew foo-0 already",
+            "broker 2 already has the state of foo-0",
         ),
         (
             LeaderAndIsrResponse(partition_errors=[LeaderAndIsrPartitionError("foo", 0, 3)]),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.connections.client_connection import WORTH_NOTING, ServedConnection
+from server.connections.client_connection import REPORTED_BYTES, ServedConnection
 from tests.server.fakes import FakeHost
 
 
@@ -21,7 +21,7 @@ class Holder(ServedConnection):
 
     def hold(self, size: int) -> None:
         self.held = size
-        self._note()
+        self._report_held()
 
 
 @pytest.fixture
@@ -35,14 +35,14 @@ def holder(host: FakeHost) -> Holder:
 
 
 def test_little_is_not_worth_a_word(holder: Holder, host: FakeHost) -> None:
-    holder.hold(WORTH_NOTING - 1)
+    holder.hold(REPORTED_BYTES - 1)
     assert host.held == {}
 
 
 def test_much_is_reported_and_that_it_is_little_again(holder: Holder, host: FakeHost) -> None:
-    holder.hold(WORTH_NOTING)
-    assert host.held == {holder: WORTH_NOTING}
-    holder.hold(WORTH_NOTING - 1)
+    holder.hold(REPORTED_BYTES)
+    assert host.held == {holder: REPORTED_BYTES}
+    holder.hold(REPORTED_BYTES - 1)
     assert host.held == {holder: 0}
     host.held.clear()
     holder.hold(1)
@@ -51,5 +51,5 @@ def test_much_is_reported_and_that_it_is_little_again(holder: Holder, host: Fake
 
 def test_what_is_left_after_closing_is_freed_with_the_connection(holder: Holder, host: FakeHost) -> None:
     holder.close()
-    holder.hold(2 * WORTH_NOTING)
+    holder.hold(2 * REPORTED_BYTES)
     assert host.held == {}

@@ -28,7 +28,7 @@ from tests.server.sockets import PROMPT, Talk, serving, until
 
 @pytest.fixture(autouse=True)
 def quick_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "ROUND_SECONDS", 0.01)
+    monkeypatch.setattr(registry, "CHECK_SECONDS", 0.01)
 
 
 async def test_a_client_is_answered() -> None:

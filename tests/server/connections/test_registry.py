@@ -17,19 +17,19 @@ class Idler(ServedConnection):
     pending = None
     held = 0
 
-    def __init__(self, crowd: ConnectionRegistry, silent_seconds: float = 0.0) -> None:
-        super().__init__(crowd)
-        self.crowd = crowd
-        self.heard = asyncio.get_running_loop().time() - silent_seconds
+    def __init__(self, registry: ConnectionRegistry, silent_seconds: float = 0.0) -> None:
+        super().__init__(registry)
+        self.registry = registry
+        self.last_active = asyncio.get_running_loop().time() - silent_seconds
         self.aborted: str | None = None
-        crowd.enter("10.0.0.9:4711")
-        crowd.admit(self)
+        registry.enter("10.0.0.9:4711")
+        registry.admit(self)
 
     def overdue(self, now: float) -> str | None:
         return None
 
     def close(self, reason: str | None = None) -> None:
-        asyncio.get_running_loop().call_soon(self.crowd.ended, self)
+        asyncio.get_running_loop().call_soon(self.registry.ended, self)
 
     def abort(self, reason: str) -> None:
         self.aborted = reason
@@ -44,19 +44,19 @@ class Stubborn(Idler):
             super().close()
 
 
-def crowd(**limits: int) -> ConnectionRegistry:
+def registry(**limits: int) -> ConnectionRegistry:
     return ConnectionRegistry(ConnectionLimits(**limits), Counters())
 
 
 async def test_there_are_no_more_than_allowed() -> None:
-    made = crowd(max_connections=2)
+    made = registry(max_connections=2)
     assert [made.enter("10.0.0.9:1") for _ in range(3)] == [True, True, False]
     made.leave()
     assert made.enter("10.0.0.9:2")
 
 
 async def test_a_thousand_refusals_are_one_line(caplog: pytest.LogCaptureFixture) -> None:
-    made = crowd(max_connections=0)
+    made = registry(max_connections=0)
     for port in range(1000):
         made.enter(f"10.0.0.9:{port}")
     assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == [
@@ -65,7 +65,7 @@ async def test_a_thousand_refusals_are_one_line(caplog: pytest.LogCaptureFixture
 
 
 async def test_bytes_are_summed_over_connections() -> None:
-    made = crowd(held_bytes=100)
+    made = registry(held_bytes=100)
     one, other = Idler(made), Idler(made)
     made.holds(one, 40)
     made.holds(other, 50)
@@ -78,7 +78,7 @@ async def test_bytes_are_summed_over_connections() -> None:
 
 
 async def test_whoever_held_most_for_longest_goes_when_they_are_too_many() -> None:
-    made = crowd(held_bytes=100)
+    made = registry(held_bytes=100)
     large, stuck, small = Idler(made), Idler(made, silent_seconds=60), Idler(made, silent_seconds=60)
     made.holds(stuck, 30)
     made.holds(small, 10)
@@ -88,7 +88,7 @@ async def test_whoever_held_most_for_longest_goes_when_they_are_too_many() -> No
 
 
 async def test_one_that_holds_too_much_alone_goes_itself() -> None:
-    made = crowd(held_bytes=100)
+    made = registry(held_bytes=100)
     greedy = Idler(made)
     made.holds(greedy, 101)
     assert greedy.aborted is not None
@@ -96,9 +96,9 @@ async def test_one_that_holds_too_much_alone_goes_itself() -> None:
 
 
 async def test_those_sent_off_are_gone_even_where_they_must_be_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.connections.registry.LEAVING_SECONDS", 0.01)
-    made = crowd()
+    monkeypatch.setattr("server.connections.registry.CLOSE_SECONDS", 0.01)
+    made = registry()
     willing, stubborn, other = Idler(made), Stubborn(made), Idler(made)
-    await made.send_off([willing, stubborn])
+    await made.close_all([willing, stubborn])
     assert made.connections == 1
     assert (willing.aborted is None, stubborn.aborted is None, other.aborted) == (True, False, None)

@@ -319,7 +319,7 @@ async def test_one_that_was_closed_and_is_not_read_from_is_overdue() -> None:
     rig.session.close("enough")
     now = rig.loop.time()
     assert rig.session.overdue(now + 4) is None
-    assert rig.session.overdue(now + 6) == "its client did not read what was due in 5 s"
+    assert rig.session.overdue(now + 6) == "its client did not read the pending answers within 5 s"
 
 
 @pytest.mark.filterwarnings("error")

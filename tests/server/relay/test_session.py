@@ -110,7 +110,7 @@ async def test_an_answer_to_another_request_closes_the_connection(
     assert rig.client.closed
     assert rig.upstreams.transport.closed
     assert closings(caplog) == [
-        "closed the connection of 10.0.0.9:4711: the upstream answered request 2 where 1 was expected"
+        "closed the connection of 10.0.0.9:4711: the broker answered request 2 where 1 was expected"
     ]
 
 
@@ -237,7 +237,7 @@ async def test_ends_that_do_not_go_are_cut(rig: Rig, caplog: pytest.LogCaptureFi
     rig.relay.connection_lost(None)
     now = asyncio.get_running_loop().time()
     assert rig.relay.overdue(now + 29) is None
-    assert rig.relay.overdue(now + 31) == "what was due was not read in 30 s"
+    assert rig.relay.overdue(now + 31) == "pending data was not read within 30 s"
     rig.relay.abort("late")
     assert rig.upstreams.transport.aborted
 
