@@ -1,4 +1,4 @@
-"""Reads and alters the throttle configs of an upstream (KIP-73), as the core decides (`controller.throttle.delegated`)."""
+"""Reads and alters the throttle configs of an upstream (KIP-73); `controller.throttle.delegated` decides on the changes."""
 
 import asyncio
 import logging
@@ -34,27 +34,27 @@ SET = {
     ResourceType.TOPIC: {ConfigSource.DYNAMIC_TOPIC},
     ResourceType.BROKER: {ConfigSource.DYNAMIC_BROKER, ConfigSource.DYNAMIC_DEFAULT_BROKER},
 }
-"""The sources of values that someone has set."""
+"""The config sources of values that were set explicitly."""
 PATIENCE_SECONDS = 2.0
-"""How long a step waits for its throttle. A broker that is down must not hold up the others."""
+"""How long a step waits for its throttle at most: an offline broker must not delay other steps."""
 READ_BACK_SECONDS = 0.2
-"""Pause before values that were altered are read. It doubles while they are not as altered: metadata takes its time."""
+"""Pause before altered values are read again. It doubles while the values lag behind the changes."""
 RETRY_SECONDS = 5.0
-"""Pause after something could not be read or altered."""
+"""Pause after a failed read or change."""
 CHECK_SECONDS = 10.0
-"""Pause between two reads of all that is set. The stock tool's `--cancel` and `--verify` remove every throttle."""
+"""Pause between two reads of all throttles: `--cancel` and `--verify` of Kafka's tool remove them."""
 TOPICS = 500
-"""Topics in one request, far below the 10,000 records that Kafka takes in one."""
+"""Topics per request, far below the 10,000 records that Kafka accepts in one."""
 
 Changes = Mapping[Resource, Sequence[ConfigChange]]
 
 
 class Progress(Enum):
-    """The result of reading and altering once."""
+    """The result of `reconcile`."""
 
-    DONE = "nothing had to change"
-    ALTERED = "changes were acknowledged, and are to be read back"
-    FAILED = "something could not be read or altered"
+    DONE = "no changes"
+    ALTERED = "changes were acknowledged and must be read again"
+    FAILED = "a read or a change failed"
 
 
 class ThrottleConfigs:
@@ -65,9 +65,9 @@ class ThrottleConfigs:
         self._changed, self._settled = asyncio.Event(), asyncio.Event()
         self._alterations: deque[Changes] = deque()
         self._acknowledged: dict[Resource, Sequence[ConfigChange]] = {}
-        """Changes that were made since the resource was read last."""
+        """Acknowledged changes since the last read of the resource."""
         self._unlisted: set[int] = set()
-        """Brokers with a lease that the cluster does not list; each was logged once."""
+        """Brokers with a lease that are not in the cluster; each was logged once."""
         self._settled.set()
         if state.leases:
             self.perform(ReadThrottle())
@@ -81,12 +81,12 @@ class ThrottleConfigs:
             self._changed.set()
 
     async def settled(self) -> None:
-        """Return when the throttle is set as far as possible, or after PATIENCE_SECONDS."""
+        """Wait until the throttle is set, or could not be set, for at most PATIENCE_SECONDS."""
         if not self._settled.is_set() and not await within(self._clock, PATIENCE_SECONDS, self._settled):
-            log.warning("steps begin before their throttle is set: the upstream takes too long")
+            log.warning("steps start before their throttle is set: the upstream did not answer in time")
 
     async def run(self) -> None:
-        """Read and alter whenever the core asks for it, again after failures, and every CHECK_SECONDS."""
+        """Reconcile on `ReadThrottle`, after failures, and every CHECK_SECONDS. Runs until it is cancelled."""
         await self._changed.wait()
         every, read_back = False, READ_BACK_SECONDS
         while True:
@@ -101,17 +101,17 @@ class ThrottleConfigs:
             read_back = min(2 * read_back, CHECK_SECONDS) if again else READ_BACK_SECONDS
 
     async def _changed_within(self, seconds: float) -> bool:
-        """Wait for a change; for no longer than `seconds` while there is a throttle to look after."""
+        """Wait for `ReadThrottle`; at most `seconds` if there is a throttle. Returns whether it came."""
         if self._state.leases or self._state.confirmed_throttles:
             return await within(self._clock, seconds, self._changed)
         return await self._changed.wait()
 
     async def reconcile(self, *, every: bool = False) -> Progress:
-        """Read what may have to change, or all with `every`; report it, and make the changes that are decided on it."""
+        """Read unconfirmed throttles, or with `every` all; submit them, and make the changes that the core decides on."""
         values, complete = await self._read(throttles_to_read(self._state, every=every))
         if values:
             made = {each: self._acknowledged.pop(each) for each in values if each in self._acknowledged}
-            # The effects of the decision have been given to `perform` when `submit` returns.
+            # When `submit` returns, `perform` has received the effects of the decision.
             await self._submit(ThrottleRead(values, made))
         acknowledged = False
         while self._alterations:
@@ -126,7 +126,7 @@ class ThrottleConfigs:
         return Progress.DONE if complete else Progress.FAILED
 
     async def _read(self, resources: Sequence[Resource]) -> tuple[dict[Resource, dict[str, str]], bool]:
-        """The values that are set, by resource, and whether all could be read."""
+        """Return the values by resource, and whether all could be read."""
         topics = [name for kind, name in resources if kind is ResourceType.TOPIC]
         brokers = [int(name) for kind, name in resources if kind is ResourceType.BROKER]
         live = [broker for broker in brokers if broker in self._state.live]
@@ -141,12 +141,12 @@ class ThrottleConfigs:
         return values, not listed_down and len(values) == len(topics) + len(live)
 
     def _note_unlisted(self, down: Iterable[int]) -> None:
-        """Log the brokers that are not retried before the cluster lists them again."""
+        """Log brokers that are not in the cluster. They are not retried before they return."""
         unlisted = {broker for broker in down if broker not in self._state.brokers}
         for broker in sorted(unlisted - self._unlisted):
             log.warning(
-                "the throttle of broker %d stays as it is: the cluster does not list it. It is taken off if that broker "
-                "comes back",
+                "the throttle of broker %d is not removed: the broker is not in the cluster. It is removed if the broker "
+                "returns",
                 broker,
             )
         self._unlisted = unlisted
@@ -154,7 +154,7 @@ class ThrottleConfigs:
     async def _describe(
         self, kind: ResourceType, names: Sequence[str], broker: int | None = None
     ) -> dict[Resource, dict[str, str]]:
-        """The throttle configs that are set on the resources; those that cannot be read are left out."""
+        """Return the throttle configs that are set, by resource, without resources that cannot be read."""
         asked = [DescribeConfigsResource(kind, name, CONFIGS[kind]) for name in names]
         try:
             response: DescribeConfigsResponse = await self._client.ask(DescribeConfigsRequest(asked), broker)
@@ -163,7 +163,7 @@ class ThrottleConfigs:
             return {}
         values = {}
         for row in response.results:
-            # A topic that is gone has no throttle.
+            # A deleted topic has no throttle.
             if row.error_code in {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}:
                 values[kind, row.resource_name] = {
                     config.name: config.value or ""
@@ -176,27 +176,27 @@ class ThrottleConfigs:
         return values
 
     async def _alter(self, changes: Changes) -> set[Resource]:
-        """Make the changes; return the resources of which one failed. A request cannot name a config twice."""
+        """Make the changes; return the resources with a failure. Appends go first: a request can name a config only once."""
         failed: set[Resource] = set()
-        for subtracts in (False, True):
-            some = {
-                resource: [change for change in made if (change.op is ConfigOp.SUBTRACT) is subtracts]
+        for subtract in (False, True):
+            batch = {
+                resource: [change for change in made if (change.op is ConfigOp.SUBTRACT) is subtract]
                 for resource, made in changes.items()
             }
-            some = {resource: made for resource, made in some.items() if made}
-            topics = [resource for resource in some if resource[0] is ResourceType.TOPIC]
-            brokers = [resource for resource in some if resource[0] is ResourceType.BROKER]
+            batch = {resource: made for resource, made in batch.items() if made}
+            topics = [resource for resource in batch if resource[0] is ResourceType.TOPIC]
+            brokers = [resource for resource in batch if resource[0] is ResourceType.BROKER]
             answers = await asyncio.gather(
-                *(self._alter_some(some, chunk) for chunk in _chunks(topics)),
-                *(self._alter_some(some, [resource], int(resource[1])) for resource in brokers),
+                *(self._alter_batch(batch, chunk) for chunk in _chunks(topics)),
+                *(self._alter_batch(batch, [resource], int(resource[1])) for resource in brokers),
             )
             failed = failed.union(*answers)
         return failed
 
-    async def _alter_some(
+    async def _alter_batch(
         self, changes: Changes, resources: Sequence[Resource], broker: int | None = None
     ) -> set[Resource]:
-        """Make changes in one request; return the resources that failed."""
+        """Change these resources in one request; return those that failed."""
         request = IncrementalAlterConfigsRequest(
             [
                 AlterConfigsResource(
@@ -215,7 +215,7 @@ class ThrottleConfigs:
                 "the throttle of %s cannot be set: %s", _listed(kind, [name for _, name in resources]), error
             )
             return failed
-        # A topic that is gone has no throttle; a list that is `*` takes, and needs, no more entries.
+        # A deleted topic has no throttle. A list that is `*` accepts no entries and needs none.
         accepted = {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_CONFIG}
         for row in response.responses:
             if row.error_code in accepted:
@@ -233,6 +233,6 @@ def _chunks(items: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 def _listed(kind: ResourceType, names: Collection[str]) -> str:
-    """Up to three names, for a log line."""
+    """Return up to three names for a log line."""
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return f"{kind.name.lower()} {', '.join(sorted(names)[:3])}{more}"

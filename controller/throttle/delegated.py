@@ -1,9 +1,9 @@
-"""The lease where an upstream owns the configs: the backend reads what is set, the core decides what to change.
+"""Leases of configs that an upstream owns: the backend reads the configs, the core decides what to change.
 
-A `ReadThrottle` effect makes the backend read the configs of `throttles_to_read` and report them as `ThrottleRead`.
-The decision on it records what is about to be set (`Lease`) and emits one `AlterThrottle`. The backend carries that
-out and reads again: the next `ThrottleRead` confirms it. A lease ends when the upstream has acknowledged that the value
-was removed and shows it no more, so nothing is left behind by a crash at any point.
+On a `ReadThrottle` effect the backend reads the configs of `throttles_to_read` and submits them as `ThrottleRead`. The
+decision records what will be set (`Lease`) and emits one `AlterThrottle`. The backend executes it and reads the configs
+again; the next `ThrottleRead` confirms the changes. A lease ends when the upstream has acknowledged the removal and no
+longer shows the value. Thus a crash at any point leaves no throttle behind: the records say what to remove.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,49 +28,49 @@ RESOURCES_PER_SLICE = 500
 
 
 def adjust_delegated(d: Decision) -> None:
-    """Have the throttle read, and so changed, when the rate or the steps in flight have changed."""
+    """Request a read of the throttle if the rate or the steps in flight have changed."""
     state = d.state
     rate = throttle_rate(state)
     touched = state.in_flight.take_changed_topics()
     if rate != state.throttle or (rate is not None and touched):
-        # Before the rows of the steps: they wait until their throttle is set.
+        # First, so that the rows of the new steps wait for their throttle.
         d.emit_first(ReadThrottle())
     state.throttle = rate
 
 
 def throttles_to_read(state: State, *, every: bool = False) -> list[Resource]:
-    """Topics and brokers that may have another throttle than the desired one; with `every`, all that have any."""
+    """Return the topics and brokers whose throttle is not confirmed; with `every`, all that have or need one."""
     desired, confirmed = desired_throttle(state), state.confirmed_throttles
     resources = desired.resources() | {key[:2] for key in state.leases} | confirmed.keys()
     return sorted(each for each in resources if every or confirmed.get(each) != desired.configs(each))
 
 
 def throttle_read(d: Decision, event: ThrottleRead) -> Iterator[None]:
-    """Compare the configs that are set with the desired ones; record and emit the changes."""
+    """Compare the configs with the desired throttle; record the leases and emit the changes."""
     desired, confirmed = desired_throttle(d.state), d.state.confirmed_throttles
     changes: dict[Resource, Sequence[ConfigChange]] = {}
-    for number, (resource, values) in enumerate(event.values.items(), 1):
+    for count, (resource, values) in enumerate(event.values.items(), 1):
         wanted = desired.configs(resource)
         acknowledged = event.acknowledged.get(resource, ())
-        made = [
+        needed = [
             change
             for config, value in wanted.items()
             for change in _reconcile(d, (*resource, config), values.get(config), value, acknowledged)
         ]
-        if made:
-            changes[resource] = made
-        if made or not any(wanted.values()):
+        if needed:
+            changes[resource] = needed
+        if needed or not any(wanted.values()):
             confirmed.pop(resource, None)
         else:
             confirmed[resource] = wanted
-        if number % RESOURCES_PER_SLICE == 0:
+        if count % RESOURCES_PER_SLICE == 0:
             yield
     if changes:
         d.emit(AlterThrottle(changes))
 
 
 def leases_imported(d: Decision, event: LeasesImported) -> None:
-    """Own what an older version wrote to a file of its own, beside what is owned already."""
+    """Add the leases to the existing ones."""
     for lease in event.leases:
         _own(d, lease.key, [*owned_by(d.state.leases.get(lease.key)), *lease.owned])
     d.emit(ReadThrottle())
@@ -79,13 +79,16 @@ def leases_imported(d: Decision, event: LeasesImported) -> None:
 def _reconcile(
     d: Decision, key: ConfigName, value: str | None, desired: str, acknowledged: Sequence[ConfigChange]
 ) -> list[ConfigChange]:
-    """The changes that bring one config to the desired value. The lease owns what they set before they are made."""
-    done = [change for change in acknowledged if change.config == key[2]]
+    """Return the changes of one config, and record in its lease what they set."""
+    acknowledged = [change for change in acknowledged if change.config == key[2]]
     if key[2] in RATES:
-        deleted = any(change.op is ConfigOp.DELETE for change in done)
+        deleted = any(change.op is ConfigOp.DELETE for change in acknowledged)
         return _reconcile_rate(d, key, value, desired, deleted=deleted)
     subtracted = [
-        entry for change in done if change.op is ConfigOp.SUBTRACT for entry in list_items(change.value)
+        entry
+        for change in acknowledged
+        if change.op is ConfigOp.SUBTRACT
+        for entry in list_items(change.value)
     ]
     return _reconcile_list(d, key, value, desired, subtracted)
 
@@ -102,7 +105,7 @@ def _reconcile_rate(
     if value == desired:
         _own(d, key, [desired])
         return []
-    # Until the new rate is seen, the old one may still be set.
+    # Either rate can be set until the new one is seen.
     _own(d, key, [*owned_by(lease), desired])
     return [ConfigChange(key[2], ConfigOp.SET, desired)]
 
@@ -113,7 +116,7 @@ def _reconcile_list(
     append, subtract, owned = change_list(value, d.state.leases.get(key), desired, subtracted)
     if not owned:
         if value == "" and key in d.state.leases:
-            # Nothing but our entries was in the list.
+            # The list contained owned entries only. The lease ends when its removal is seen.
             _own(d, key, [])
             return [ConfigChange(key[2], ConfigOp.DELETE, None)]
         _disown(d, key)

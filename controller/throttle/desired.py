@@ -15,7 +15,7 @@ from controller.state.state import State
 
 
 class Throttle(NamedTuple):
-    """The brokers that need the rate, and by topic the `partition:broker` entries on the leaders' and followers' side."""
+    """The brokers that need the rate, and the `partition:broker` entries by topic, for leaders and for followers."""
 
     rate: int | None
     brokers: Collection[int]
@@ -23,12 +23,12 @@ class Throttle(NamedTuple):
     followers: Mapping[str, Sequence[str]]
 
     def resources(self) -> set[Resource]:
-        """The topics and brokers that need a value."""
+        """Return the topics and brokers that need a value."""
         topics = {(ResourceType.TOPIC, topic) for topic in (*self.leaders, *self.followers)}
         return topics | {(ResourceType.BROKER, str(broker)) for broker in self.brokers}
 
     def configs(self, resource: Resource) -> dict[str, str]:
-        """The value of each throttle config of the resource; an empty text where none is needed."""
+        """Return the desired value of each throttle config of the resource; empty if none is needed."""
         kind, name = resource
         if kind is ResourceType.BROKER:
             return dict.fromkeys(RATES, str(self.rate) if int(name) in self.brokers else "")
@@ -40,7 +40,10 @@ NO_THROTTLE = Throttle(None, (), {}, {})
 
 
 def desired_throttle(state: State) -> Throttle:
-    """The throttle for the steps in flight on an upstream: all brokers of an entry may come to lead, and get the rate."""
+    """Return the throttle for the steps in flight on an upstream.
+
+    Every broker of an entry gets the rate, because it can become the leader.
+    """
     rate = throttle_rate(state)
     if rate is None:
         return NO_THROTTLE
@@ -51,7 +54,7 @@ def desired_throttle(state: State) -> Throttle:
 
 
 def throttle_rate(state: State) -> int | None:
-    """Bytes a second: the least of the cluster's rate and the rates of the jobs under way. None: no throttle."""
+    """Return the lowest of the cluster's rate and the rates of open jobs in bytes per second, or None for no throttle."""
     rates = [job.throttle for number in state.open if (job := state.jobs.get(number)) and job.throttle]
     cluster = state.config(ResourceType.BROKER, CLUSTER_DEFAULT, THROTTLE)
     if cluster is not None:
@@ -60,7 +63,7 @@ def throttle_rate(state: State) -> int | None:
 
 
 def throttled_replicas(state: State, topic: str) -> tuple[list[str], list[str]]:
-    """`partition:broker` entries for the leaders' side and the followers' side, without the moves of others."""
+    """Return the `partition:broker` entries for leaders and for followers, without external reassignments."""
     leaders: list[str] = []
     followers: list[str] = []
     for number in sorted(state.in_flight.by_topic.get(topic, ())):

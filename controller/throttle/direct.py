@@ -1,6 +1,6 @@
-"""The lease where the core owns the configs: a decision that starts or ends a step changes them in the same transaction.
+"""Leases of configs that the core owns: the decision that starts or ends a step also changes the configs.
 
-The record of a lease says what was found, which is put back when the lease ends.
+The record of a lease contains the previous value, which is restored at the end of the lease.
 """
 
 from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES
@@ -14,7 +14,7 @@ from controller.throttle.lease import others_entries, set_by_others, union
 
 
 def adjust_direct(d: Decision) -> None:
-    """Set and give back throttle configs so that they fit the steps in flight after this decision."""
+    """Set and restore throttle configs according to the steps in flight after this decision."""
     state = d.state
     rate = throttle_rate(state)
     touched = state.in_flight.take_changed_topics()
@@ -33,7 +33,7 @@ def adjust_direct(d: Decision) -> None:
 
 
 def throttled_by_others(state: State) -> list[int] | None:
-    """Brokers with a rate that no lease owns, such as that of the stock tool's --throttle; None before an upstream."""
+    """Return the brokers with a rate that no lease owns, for example from a tool's --throttle; None with an upstream."""
     if state.profile.has_upstream:
         return None
     brokers = {
@@ -48,29 +48,29 @@ def throttled_by_others(state: State) -> list[int] | None:
 
 def _throttle_topic(d: Decision, topic: str, throttled: bool) -> None:
     leaders, followers = throttled_replicas(d.state, topic) if throttled else ([], [])
-    changed = _lease(d, ResourceType.TOPIC, topic, LEADER_REPLICAS, ",".join(leaders))
-    changed |= _lease(d, ResourceType.TOPIC, topic, FOLLOWER_REPLICAS, ",".join(followers))
+    changed = _set_or_restore(d, ResourceType.TOPIC, topic, LEADER_REPLICAS, ",".join(leaders))
+    changed |= _set_or_restore(d, ResourceType.TOPIC, topic, FOLLOWER_REPLICAS, ",".join(followers))
     if changed and topic in d.state.topics:
         d.emit(ConfigsChanged(ResourceType.TOPIC, topic))
 
 
 def _throttle_broker(d: Decision, broker: int, rate: int | None) -> None:
-    changed = [_lease(d, ResourceType.BROKER, str(broker), key, str(rate or "")) for key in RATES]
+    changed = [_set_or_restore(d, ResourceType.BROKER, str(broker), key, str(rate or "")) for key in RATES]
     if any(changed):
         d.emit(ConfigsChanged(ResourceType.BROKER, str(broker)))
 
 
-def _lease(d: Decision, resource: ResourceType, name: str, config: str, desired: str) -> bool:
-    """Set the config to the desired value, or give it back when that is empty. True when the config changed."""
+def _set_or_restore(d: Decision, resource: ResourceType, name: str, config: str, desired: str) -> bool:
+    """Set the config to the desired value; if that is empty, restore the previous one. Returns whether it changed."""
     state = d.state
     key = (resource, name, config)
     lease = state.leases.get(key)
     value = state.config(resource, name, config)
     if lease is not None and value != lease.ours:
-        lease = _yield_to_others(d, lease, value)
+        lease = _adjust_lease(d, lease, value)
     if not desired:
         if lease is not None:
-            _give_back(d, lease)
+            _restore(d, lease)
         return lease is not None
     found = value if lease is None else lease.found
     if config in RATES and (found is not None or state.config(ResourceType.BROKER, CLUSTER_DEFAULT, config)):
@@ -83,8 +83,8 @@ def _lease(d: Decision, resource: ResourceType, name: str, config: str, desired:
     return True
 
 
-def _yield_to_others(d: Decision, lease: Lease, value: str | None) -> Lease | None:
-    """Someone else changed the value. A rate is theirs now; in a list, the entries that were added are still owned."""
+def _adjust_lease(d: Decision, lease: Lease, value: str | None) -> Lease | None:
+    """Adjust the lease to a value that someone else set: the lease of a rate ends, that of a list keeps its entries."""
     if value is None or (lease.config in RATES and set_by_others(value, lease)):
         d.delete(Lease, lease.key)
         return None
@@ -93,7 +93,7 @@ def _yield_to_others(d: Decision, lease: Lease, value: str | None) -> Lease | No
     return changed
 
 
-def _give_back(d: Decision, lease: Lease) -> None:
+def _restore(d: Decision, lease: Lease) -> None:
     d.delete(Lease, lease.key)
     if lease.found is not None:
         d.put(Config(*lease.key, lease.found))

@@ -1,8 +1,8 @@
-"""Which entries of a list, and which rates, a lease owns, and how a config gets from its value to the desired one.
+"""The rules of ownership: which entries of a list and which rates a lease owns, and how a list reaches its desired value.
 
-Pure functions, for configs that the core owns (`controller.throttle.direct`) and for those of an upstream
-(`controller.throttle.delegated`). Entries that someone else set stay. A rate that someone else set, or changed while
-the lease lasted, is theirs.
+The functions are pure. They are used for configs that the core owns (`controller.throttle.direct`) and for the
+configs of an upstream (`controller.throttle.delegated`). Entries that someone else set are never removed. A rate that
+someone else set, or changed during the lease, is never changed.
 """
 
 from collections.abc import Collection, Sequence
@@ -14,27 +14,27 @@ EVERY_REPLICA = "*"
 
 
 def owned_by(lease: Lease | None) -> list[str]:
-    """The entries or rates that the lease owns; none without a lease."""
+    """Return the entries or rates that the lease owns; none without a lease."""
     return [] if lease is None else lease.owned
 
 
 def set_by_others(value: str | None, lease: Lease | None) -> bool:
-    """Whether the rate was set by someone else, who keeps it."""
+    """Whether someone else has set the rate."""
     return value is not None and value not in owned_by(lease)
 
 
 def others_entries(value: str | None, lease: Lease | None) -> list[str]:
-    """The entries of the list that someone else set."""
+    """Return the entries of the list that someone else has set."""
     owned = set(owned_by(lease))
     return [entry for entry in list_items(value) if entry not in owned]
 
 
 def union(value: str | None, desired: str) -> str:
-    """The list with the desired entries that it lacks at its end. `*` covers all replicas already."""
+    """Return the list with the missing desired entries appended. `*` already covers all replicas."""
     if not value or value == EVERY_REPLICA:
         return value or desired
-    there = list_items(value)
-    return ",".join(there + [entry for entry in list_items(desired) if entry not in there])
+    current = list_items(value)
+    return ",".join(current + [entry for entry in list_items(desired) if entry not in current])
 
 
 class ListChange(NamedTuple):
@@ -48,15 +48,18 @@ class ListChange(NamedTuple):
 def change_list(
     value: str | None, lease: Lease | None, desired: str, subtracted: Collection[str]
 ) -> ListChange:
-    """How a list whose entries are changed one by one gets to the desired ones.
+    """Compute the changes from the value to the desired entries.
 
-    Entries that are set and not owned do their work, and stay when the lease ends. Entries that are owned and not
-    desired are subtracted whatever the value shows, since a read may be older than the append. Only those whose
-    subtraction was acknowledged (`subtracted`), and that the value does not show, are not owned any more.
+    Desired entries that someone else has set are not owned, so they remain when the lease ends. Owned entries that are
+    no longer desired are subtracted even if the value does not contain them: the value may have been read before they
+    were appended. An entry is no longer owned when its subtraction was acknowledged (`subtracted`) and the value does
+    not contain it.
     """
-    there, wanted = set(list_items(value)), list_items(desired)
-    append = [] if EVERY_REPLICA in there else [entry for entry in wanted if entry not in there]
-    keep = set(wanted)
-    owned = [entry for entry in owned_by(lease) if entry in keep or entry in there or entry not in subtracted]
-    subtract = [entry for entry in owned if entry not in keep]
+    current, wanted = set(list_items(value)), list_items(desired)
+    append = [] if EVERY_REPLICA in current else [entry for entry in wanted if entry not in current]
+    kept = set(wanted)
+    owned = [
+        entry for entry in owned_by(lease) if entry in kept or entry in current or entry not in subtracted
+    ]
+    subtract = [entry for entry in owned if entry not in kept]
     return ListChange(append, subtract, list(dict.fromkeys([*owned, *append])))

@@ -32,7 +32,7 @@ def full_disk() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_full_disk_is_no_damage(tmp_path: Path) -> None:
+def test_a_full_disk_is_not_reported_as_damage(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"cannot be used \(File too large\); choose another"), full_disk():
         lock(tmp_path)
     with (
@@ -47,7 +47,7 @@ def test_the_directory_is_created_with_its_parents(tmp_path: Path) -> None:
     assert (tmp_path / "a" / "b").is_dir()
 
 
-def test_a_second_process_is_told_who_has_the_directory(tmp_path: Path) -> None:
+def test_the_error_for_a_locked_directory_names_the_process(tmp_path: Path) -> None:
     with (
         closing(lock(tmp_path)),
         pytest.raises(StoreError, match=f"{tmp_path} is in use by process {os.getpid()};"),
@@ -55,12 +55,12 @@ def test_a_second_process_is_told_who_has_the_directory(tmp_path: Path) -> None:
         lock(tmp_path)
 
 
-def test_a_lock_is_free_when_its_owner_is_gone(tmp_path: Path) -> None:
+def test_a_lock_is_released_when_its_process_ends(tmp_path: Path) -> None:
     lock(tmp_path).close()
     lock(tmp_path).close()
 
 
-def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_created_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match=r"file/data cannot be used \(Not a directory\); choose another"):
         lock(tmp_path / "file" / "data")
@@ -72,7 +72,7 @@ def test_commits_are_flushed_to_disk_by_a_write_ahead_log(written: Path) -> None
         assert database.execute("PRAGMA synchronous").fetchone() == (2,)
 
 
-def test_a_newer_format_is_refused_and_left_alone(written: Path) -> None:
+def test_a_newer_format_is_refused_and_not_changed(written: Path) -> None:
     with closing(sqlite3.connect(written)) as database, database:
         database.execute("UPDATE meta SET value = 99")
     before = written.read_bytes()
@@ -83,7 +83,7 @@ def test_a_newer_format_is_refused_and_left_alone(written: Path) -> None:
     assert written.read_bytes() == before
 
 
-def test_an_older_format_is_brought_up_to_date(written: Path) -> None:
+def test_an_older_format_is_converted(written: Path) -> None:
     with closing(sqlite3.connect(written)) as database, database:
         database.execute("UPDATE meta SET value = 1")
         database.execute("DROP TABLE submissions")
@@ -126,20 +126,20 @@ def test_the_stage_of_a_step_has_the_same_name_on_disk_as_ever(
         assert list(table.load(database)) == [step]
 
 
-def test_a_file_that_is_no_database_is_refused_and_left_alone(written: Path) -> None:
+def test_a_file_that_is_not_a_database_is_refused_and_not_changed(written: Path) -> None:
     written.write_bytes(b"not a database" * 1000)
     with pytest.raises(StoreError, match=r"are damaged \(file is not a database\); restore"):
         open_database(written.parent)
     assert written.read_bytes() == b"not a database" * 1000
 
 
-def test_a_file_cut_short_is_refused(written: Path) -> None:
+def test_a_truncated_file_is_refused(written: Path) -> None:
     written.write_bytes(written.read_bytes()[:5000])
     with pytest.raises(StoreError, match="are damaged"):
         open_database(written.parent)
 
 
-def test_a_database_of_someone_else_is_refused(tmp_path: Path) -> None:
+def test_a_database_of_another_program_is_refused(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "records.db")) as database:
         database.execute("CREATE TABLE theirs (x)")
     with pytest.raises(StoreError, match="was not written by reassignd"):
@@ -153,7 +153,7 @@ def test_a_database_without_format_is_refused(written: Path) -> None:
         open_database(written.parent)
 
 
-def test_a_lost_database_beside_its_log_is_not_begun_anew(written: Path) -> None:
+def test_a_missing_database_with_a_log_is_not_created_again(written: Path) -> None:
     written.unlink()
     written.with_name("records.db-wal").write_bytes(b"what was committed last")
     with pytest.raises(StoreError, match="missing or empty but its log is there"):
@@ -166,7 +166,7 @@ def test_a_path_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
         open_database(tmp_path)
 
 
-def test_a_creation_that_was_cut_short_is_begun_again(tmp_path: Path) -> None:
+def test_an_interrupted_creation_is_repeated(tmp_path: Path) -> None:
     (tmp_path / "records.db").touch()
     open_database(tmp_path).close()
 
@@ -175,7 +175,7 @@ def modes(directory: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mode & 0o777 for path in [directory, *directory.iterdir()]}
 
 
-def test_nobody_else_can_read_what_is_kept(tmp_path: Path) -> None:
+def test_files_are_readable_for_their_owner_only(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         directory = tmp_path / "data"
@@ -189,7 +189,7 @@ def test_nobody_else_can_read_what_is_kept(tmp_path: Path) -> None:
     assert found == {"data": 0o700} | dict.fromkeys(files, 0o600)
 
 
-def test_a_directory_that_others_can_enter_is_warned_of_and_left_as_it_is(
+def test_a_directory_that_others_can_enter_is_logged_and_not_changed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     tmp_path.chmod(0o750)
@@ -201,14 +201,14 @@ def test_a_directory_that_others_can_enter_is_warned_of_and_left_as_it_is(
 
 
 @pytest.mark.parametrize("name", ["records.db", "records.db-wal", "records.db-shm"])
-def test_records_behind_a_link_are_refused(tmp_path: Path, name: str) -> None:
+def test_records_behind_a_symbolic_link_are_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StoreError, match=f"{name} is a symbolic link"):
         open_database(tmp_path)
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_no_link_is_written_through(tmp_path: Path) -> None:
+def test_symbolic_links_are_not_followed(tmp_path: Path) -> None:
     for name in ("lock", "meta.new"):
         (tmp_path / name).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StoreError, match="symbolic links"):

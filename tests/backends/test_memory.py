@@ -22,14 +22,14 @@ async def test_deleted_records_are_not_loaded() -> None:
     assert list(store.load()) == [BAR]
 
 
-async def test_a_crash_leaves_the_first_commits_only() -> None:
+async def test_survived_contains_the_first_commits_only() -> None:
     store = MemoryStore()
     for epoch in range(3):
         await store.commit([ControllerEpoch(epoch)])
     assert list(store.survived(2).load()) == [ControllerEpoch(1)]
 
 
-async def test_commits_that_are_held_back_wait_for_their_release() -> None:
+async def test_held_commits_wait_for_release() -> None:
     store = MemoryStore()
     store.hold()
     first, second = (asyncio.ensure_future(store.commit([ControllerEpoch(n)])) for n in range(2))
@@ -40,7 +40,7 @@ async def test_commits_that_are_held_back_wait_for_their_release() -> None:
     second.cancel()
 
 
-async def test_commits_can_be_held_back_from_one_on_and_all_be_released() -> None:
+async def test_commits_after_a_number_are_held_and_released_together() -> None:
     store = MemoryStore()
     store.hold(after=1)
     first, *others = (asyncio.ensure_future(store.commit([ControllerEpoch(n)])) for n in range(3))
@@ -51,7 +51,7 @@ async def test_commits_can_be_held_back_from_one_on_and_all_be_released() -> Non
     assert list(store.load()) == [ControllerEpoch(3)]
 
 
-async def test_a_failure_is_what_commits_end_with() -> None:
+async def test_commits_fail_with_the_configured_failure() -> None:
     store = MemoryStore()
     store.failure = OSError("full")
     with pytest.raises(OSError, match="full"):

@@ -77,7 +77,7 @@ def rig() -> Rig:
     return Rig()
 
 
-async def test_sizes_are_the_leaders_and_disks_count_their_replicas(rig: Rig) -> None:
+async def test_sizes_are_from_leaders_and_disks_have_their_number_of_replicas(rig: Rig) -> None:
     rig.having("foo-0", adding=(3,))
     rig.held.update({(1, "foo-0"): 50, (3, "foo-0"): 20})
     await rig.sizes.measure()
@@ -90,7 +90,7 @@ async def test_sizes_are_the_leaders_and_disks_count_their_replicas(rig: Rig) ->
     assert rig.sizes.size(key("foo-1")) is None
 
 
-async def test_what_is_in_flight_is_asked_for_often_and_all_seldom(rig: Rig) -> None:
+async def test_partitions_in_flight_are_measured_more_often_than_all(rig: Rig) -> None:
     rig.having("foo-0", adding=(3,))
     rig.having("foo-1")
     await rig.sizes.measure()
@@ -101,14 +101,14 @@ async def test_what_is_in_flight_is_asked_for_often_and_all_seldom(rig: Rig) -> 
     assert rig.events[1].disks == {}
 
 
-async def test_a_new_job_is_measured_at_once(rig: Rig) -> None:
+async def test_a_new_job_is_measured_immediately(rig: Rig) -> None:
     await rig.sizes.measure()
     rig.state.last_job = 1
     await rig.sizes.measure()
     assert rig.asked() == [None, None]
 
 
-async def test_nothing_is_asked_while_nothing_moves(rig: Rig) -> None:
+async def test_nothing_is_measured_while_no_step_is_in_flight(rig: Rig) -> None:
     rig.having("foo-0", wanted=False)
     await rig.sizes.measure()
     await rig.sizes.measure()
@@ -121,7 +121,7 @@ async def test_a_broker_that_does_not_answer_is_left_out(rig: Rig) -> None:
     assert set(rig.events[0].disks) == {1, 3}
 
 
-async def test_what_a_broker_that_tells_does_not_name_has_not_begun_to_arrive(rig: Rig) -> None:
+async def test_an_adding_replica_missing_from_an_answer_has_no_bytes(rig: Rig) -> None:
     rig.having("foo-0", adding=(3,))
     assert rig.sizes.received(key("foo-0")) is None
     await rig.clock.advance(1)
@@ -137,7 +137,7 @@ async def test_what_a_broker_that_tells_does_not_name_has_not_begun_to_arrive(ri
         (DescribeLogDirsResponse(error_code=31), "CLUSTER_AUTHORIZATION_FAILED"),
     ],
 )
-async def test_what_a_broker_may_not_tell_is_not_known_and_said_once(
+async def test_an_unauthorized_answer_leaves_sizes_unknown_and_is_logged_once(
     rig: Rig, refusal: DescribeLogDirsResponse, why: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     rig.having("foo-0", adding=(3,))
@@ -148,7 +148,7 @@ async def test_what_a_broker_may_not_tell_is_not_known_and_said_once(
     assert caplog.text.count(f"broker 3 does not report its sizes: {why}") == 1
 
 
-async def test_a_live_broker_that_is_silent_leaves_what_is_known_as_old_as_it_is(rig: Rig) -> None:
+async def test_the_age_of_a_measurement_is_that_of_the_oldest_live_broker(rig: Rig) -> None:
     rig.having("foo-0", adding=(2, 3))
     rig.held[3, "foo-0"] = 20
     await rig.sizes.measure()
@@ -160,7 +160,7 @@ async def test_a_live_broker_that_is_silent_leaves_what_is_known_as_old_as_it_is
     assert rig.sizes.received(key("foo-0")) == Received(20, 5)
 
 
-async def test_brokers_are_asked_side_by_side(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_brokers_are_measured_concurrently(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int | None] = []
 
     async def never(_: Any, broker: int | None) -> None:
@@ -174,7 +174,7 @@ async def test_brokers_are_asked_side_by_side(rig: Rig, monkeypatch: pytest.Monk
     assert asked == [1, 2, 3]
 
 
-async def test_what_has_arrived_is_forgotten_when_the_step_is_over(rig: Rig) -> None:
+async def test_progress_is_discarded_when_the_step_ends(rig: Rig) -> None:
     rig.having("foo-0", adding=(3,))
     rig.held[3, "foo-0"] = 20
     await rig.sizes.measure()
@@ -184,7 +184,7 @@ async def test_what_has_arrived_is_forgotten_when_the_step_is_over(rig: Rig) -> 
     assert rig.sizes.arrived(key("foo-0"), 3) is None
 
 
-async def test_a_large_cluster_is_asked_for_topics_with_reassignments_in_turn(
+async def test_in_a_large_cluster_topics_with_reassignments_take_turns(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST", 4)
@@ -200,7 +200,7 @@ async def test_a_large_cluster_is_asked_for_topics_with_reassignments_in_turn(
     assert {disk.replicas for disks in rig.events[0].disks.values() for disk in disks} == {0}
 
 
-async def test_it_measures_for_ever(rig: Rig) -> None:
+async def test_run_measures_repeatedly(rig: Rig) -> None:
     rig.having("foo-0", adding=(3,))
     running = spawn(rig.sizes.run(), "sizes")
     await rig.clock.advance(2 * OFTEN_SECONDS)
@@ -208,7 +208,7 @@ async def test_it_measures_for_ever(rig: Rig) -> None:
     assert len(rig.asked()) == 3
 
 
-async def test_before_an_order_unknown_sizes_are_asked_of_the_leaders(rig: Rig) -> None:
+async def test_unknown_sizes_are_learned_from_leaders(rig: Rig) -> None:
     for name in ("foo-0", "foo-1", "bar-0"):
         rig.having(name)
     rig.held.update({(1, "foo-0"): 50, (1, "foo-1"): 60})
@@ -218,14 +218,14 @@ async def test_before_an_order_unknown_sizes_are_asked_of_the_leaders(rig: Rig) 
     assert rig.events == [Measured({key("foo-1"): 60}, {})]
 
 
-async def test_an_order_for_what_is_known_asks_nobody(rig: Rig) -> None:
+async def test_known_sizes_are_not_requested_again(rig: Rig) -> None:
     rig.having("foo-0")
     rig.state.sizes[key("foo-0")] = 0
     await rig.sizes.learn(["foo"])
     assert (rig.asked(), rig.events) == ([], [])
 
 
-async def test_an_order_does_not_wait_for_ever_for_sizes(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_learning_sizes_takes_a_limited_time(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     async def never(*_: Any) -> None:
         await asyncio.Event().wait()
 
@@ -236,7 +236,7 @@ async def test_an_order_does_not_wait_for_ever_for_sizes(rig: Rig, monkeypatch: 
     assert rig.events == []
 
 
-async def test_a_leader_that_does_not_tell_holds_up_no_order(rig: Rig) -> None:
+async def test_a_leader_without_an_answer_delays_no_request(rig: Rig) -> None:
     rig.having("foo-0")
     rig.dead.add(1)
     await rig.sizes.learn(["foo"])

@@ -28,19 +28,19 @@ class Watched:
         return self.watch.check()
 
 
-def test_a_step_that_receives_nothing_for_too_long_is_found() -> None:
+def test_a_step_without_progress_for_the_timeout_is_stalled() -> None:
     watched = Watched()
     assert watched.look(TIMEOUT - 1) == []
     assert watched.look(TIMEOUT) == [key("foo-0")]
 
 
-def test_a_step_that_receives_a_little_is_not() -> None:
+def test_a_step_with_some_progress_is_not_stalled() -> None:
     watched = Watched()
     assert watched.look(TIMEOUT - 1, size=1) == []
     assert watched.look(TIMEOUT, size=1) == []
 
 
-def test_a_step_of_which_nothing_new_is_known_is_not() -> None:
+def test_a_step_without_new_measurements_is_not_stalled() -> None:
     watched = Watched()
     assert [watched.look(TIMEOUT - 1), watched.watch.check()] == [[], []]
     watched.told = None
@@ -55,13 +55,13 @@ def test_the_timeout_is_a_cluster_wide_config() -> None:
     assert watched.look(5) == [key("foo-0")]
 
 
-def test_a_step_that_has_ended_is_forgotten() -> None:
+def test_progress_of_ended_steps_is_discarded() -> None:
     watched = Watched()
     watched.world.settle()
     assert watched.look(TIMEOUT) == []
 
 
-def test_one_look_is_bounded_and_all_steps_have_their_turn() -> None:
+def test_a_check_is_bounded_and_steps_take_turns() -> None:
     world = World().having(*(partition(f"foo-{n}", (1,)) for n in range(STEPS_PER_CHECK + 1)))
     world.alter({f"foo-{n}": (2,) for n in range(STEPS_PER_CHECK + 1)})
     asked: list[TopicPartition] = []
@@ -76,7 +76,7 @@ def test_one_look_is_bounded_and_all_steps_have_their_turn() -> None:
     assert len(set(asked)) == STEPS_PER_CHECK + 1
 
 
-async def test_what_stalls_is_told_to_the_core() -> None:
+async def test_stalled_steps_are_submitted() -> None:
     clock, told = ManualClock(), list[AnyEvent]()
 
     async def submit(event: AnyEvent) -> Any:

@@ -28,20 +28,20 @@ def database() -> Iterator[sqlite3.Connection]:
 
 
 @pytest.mark.parametrize("count", [0, 1, 99, 100, 101, 250])
-def test_any_number_of_rows_is_kept_and_removed(database: sqlite3.Connection, count: int) -> None:
+def test_any_number_of_rows_is_inserted_and_deleted(database: sqlite3.Connection, count: int) -> None:
     TABLE.upsert(database, numbered(count))
     assert list(TABLE.load(database)) == numbered(count)
     TABLE.delete(database, [(each.config, each.name) for each in numbered(count)])
     assert list(TABLE.load(database)) == []
 
 
-def test_a_row_whose_key_is_there_takes_the_new_values(database: sqlite3.Connection) -> None:
+def test_a_row_with_an_existing_key_is_replaced(database: sqlite3.Connection) -> None:
     TABLE.upsert(database, [lease("a", "foo", "old"), lease("b", "foo", "old")])
     TABLE.upsert(database, [lease("a", "foo", "new")])
     assert list(TABLE.load(database)) == [lease("a", "foo", "new"), lease("b", "foo", "old")]
 
 
-def test_of_two_rows_with_one_key_the_later_one_counts(database: sqlite3.Connection) -> None:
+def test_the_last_of_several_rows_with_one_key_wins(database: sqlite3.Connection) -> None:
     TABLE.upsert(database, [lease("a", "foo", str(number)) for number in range(100)])
     assert list(TABLE.load(database)) == [lease("a", "foo", "99")]
 

@@ -62,7 +62,7 @@ def reopened(store: SqliteStore, directory: Path) -> list[Record]:
         again.close()
 
 
-def test_a_directory_that_is_refused_is_not_locked(tmp_path: Path) -> None:
+def test_a_refused_directory_is_not_locked(tmp_path: Path) -> None:
     (tmp_path / "records.db").write_bytes(b"not a database" * 1000)
     for _ in range(2):
         with pytest.raises(StoreError, match="are damaged"):
@@ -73,12 +73,12 @@ def test_a_new_store_is_empty(store: SqliteStore) -> None:
     assert list(store.load()) == []
 
 
-async def test_every_kind_of_record_is_there_after_a_restart(store: SqliteStore, tmp_path: Path) -> None:
+async def test_every_kind_of_record_survives_a_restart(store: SqliteStore, tmp_path: Path) -> None:
     await store.commit(RECORDS)
     assert reopened(store, tmp_path) == RECORDS
 
 
-async def test_a_record_put_again_replaces_the_one_under_its_key(store: SqliteStore) -> None:
+async def test_a_record_replaces_the_one_with_its_key(store: SqliteStore) -> None:
     await store.commit([ControllerEpoch(1), ControllerEpoch(2)])
     await store.commit([ControllerEpoch(3)])
     assert list(store.load()) == [ControllerEpoch(3)]
@@ -90,7 +90,7 @@ async def test_each_kind_of_record_can_be_deleted(store: SqliteStore) -> None:
     assert list(store.load()) == [ControllerEpoch(7)]
 
 
-async def test_deletes_and_puts_of_one_key_happen_in_order(store: SqliteStore) -> None:
+async def test_deletes_and_puts_of_one_key_are_applied_in_order(store: SqliteStore) -> None:
     wanted = Reassignment("foo", 0, (1,), (2,))
     gone = Deleted(Reassignment, wanted.key)
     await store.commit([wanted, gone, wanted, Partition("foo", 0, (1,), (1,), 1), gone])
@@ -99,7 +99,7 @@ async def test_deletes_and_puts_of_one_key_happen_in_order(store: SqliteStore) -
     assert wanted in store.load()
 
 
-async def test_a_replaced_reassignment_keeps_its_place_and_a_new_one_goes_last(store: SqliteStore) -> None:
+async def test_a_replaced_reassignment_keeps_its_position_and_a_new_one_is_last(store: SqliteStore) -> None:
     first, second = Reassignment("foo", 0, (1,), (2,)), Reassignment("bar", 0, (1,), (2,))
     await store.commit([first, second])
     await store.commit([first._replace(target=(3,))])
@@ -114,7 +114,7 @@ async def test_a_replaced_reassignment_keeps_its_place_and_a_new_one_goes_last(s
     )
 )
 @settings(max_examples=50, deadline=None)
-def test_commits_end_as_a_dictionary_would(commits: list[list[tuple[int, bool, int]]]) -> None:
+def test_commits_have_the_result_of_dictionary_operations(commits: list[list[tuple[int, bool, int]]]) -> None:
     wanted: dict[int, Reassignment] = {}
 
     async def commit(store: SqliteStore) -> None:
@@ -134,7 +134,7 @@ def test_commits_end_as_a_dictionary_would(commits: list[list[tuple[int, bool, i
         assert list(store.load()) == list(wanted.values())
 
 
-async def test_thousands_of_records_in_one_commit_are_all_kept(store: SqliteStore) -> None:
+async def test_thousands_of_records_in_one_commit_are_stored(store: SqliteStore) -> None:
     partitions = [Partition("foo", index, (1, 2), (1, 2), 1) for index in range(4_321)]
     await store.commit(partitions)
     assert list(store.load()) == partitions
@@ -142,7 +142,7 @@ async def test_thousands_of_records_in_one_commit_are_all_kept(store: SqliteStor
     assert list(store.load()) == partitions[:1]
 
 
-async def test_commits_are_done_in_the_order_of_calls(store: SqliteStore) -> None:
+async def test_commits_complete_in_the_order_of_calls(store: SqliteStore) -> None:
     done: list[int] = []
     commits = [store.commit([ControllerEpoch(number)]) for number in range(50)]
     for number, commit in enumerate(commits):
@@ -156,20 +156,20 @@ def _note(done: list[int], number: int, _: asyncio.Future[None]) -> None:
     done.append(number)
 
 
-async def test_a_caller_that_gives_up_does_not_harm_the_others(store: SqliteStore) -> None:
+async def test_a_cancelled_caller_does_not_affect_others(store: SqliteStore) -> None:
     first, second = store.commit([ControllerEpoch(1)]), store.commit([ControllerEpoch(2)])
     first.cancel()
     await second
     assert list(store.load()) == [ControllerEpoch(2)]
 
 
-async def test_what_waits_when_the_store_closes_is_written(store: SqliteStore, tmp_path: Path) -> None:
+async def test_waiting_commits_are_written_when_the_store_closes(store: SqliteStore, tmp_path: Path) -> None:
     commits = [store.commit([ControllerEpoch(number)]) for number in range(10)]
     assert reopened(store, tmp_path) == [ControllerEpoch(9)]
     await asyncio.gather(*commits)
 
 
-def test_what_waits_when_the_event_loop_is_gone_is_written(tmp_path: Path) -> None:
+def test_waiting_commits_are_written_when_the_event_loop_is_closed(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path)
 
     async def commit_and_leave() -> None:
@@ -180,7 +180,7 @@ def test_what_waits_when_the_event_loop_is_gone_is_written(tmp_path: Path) -> No
     assert reopened(store, tmp_path) == [ControllerEpoch(99)]
 
 
-async def test_a_closed_store_takes_no_commits(store: SqliteStore) -> None:
+async def test_a_closed_store_refuses_commits(store: SqliteStore) -> None:
     store.close()
     with pytest.raises(StoreError, match="is closed"):
         await store.commit([])
@@ -199,7 +199,7 @@ async def test_a_full_disk_fails_the_commit_and_all_after_it(store: SqliteStore)
 
 
 @pytest.mark.parametrize("value", [2**63, "\ud800"], ids=["a number too large", "text that is no UTF-8"])
-async def test_a_record_that_cannot_be_held_fails_the_commit_and_all_after_it(
+async def test_a_record_that_sqlite_cannot_store_fails_the_commit_and_all_after_it(
     store: SqliteStore, value: Any
 ) -> None:
     for record in (Broker(value, "localhost", 9092, value, 1), ControllerEpoch(8)):
@@ -207,7 +207,7 @@ async def test_a_record_that_cannot_be_held_fails_the_commit_and_all_after_it(
             await asyncio.wait_for(store.commit([record]), PATIENCE_SECONDS)
 
 
-async def test_a_failed_commit_leaves_nothing_of_itself(store: SqliteStore) -> None:
+async def test_a_failed_commit_is_rolled_back(store: SqliteStore) -> None:
     store._database.execute("DROP TABLE configs")
     with pytest.raises(StoreError, match="no such table"):
         await store.commit(RECORDS)
@@ -225,7 +225,7 @@ async def test_a_failed_commit_leaves_nothing_of_itself(store: SqliteStore) -> N
         "DROP TABLE reassignments",
     ],
 )
-async def test_records_that_make_no_sense_are_refused(store: SqliteStore, damage: str) -> None:
+async def test_invalid_records_are_refused(store: SqliteStore, damage: str) -> None:
     await store.commit(RECORDS)
     store._database.execute(damage)
     with pytest.raises(StoreError, match=r"are damaged \(.*\); restore the directory from a backup"):
@@ -233,7 +233,7 @@ async def test_records_that_make_no_sense_are_refused(store: SqliteStore, damage
 
 
 @pytest.mark.parametrize("lines", [1, 7, 40, 123])
-async def test_a_writer_killed_at_any_moment_loses_nothing_acknowledged(tmp_path: Path, lines: int) -> None:
+async def test_a_killed_writer_loses_no_acknowledged_commit(tmp_path: Path, lines: int) -> None:
     writer = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.backends.writer", str(tmp_path), stdout=asyncio.subprocess.PIPE
     )

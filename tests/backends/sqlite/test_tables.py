@@ -19,7 +19,7 @@ from controller.model.cluster import Config, Partition, Record, ResourceType, To
         (Config(ResourceType.BROKER, "", "a", "b"), "SELECT * FROM configs", ("broker", "", "a", "b")),
     ],
 )
-def test_rows_can_be_read_by_people(record: Record, query: str, row: tuple[object, ...]) -> None:
+def test_rows_have_a_readable_form(record: Record, query: str, row: tuple[object, ...]) -> None:
     with closing(sqlite3.connect(":memory:")) as database:
         database.executescript(SCHEMA)
         TABLES[type(record)].upsert(database, [record])

@@ -159,7 +159,7 @@ async def test_a_throttle_lasts_as_long_as_the_move_even_over_a_crash(world: Gat
         await again.detach()
 
 
-async def test_throttles_that_an_older_version_kept_in_a_file_are_taken_off(tmp_path: Path) -> None:
+async def test_throttles_in_the_file_of_an_older_version_are_removed(tmp_path: Path) -> None:
     inner = await Embedded().start()
     await inner.having({"foo-0": [1, 2]})
     await inner.configure_resource(ResourceType.TOPIC, "foo", **{LEADER_REPLICAS: "7:7,0:1"})

@@ -33,7 +33,7 @@ def test_a_file_that_cannot_be_removed_is_named(tmp_path: Path) -> None:
         remove(tmp_path)
 
 
-def test_a_draft_that_a_crash_left_is_not_read(tmp_path: Path) -> None:
+def test_the_draft_of_a_crashed_process_is_not_read(tmp_path: Path) -> None:
     (tmp_path / FILE).with_suffix(".new").write_text("{")
     assert read_leases(tmp_path) is None
 
@@ -52,7 +52,7 @@ def test_a_draft_that_a_crash_left_is_not_read(tmp_path: Path) -> None:
         '{"topics": {}, "brokers": {"one": {"leader.replication.throttled.rate": ["5"]}}}',
     ],
 )
-def test_a_file_that_makes_no_sense_is_named_with_what_to_do(tmp_path: Path, text: str) -> None:
+def test_the_error_for_an_invalid_file_names_it_and_the_remedy(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text)
     with pytest.raises(
         StoreError, match=r"throttles\.json cannot be read .*kafka-configs, then remove the file"

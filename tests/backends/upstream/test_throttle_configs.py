@@ -92,7 +92,7 @@ def assert_clean(rig: Rig) -> None:
     assert not any(isinstance(record, Lease) for record in rig.store.load())
 
 
-async def test_a_throttle_is_set_and_taken_off_again(rig: Rig) -> None:
+async def test_a_throttle_is_set_and_removed(rig: Rig) -> None:
     assert await rig.apply(FOO)
     assert rig.upstream.topic("foo") == {LEADER_REPLICAS: "0:1", FOLLOWER_REPLICAS: "0:2"}
     assert rig.upstream.broker(1) == rig.upstream.broker(2) == SET
@@ -107,7 +107,7 @@ async def test_nothing_is_set_before_its_record_is_durable(rig: Rig) -> None:
     assert rig.alterations() == []
 
 
-async def test_a_lease_stays_until_the_end_of_its_config_is_seen(rig: Rig) -> None:
+async def test_a_lease_ends_when_its_config_is_seen_to_be_removed(rig: Rig) -> None:
     await rig.apply(FOO)
     Rig.throttle = NO_THROTTLE
     assert await rig.configs.reconcile() is Progress.ALTERED
@@ -117,7 +117,7 @@ async def test_a_lease_stays_until_the_end_of_its_config_is_seen(rig: Rig) -> No
     assert {c: v for values in rig.upstream.values.values() for c, v in values.items()} == {}
 
 
-async def test_what_is_set_already_is_not_sent_again(rig: Rig) -> None:
+async def test_a_confirmed_throttle_is_not_sent_again(rig: Rig) -> None:
     await rig.apply(FOO)
     asked = len(rig.upstream.asked)
     assert await rig.apply(FOO)
@@ -134,21 +134,21 @@ async def test_entries_of_others_stay_in_the_lists(rig: Rig) -> None:
     assert rig.upstream.topic("foo")[LEADER_REPLICAS] == "7:8"
 
 
-async def test_an_entry_that_others_had_set_before_is_theirs(rig: Rig) -> None:
+async def test_an_existing_entry_is_not_owned_and_not_removed(rig: Rig) -> None:
     rig.upstream.topic("foo")[LEADER_REPLICAS] = "0:1"
     await rig.apply(FOO)
     await rig.apply(NO_THROTTLE)
     assert rig.upstream.topic("foo") == {LEADER_REPLICAS: "0:1"}
 
 
-async def test_a_list_of_all_replicas_stays_so(rig: Rig) -> None:
+async def test_a_list_of_all_replicas_is_not_changed(rig: Rig) -> None:
     rig.upstream.topic("foo")[LEADER_REPLICAS] = "*"
     assert await rig.apply(FOO)
     assert await rig.apply(NO_THROTTLE)
     assert rig.upstream.topic("foo")[LEADER_REPLICAS] == "*"
 
 
-async def test_a_rate_that_others_have_set_is_left_alone(rig: Rig) -> None:
+async def test_an_existing_rate_of_others_is_not_changed(rig: Rig) -> None:
     rig.upstream.broker(1)[RATES[0]] = "99"
     assert await rig.apply(FOO)
     assert rig.upstream.broker(1) == {RATES[0]: "99", RATES[1]: "5"}
@@ -156,7 +156,7 @@ async def test_a_rate_that_others_have_set_is_left_alone(rig: Rig) -> None:
     assert rig.upstream.broker(1) == {RATES[0]: "99"}
 
 
-async def test_a_rate_that_others_have_changed_since_is_theirs(rig: Rig) -> None:
+async def test_a_rate_that_others_changed_during_the_lease_is_kept(rig: Rig) -> None:
     await rig.apply(FOO)
     rig.upstream.broker(1)[RATES[0]] = "99"
     await rig.apply(FOO._replace(rate=6))
@@ -165,7 +165,7 @@ async def test_a_rate_that_others_have_changed_since_is_theirs(rig: Rig) -> None
     assert rig.upstream.broker(1) == {RATES[0]: "99"}
 
 
-async def test_a_dead_broker_does_not_block_the_others_and_gets_its_rate_later(rig: Rig) -> None:
+async def test_a_dead_broker_does_not_block_others_and_gets_its_rate_later(rig: Rig) -> None:
     rig.upstream.dead.add(1)
     assert not await rig.apply(FOO)
     assert rig.upstream.broker(2) == SET
@@ -174,7 +174,7 @@ async def test_a_dead_broker_does_not_block_the_others_and_gets_its_rate_later(r
     assert rig.upstream.broker(1) == SET
 
 
-async def test_a_call_that_failed_is_made_again(rig: Rig) -> None:
+async def test_a_failed_request_is_repeated(rig: Rig) -> None:
     fine = rig.upstream.answers[IncrementalAlterConfigsRequest]
     rig.upstream.answers[IncrementalAlterConfigsRequest] = lambda *_: RequestLostError("cut")
     assert not await rig.apply(FOO)
@@ -184,7 +184,7 @@ async def test_a_call_that_failed_is_made_again(rig: Rig) -> None:
     assert rig.upstream.broker(1) == SET
 
 
-async def test_a_crash_before_the_call_leaves_nothing_behind(rig: Rig) -> None:
+async def test_a_crash_before_the_request_leaves_no_throttle(rig: Rig) -> None:
     rig.upstream.answers[IncrementalAlterConfigsRequest] = lambda *_: RequestLostError("killed")
     await rig.apply(FOO)
     again = rig.again(Configured())
@@ -193,14 +193,14 @@ async def test_a_crash_before_the_call_leaves_nothing_behind(rig: Rig) -> None:
     assert_clean(again)
 
 
-async def test_a_crash_after_the_call_leaves_nothing_behind(rig: Rig) -> None:
+async def test_a_crash_after_the_request_leaves_no_throttle(rig: Rig) -> None:
     await rig.apply(FOO)
     again = rig.again()
     assert await again.apply(NO_THROTTLE)
     assert_clean(again)
 
 
-async def test_a_crash_while_a_rate_is_changed_leaves_nothing_behind(rig: Rig) -> None:
+async def test_a_crash_while_a_rate_is_changed_leaves_no_throttle(rig: Rig) -> None:
     await rig.apply(FOO)
     fine = rig.upstream.answers[IncrementalAlterConfigsRequest]
     rig.upstream.answers[IncrementalAlterConfigsRequest] = lambda *_: RequestLostError("killed")
@@ -211,7 +211,7 @@ async def test_a_crash_while_a_rate_is_changed_leaves_nothing_behind(rig: Rig) -
     assert_clean(again)
 
 
-async def test_after_a_crash_what_is_still_wanted_is_set_for_sure(rig: Rig) -> None:
+async def test_after_a_crash_a_desired_throttle_is_set_again(rig: Rig) -> None:
     rig.upstream.answers[IncrementalAlterConfigsRequest] = lambda *_: RequestLostError("killed")
     await rig.apply(FOO)
     again = rig.again(Configured())
@@ -220,7 +220,7 @@ async def test_after_a_crash_what_is_still_wanted_is_set_for_sure(rig: Rig) -> N
     assert again.upstream.broker(2) == SET
 
 
-async def test_a_topic_that_is_gone_leaves_no_lease(rig: Rig) -> None:
+async def test_a_deleted_topic_leaves_no_lease(rig: Rig) -> None:
     await rig.apply(FOO)
     rig.upstream.gone.add("foo")
     assert await rig.apply(NO_THROTTLE)
@@ -233,13 +233,13 @@ async def test_many_topics_share_few_requests(rig: Rig) -> None:
     assert [len(request.resources) for request in rig.alterations()] == [500, 500, 200]
 
 
-async def test_one_topic_that_is_refused_does_not_spoil_the_others(rig: Rig) -> None:
+async def test_a_refused_topic_does_not_affect_others(rig: Rig) -> None:
     rig.upstream.refused.add("foo")
     assert not await rig.apply(FOO._replace(leaders={"foo": ["0:1"], "bar": ["0:1"]}))
     assert rig.upstream.topic("bar") == {LEADER_REPLICAS: "0:1"}
 
 
-async def test_a_step_waits_for_its_throttle_but_not_for_ever(rig: Rig) -> None:
+async def test_a_step_waits_for_its_throttle_for_a_limited_time(rig: Rig) -> None:
     rig.configs.perform(ReadThrottle())
     waiting = asyncio.create_task(rig.configs.settled())
     await settle()
@@ -259,7 +259,7 @@ async def test_a_step_begins_when_its_throttle_is_set(rig: Rig) -> None:
     await cancel(running)
 
 
-async def test_what_a_tool_has_taken_off_meanwhile_is_set_again(rig: Rig) -> None:
+async def test_a_throttle_that_a_tool_removed_is_set_again(rig: Rig) -> None:
     Rig.throttle = FOO
     rig.configs.perform(ReadThrottle())
     running = asyncio.create_task(rig.configs.run())
@@ -271,7 +271,7 @@ async def test_what_a_tool_has_taken_off_meanwhile_is_set_again(rig: Rig) -> Non
     await cancel(running)
 
 
-async def test_what_failed_holds_up_no_step_and_is_tried_again_later(rig: Rig) -> None:
+async def test_a_failure_delays_no_step_and_is_retried(rig: Rig) -> None:
     rig.upstream.dead.add(1)
     rig.state.put(Lease(ResourceType.BROKER, "1", RATES[0], "5", None))
     rig.upstream.broker(1)[RATES[0]] = "5"
@@ -286,7 +286,7 @@ async def test_what_failed_holds_up_no_step_and_is_tried_again_later(rig: Rig) -
     await cancel(running)
 
 
-async def test_values_that_lag_are_read_ever_more_rarely(rig: Rig) -> None:
+async def test_lagging_values_are_read_at_growing_intervals(rig: Rig) -> None:
     Rig.throttle = FOO
     rig.upstream.shown = {}
     rig.configs.perform(ReadThrottle())
@@ -302,7 +302,7 @@ async def test_values_that_lag_are_read_ever_more_rarely(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("late", [False, True])
-async def test_a_read_that_lags_ends_no_lease_too_early(rig: Rig, late: bool) -> None:
+async def test_a_lagging_read_does_not_end_a_lease_early(rig: Rig, late: bool) -> None:
     before: dict[tuple[int, str], dict[str, str]] = {}
     await rig.apply(FOO)
     Rig.throttle = NO_THROTTLE
@@ -318,7 +318,7 @@ async def test_a_read_that_lags_ends_no_lease_too_early(rig: Rig, late: bool) ->
     assert rig.state.leases == {}
 
 
-async def test_the_rate_of_a_broker_that_is_none_any_more_is_said_once_and_not_tried_for_ever(
+async def test_the_rate_of_an_unlisted_broker_is_logged_once_and_not_retried(
     rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     await rig.apply(FOO)
@@ -327,7 +327,7 @@ async def test_the_rate_of_a_broker_that_is_none_any_more_is_said_once_and_not_t
     rig.state.delete(Deleted(Broker, 1))
     for _ in range(2):
         assert await rig.apply(NO_THROTTLE)
-    assert caplog.text.count("the throttle of broker 1 stays as it is") == 1
+    assert caplog.text.count("the throttle of broker 1 is not removed") == 1
     rig.state.put(gone)
     rig.state.live.add(1)
     assert await rig.apply(NO_THROTTLE)

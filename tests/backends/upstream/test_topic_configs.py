@@ -34,7 +34,7 @@ def rig() -> Rig:
     return Rig()
 
 
-async def test_topics_with_reassignments_are_asked_for_once_in_a_while(rig: Rig) -> None:
+async def test_topics_with_reassignments_are_read_from_time_to_time(rig: Rig) -> None:
     rig.having("foo")
     rig.having("quiet", wanted=False)
     rig.upstream.topic("foo")[MIN_ISR] = "2"
@@ -48,13 +48,13 @@ async def test_topics_with_reassignments_are_asked_for_once_in_a_while(rig: Rig)
     assert rig.asked() == [["foo"], ["foo"]]
 
 
-async def test_topics_in_trouble_are_asked_for_too(rig: Rig) -> None:
+async def test_under_replicated_and_offline_topics_are_read(rig: Rig) -> None:
     rig.having("foo", isr=(1,), wanted=False)
     await rig.configs.read()
     assert rig.asked() == [["foo"]]
 
 
-async def test_a_topic_that_matters_again_is_asked_for_at_once(rig: Rig) -> None:
+async def test_a_topic_that_is_relevant_again_is_read_immediately(rig: Rig) -> None:
     rig.having("foo")
     await rig.configs.read()
     known = rig.state.reassignments.copy()
@@ -65,7 +65,7 @@ async def test_a_topic_that_matters_again_is_asked_for_at_once(rig: Rig) -> None
     assert rig.asked() == [["foo"], ["foo"]]
 
 
-async def test_many_topics_have_their_turn_a_bounded_number_at_a_time(rig: Rig) -> None:
+async def test_many_topics_take_turns_in_bounded_requests(rig: Rig) -> None:
     for number in range(TOPICS + 1):
         rig.having(f"t{number}")
     await rig.configs.read()
@@ -74,7 +74,7 @@ async def test_many_topics_have_their_turn_a_bounded_number_at_a_time(rig: Rig) 
     assert list(map(len, rig.asked())) == [TOPICS, 1]
 
 
-async def test_what_was_not_answered_is_asked_again(rig: Rig) -> None:
+async def test_a_failed_read_is_repeated(rig: Rig) -> None:
     rig.having("foo")
     fine = rig.upstream.answers[DescribeConfigsRequest]
     rig.upstream.answers[DescribeConfigsRequest] = lambda *_: UnreachableError("cut")
@@ -84,7 +84,7 @@ async def test_what_was_not_answered_is_asked_again(rig: Rig) -> None:
     assert len(rig.events) == 1
 
 
-async def test_a_topic_that_is_gone_or_not_for_us_spoils_no_other(
+async def test_a_deleted_or_unauthorized_topic_does_not_affect_others(
     rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     for topic in ("foo", "gone", "secret"):

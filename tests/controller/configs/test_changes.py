@@ -31,7 +31,7 @@ def world() -> World:
     return World().having(partition("foo-0", (1, 2, 3)))
 
 
-def test_configs_can_be_set_on_a_controller_that_is_no_broker(world: World) -> None:
+def test_configs_can_be_set_on_a_controller_that_is_not_a_broker(world: World) -> None:
     world.state.controller_id = 1000
     assert check_resource(world.state, BROKER, "1000") is DONE
     assert check_resource(world.state, BROKER, "1001").message == "No broker 1001 is registered."
@@ -54,19 +54,19 @@ def value(world: World, key: str, name: str = "foo", resource: ResourceType = TO
     return found
 
 
-def test_a_value_that_is_set_counts_and_is_told(world: World) -> None:
+def test_a_set_value_is_in_effect_and_described(world: World) -> None:
     assert alter(world, ConfigChange(MIN_ISR, SET, "2")) is DONE
     assert world.state.min_isr("foo") == 2
     assert world.effects == [ConfigsChanged(TOPIC, "foo")]
 
 
-def test_a_deleted_value_goes_back_to_the_default(world: World) -> None:
+def test_a_deleted_value_restores_the_default(world: World) -> None:
     alter(world, ConfigChange(MIN_ISR, SET, "2"))
     assert alter(world, ConfigChange(MIN_ISR, DELETE, None)) is DONE
     assert (world.state.min_isr("foo"), world.state.configs) == (1, {})
 
 
-def test_deleting_what_is_not_set_is_no_change(world: World) -> None:
+def test_deleting_an_unset_value_changes_nothing(world: World) -> None:
     assert alter(world, ConfigChange(MIN_ISR, DELETE, None)) is DONE
     assert world.changes == []
 
@@ -82,7 +82,7 @@ def test_deleting_what_is_not_set_is_no_change(world: World) -> None:
         ("delete", APPEND, "", "delete"),
     ],
 )
-def test_lists_are_added_to_and_taken_from(
+def test_items_are_appended_to_and_subtracted_from_lists(
     world: World, before: str | None, op: ConfigOp, items: str, after: str
 ) -> None:
     if before is not None:
@@ -118,7 +118,7 @@ def test_lists_are_added_to_and_taken_from(
         ),
     ],
 )
-def test_a_bad_change_is_refused_and_the_others_of_its_resource_with_it(
+def test_an_invalid_change_refuses_all_changes_of_its_resource(
     world: World, change: ConfigChange, error: ErrorCode, message: str
 ) -> None:
     assert alter(world, ConfigChange(POLICY, SET, "compact"), change) == (error, message)
@@ -133,20 +133,20 @@ def test_a_key_named_twice_is_refused(world: World) -> None:
     )
 
 
-def test_one_bad_resource_spoils_no_other(world: World) -> None:
+def test_an_invalid_resource_does_not_affect_others(world: World) -> None:
     change = [ConfigChange(MIN_ISR, SET, "2")]
     both = [ResourceChanges(TOPIC, "ghost", change), ResourceChanges(TOPIC, "foo", change)]
     outcomes = world.do(AlterConfigs(both)).reply
     assert [outcome.error for outcome in outcomes] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NONE]
 
 
-def test_replacing_sets_back_what_is_not_named(world: World) -> None:
+def test_replacing_deletes_values_that_are_not_named(world: World) -> None:
     world.configured(POLICY, "compact").configured(MIN_ISR, "2")
     assert alter(world, ConfigChange(MIN_ISR, SET, "3"), replace=True) is DONE
     assert world.state.configs == {(TOPIC, "foo"): {MIN_ISR: "3"}}
 
 
-def test_validating_only_answers_and_changes_nothing(world: World) -> None:
+def test_validate_only_changes_nothing(world: World) -> None:
     changes = [ResourceChanges(TOPIC, "foo", [ConfigChange(MIN_ISR, SET, "2")])]
     assert world.do(AlterConfigs(changes, validate_only=True)).reply == [DONE]
     assert (world.changes, world.effects) == ([], [])
@@ -165,11 +165,11 @@ def test_validating_only_answers_and_changes_nothing(world: World) -> None:
         (BROKER, "¹", ErrorCode.INVALID_REQUEST),
     ],
 )
-def test_a_resource_must_be_there(world: World, resource: ResourceType, name: str, error: ErrorCode) -> None:
+def test_a_resource_must_exist(world: World, resource: ResourceType, name: str, error: ErrorCode) -> None:
     assert check_resource(world.state, resource, name).error is error
 
 
-def test_a_value_comes_from_the_nearest_level_that_has_one(world: World) -> None:
+def test_a_value_comes_from_the_most_specific_level(world: World) -> None:
     assert value(world, MIN_ISR)[1:3] == ("1", ConfigSource.DEFAULT)
     world.put(Config(BROKER, "", MIN_ISR, "2"))
     assert value(world, MIN_ISR)[1:3] == ("2", ConfigSource.DYNAMIC_DEFAULT_BROKER)
@@ -185,7 +185,7 @@ def test_a_value_comes_from_the_nearest_level_that_has_one(world: World) -> None
     )
 
 
-def test_the_clusters_default_shows_only_what_is_set_on_it(world: World) -> None:
+def test_the_cluster_default_describes_only_its_own_values(world: World) -> None:
     assert describe_configs(world.state, BROKER, "") == []
     world.put(Config(BROKER, "", MIN_ISR, "2"))
     assert value(world, MIN_ISR, "", BROKER)[1:3] == ("2", ConfigSource.DYNAMIC_DEFAULT_BROKER)
@@ -198,7 +198,7 @@ def test_a_broker_has_its_own_values(world: World) -> None:
     assert value(world, rate, "1", BROKER).source is ConfigSource.DEFAULT
 
 
-def test_a_cluster_wide_key_is_refused_on_one_broker(world: World) -> None:
+def test_a_cluster_wide_key_is_refused_on_a_single_broker(world: World) -> None:
     for change in (ConfigChange(PARTITIONS, SET, "2"), ConfigChange(PER_PARTITION_ALIAS, SET, "2")):
         error, message = alter(world, change, resource=BROKER, name="1")
         assert error is ErrorCode.INVALID_CONFIG
@@ -209,7 +209,7 @@ def test_a_cluster_wide_key_is_refused_on_one_broker(world: World) -> None:
 
 
 @pytest.mark.parametrize("key", [MIN_ISR, "unclean.leader.election.enable"])
-def test_what_counts_for_topics_is_refused_on_one_broker(world: World, key: str) -> None:
+def test_a_topic_default_is_refused_on_a_single_broker(world: World, key: str) -> None:
     error, message = alter(world, ConfigChange(key, SET, "1"), resource=BROKER, name="1")
     assert (error, str(message).partition(": ")[2]) == (
         ErrorCode.INVALID_CONFIG,
@@ -217,24 +217,24 @@ def test_what_counts_for_topics_is_refused_on_one_broker(world: World, key: str)
     )
 
 
-def test_a_default_that_the_server_has_takes_the_place_of_the_key_s(world: World) -> None:
+def test_a_default_from_the_server_settings_replaces_the_key_default(world: World) -> None:
     world.state.config_defaults = {"embedded.partition.bytes": "10"}
     shown = value(world, "embedded.partition.bytes")
     assert (shown.value, shown.source) == ("10", ConfigSource.DEFAULT)
 
 
-def test_a_cluster_wide_key_is_never_shown_as_a_broker_s_own(world: World) -> None:
+def test_a_cluster_wide_key_is_not_described_as_a_broker_value(world: World) -> None:
     world.put(Config(BROKER, "1", PARTITIONS, "7"), Config(BROKER, "", PARTITIONS, "2"))
     assert value(world, PARTITIONS, "1", BROKER)[1:3] == ("2", ConfigSource.DYNAMIC_DEFAULT_BROKER)
 
 
-def test_a_cluster_wide_key_that_was_set_on_a_broker_can_be_taken_off(world: World) -> None:
+def test_a_cluster_wide_key_that_was_set_on_a_broker_can_be_deleted(world: World) -> None:
     world.put(Config(BROKER, "1", PARTITIONS, "7"))
     assert alter(world, ConfigChange(PARTITIONS, DELETE, None), resource=BROKER, name="1") is DONE
     assert world.state.configs == {}
 
 
-def test_a_lower_min_isr_lets_a_held_up_step_finish(world: World) -> None:
+def test_a_lower_min_isr_completes_a_blocked_step(world: World) -> None:
     world.put(world["foo-0"]._replace(isr=(1, 3)))
     world.configured(MIN_ISR, "2").alter({"foo-0": (1, 2)})
     assert world.why("foo-0") == "too few replicas are in sync (min.insync.replicas 2)"
@@ -242,7 +242,7 @@ def test_a_lower_min_isr_lets_a_held_up_step_finish(world: World) -> None:
     assert world.replicas("foo-0") == (1, 2)
 
 
-def test_an_unclean_election_that_is_allowed_is_held_at_once(world: World) -> None:
+def test_allowing_unclean_election_elects_a_leader_immediately(world: World) -> None:
     world.put(world["foo-0"]._replace(isr=(1,)))
     world.stop(1)
     assert world["foo-0"].leader == NO_LEADER
@@ -250,7 +250,7 @@ def test_an_unclean_election_that_is_allowed_is_held_at_once(world: World) -> No
     assert (world["foo-0"].leader, world["foo-0"].isr) == (2, (2,))
 
 
-def test_what_a_change_sets_off_is_taken_in_slices(world: World) -> None:
+def test_elections_after_a_change_are_sliced(world: World) -> None:
     count = ROWS_PER_SLICE + 1
     world.having(*(partition(f"bar-{n}", (1,)) for n in range(count)))
     world.put(*(Reassignment("bar", n, (1,), (2,)) for n in range(count)))
@@ -259,7 +259,7 @@ def test_what_a_change_sets_off_is_taken_in_slices(world: World) -> None:
     assert len(list(decide(d, AlterConfigs([change])))) == 1
 
 
-def test_a_change_that_matters_to_many_steps_is_taken_in_slices() -> None:
+def test_steps_after_a_change_are_sliced() -> None:
     count = ROWS_PER_SLICE
     world = World().having(*(partition(f"foo-{n}", [1]) for n in range(count)))
     world.alter({f"foo-{n}": [2] for n in range(count)})
@@ -268,7 +268,7 @@ def test_a_change_that_matters_to_many_steps_is_taken_in_slices() -> None:
     assert len(list(decide(Decision(world.state), event))) == 1
 
 
-def test_changes_can_be_checked_without_being_made(world: World) -> None:
+def test_changes_can_be_checked_without_applying_them(world: World) -> None:
     good, bad = (ResourceChanges(BROKER, "", [ConfigChange(PARTITIONS, SET, each)]) for each in ("7", "x"))
     assert check_changes(world.state, good) == DONE
     assert check_changes(world.state, bad).error is ErrorCode.INVALID_CONFIG
@@ -283,7 +283,7 @@ def test_a_number_too_long_for_a_broker_id_is_refused(name: str) -> None:
     assert len(reply[0].text) < 400
 
 
-def test_texts_repeat_no_more_than_the_beginning_of_a_long_name_or_value() -> None:
+def test_messages_contain_only_the_beginning_of_long_names_and_values() -> None:
     changes = [
         ConfigChange("x" * 30_000, ConfigOp.SET, "1"),
         ConfigChange("retention.ms", ConfigOp.SET, "x" * 30_000),
@@ -296,6 +296,6 @@ def test_texts_repeat_no_more_than_the_beginning_of_a_long_name_or_value() -> No
     )
 
 
-def test_many_resources_are_altered_in_slices() -> None:
+def test_altering_many_resources_is_sliced() -> None:
     resources = [ResourceChanges(ResourceType.TOPIC, f"foo-{n}", ()) for n in range(3 * RESOURCES_PER_SLICE)]
     assert len(list(decide(Decision(World().state), AlterConfigs(resources)))) == 3

@@ -16,17 +16,17 @@ def own(key: str, value: str) -> Config:
     return Config(ResourceType.TOPIC, "foo", key, value)
 
 
-def test_without_any_value_kafkas_defaults_count() -> None:
+def test_without_values_the_defaults_of_kafka_are_in_effect() -> None:
     state = State()
     assert (state.min_isr("foo"), state.unclean_allowed("foo"), state.cancel_stops) == (1, False, False)
 
 
-def test_the_clusters_default_counts_for_every_topic() -> None:
+def test_the_cluster_default_is_in_effect_for_every_topic() -> None:
     state = having(default("min.insync.replicas", "2"), default("unclean.leader.election.enable", "true"))
     assert (state.min_isr("foo"), state.unclean_allowed("foo")) == (2, True)
 
 
-def test_a_topics_own_value_counts_before_the_clusters_default() -> None:
+def test_a_topic_value_overrides_the_cluster_default() -> None:
     state = having(
         default("min.insync.replicas", "2"),
         default("unclean.leader.election.enable", "true"),
@@ -37,18 +37,18 @@ def test_a_topics_own_value_counts_before_the_clusters_default() -> None:
     assert (state.min_isr("bar"), state.unclean_allowed("bar")) == (2, True)
 
 
-def test_a_resource_tells_its_own_values_only() -> None:
+def test_config_returns_values_of_the_resource_only() -> None:
     state = having(default("min.insync.replicas", "2"))
     assert state.config(ResourceType.TOPIC, "foo", "min.insync.replicas") is None
     assert state.config(ResourceType.BROKER, "", "min.insync.replicas") == "2"
 
 
-def test_the_cancel_mode_is_the_clusters() -> None:
+def test_the_cancel_mode_is_cluster_wide() -> None:
     assert having(default("reassignment.cancel.mode", "stop")).cancel_stops
     assert not having(default("reassignment.cancel.mode", "rollback")).cancel_stops
 
 
-def test_a_resource_goes_with_its_last_value() -> None:
+def test_a_resource_without_values_is_removed() -> None:
     state = having(own("a", "1"), own("b", "2"))
     state.delete(Deleted(Config, (ResourceType.TOPIC, "foo", "a")))
     assert state.configs == {(ResourceType.TOPIC, "foo"): {"b": "2"}}

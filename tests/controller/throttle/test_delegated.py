@@ -108,7 +108,7 @@ def test_a_lease_is_recorded_by_the_decision_that_sets_the_config() -> None:
     assert leases[*BROKERS[0], LEADER_RATE] == "5"
 
 
-def test_what_is_confirmed_is_not_read_again_but_when_everything_is() -> None:
+def test_a_confirmed_throttle_is_read_only_by_a_full_check() -> None:
     world = Throttled()
     world.gateway.alter({"foo-0": (1, 3)})
     world.settle()
@@ -171,7 +171,9 @@ HAPPENINGS = st.one_of(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(HAPPENINGS, max_size=25))
-def test_whatever_happens_only_what_others_set_is_left(happenings: list[tuple[object, ...]]) -> None:
+def test_after_any_sequence_of_events_only_values_of_others_are_left(
+    happenings: list[tuple[object, ...]],
+) -> None:
     world = Throttled()
     theirs = ""
     for what, *given_ in happenings:

@@ -30,7 +30,7 @@ def test_the_lowest_rate_counts() -> None:
     assert throttle_rate(world.state) == 4_000
 
 
-def test_before_an_upstream_every_broker_on_a_list_gets_the_rate_and_none_for_moves_of_others() -> None:
+def test_on_an_upstream_all_brokers_of_entries_get_the_rate_but_external_moves_are_ignored() -> None:
     gateway = Gateway(("foo-0", (1, 2)), ("foo-1", (7, 8)))
     gateway.kafka.alter(key("foo-1"), (5, 6))
     gateway.look()

@@ -67,7 +67,7 @@ def test_the_rate_can_be_changed_while_it_runs() -> None:
     assert (lists(world), rates(world)) == ((None, None), {})
 
 
-def test_lists_that_were_there_are_put_back() -> None:
+def test_previous_lists_are_restored() -> None:
     world = throttled()
     set_by_hand(world, ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS, "1:1")
     world.alter({"foo-0": [1, 3]})
@@ -75,7 +75,7 @@ def test_lists_that_were_there_are_put_back() -> None:
     assert lists(world.settle()) == (None, "1:1")
 
 
-def test_a_list_that_ends_with_a_comma_is_taken_on_and_put_back_as_it_was() -> None:
+def test_a_list_with_a_trailing_comma_is_extended_and_restored_unchanged() -> None:
     world = throttled()
     set_by_hand(world, ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS, "1:1,")
     world.alter({"foo-0": [1, 3]})
@@ -83,7 +83,7 @@ def test_a_list_that_ends_with_a_comma_is_taken_on_and_put_back_as_it_was() -> N
     assert lists(world.settle()) == (None, "1:1,")
 
 
-def test_rates_that_someone_set_are_left_alone() -> None:
+def test_existing_rates_are_not_changed() -> None:
     world = throttled()
     set_by_hand(world, ResourceType.BROKER, "3", RATES[1], "77")
     world.alter({"foo-0": [1, 3]})
@@ -91,33 +91,33 @@ def test_rates_that_someone_set_are_left_alone() -> None:
     assert rates(world.settle()) == {3: "77"}
 
 
-def test_what_someone_changes_meanwhile_is_theirs() -> None:
+def test_a_rate_that_someone_changes_during_the_lease_is_kept() -> None:
     world = throttled()
     world.alter({"foo-0": [1, 3]})
     set_by_hand(world, ResourceType.BROKER, "3", RATES[1], "77")
     assert rates(world.settle()) == {3: "77"}
 
 
-def test_a_lagging_original_is_not_slowed_at_the_leader() -> None:
+def test_a_partition_with_a_lagging_original_is_not_throttled_at_its_leader() -> None:
     world = throttled().having(partition("foo-2", [1, 2], isr=(1,)))
     world.alter({"foo-2": [1, 2, 3]})
     assert lists(world) == (None, "2:3")
 
 
-def test_without_a_rate_configs_are_never_touched() -> None:
+def test_without_a_rate_no_config_is_changed() -> None:
     world = throttled(rate=None)
     world.alter({"foo-0": [1, 3]})
     assert (lists(world), world.state.leases) == ((None, None), {})
 
 
-def test_a_restart_in_the_middle_leaves_nothing_behind() -> None:
+def test_a_restart_during_a_move_leaves_no_throttle() -> None:
     world = throttled()
     world.alter({"foo-0": [1, 3]})
     again = world.restarted().settle()
     assert (lists(again), rates(again), again.state.leases) == ((None, None), {}, {})
 
 
-def test_a_deleted_topic_takes_its_leases_along() -> None:
+def test_the_leases_of_a_deleted_topic_are_deleted() -> None:
     world = throttled()
     world.alter({"foo-0": [1, 3]})
     world.do(DeleteTopics(["foo"]))
@@ -126,14 +126,14 @@ def test_a_deleted_topic_takes_its_leases_along() -> None:
     assert world.state.topics == {}
 
 
-def test_entries_that_someone_adds_meanwhile_stay_and_ours_go() -> None:
+def test_entries_that_someone_adds_during_the_lease_are_kept() -> None:
     world = throttled()
     world.alter({"foo-0": [1, 3]})
     set_by_hand(world, ResourceType.TOPIC, "foo", FOLLOWER_REPLICAS, "0:3,7:1")
     assert lists(world.settle())[1] == "7:1"
 
 
-def test_a_cluster_wide_rate_is_left_alone() -> None:
+def test_a_cluster_wide_rate_is_not_overridden() -> None:
     world = throttled()
     world.default(RATES[1], "10")
     world.alter({"foo-0": [1, 3]})

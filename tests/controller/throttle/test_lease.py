@@ -24,11 +24,13 @@ def rated(ours: str) -> Lease:
         (None, rated("5"), False),
     ],
 )
-def test_a_rate_that_no_lease_owns_is_theirs(value: str | None, lease: Lease | None, by_others: bool) -> None:
+def test_a_rate_that_no_lease_owns_is_set_by_others(
+    value: str | None, lease: Lease | None, by_others: bool
+) -> None:
     assert set_by_others(value, lease) is by_others
 
 
-def test_entries_that_no_lease_owns_are_theirs() -> None:
+def test_entries_that_no_lease_owns_are_set_by_others() -> None:
     assert others_entries("7:7,0:1", listed("0:1")) == ["7:7"]
     assert others_entries("7:7,0:1,8:8", listed("7:7,0:1", "7:7")) == ["7:7", "8:8"]
     assert others_entries(None, None) == []
@@ -38,7 +40,7 @@ def test_entries_that_no_lease_owns_are_theirs() -> None:
     ("value", "desired", "together"),
     [(None, "0:1", "0:1"), ("", "0:1", "0:1"), ("7:7,", "0:1,7:7", "7:7,0:1"), ("*", "0:1", "*")],
 )
-def test_a_union_keeps_what_is_there(value: str | None, desired: str, together: str) -> None:
+def test_a_union_keeps_existing_entries_first(value: str | None, desired: str, together: str) -> None:
     assert union(value, desired) == together
 
 
