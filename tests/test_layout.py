@@ -57,7 +57,7 @@ OF_MANY_MODULES = {
     "controller/test_window_properties.py",
     "reassignd/test_bad_input.py",
     "reassignd/test_commands.py",
-    "reassignd/test_doors.py",
+    "reassignd/test_http_security.py",
     "server/test_adversity.py",
     "server/test_fuzz.py",
     "server/gateway/test_churn.py",

@@ -19,7 +19,7 @@ async def test_sleepers_wake_in_the_order_of_their_times() -> None:
     assert len(woken) == 2
 
 
-async def test_whoever_sleeps_again_wakes_again_in_the_same_advance() -> None:
+async def test_a_sleeper_can_sleep_again_during_an_advance() -> None:
     clock, ticks = ManualClock(), list[float]()
 
     async def ticking() -> None:
@@ -33,7 +33,7 @@ async def test_whoever_sleeps_again_wakes_again_in_the_same_advance() -> None:
     assert ticks == [1, 2, 3]
 
 
-async def test_the_real_clock_goes_on() -> None:
+async def test_the_real_clock_advances() -> None:
     clock = RealClock()
     before = clock.now()
     await clock.sleep(0)
@@ -41,7 +41,7 @@ async def test_the_real_clock_goes_on() -> None:
     assert clock.now() >= before
 
 
-async def test_an_event_is_waited_for_no_longer_than_said() -> None:
+async def test_a_wait_for_an_event_has_a_time_limit() -> None:
     clock, event = ManualClock(), asyncio.Event()
     waiting = asyncio.create_task(within(clock, 5, event))
     await clock.advance(4)
@@ -50,7 +50,7 @@ async def test_an_event_is_waited_for_no_longer_than_said() -> None:
     assert await waiting is False
 
 
-async def test_an_event_that_comes_ends_the_wait() -> None:
+async def test_an_event_ends_the_wait() -> None:
     clock, event = ManualClock(), asyncio.Event()
     waiting = asyncio.create_task(within(clock, 5, event))
     await settle()

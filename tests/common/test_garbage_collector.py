@@ -13,13 +13,13 @@ from common.garbage_collector import NEVER, QUICK, Sweeper, collect_young_only, 
 from tests.server.sockets import until
 
 
-def test_nothing_is_collected_while_something_large_is_built() -> None:
+def test_nothing_is_collected_while_paused() -> None:
     with gc_paused():
         assert not gc.isenabled()
     assert gc.isenabled()
 
 
-def test_what_was_built_is_never_looked_at_again() -> None:
+def test_objects_are_frozen_after_a_pause() -> None:
     gc.unfreeze()
     with gc_paused():
         built: list[list[int]] = [[] for _ in range(1000)]
@@ -27,7 +27,7 @@ def test_what_was_built_is_never_looked_at_again() -> None:
     gc.unfreeze()
 
 
-def test_a_failure_turns_it_on_again() -> None:
+def test_a_failure_ends_the_pause() -> None:
     with pytest.raises(KeyError), gc_paused():
         raise KeyError
     assert gc.isenabled()
@@ -64,7 +64,7 @@ def used(monkeypatch: pytest.MonkeyPatch, blocks: int) -> None:
 
 
 @pytest.mark.usefixtures("thawed")
-def test_a_sweep_finds_old_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_collects_old_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
     used(monkeypatch, QUICK)
     gone = left_behind()
     gc.collect(1)
@@ -74,7 +74,7 @@ def test_a_sweep_finds_old_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("thawed")
-def test_a_sweep_finds_those_that_were_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_collects_frozen_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
     used(monkeypatch, QUICK)
     gone = left_behind()
     gc.freeze()
@@ -83,7 +83,7 @@ def test_a_sweep_finds_those_that_were_frozen(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.usefixtures("thawed")
-def test_where_there_is_much_only_what_is_new_is_swept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_many_objects_only_new_ones_are_swept(monkeypatch: pytest.MonkeyPatch) -> None:
     used(monkeypatch, QUICK + 1)
     sweeper, old = Sweeper(), left_behind()
     sweeper.sweep()
@@ -94,7 +94,7 @@ def test_where_there_is_much_only_what_is_new_is_swept(monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("thawed")
-async def test_it_sweeps_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_it_sweeps_periodically(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("common.garbage_collector.SWEEP_SECONDS", 0)
     used(monkeypatch, QUICK)
     sweeping = asyncio.create_task(Sweeper().run())
@@ -104,7 +104,7 @@ async def test_it_sweeps_again_and_again(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc can")
-def test_free_memory_goes_back_to_the_system() -> None:
+def test_free_memory_is_returned_to_the_system() -> None:
     pieces = [bytes(100_000) for _ in range(500)]
     kept = bytes(100_000)
     pieces.clear()
@@ -112,12 +112,12 @@ def test_free_memory_goes_back_to_the_system() -> None:
     assert not any(kept)
 
 
-def test_another_c_library_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_c_library_keeps_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ctypes.CDLL", lambda _: object())
     assert not give_back()
 
 
-def test_what_is_old_is_not_scanned_any_more() -> None:
+def test_old_objects_are_not_scanned() -> None:
     before = gc.get_threshold()
     try:
         collect_young_only()

@@ -3,7 +3,7 @@ import pytest
 from common.off_loop import InlineExecutor
 
 
-async def test_in_place_the_result_is_there_at_once() -> None:
+async def test_the_inline_executor_returns_the_result() -> None:
     assert await InlineExecutor().run(max, 1, 2) == 2
 
 

@@ -21,7 +21,7 @@ async def test_a_task_that_fails_is_logged_under_its_name(caplog: pytest.LogCapt
     assert (record.levelno, record.getMessage()) == (logging.ERROR, "our-task ended by an error")
 
 
-async def test_the_error_of_a_task_is_handed_on() -> None:
+async def test_the_error_of_a_task_is_passed_to_the_callback() -> None:
     errors: list[BaseException] = []
     await asyncio.wait([spawn(fail(), "our-task", errors.append)])
     assert list(map(str, errors)) == ["of all things"]

@@ -15,14 +15,14 @@ async def test_it_runs_in_another_thread_and_returns_its_value() -> None:
     off_loop.close()
 
 
-async def test_its_exception_comes_back() -> None:
+async def test_its_exception_is_raised() -> None:
     off_loop = WorkerThread()
     with pytest.raises(ZeroDivisionError):
         await off_loop.run(divmod, 1, 0)
     off_loop.close()
 
 
-async def test_the_loop_goes_on_meanwhile() -> None:
+async def test_the_loop_runs_meanwhile() -> None:
     off_loop, begun, go_on = WorkerThread(), threading.Event(), threading.Event()
 
     def work() -> str:

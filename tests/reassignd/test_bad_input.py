@@ -50,7 +50,7 @@ BAD_PLANS = [
 ]
 
 
-def test_bad_input_is_one_line_that_names_it_and_nothing_is_done(shell: Shell, tmp_path: Path) -> None:
+def test_invalid_input_is_reported_in_one_line_and_changes_nothing(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "bad.json"
     for text, expected in BAD_PLANS:
         file.write_text(text)
@@ -85,19 +85,19 @@ def test_bad_input_is_one_line_that_names_it_and_nothing_is_done(shell: Shell, t
         (["status", "--format", "xml"], "Invalid value for '--format': 'xml' is not one of 'text', 'json'."),
     ],
 )
-def test_what_is_not_understood_exits_with_2(
+def test_invalid_arguments_exit_with_2(
     arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(arguments) == 2
     assert capsys.readouterr() == ("", f"reassignd: {line}\n")
 
 
-def test_a_file_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_file_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["execute", "--reassignment-json-file", "no.json"]) == 1
     assert capsys.readouterr().err == "reassignd: cannot read no.json: No such file or directory\n"
 
 
-def test_the_url_comes_from_the_environment_too(
+def test_the_url_can_come_from_the_environment(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REASSIGND_URL", "unix:/no/such")

@@ -68,41 +68,41 @@ def refusal(target: Target, kind: type[CommandError] = CommandError, method: str
     return str(caught.value)
 
 
-def test_an_answer_is_json_and_switches_are_words() -> None:
+def test_a_response_is_json_and_booleans_are_words() -> None:
     with answering(200, b'{"a": 1}') as (url, seen), Client(Target(url)) as client:
         assert client.get("/v1/jobs", queue=True, limit=5, offset=None) == {"a": 1}
     assert seen == ["/v1/jobs?queue=true&limit=5 None"]
 
 
-def test_the_token_is_shown(tmp_path: Path) -> None:
+def test_the_token_is_sent(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("s3cret\n")
     with answering(200, b"{}") as (url, seen), Client(Target(url, tmp_path / "token")) as client:
         client.get("/")
     assert seen == ["/ Bearer s3cret"]
 
 
-def test_the_server_s_own_line_is_told() -> None:
+def test_the_error_of_the_server_is_reported() -> None:
     with answering(404, b'{"error": "There is no job 7"}') as (url, _):
         assert refusal(Target(url)) == "There is no job 7"
 
 
-def test_a_server_that_is_busy_may_be_asked_again() -> None:
+def test_a_server_that_is_not_ready_is_unreachable() -> None:
     with answering(503, b'{"error": "records are being loaded"}') as (url, _):
         assert refusal(Target(url), UnreachableError) == "records are being loaded"
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}"])
-def test_a_refusal_of_another_server_is_told_as_such(body: bytes) -> None:
+def test_an_error_of_another_server_is_recognized(body: bytes) -> None:
     with answering(404, body) as (url, _):
         assert refusal(Target(url)) == f"{url} answers 404 Not Found; is --url right?"
 
 
-def test_an_answer_of_another_server_is_told_as_such() -> None:
+def test_a_response_of_another_server_is_recognized() -> None:
     with answering(200, b"<html>") as (url, _):
         assert refusal(Target(url)) == f"{url} does not answer like reassignd; is --url right?"
 
 
-def test_a_stream_comes_in_pieces_and_its_refusal_is_told() -> None:
+def test_a_stream_yields_chunks_and_reports_errors() -> None:
     with answering(200, b"line\n") as (url, _), Client(Target(url)) as client:
         assert b"".join(client.stream("/v1/snapshot")) == b"line\n"
     with (
@@ -113,7 +113,7 @@ def test_a_stream_comes_in_pieces_and_its_refusal_is_told() -> None:
         list(client.stream("/v1/snapshot"))
 
 
-def test_where_nobody_listens_one_is_told_what_to_look_at() -> None:
+def test_an_unreachable_server_is_reported_with_a_remedy() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     line = refusal(Target(f"http://127.0.0.1:{port}"), UnreachableError)
@@ -122,20 +122,20 @@ def test_where_nobody_listens_one_is_told_what_to_look_at() -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT"])
-def test_a_change_whose_answer_is_cut_off_may_have_been_made(method: str) -> None:
+def test_a_change_with_a_truncated_response_is_in_doubt(method: str) -> None:
     with hanging_up() as url:
         line = refusal(Target(url), UnreachableError, method)
     assert line.startswith(f"the connection to {url} broke (")
     assert line.endswith(IN_DOUBT)
 
 
-def test_a_change_whose_answer_takes_too_long_may_have_been_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_without_a_response_in_time_is_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_module, "TIMEOUT", httpx.Timeout(30, read=0.01))
     with silent() as url:
         assert refusal(Target(url), UnreachableError, "POST") == f"{url} does not answer in time{IN_DOUBT}"
 
 
-def test_a_question_that_is_not_answered_leaves_nothing_in_doubt() -> None:
+def test_a_query_without_a_response_is_not_in_doubt() -> None:
     with hanging_up() as url:
         assert IN_DOUBT not in refusal(Target(url), UnreachableError)
 
@@ -146,17 +146,17 @@ def test_a_change_that_was_never_sent_is_not_in_doubt() -> None:
     assert IN_DOUBT not in refusal(Target(f"http://127.0.0.1:{port}"), UnreachableError, "POST")
 
 
-def test_a_socket_that_is_not_there_is_told() -> None:
+def test_a_missing_socket_is_reported() -> None:
     line = refusal(Target("unix:/no/such"), UnreachableError)
     assert line == "cannot reach unix:/no/such: there is no such socket; is the server running?"
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "nonsense", "http://["])
-def test_a_url_that_is_none_is_told(url: str) -> None:
+def test_an_invalid_url_is_reported(url: str) -> None:
     assert url in refusal(Target(url))
 
 
-def test_a_token_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_token_is_reported(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="cannot read the token"):
         Client(Target("http://x", tmp_path / "none"))
     (tmp_path / "empty").write_text("\n")
@@ -164,6 +164,6 @@ def test_a_token_that_cannot_be_read_is_told(tmp_path: Path) -> None:
         Client(Target("http://x", tmp_path / "empty"))
 
 
-def test_tls_files_that_cannot_be_read_are_told() -> None:
+def test_unreadable_tls_files_are_reported() -> None:
     with pytest.raises(CommandError, match="cannot use the TLS files"):
         Client(Target("https://x", ca_file=Path("no.pem")))

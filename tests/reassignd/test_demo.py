@@ -23,7 +23,7 @@ class Controller:
         return [CreatedTopic(topic.name, self.outcome) for topic in event.topics]
 
 
-async def test_there_are_a_few_topics_to_try_things_on() -> None:
+async def test_the_demo_topics_are_created() -> None:
     controller = Controller(Outcome())
     await create_demo_topics(controller, brokers=6)
     assert controller.asked == {"orders": 3, "payments": 3, "clicks": 2}

@@ -57,7 +57,7 @@ async def test_every_broker_answers_on_its_own_port() -> None:
         assert [f"{each.host}:{each.port}" for each in answer.brokers] == addresses
 
 
-async def test_a_reassignment_runs_to_its_end() -> None:
+async def test_a_reassignment_completes() -> None:
     async with EmbeddedCluster(3, settings=QUICK) as cluster:
         await cluster.create_topic("orders", [[1, 2]])
         await cluster.submit(move("orders", (3, 2)))
@@ -105,7 +105,7 @@ async def test_data_moves_only_while_the_clock_is_advanced() -> None:
         await idle(cluster)
 
 
-async def test_a_stopped_broker_is_gone_and_comes_back_on_its_port() -> None:
+async def test_a_stopped_broker_restarts_on_its_port() -> None:
     async with EmbeddedCluster(2) as cluster:
         first, second = before = cluster.bootstrap_servers.split(",")
         await cluster.stop_broker(2)
@@ -117,7 +117,7 @@ async def test_a_stopped_broker_is_gone_and_comes_back_on_its_port() -> None:
         assert cluster.bootstrap_servers.split(",") == before
 
 
-async def test_a_stuck_broker_holds_its_moves_up() -> None:
+async def test_a_stuck_broker_delays_its_steps() -> None:
     clock = ManualClock()
     async with EmbeddedCluster(2, clock=clock) as cluster:
         await cluster.create_topic("orders", [[1]])
@@ -130,7 +130,7 @@ async def test_a_stuck_broker_holds_its_moves_up() -> None:
         await idle(cluster)
 
 
-async def test_a_failed_disk_takes_its_replicas_out_of_the_isr() -> None:
+async def test_replicas_of_a_failed_log_directory_leave_the_isr() -> None:
     async with EmbeddedCluster(2, settings={"embedded.log.dirs": "1"}) as cluster:
         await cluster.create_topic("orders", [[1, 2]])
         broker = cluster._adapter.cluster.brokers[2]
@@ -155,7 +155,7 @@ async def test_without_a_data_directory_nothing_is_kept() -> None:
         assert not cluster.state.topics
 
 
-async def test_a_refused_topic_says_why() -> None:
+async def test_a_refused_topic_is_reported_with_the_reason() -> None:
     async with EmbeddedCluster(1) as cluster:
         with pytest.raises(ValueError, match="topic bad name"):
             await cluster.create_topic("bad name", [[1]])

@@ -29,7 +29,7 @@ def root_logger() -> Iterator[logging.Logger]:
     root.setLevel(level)
 
 
-def test_a_plain_line_looks_like_log4j_s() -> None:
+def test_a_plain_line_has_log4js_format() -> None:
     line = PlainFormatter().format(record())
     assert re.fullmatch(
         r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] INFO hello \(server\.connections\.session\)", line
@@ -37,12 +37,12 @@ def test_a_plain_line_looks_like_log4j_s() -> None:
 
 
 @pytest.mark.parametrize(("level", "name"), [(logging.WARNING, "WARN"), (logging.CRITICAL, "FATAL")])
-def test_levels_have_log4j_s_names(level: int, name: str) -> None:
+def test_levels_have_log4js_names(level: int, name: str) -> None:
     assert f"] {name} hello" in PlainFormatter().format(record(level=level))
     assert json.loads(JsonFormatter().format(record(level=level)))["level"] == name
 
 
-def test_what_a_client_sent_cannot_begin_a_line_of_its_own() -> None:
+def test_text_of_a_client_cannot_start_a_new_line() -> None:
     line = PlainFormatter().format(record("client a\n[2026-01-01 00:00:00,000] INFO forged"))
     assert "\n" not in line
     assert r"client a\n[2026" in line
@@ -64,7 +64,7 @@ def test_a_json_line_carries_the_traceback() -> None:
     assert "RuntimeError: broken" in json.loads(JsonFormatter().format(record(failed=True)))["exception"]
 
 
-def test_the_configured_style_and_level_count(
+def test_the_configured_format_and_level_are_used(
     capfd: pytest.CaptureFixture[str], root_logger: logging.Logger
 ) -> None:
     logs.configure("json", "WARN")

@@ -14,19 +14,19 @@ EVIL = "a\x1b[2Jb\x07\x9b31m\r\n\u202ec\u200b\ud800\U000e0001"
 SHOWN = "a\\x1b[2Jb\\x07\\x9b31m\\r\\n\\u202ec\\u200b\\ud800\\U000e0001"
 
 
-def test_what_is_invisible_is_written_out() -> None:
+def test_invisible_characters_are_escaped() -> None:
     assert printable(EVIL) == SHOWN
     assert printable("Grüße, 東京 😀") == "Grüße, 東京 😀"
 
 
-def test_json_stays_json_and_shows_nothing_invisible() -> None:
+def test_json_is_valid_without_invisible_characters() -> None:
     text = as_json({"id": EVIL})
     assert text.isprintable()
     assert json.loads(text) == {"id": EVIL}
     assert as_json({"a": "ä"}) == '{"a":"ä"}'
 
 
-def test_no_cell_of_a_table_moves_the_others() -> None:
+def test_table_cells_stay_aligned() -> None:
     assert list(columns(("who", "n"), [(EVIL, 1), ("b", 22)])) == [
         f"{'WHO':<{len(SHOWN)}}   N",
         f"{SHOWN}   1",
@@ -34,7 +34,7 @@ def test_no_cell_of_a_table_moves_the_others() -> None:
     ]
 
 
-def test_a_reason_or_a_refusal_stays_one_line() -> None:
+def test_a_reason_or_an_error_is_one_line() -> None:
     [reason] = reason_lines([{"partitions": 1, "reason": EVIL}])
     [refused] = refused_lines([{"topic": "t", "partition": 0, "message": EVIL}])
     assert (reason.endswith(SHOWN), refused.endswith(SHOWN)) == (True, True)

@@ -32,14 +32,14 @@ def test_a_signal_stops_it_with_exit_code_0(start: Start, number: signal.Signals
     assert f"stopping on {number.name}" in err
 
 
-def test_it_is_healthy_and_ready_when_it_says_so(start: Start) -> None:
+def test_it_is_healthy_and_ready_after_the_ready_line(start: Start) -> None:
     served = start()
     assert served.get("/healthz") == "ok\n"
     assert served.get("/readyz") == "ready\n"
     assert served.metric("kafka_controller_kafkacontroller_activebrokercount") == 2
 
 
-def test_demo_topics_come_on_the_first_start_only(start: Start) -> None:
+def test_demo_topics_are_created_on_the_first_start_only(start: Start) -> None:
     served = start()
     assert served.metric(TOPICS) == 0
     assert served.end(signal.SIGTERM)[0] == 0
@@ -60,7 +60,7 @@ def test_an_acknowledged_topic_survives_kill_9(start: Start) -> None:
     assert start().metric(TOPICS) == 1
 
 
-def test_records_that_cannot_be_written_end_it_with_what_to_do(start: Start, tmp_path: Path) -> None:
+def test_failing_writes_end_the_process_with_a_remedy(start: Start, tmp_path: Path) -> None:
     served = start()
     resource.prlimit(served.process.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
     with pytest.raises(OSError, match="closed the connection"):
@@ -75,13 +75,13 @@ def test_logs_can_be_json(start: Start) -> None:
     assert all(line.startswith('{"time": ') for line in err.splitlines())
 
 
-def test_a_second_process_on_the_same_data_is_refused_with_the_pid_of_the_first(start: Start) -> None:
+def test_a_second_process_on_the_same_data_is_refused_with_the_pid(start: Start) -> None:
     first = start()
     assert f"is in use by process {first.process.pid}" in start().complaint()
     assert first.get("/readyz") == "ready\n"
 
 
-def test_a_broker_port_in_use_is_named(start: Start) -> None:
+def test_a_broker_port_in_use_is_reported(start: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         line = start("--listener", f"127.0.0.1:{port}").complaint()
@@ -91,7 +91,7 @@ def test_a_broker_port_in_use_is_named(start: Start) -> None:
     )
 
 
-def test_an_http_port_in_use_is_named(start: Start) -> None:
+def test_an_http_port_in_use_is_reported(start: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         line = start(http=f"127.0.0.1:{port}").complaint()
@@ -101,12 +101,12 @@ def test_an_http_port_in_use_is_named(start: Start) -> None:
     )
 
 
-def test_a_data_directory_that_cannot_be_made_is_named(start: Start, tmp_path: Path) -> None:
+def test_an_unusable_data_directory_is_reported(start: Start, tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
     assert f"data directory {tmp_path / 'data'} cannot be used" in start().complaint()
 
 
-def test_damaged_records_are_refused_with_what_to_do(start: Start, tmp_path: Path) -> None:
+def test_damaged_records_are_reported_with_a_remedy(start: Start, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir(0o700)
     (tmp_path / "data" / "records.db").write_bytes(b"no database" * 1000)
     assert "restore the directory from a backup, or move it away" in start().complaint()

@@ -61,7 +61,7 @@ def test_a_signal_stops_cleanly(number: signal.Signals, loop: str) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_second_signal_ends_it_at_once(number: signal.Signals) -> None:
+def test_a_second_signal_ends_the_process_at_once(number: signal.Signals) -> None:
     with program(patient(stop_takes=60), "uvloop") as process:
         process.send_signal(number)
         assert line(process) == "stopping"
@@ -69,7 +69,7 @@ def test_a_second_signal_ends_it_at_once(number: signal.Signals) -> None:
         assert process.wait(PATIENCE_SECONDS) == -number
 
 
-def test_a_stop_that_takes_too_long_is_given_up() -> None:
+def test_a_slow_stop_is_ended() -> None:
     with program(patient(stop_takes=60, patience=0.01), "uvloop") as process:
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_SECONDS) == 0
@@ -98,7 +98,7 @@ with asyncio.Runner(loop_factory=uvloop.new_event_loop if sys.argv[1] == "uvloop
 
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_loop_that_stands_still_is_ended_by_a_signal(number: signal.Signals, loop: str) -> None:
+def test_a_signal_ends_a_hanging_loop(number: signal.Signals, loop: str) -> None:
     with program(STANDSTILL, loop) as process:
         process.send_signal(number)
         assert line(process) == "farewell"

@@ -45,7 +45,7 @@ def inline(pem: str) -> str:
     return " \\\n    ".join(pem.strip().split("\n"))
 
 
-def test_nothing_said_is_plaintext(file: Path) -> None:
+def test_the_default_is_plaintext(file: Path) -> None:
     assert loaded(file, "") == Security(tls=None, sasl=None)
 
 
@@ -62,13 +62,13 @@ def test_plain_over_tls(file: Path) -> None:
     assert security.tls.verify_mode == ssl.CERT_REQUIRED
 
 
-def test_a_protocol_that_there_is_not(file: Path) -> None:
+def test_an_unknown_protocol_is_refused(file: Path) -> None:
     text = refusal(file, "# comment", "security.protocol=TLS")
     assert text == f"{file}:2: security.protocol: expected one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"
 
 
 @pytest.mark.parametrize("line", ["", "sasl.mechanism=OAUTHBEARER"])
-def test_a_mechanism_that_cannot_be_used(file: Path, line: str) -> None:
+def test_an_unsupported_mechanism_is_refused(file: Path, line: str) -> None:
     text = refusal(file, "security.protocol=SASL_SSL", line, SCRAM)
     assert text.endswith("is not one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512")
 
@@ -84,7 +84,7 @@ def test_a_mechanism_that_cannot_be_used(file: Path, line: str) -> None:
         (SCRAM.replace(";", ' tokenauth="true";'), "delegation tokens"),
     ],
 )
-def test_a_login_that_cannot_be_used_is_told_without_the_secret(file: Path, jaas: str, reason: str) -> None:
+def test_an_invalid_login_is_reported_without_its_secret(file: Path, jaas: str, reason: str) -> None:
     text = refusal(file, "security.protocol=SASL_SSL", "sasl.mechanism=SCRAM-SHA-256", jaas)
     assert text.startswith(f"{file}")
     assert "sasl.jaas.config: " in text
@@ -92,16 +92,16 @@ def test_a_login_that_cannot_be_used_is_told_without_the_secret(file: Path, jaas
     assert "secret" not in text
 
 
-def test_without_a_trust_store_the_systems_authorities_count(file: Path) -> None:
+def test_without_a_trust_store_the_systems_authorities_are_used(file: Path) -> None:
     systems = ssl.create_default_context().cert_store_stats()
     assert tls(file).cert_store_stats() == systems
 
 
-def test_a_trust_store_counts_alone(file: Path) -> None:
+def test_a_trust_store_replaces_the_systems_authorities(file: Path) -> None:
     assert tls(file, TRUST).cert_store_stats() == {"x509": 1, "crl": 0, "x509_ca": 1}
 
 
-def test_certificates_and_key_within_the_properties(file: Path) -> None:
+def test_inline_certificates_and_key(file: Path) -> None:
     ann = inline((TLS / "ann.pem").read_text())
     context = tls(
         file,
@@ -114,12 +114,12 @@ def test_certificates_and_key_within_the_properties(file: Path) -> None:
     assert len(context.get_ca_certs()) == 1
 
 
-def test_others_connections_go_on_by_whom_we_trust_and_without_our_certificate(file: Path) -> None:
+def test_relayed_connections_use_the_trust_store_but_not_the_key_store(file: Path) -> None:
     file.write_text(f"security.protocol=SASL_PLAINTEXT\n{TRUST}\nssl.keystore.location=nowhere.jks\n")
     assert len(relay_tls(file).get_ca_certs()) == 1
 
 
-def test_the_name_in_the_certificate_is_checked_unless_that_is_put_off(file: Path) -> None:
+def test_the_host_name_is_checked_unless_that_is_disabled(file: Path) -> None:
     algorithm = "ssl.endpoint.identification.algorithm="
     checks = [tls(file, line).check_hostname for line in ("", f"{algorithm}HTTPS", algorithm)]
     assert checks == [True, True, False]
@@ -157,26 +157,24 @@ def test_a_java_store_is_refused_with_the_command_that_converts_it(
     assert f"set {store}.type=PEM" in text
 
 
-def test_a_store_that_is_not_there(file: Path) -> None:
+def test_a_missing_store_is_refused(file: Path) -> None:
     lines = ["ssl.truststore.type=PEM", "ssl.truststore.location=no/such.pem"]
     text = refusal(file, "security.protocol=SSL", *lines)
     assert text == f"{file}:3: ssl.truststore.location: cannot read no/such.pem: No such file or directory"
 
 
-def test_a_store_that_is_no_text(file: Path, tmp_path: Path) -> None:
+def test_a_binary_store_is_refused(file: Path, tmp_path: Path) -> None:
     (tmp_path / "store").write_bytes(b"\xfe\xed\xfe\xed")
     lines = ["ssl.truststore.type=PEM", f"ssl.truststore.location={tmp_path / 'store'}"]
     assert "it is no text: is it PEM?" in refusal(file, "security.protocol=SSL", *lines)
 
 
-def test_a_store_without_a_certificate(file: Path) -> None:
+def test_a_store_without_a_certificate_is_refused(file: Path) -> None:
     lines = ["ssl.truststore.type=PEM", f"ssl.truststore.location={TLS / 'README.md'}"]
     assert "no PEM certificate" in refusal(file, "security.protocol=SSL", *lines)
 
 
-def test_other_properties_of_clients_are_logged_and_passed_over(
-    file: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_other_properties_are_logged_and_ignored(file: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     loaded(file, "client.id=tool", "request.timeout.ms=1000", "ssl.truststore.password=x")
     assert [record.getMessage() for record in caplog.records] == [
@@ -185,11 +183,11 @@ def test_other_properties_of_clients_are_logged_and_passed_over(
     ]
 
 
-def test_a_java_class_cannot_be_passed_over(file: Path) -> None:
+def test_a_java_class_is_refused(file: Path) -> None:
     text = refusal(file, "sasl.login.callback.handler.class=com.example.Handler")
     assert text.startswith(f"{file}:1: sasl.login.callback.handler.class names a Java class")
 
 
-def test_a_file_that_is_not_there(file: Path) -> None:
+def test_a_missing_file_is_refused(file: Path) -> None:
     with pytest.raises(ConfigError, match=r"cannot read .*client\.properties: No such file"):
         load(file)

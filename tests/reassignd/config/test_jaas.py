@@ -38,13 +38,13 @@ def test_a_module_without_options() -> None:
 @pytest.mark.parametrize(
     "text", ["", "M", "M required", 'M required a="b"', 'M sometimes a="b";', 'required a="b";']
 )
-def test_what_is_no_entry_is_refused(text: str) -> None:
+def test_an_invalid_entry_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="MODULE required"):
         parse(text)
 
 
 @pytest.mark.parametrize("rest", ['p="hidden', "p hidden", 'p="hid"den"', '="hidden"', "p=hid'den"])
-def test_what_is_no_option_is_refused_without_being_shown(rest: str) -> None:
+def test_an_invalid_option_is_refused_without_its_value(rest: str) -> None:
     with pytest.raises(ValueError, match="after user") as refused:
         parse(f'M required user="x" {rest};')
     assert "hidden" not in str(refused.value)
@@ -71,6 +71,6 @@ def test_a_section_of_a_file() -> None:
 @pytest.mark.parametrize(
     "text", ["", "Client", "Client {", "KafkaClient { a.B required; };", 'Client { a.B required x="};']
 )
-def test_a_section_that_is_not_there(text: str) -> None:
+def test_a_missing_section_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="there is no section Client"):
         section(text, "Client")

@@ -8,7 +8,7 @@ def resolved(**values: str) -> Settings:
     return resolve(Assignment(name.replace("_", "."), value, "test") for name, value in values.items())
 
 
-def test_the_defaults_here_are_those_of_the_parts() -> None:
+def test_the_defaults_are_those_of_the_components() -> None:
     assert embedded_settings(resolved()) == EmbeddedSettings()
     assert limits(resolved()) == ConnectionLimits()
 
@@ -20,7 +20,7 @@ def test_milliseconds_become_seconds() -> None:
     assert limits(settings).frame == 2.5
 
 
-def test_topics_have_the_cluster_s_sizes_where_they_have_none_of_their_own() -> None:
+def test_the_clusters_sizes_are_the_defaults_of_topics() -> None:
     assert embedded_defaults(resolved(embedded_partition_bytes="7")) == {
         "embedded.partition.bytes": "7",
         "embedded.produce.bytes.per.second": "0",

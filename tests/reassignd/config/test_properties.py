@@ -12,11 +12,11 @@ def test_equals_colon_and_blanks_separate_key_and_value(line: str) -> None:
     assert pairs(line) == [("key", "value")]
 
 
-def test_comments_and_empty_lines_say_nothing() -> None:
+def test_comments_and_empty_lines_are_ignored() -> None:
     assert pairs("# one\n! two\n\n   \n  # three\nkey=value") == [("key", "value")]
 
 
-def test_a_hash_within_a_value_belongs_to_it() -> None:
+def test_a_hash_in_a_value_is_no_comment() -> None:
     assert pairs("key=a # b") == [("key", "a # b")]
 
 
@@ -44,11 +44,11 @@ def test_a_key_alone_has_an_empty_value() -> None:
     assert pairs("key") == [("key", "")]
 
 
-def test_only_the_first_separator_counts() -> None:
+def test_only_the_first_separator_separates() -> None:
     assert pairs("listener=127.0.0.1:9092") == [("listener", "127.0.0.1:9092")]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_every_assignment_tells_the_line_that_it_begins_on(end: str) -> None:
+def test_an_assignment_has_the_number_of_its_first_line(end: str) -> None:
     text = end.join(["# head", "a=1\\", "2", "b=3"])
     assert list(parse(text)) == [Property("a", "12", 2), Property("b", "3", 4)]

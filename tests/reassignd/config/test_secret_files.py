@@ -11,7 +11,7 @@ LOGIN = 'sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModul
 
 
 @pytest.mark.parametrize(("mode", "warned"), [(0o600, False), (0o400, False), (0o640, True), (0o604, True)])
-def test_what_others_can_read_is_warned_of(
+def test_a_file_that_others_can_read_is_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: int, warned: bool
 ) -> None:
     path = tmp_path / "secret"
@@ -21,9 +21,7 @@ def test_what_others_can_read_is_warned_of(
     assert (f"others can read the token in {path}; chmod 600 it" in caplog.messages) is warned
 
 
-def test_a_file_that_is_not_there_is_no_business_of_this(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_missing_file_is_not_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     warn_if_open(tmp_path / "none", "the token")
     assert caplog.messages == []
 
@@ -31,7 +29,7 @@ def test_a_file_that_is_not_there_is_no_business_of_this(
 @pytest.mark.parametrize(
     ("line", "warned"), [(LOGIN, True), ("ssl.key.password=x", True), ("security.protocol=SSL", False)]
 )
-def test_a_command_config_with_passwords_should_be_its_owner_s(
+def test_a_command_config_with_passwords_is_checked(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, line: str, warned: bool
 ) -> None:
     path = tmp_path / "client.properties"

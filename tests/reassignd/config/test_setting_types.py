@@ -26,7 +26,7 @@ from reassignd.config.setting_types import (
         ("[::1]:9092", Address("::1", 9092)),
     ],
 )
-def test_an_address_reads_and_writes_alike(text: str, address: Address) -> None:
+def test_an_address_is_parsed_and_written(text: str, address: Address) -> None:
     assert ADDRESS.parse(text) == address
     assert str(address) == text
 
@@ -34,29 +34,29 @@ def test_an_address_reads_and_writes_alike(text: str, address: Address) -> None:
 @pytest.mark.parametrize(
     "text", ["", "9092", ":9092", "host", "host:", "host:x", "host:65536", "host:-1", "::1:9092"]
 )
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_an_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not an address"):
         ADDRESS.parse(text)
 
 
-def test_the_ends_of_an_integer_s_range_are_valid() -> None:
+def test_the_limits_of_a_range_are_valid() -> None:
     assert [integer(1, 3).parse(text) for text in ("1", "3")] == [1, 3]
 
 
 @pytest.mark.parametrize("text", ["0", "4", "one"])
-def test_an_integer_out_of_its_range_is_refused(text: str) -> None:
+def test_an_integer_out_of_range_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=text):
         integer(1, 3).parse(text)
 
 
-def test_a_choice_takes_its_words_only() -> None:
+def test_a_choice_accepts_its_words_only() -> None:
     assert choice("a", "b").parse("b") == "b"
     assert choice("INFO", "WARN").parse("warn") == "WARN"
     with pytest.raises(ValueError, match="c"):
         choice("a", "b").parse("c")
 
 
-def test_what_is_optional_may_be_nothing() -> None:
+def test_an_optional_value_can_be_empty() -> None:
     assert [optional(choice("a", "b")).parse(text) for text in ("", "B")] == ["", "b"]
     with pytest.raises(ValueError, match="c"):
         optional(choice("a", "b")).parse("c")
@@ -74,12 +74,12 @@ def test_listeners_have_names_and_protocols() -> None:
 @pytest.mark.parametrize(
     "text", ["A://h:1", ":SSL://h:1", "A:TLS://h:1", "A:SSL:h:1", "A:SSL://h", "A:SSL://h:1,"]
 )
-def test_what_is_no_listener_is_refused(text: str) -> None:
+def test_an_invalid_listener_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         LISTENERS.parse(text)
 
 
-def test_a_path_is_not_empty() -> None:
+def test_an_empty_path_is_refused() -> None:
     with pytest.raises(ValueError, match="empty"):
         PATH.parse("")
 
@@ -95,12 +95,12 @@ def test_a_key_is_named_after_its_attribute_with_dots() -> None:
     assert Holder.some_number.name == "some.number"
 
 
-def test_a_key_gives_the_value_that_its_holder_has_or_else_its_default() -> None:
+def test_a_key_returns_the_value_or_the_default() -> None:
     assert Holder(**{"some.number": 3}).some_number == 3
     assert Holder().some_number == 2
 
 
-def test_a_place_is_an_address_or_a_unix_socket() -> None:
+def test_the_http_listener_is_an_address_or_a_unix_socket() -> None:
     assert ADDRESS_OR_SOCKET.parse("127.0.0.1:1") == Address("127.0.0.1", 1)
     place = ADDRESS_OR_SOCKET.parse("unix:/run/reassignd.sock")
     assert (place, str(place)) == (SocketPath(Path("/run/reassignd.sock")), "unix:/run/reassignd.sock")
@@ -112,5 +112,5 @@ def test_an_invalid_address_or_socket_is_refused(text: str) -> None:
         ADDRESS_OR_SOCKET.parse(text)
 
 
-def test_a_file_may_be_none() -> None:
+def test_a_file_is_optional() -> None:
     assert (FILE.parse(""), FILE.parse("a.pem")) == (None, Path("a.pem"))

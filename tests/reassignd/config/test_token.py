@@ -8,7 +8,7 @@ from reassignd.config.token import read_token
 from reassignd.errors import CommandError
 
 
-def test_blanks_around_the_token_are_let_be(tmp_path: Path) -> None:
+def test_blanks_around_the_token_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "token").write_text(" s3cret\n\n")
     assert read_token(tmp_path / "token") == "s3cret"
 
@@ -20,7 +20,7 @@ def test_a_token_is_one_line_without_blanks(tmp_path: Path, text: str) -> None:
         read_token(tmp_path / "token")
 
 
-def test_a_token_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_token_is_reported(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="No such file or directory"):
         read_token(tmp_path / "none")
     (tmp_path / "token").write_bytes(b"\xff")

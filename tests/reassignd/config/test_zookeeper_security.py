@@ -40,7 +40,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "file"
 
 
-def test_nothing_said_is_plain_text_without_a_login() -> None:
+def test_the_default_is_plain_text_without_a_login() -> None:
     assert made({}) == NO_SECURITY
 
 
@@ -61,14 +61,14 @@ def test_a_login_of_the_brokers(file: Path) -> None:
         (JAAS.replace("a-secret", ""), 'expected password="..." in the section Client'),
     ],
 )
-def test_a_login_that_cannot_be_used(file: Path, jaas: str, reason: str) -> None:
+def test_an_invalid_login_is_refused(file: Path, jaas: str, reason: str) -> None:
     file.write_text(jaas)
     text = refusal({"zookeeper.jaas.file": file})
     assert text.startswith(f"zookeeper.jaas.file: {file}: ")
     assert reason in text
 
 
-def test_a_file_that_is_not_there() -> None:
+def test_a_missing_file_is_refused() -> None:
     text = refusal({"zookeeper.jaas.file": "no/such"})
     assert text == "zookeeper.jaas.file: cannot read no/such: No such file or directory"
 
@@ -79,28 +79,28 @@ def test_the_scheme_digest(file: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n", "super", "super:", ":s-secret", "super:s-secret\nann:a-secret"])
-def test_a_digest_that_is_none(file: Path, text: str) -> None:
+def test_an_invalid_digest_is_refused(file: Path, text: str) -> None:
     file.write_text(text)
     assert refusal({"zookeeper.digest.file": file}).startswith(f"zookeeper.digest.file: {file}: expected")
 
 
-def test_znodes_are_not_closed_to_brokers(file: Path) -> None:
+def test_acls_need_a_login_that_brokers_have(file: Path) -> None:
     file.write_text("super:s-secret")
     text = refusal({"zookeeper.set.acl": "true", "zookeeper.digest.file": file})
     assert "set zookeeper.jaas.file, or zookeeper.tls.certificate.file" in text
 
 
-def test_without_authorities_those_of_the_machine_count() -> None:
+def test_without_authorities_those_of_the_system_are_used() -> None:
     assert tls({}).cert_store_stats() == ssl.create_default_context().cert_store_stats()
 
 
-def test_authorities_count_alone() -> None:
+def test_authorities_replace_those_of_the_system() -> None:
     context = tls({"zookeeper.tls.ca.file": TLS / "ca.pem"})
     assert context.cert_store_stats() == {"x509": 1, "crl": 0, "x509_ca": 1}
     assert context.verify_mode == ssl.CERT_REQUIRED
 
 
-def test_the_name_in_the_certificate_is_checked_unless_that_is_put_off() -> None:
+def test_the_host_name_is_checked_unless_that_is_disabled() -> None:
     key = "zookeeper.ssl.endpoint.identification.algorithm"
     assert [tls(each).check_hostname for each in ({}, {key: "HTTPS"}, {key: ""})] == [True, True, False]
 
@@ -128,7 +128,7 @@ def test_a_key_in_a_file_of_its_own_with_a_password(
 
 
 @pytest.mark.parametrize("name", ["ca", "certificate"])
-def test_what_is_no_certificate(file: Path, name: str) -> None:
+def test_an_invalid_certificate_is_refused(file: Path, name: str) -> None:
     file.write_text("no PEM")
     text = refusal(ENABLED | {f"zookeeper.tls.{name}.file": file})
     assert text.startswith(f"zookeeper.tls.{name}.file: {file}: ")
@@ -136,12 +136,12 @@ def test_what_is_no_certificate(file: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["ca", "certificate", "key", "key.password"])
-def test_files_without_tls(name: str) -> None:
+def test_files_need_tls(name: str) -> None:
     text = refusal({f"zookeeper.tls.{name}.file": TLS / "ann.pem"})
     assert text == f"zookeeper.tls.{name}.file is set without zookeeper.ssl.client.enable=true"
 
 
 @pytest.mark.parametrize("name", ["key", "key.password"])
-def test_a_key_without_a_certificate(name: str) -> None:
+def test_a_key_needs_a_certificate(name: str) -> None:
     text = refusal(ENABLED | {f"zookeeper.tls.{name}.file": TLS / "ann.pem"})
     assert text == f"zookeeper.tls.{name}.file is set without zookeeper.tls.certificate.file"

@@ -40,7 +40,7 @@ def at(port: int, protocol: str = "PLAINTEXT") -> Registration:
         ({PROTOCOL: "SASL_SSL", TLS: CERTIFICATE}, "SASL_SSL"),
     ],
 )
-async def test_we_are_registered_with_the_protocol_of_the_listener(
+async def test_the_registration_has_the_protocol_of_the_listener(
     given: dict[str, str], registered: str
 ) -> None:
     made = doors(**given, **{"zookeeper.listener.name": "INTERNAL", "advertised.host": "gate"})
@@ -49,7 +49,7 @@ async def test_we_are_registered_with_the_protocol_of_the_listener(
     assert endpoint._replace(port=1) == Endpoint("INTERNAL", registered, "gate", 1)
 
 
-async def test_we_are_registered_under_all_listeners_the_brokers_own_first() -> None:
+async def test_the_registration_has_all_listeners_with_that_of_brokers_first() -> None:
     more = "CLIENT:SASL_SSL://localhost:0,EXTERNAL:plaintext://[::1]:0"
     made = doors(**{MORE: more, TLS: CERTIFICATE, PROTOCOL: "SASL_PLAINTEXT"})
     endpoints = (await made.open()).endpoints
@@ -76,12 +76,12 @@ async def test_we_are_registered_under_all_listeners_the_brokers_own_first() -> 
         ),
     ],
 )
-def test_settings_that_do_not_fit_each_other_are_refused(given: dict[str, str], problem: str) -> None:
+def test_contradicting_settings_are_refused(given: dict[str, str], problem: str) -> None:
     with pytest.raises(CommandError, match=f"^{problem}"):
         doors(**given)
 
 
-async def test_a_connection_goes_on_to_a_broker() -> None:
+async def test_a_connection_is_relayed_to_a_broker() -> None:
     made = doors()
     [endpoint] = (await made.open()).endpoints
     async with FakeKafka() as kafka:
@@ -92,7 +92,7 @@ async def test_a_connection_goes_on_to_a_broker() -> None:
     await made.close(0)
 
 
-def test_a_broker_that_we_cannot_hand_on_to_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_broker_without_a_matching_listener_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     made = doors()
     for _ in range(2):

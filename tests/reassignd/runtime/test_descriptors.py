@@ -38,19 +38,19 @@ def shared(settings: Settings) -> Any:
     return found.max_connections, found.http_max_connections
 
 
-def test_a_relayed_client_needs_two(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relayed_client_needs_two_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = allowed(monkeypatch, 10_000)
     assert shared(gateway()) == (1000, 100)
     assert wanted == [100 + 3 * 10 + 2 * 1000 + 100]
 
 
-def test_a_client_of_the_embedded_cluster_needs_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_of_the_embedded_cluster_needs_one_descriptor(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = allowed(monkeypatch, 10_000)
     share(gateway(backend="embedded", **{"embedded.brokers": "10"}))
     assert wanted == [100 + 3 * 10 + 1000 + 100]
 
 
-def test_where_there_are_too_few_connections_get_what_is_left(
+def test_too_few_descriptors_reduce_the_connections(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     allowed(monkeypatch, 1030)
@@ -60,11 +60,11 @@ def test_where_there_are_too_few_connections_get_what_is_left(
     assert "1030 open files are allowed, 2230 may be needed: 400 connections" in caplog.text
 
 
-def test_a_few_are_taken_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_minimum_of_connections_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     allowed(monkeypatch, 64)
     assert shared(gateway()) == (10, 10)
 
 
-def test_other_settings_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_settings_are_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     allowed(monkeypatch, 64)
     assert share(gateway(**{"gateway.ports": "7"})).gateway_ports == 7

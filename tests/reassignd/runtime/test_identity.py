@@ -7,11 +7,11 @@ from reassignd.errors import CommandError
 from reassignd.runtime.identity import claim, cluster_id
 
 
-def test_a_new_directory_gets_an_id_like_kafka_s(tmp_path: Path) -> None:
+def test_a_new_directory_gets_an_id_in_kafkas_format(tmp_path: Path) -> None:
     assert len(base64.urlsafe_b64decode(cluster_id(tmp_path) + "==")) == 16
 
 
-def test_the_id_stays(tmp_path: Path) -> None:
+def test_the_id_does_not_change(tmp_path: Path) -> None:
     assert cluster_id(tmp_path) == cluster_id(tmp_path)
 
 
@@ -20,18 +20,18 @@ def test_two_directories_have_different_ids(tmp_path: Path) -> None:
     assert cluster_id(tmp_path) != cluster_id(tmp_path / "other")
 
 
-def test_an_id_of_the_operator_s_counts(tmp_path: Path) -> None:
+def test_an_id_written_by_the_operator_is_used(tmp_path: Path) -> None:
     (tmp_path / "meta.properties").write_text("version=1\ncluster.id=mine\n")
     assert cluster_id(tmp_path) == "mine"
 
 
-def test_a_damaged_file_is_named_with_what_to_do(tmp_path: Path) -> None:
+def test_a_damaged_file_is_reported_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "meta.properties").write_text("")
     with pytest.raises(CommandError, match=r"meta.properties has no cluster.id; restore it"):
         cluster_id(tmp_path)
 
 
-def test_records_are_of_one_cluster_for_good(tmp_path: Path) -> None:
+def test_records_belong_to_one_cluster(tmp_path: Path) -> None:
     identity = cluster_id(tmp_path)
     claim(tmp_path, "upstream.cluster.id", "one")
     claim(tmp_path, "upstream.cluster.id", "one")

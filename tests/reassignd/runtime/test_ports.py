@@ -49,20 +49,20 @@ async def test_brokers_take_consecutive_ports_from_the_first_on(listeners: Liste
     assert port.port == free.port
 
 
-async def test_clients_are_told_the_advertised_host(listeners: Listeners[BrokerPort]) -> None:
+async def test_the_advertised_host_is_used(listeners: Listeners[BrokerPort]) -> None:
     ports = BrokerPorts(listeners, Address("127.0.0.1", 0), "broker.example")
     port = await ports.open(broker(1))
     assert port.host == "broker.example"
     assert ports.addresses == [Address("broker.example", port.port)]
 
 
-async def test_a_port_in_use_is_named(listeners: Listeners[BrokerPort]) -> None:
+async def test_a_port_in_use_is_reported(listeners: Listeners[BrokerPort]) -> None:
     taken = (await BrokerPorts(listeners, Address("127.0.0.1", 0), "").open(broker(1))).port
     with pytest.raises(CommandError, match=f"port {taken} is in use; change `listener`"):
         await BrokerPorts(listeners, Address("127.0.0.1", taken), "").open(broker(1))
 
 
-async def test_a_port_may_be_closed_after_all_of_them_were(listeners: Listeners[BrokerPort]) -> None:
+async def test_a_port_can_be_closed_after_close_all(listeners: Listeners[BrokerPort]) -> None:
     ports = BrokerPorts(listeners, Address("127.0.0.1", 0), "")
     port = await ports.open(broker(1))
     await ports.close_all(0)

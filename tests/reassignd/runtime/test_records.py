@@ -22,7 +22,7 @@ class Damaged(MemoryStore):
         raise StoreError("records are damaged")
 
 
-async def test_the_state_is_what_the_records_say_however_many() -> None:
+async def test_any_number_of_records_is_loaded() -> None:
     commit: Sequence[Change] = list(topics(2 * RECORDS_PER_SLICE + 1))
     state = await load(MemoryStore([commit]))
     assert len(state.topics) == 2 * RECORDS_PER_SLICE + 1
@@ -44,7 +44,7 @@ async def test_records_that_contradict_each_other_are_refused() -> None:
 
 
 @pytest.mark.parametrize("left", [b"", b"S"])
-def test_a_cluster_that_lost_its_records_does_not_begin_anew(tmp_path: Path, left: bytes) -> None:
+def test_a_directory_without_its_database_is_refused(tmp_path: Path, left: bytes) -> None:
     open_store(tmp_path).close()
     cluster_id(tmp_path)
     (tmp_path / "records.db").write_bytes(left)

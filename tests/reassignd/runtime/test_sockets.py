@@ -18,7 +18,7 @@ def test_an_ipv6_address_is_bound_as_such() -> None:
         assert listening.family is socket.AF_INET6
 
 
-def test_a_port_in_use_is_named_with_what_to_change() -> None:
+def test_a_port_in_use_is_reported_with_its_setting() -> None:
     with bind(Address("127.0.0.1", 0), "listener") as first:
         port = first.getsockname()[1]
         with pytest.raises(CommandError) as refused:
@@ -27,7 +27,7 @@ def test_a_port_in_use_is_named_with_what_to_change() -> None:
     assert str(refused.value) == f"cannot listen on 127.0.0.1:{port}: {reason}"
 
 
-def test_an_unknown_host_is_named() -> None:
+def test_an_unknown_host_is_reported() -> None:
     with pytest.raises(CommandError, match="the host 'no host' is not known"):
         bind(Address("no host", 0), "listener")
 
@@ -61,7 +61,7 @@ INFINITE = resource.RLIM_INFINITY
         ((INFINITE, INFINITE), (INFINITE, INFINITE)),
     ],
 )
-def test_the_limit_of_open_files_is_raised_where_it_is_too_low(
+def test_a_low_limit_of_open_files_is_raised(
     before: tuple[int, int], after: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = OpenFiles(monkeypatch, *before)

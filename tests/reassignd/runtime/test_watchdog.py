@@ -76,7 +76,7 @@ asyncio.run(serve())
 """
 
 
-def test_a_process_that_was_suspended_goes_on() -> None:
+def test_a_suspended_process_continues() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", SUSPENDED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -46,7 +46,7 @@ def complaint(capsys: pytest.CaptureFixture[str], url: str, *options: str) -> st
     return err.strip()
 
 
-def test_a_unix_socket_is_its_owner_s_and_gone_at_the_end(
+def test_a_unix_socket_belongs_to_its_owner_and_is_removed_at_the_end(
     start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "http.sock"
@@ -64,7 +64,7 @@ def test_a_unix_socket_is_its_owner_s_and_gone_at_the_end(
     assert not path.exists()
 
 
-def test_a_unix_socket_in_use_is_named(start: Start, tmp_path: Path) -> None:
+def test_a_unix_socket_in_use_is_reported(start: Start, tmp_path: Path) -> None:
     path = tmp_path / "http.sock"
     start(http=f"unix:{path}")
     other = Served(tmp_path / "other", http=f"unix:{path}")
@@ -74,7 +74,7 @@ def test_a_unix_socket_in_use_is_named(start: Start, tmp_path: Path) -> None:
     )
 
 
-def test_an_address_that_others_can_reach_is_refused_without_a_secret(start: Start) -> None:
+def test_a_public_address_needs_a_token_or_certificates(start: Start) -> None:
     assert (
         start(http=f"{ANYWHERE}:0")
         .complaint()
@@ -82,7 +82,7 @@ def test_an_address_that_others_can_reach_is_refused_without_a_secret(start: Sta
     )
 
 
-def test_with_a_token_only_those_who_show_it_come_in(
+def test_requests_need_the_token(
     start: Start, token: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     served = start("--override", f"http.token.file={token}", http=f"{ANYWHERE}:0")
@@ -94,7 +94,7 @@ def test_with_a_token_only_those_who_show_it_come_in(
     assert status(capsys, url, "--token-file", str(token)) == 2
 
 
-def test_with_certificates_only_those_that_the_authority_signed_come_in(
+def test_requests_need_a_certificate_of_the_authority(
     start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = tmp_path / "plan.json"
