@@ -26,7 +26,7 @@ from controller.model.names import TopicPartition
 from controller.model.upstream_step import Stage, UpstreamStep
 from controller.ports import SubmitEvent
 from controller.state.state import State
-from controller.upstream.polled import our_topics
+from controller.upstream.polled import active_topics
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from protocol.messages.metadata_response import MetadataResponse
@@ -179,7 +179,7 @@ class UpstreamPoller:
     async def _ask_all_topics(self) -> list[UpstreamTopic]:
         """All topics; one that we have something to do with and that is not among them is asked for by name."""
         seen = await self._ask_topics(None)
-        missing = sorted(our_topics(self._state) - {topic.name for topic in seen})
+        missing = sorted(active_topics(self._state) - {topic.name for topic in seen})
         if missing:
             response = await self._ask_named(missing)
             for topic in response.topics:

@@ -1,8 +1,8 @@
-"""How a step is carried out by an upstream Kafka: one row of its own AlterPartitionReassignments (KIP-455).
+"""Delegated steps: an upstream Kafka carries out a step as one row of AlterPartitionReassignments (KIP-455).
 
-The partition's record says at once what the upstream is asked for; `UpstreamStep` says whether it was asked, and is durable before
-the call. What came of it is seen by observation (`controller.upstream.polled`), never assumed. A step that is turned is
-taken back first: what follows is planned from where that leads.
+The `Partition` record shows the step as soon as it is decided. The `UpstreamStep` record holds how far the step is;
+it is durable before the request is sent. The result comes from polls only (`controller.upstream`). A step that a new
+order changes is usually undone first, and the next step is planned from the result.
 """
 
 from controller.configs.keys import BROKER_KEYS
@@ -21,20 +21,20 @@ ELECTS = False
 
 
 def begin(d: Decision, partition: Partition, following: Replicas, _: Replicas, __: int = NO_LEADER) -> bool:
-    """Ask for the step, or take back the one in flight; True when there is nothing to do.
+    """Request the step, or replace or undo the one in flight; True when there is nothing to do.
 
-    A step in flight is turned directly only to replicas that have all arrived: then it ends there at once. A row that
-    adds others would leave what it adds, and a cancel after it what the first one added (Kafka's own override).
-    Only a step that was not turned before is: what the upstream does if it misses a row must be known.
+    A step in flight is replaced directly only by a list whose replicas are all in sync, where it ends at once. A row
+    that adds other replicas would leak some: Kafka's cancel after an override drops only what the override added.
+    A step is replaced once only: with two replaced steps, it would be unknown what the upstream does if a row is lost.
     """
     if partition.key in d.state.in_flight:
         known = d.state.upstream_steps.get(partition.key)
         if known is not None and known.stage is Stage.ENDED:
-            _take_in(d, partition, known)
+            _take_over(d, partition, known)
             return True
         if following == partition.next and not (known and known.in_flight):
-            # Someone else moves it there already: Kafka takes the same row again for nothing new.
-            _ask(d, partition, partition.current, following)
+            # Another client already moves it there. Kafka accepts the same row again, and nothing changes.
+            _request(d, partition, partition.current, following)
             return False
         arrived = {*partition.isr, *partition.current}
         if (
@@ -46,31 +46,31 @@ def begin(d: Decision, partition: Partition, following: Replicas, _: Replicas, _
         ):
             undo(d, partition)
         else:
-            _ask(d, partition, known.base, following, known.following)
+            _request(d, partition, known.base, following, known.following)
         return False
     if following == partition.replicas:
         return True
-    _ask(d, partition, partition.replicas, following)
+    _request(d, partition, partition.replicas, following)
     return False
 
 
 def advance(d: Decision, partition: Partition, target: Replicas, preferred: int = NO_LEADER) -> bool:  # noqa: ARG001
-    """Take over what the upstream shows, if the step is over; True then."""
+    """Take over the result of a step that has ended; True if so."""
     key = partition.key
-    submission = d.state.upstream_steps.get(key)
-    if submission is None or submission.stage is not Stage.ENDED:
+    step = d.state.upstream_steps.get(key)
+    if step is None or step.stage is not Stage.ENDED:
         return False
-    final = partition._replace(replicas=submission.following, adding=(), removing=())
-    if _leads_not_yet(d, final, preferred):
+    final = partition._replace(replicas=step.following, adding=(), removing=())
+    if _awaits_leader(d, final, preferred):
         return False
-    _take_in(d, partition, submission)
+    _take_over(d, partition, step)
     return True
 
 
 def can_turn(state: State, partition: Partition, kept: Replicas) -> bool:
-    """Whether Kafka ends the step in flight at `kept`: at once, or by taking all of the step back.
+    """Whether Kafka can end the step in flight at `kept`, at once or by a cancel.
 
-    Kafka completes a step when all of its list is in sync; and a row that leaves nothing out does not turn it.
+    Kafka completes a step when its whole list is in sync. A row that drops no replica does not end the step.
     """
     known = state.upstream_steps.get(partition.key)
     if known is None or known.replaced or known.stage not in {Stage.SUBMITTING, Stage.ACTIVE}:
@@ -81,41 +81,41 @@ def can_turn(state: State, partition: Partition, kept: Replicas) -> bool:
 
 
 def obstacle(state: State, partition: Partition, following: Replicas) -> str:
-    """The partition is not where it was left, or a broker's disk has no room for what the step would bring."""
+    """Return why the step cannot start: unexpected replicas, or too little disk space. Empty when it can."""
     expected = expected_replicas(state, partition.key)
     if partition.replicas != expected:
         return f"its replicas are {list(partition.replicas)}, where {list(expected)} were left"
     size = state.sizes.get(partition.key, 0)
-    coming = (r for r in following if r not in partition.replicas)
-    return next(filter(None, (_full(state, broker, size) for broker in coming)), "")
+    added = (r for r in following if r not in partition.replicas)
+    return next(filter(None, (_lack_of_space(state, broker, size) for broker in added)), "")
 
 
 def expected_replicas(state: State, key: TopicPartition) -> Replicas:
-    """The replicas of a partition with a reassignment and no step in flight, if nobody else changed them."""
-    submission = state.upstream_steps.get(key)
-    return state.reassignments[key].original if submission is None else submission.following
+    """Return the replicas that a partition between two steps has, if no other client has changed them."""
+    step = state.upstream_steps.get(key)
+    return state.reassignments[key].original if step is None else step.following
 
 
 def ended(d: Decision, key: TopicPartition) -> None:
-    """Nothing is kept of steps that are over; one in flight is followed to its end.
+    """Delete the step record after the reassignment. A step in flight is followed to its end first.
 
-    One that was taken back is kept until Metadata shows it, so that nothing is concluded from what was before.
+    The record of an undone step is kept until Metadata shows the undo: it marks older Metadata as outdated.
     """
-    submission = d.state.upstream_steps.get(key)
-    if submission is None:
+    step = d.state.upstream_steps.get(key)
+    if step is None:
         d.state.forget_sighting(key)
-    elif not submission.in_flight and not submission.replaced:
+    elif not step.in_flight and not step.replaced:
         d.delete(UpstreamStep, key)
 
 
 def send(d: Decision, key: TopicPartition, replicas: Replicas | None) -> None:
-    """Have the row sent; until it is answered nothing is concluded from what is seen of the partition."""
+    """Send the row. Until it is answered, polls of the partition are inconclusive."""
     d.state.request_sent(key)
     d.emit(Submit(*key, replicas))
 
 
 def undo(d: Decision, partition: Partition) -> None:
-    """Take the step in flight back, whoever began it."""
+    """Cancel the step in flight, ours or another client's."""
     known = d.state.upstream_steps.get(partition.key)
     if known is None or not known.in_flight:
         known = UpstreamStep(*partition.key, partition.current, partition.next, Stage.SETTLED)
@@ -127,17 +127,17 @@ def undo(d: Decision, partition: Partition) -> None:
     send(d, partition.key, None)
 
 
-def _take_in(d: Decision, partition: Partition, submission: UpstreamStep) -> None:
-    """The step is over: the partition is where it led."""
+def _take_over(d: Decision, partition: Partition, step: UpstreamStep) -> None:
+    """Give the partition the replicas at which the step ended."""
     d.state.forget_sighting(partition.key)
-    replicas = submission.following
+    replicas = step.following
     isr = tuple(r for r in partition.isr if r in replicas)
     d.put(partition._replace(replicas=replicas, isr=isr, adding=(), removing=()))
-    d.put(submission._replace(stage=COMMANDS[submission.stage, Command.TAKE_OVER]))
+    d.put(step._replace(stage=COMMANDS[step.stage, Command.TAKE_OVER]))
 
 
-def _leads_not_yet(d: Decision, partition: Partition, preferred: int) -> bool:
-    """The preferred leader could lead, does not, and was not waited for too long; it is asked for ever more rarely."""
+def _awaits_leader(d: Decision, partition: Partition, preferred: int) -> bool:
+    """Whether to wait for the preferred leader. Requests its election at polls 1, 2, 4, 8, … of the wait."""
     state, key = d.state, partition.key
     if partition.leader == preferred or preferred not in partition.isr or preferred not in state.live:
         return False
@@ -149,30 +149,30 @@ def _leads_not_yet(d: Decision, partition: Partition, preferred: int) -> bool:
     return not sighting.is_confirmed
 
 
-def _full(state: State, broker: int, size: int) -> str:
-    """Why so many bytes more are too much for the log directory in which the broker would put them."""
+def _lack_of_space(state: State, broker: int, size: int) -> str:
+    """Return why `size` more bytes are too many for the log directory that the broker would choose; empty if not."""
     disks = [disk for disk in state.disks.get(broker, ()) if disk.total > 0]
     if not disks or not size:
         return ""
-    disk = min(disks, key=lambda each: (each.replicas, each.usable))
-    mark = float(
+    disk = min(disks, key=lambda disk: (disk.replicas, disk.usable))
+    limit = float(
         state.config(ResourceType.BROKER, CLUSTER_DEFAULT, MAX_DISK_USAGE)
         or BROKER_KEYS[MAX_DISK_USAGE].default
     )
     used = (disk.total - disk.usable + size + state.backlog.usage.bytes_to(broker)) / disk.total
     return (
         ""
-        if used <= mark
-        else f"broker {broker}: {disk.path} would be {used:.0%} full, {mark:.0%} is the most"
+        if used <= limit
+        else f"broker {broker}: {disk.path} would be {used:.0%} full, {limit:.0%} is the most"
     )
 
 
-def _ask(
+def _request(
     d: Decision, partition: Partition, base: Replicas, following: Replicas, replaced: Replicas = ()
 ) -> None:
     adding = tuple(r for r in following if r not in base)
     removing = tuple(r for r in base if r not in following)
-    # A change of order alone is a step too, though nothing is added: it stays in flight until it is seen.
+    # A change of order alone is a step, too, though it adds and removes nothing. It ends when a poll shows it.
     d.put(partition._replace(replicas=following + removing, adding=adding, removing=removing))
     known = d.state.upstream_steps.get(partition.key)
     epoch = known.epoch if known is not None and replaced else partition.leader_epoch

@@ -1,8 +1,8 @@
-"""How one step of a partition is carried out where we are the controller (KIP-455, KIP-352).
+"""Direct steps: reassignd is the controller and carries out a step itself (KIP-455, KIP-352).
 
-A step leads from `Partition.current` to another list. Replicas that are new are added first; when they are in sync,
-and enough of the new list is, those that go are dropped, in one record. The original order of a list that is left
-half-way is not known here: `controller.reassignment.reassignments` knows it.
+A step leads from `Partition.current` to another list. The new replicas are added first. When they are in sync, and
+enough of the new list is, one record drops the old replicas. The order of `Partition.current` may differ from the
+original; `controller.reassignment.reassignments` keeps the original.
 """
 
 from functools import lru_cache
@@ -23,9 +23,8 @@ def begin(
 ) -> bool:
     """Start the step to `following`, or turn the step in flight to it; True when it is complete already.
 
-    Replicas that only the replaced step added are dropped at once. `target` is what brokers are told (KIP-352).
-    `preferred` leads as soon as it is in sync (KIP-435).
-    Where that leaves nobody in sync (see `keeps_data`), a replica that was there before the step leads again.
+    Replicas that only the replaced step added are dropped at once. Brokers get `target` (KIP-352). `preferred` leads
+    as soon as it is in sync (KIP-435). If no replica stays in sync (see `keeps_data`), one from before the step leads.
     """
     current = partition.current
     adding, removing = without(following, current), without(current, following)
@@ -50,8 +49,8 @@ def begin(
 def advance(d: Decision, partition: Partition, target: Replicas, preferred: int = NO_LEADER) -> bool:
     """Finish the step in flight if the ISR and the live brokers allow it; True when it is finished.
 
-    When all has arrived but nothing may be dropped, the step ends without that: it takes no place any more, and what it
-    has copied stays.
+    When all new replicas are in sync but none may be dropped, the step ends without dropping any. It no longer counts
+    against the limits, and the copied replicas stay.
     """
     stays = partition.leader in partition.isr and partition.leader in d.state.live
     end = partition
@@ -64,33 +63,33 @@ def advance(d: Decision, partition: Partition, target: Replicas, preferred: int 
 
 
 def can_turn(state: State, partition: Partition, kept: Replicas) -> bool:  # noqa: ARG001
-    """Where we are the controller, a step ends where we say."""
+    """Return True: the controller can end its own step anywhere."""
     return True
 
 
 def obstacle(state: State, partition: Partition, following: Replicas) -> str:  # noqa: ARG001
-    """Whatever can be planned can be done where we are the controller."""
+    """Return no obstacle: the controller can start every step that was planned."""
     return ""
 
 
 def ended(d: Decision, key: TopicPartition) -> None:
-    """Nothing is kept of a step that has ended (implements `controller.ports.Movement` with its neighbours)."""
+    """Do nothing: a direct step has no record of its own."""
 
 
 def keeps_data(partition: Partition, following: Replicas) -> bool:
-    """Whether a replica in sync is left when the step in flight is turned to `following` (KIP-236's skip)."""
+    """Whether a replica in sync is left when `following` replaces the step in flight (KIP-236)."""
     staying = {*partition.current, *following}
     return any(r in staying for r in partition.isr)
 
 
 @lru_cache(maxsize=65_536)
 def _joined(following: Replicas, removing: Replicas) -> Replicas:
-    """The list while a step is in flight; one object for all partitions that have it."""
+    """Return the list while a step is in flight; cached, so that equal lists are one object."""
     return following + removing
 
 
 def _survivor(current: Replicas, state: State) -> Replicas:
-    """The ISR of a partition that loses all of it: the first old replica that can lead, else the first."""
+    """Return the ISR of a partition that would lose all of it: the first live old replica, else the first one."""
     return (next((r for r in current if r in state.live), current[0]),)
 
 
@@ -99,7 +98,7 @@ def _arrived(step: Partition) -> bool:
 
 
 def _complete(state: State, step: Partition, target: Replicas) -> bool:
-    """What was added is in sync, and enough of the next list to drop the rest (docs/how-it-works.md, Step)."""
+    """Whether the added replicas are in sync, and enough of the next list to drop the rest (docs/how-it-works.md)."""
     if not _arrived(step) or not step.removing:
         return _arrived(step)
     following = step.next
@@ -113,7 +112,7 @@ def _complete(state: State, step: Partition, target: Replicas) -> bool:
 def _finish(
     d: Decision, before: Partition, step: Partition, dropped: Replicas, target: Replicas, preferred: int
 ) -> None:
-    """One record makes the next list the list; `before` is what brokers know now."""
+    """Make the next list the partition's list, in one record; `before` is the partition that brokers know."""
     following = step.next
     isr = without(step.isr, step.removing)
     leader = leader_after(

@@ -1,4 +1,4 @@
-"""Who carries out the steps of partitions, as a port with two implementations: `direct_steps` and `delegated_steps`."""
+"""The port that carries out steps, with two implementations: `direct_steps` and `delegated_steps`."""
 
 from typing import Protocol
 
@@ -9,37 +9,37 @@ from controller.state.state import State
 
 
 class StepExecutor(Protocol):
-    """How the steps of partitions are carried out; `preferred` is who should lead as soon as it can (KIP-435)."""
+    """Carries out the steps of partitions. `preferred` is the broker that should lead as soon as it can (KIP-435)."""
 
     ELECTS: bool
-    """It changes leaders itself, at once; it does not only ask for elections."""
+    """Whether it changes leaders itself, at once, or requests elections."""
 
     def begin(
         self, d: Decision, partition: Partition, following: Replicas, target: Replicas, preferred: int
     ) -> bool:
-        """Start the step to `following`, or turn the step in flight to it; True when it is complete already."""
+        """Start the step to `following`, or replace the step in flight; True when it is complete already."""
         ...
 
     def advance(self, d: Decision, partition: Partition, target: Replicas, preferred: int) -> bool:
-        """Finish the step in flight if it can be; True when it is finished."""
+        """Complete the step in flight if possible; True if so."""
         ...
 
     def can_turn(self, state: State, partition: Partition, kept: Replicas) -> bool:
-        """Whether the step in flight can be ended at `kept`, the list before it with some that it adds.
+        """Whether the step in flight can end at `kept`, the list before it with some of the added replicas.
 
-        No replica in sync is lost by that.
+        The end must not drop a replica that is in sync.
         """
         ...
 
     def obstacle(self, state: State, partition: Partition, following: Replicas) -> str:
-        """Why the next step, to `following`, cannot start now; empty when it can."""
+        """Return why the next step, to `following`, cannot start now; empty when it can."""
         ...
 
     def ended(self, d: Decision, key: TopicPartition) -> None:
-        """Nothing is wanted of the partition any more."""
+        """Clean up after the partition's reassignment has ended."""
         ...
 
 
 def executor_of(state: State) -> StepExecutor:
-    """The executor for this kind of cluster."""
+    """Return the executor for this kind of cluster."""
     return delegated_steps if state.profile.has_upstream else direct_steps

@@ -1,4 +1,4 @@
-"""What was asked of an upstream Kafka for one partition: the intent, durable before the call."""
+"""The record of a step that an upstream Kafka carries out. It is durable before the request is sent."""
 
 from enum import IntEnum
 from typing import NamedTuple
@@ -10,21 +10,21 @@ class Stage(IntEnum):
     """How far a step that an upstream carries out has come."""
 
     SUBMITTING = 0
-    """It is to be asked for; whether the upstream has heard of it is unknown."""
+    """It is being requested; whether the upstream has it is unknown."""
     ACTIVE = 1
-    """The upstream has taken it."""
+    """The upstream has accepted it."""
     UNDOING = 2
-    """It is to be taken back; whether the upstream has done so is unknown."""
+    """Its cancel is being requested; whether the upstream has cancelled it is unknown."""
     ENDED = 3
-    """It is over, and `following` is what came of it."""
+    """It has ended, and `following` is the result. The reassignment has not taken it over yet."""
     SETTLED = 4
-    """No step is in flight; `following` is where the last one ended, `base` where it began."""
+    """No step is in flight; `following` is where the last one ended, `base` where it started."""
     UNDONE = 5
-    """The upstream has confirmed that it has taken the step back; Metadata is still to show it."""
+    """The upstream has confirmed the cancel; Metadata does not show it yet."""
 
 
 class UpstreamStep(NamedTuple):
-    """The step of a partition from `base`, the replicas that were there, to `following`."""
+    """A step of a partition from the replica list `base` to the list `following`."""
 
     topic: str
     partition: int
@@ -32,41 +32,41 @@ class UpstreamStep(NamedTuple):
     following: Replicas
     stage: Stage = Stage.SUBMITTING
     replaced: Replicas = ()
-    """Where the upstream goes on to if it does not hear of this row: the step in flight that the row turns.
+    """The list of the step in flight that this step replaces; the upstream carries that one out if this row is lost.
 
-    The first step may have ended before the row came; so until this one is over, nobody knows from where it began.
-    Where no step is in flight: where the step led that was taken back.
+    The replaced step may have ended before this row arrived, so the list from which this step starts is uncertain.
+    When SETTLED: the list of a step that was undone.
     """
     epoch: int = -1
-    """The leader epoch of the partition, as it was known, before the upstream was asked; -1 when it was not known."""
+    """The last known leader epoch of the partition before the request; -1 when unknown."""
 
     @property
     def key(self) -> TopicPartition:
-        """What the record is stored under."""
+        """The key of the record."""
         return tuple.__new__(TopicPartition, self[:2])
 
     @property
     def in_flight(self) -> bool:
-        """The upstream has it in hand, or may have."""
+        """Whether the upstream carries the step out, or may do so."""
         return self.stage is not Stage.SETTLED
 
     @property
     def ways_back(self) -> frozenset[Replicas]:
-        """The lists to which a cancel may lead; none where the step was turned, and nobody knows.
+        """The lists to which a cancel may lead; none for a step that replaced another, whose start is uncertain.
 
-        It is `base` in the order that the step gave it: first what stays. What was to go comes after it, sorted by KRaft, and
-        in its order by Kafka with ZooKeeper.
+        A cancel keeps the order that the step gave to the list: first the replicas that stay, then those that the step
+        would have dropped. KRaft sorts the latter; Kafka with ZooKeeper keeps their order.
         """
         if self.replaced:
             return frozenset()
         stays = tuple(r for r in self.following if r in self.base)
-        goes = tuple(r for r in self.base if r not in self.following)
-        return frozenset({stays + goes, stays + tuple(sorted(goes))})
+        dropped = tuple(r for r in self.base if r not in self.following)
+        return frozenset({stays + dropped, stays + tuple(sorted(dropped))})
 
     def is_middle(self, replicas: Replicas, isr: Replicas) -> bool:
-        """Whether this is the list that the upstream has while it carries out the step, or the one that was turned.
+        """Whether the upstream shows this list while it carries out the step or the replaced one.
 
-        A step that only adds leads to that very list, but then what it added is in sync.
+        A step that only adds replicas ends at the same list, but then the added replicas are in sync.
         """
         shown = set(replicas)
         starts = [set(start) for start in (self.base, self.replaced) if start]
@@ -79,10 +79,10 @@ class UpstreamStep(NamedTuple):
         )
 
     def is_before(self, replicas: Replicas, leader_epoch: int) -> bool:
-        """Whether these are the replicas from which the step began, at no later leader epoch than it had then.
+        """Whether these are the replicas from before the step, at a leader epoch that is not later.
 
-        When replicas are dropped, at the end of a step or by a cancel, Kafka's controllers begin a new leader epoch
-        (PartitionChangeBuilder; KafkaController). What only reorders begins none: there the new order tells.
+        When a step or a cancel drops replicas, Kafka's controllers start a new leader epoch (PartitionChangeBuilder,
+        KafkaController). A change of order alone starts none; there the new order is the proof.
         """
         old = leader_epoch <= self.epoch and set(replicas) == set(self.base)
         return old and replicas != self.following

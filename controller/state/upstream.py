@@ -1,4 +1,4 @@
-"""What is known of an upstream Kafka beside its topics and partitions; nothing where we are the controller."""
+"""State of a cluster with an upstream Kafka, besides topics and partitions; empty where reassignd is the controller."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,13 +20,13 @@ from controller.scheduling.in_flight import DELEGATED, StepsInFlight
 
 
 class Disk(NamedTuple):
-    """A log directory of a broker (KIP-827); -1 for bytes that the broker does not tell."""
+    """A log directory of a broker (KIP-827); sizes in bytes, -1 when the broker does not report them."""
 
     path: str
     total: int
     usable: int
     replicas: int
-    """How many replicas it holds; the broker places a new one where there are fewest."""
+    """The number of its replicas; a broker puts a new replica into the directory with the fewest."""
 
 
 class Sighting(NamedTuple):
@@ -61,29 +61,29 @@ class StepTracking:
 
 @dataclass(eq=False, slots=True)
 class UpstreamState(ConfigValues):
-    """The steps that the upstream was asked for, the moves of others, and what was measured."""
+    """The steps requested of the upstream, reassignments of other clients, and measurements."""
 
     upstream_steps: dict[TopicPartition, UpstreamStep] = field(default_factory=dict)
     in_flight: StepsInFlight = field(default_factory=StepsInFlight)
     tracking: dict[TopicPartition, StepTracking] = field(default_factory=dict)
     """Partitions with unanswered rows or a sighting, with or without a step of ours; absent when there are none."""
     external: set[TopicPartition] = field(default_factory=set)
-    """Partitions that the upstream moves on behalf of someone else, and those with a step of ours that a stop left in
-    flight. Changed by `add_external` and `discard_external` alone."""
+    """Partitions that the upstream moves for another client, or for a step of ours that a cancel by `stop` left in
+    flight. Only `add_external` and `discard_external` change it."""
     reassigning_revision: int = 0
     """Grows when what ListPartitionReassignments shows may have changed; a key for caches."""
     sizes: dict[TopicPartition, int] = field(default_factory=dict)
-    """Bytes of a replica."""
+    """Size of a replica in bytes."""
     disks: dict[int, Sequence[Disk]] = field(default_factory=dict)
     """By broker."""
     confirmed_throttles: dict[Resource, Mapping[str, str]] = field(default_factory=dict)
     """Topics and brokers that have the throttle they should have, and its values by config. Not durable."""
     unreachable: str = ""
-    """Why the upstream cannot be looked at; empty while it can."""
+    """Why the upstream cannot be polled; empty while it can."""
     missing_since: dict[str, int] = field(default_factory=dict)
-    """Topics that looks do not show any more, or as others of that name, and since when (ms)."""
+    """Topics that polls miss, or show as another topic of that name, and since when (ms)."""
     unlisted_brokers: set[int] = field(default_factory=set)
-    """Brokers that the upstream does not list, though replicas that are out of sync are on them."""
+    """Brokers that the upstream does not list and that hold replicas of partitions that are not in sync."""
     under_min_isr: dict[TopicPartition, None] = field(default_factory=dict)
     """Partitions under min ISR or without a leader that are none of ours to repair, in the order in which they became so."""
     health_problem: str = ""

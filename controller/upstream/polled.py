@@ -1,6 +1,6 @@
-"""What an upstream Kafka shows, taken into the state: it is the truth about replicas.
+"""Apply polls of an upstream Kafka to the state. The upstream decides which replicas a partition has.
 
-A partition's own step is compared with what is seen, in `controller.upstream.reconciliation`. Everything else is taken as it is.
+A partition with a step in flight is reconciled in `controller.upstream.reconciliation`. Everything else is copied.
 """
 
 from collections.abc import Iterator
@@ -35,19 +35,19 @@ from controller.state.state import State
 from controller.upstream.reconciliation import caught_up, follow, follow_settled, is_behind
 
 RETRIES = 1_000
-"""Partitions that wait and are looked at again in one go."""
+"""Waiting partitions that are retried in one decision."""
 
 
 def upstream_polled(d: Decision, event: UpstreamPolled) -> Iterator[None]:
-    """Take in one look at the upstream."""
+    """Apply one poll."""
     state = d.state
-    news = bool(state.unreachable)
+    was_unreachable = bool(state.unreachable)
     state.unreachable = ""
-    back = _brokers(d, event)
+    returned = _brokers(d, event)
     if event.whole:
-        # A broker that lags does not know a new topic that the controller moves already.
+        # A broker that lags may not know a new topic yet that the controller already lists as reassigned.
         names = {topic.name for topic in event.topics} | {key.topic for key in event.moves}
-        for name in sorted((state.topics.keys() | our_topics(state)) - names):
+        for name in sorted((state.topics.keys() | active_topics(state)) - names):
             if is_removed(d, name):
                 yield from topic_removed(d, name)
     seen = 0
@@ -58,36 +58,33 @@ def upstream_polled(d: Decision, event: UpstreamPolled) -> Iterator[None]:
             seen = 0
             yield
     if event.whole:
-        state.unlisted_brokers = _absent(state)
+        state.unlisted_brokers = _unlisted_brokers(state)
     else:
-        _moves_alone(d, event)
-    if back:
+        _follow_moves(d, event)
+    if returned:
         yield from _retry_all(d)
     elif event.whole:
         _retry_some(d)
-    if news or event.topics or event.brokers is not None:
+    if was_unreachable or event.topics or event.brokers is not None:
         evaluate_health(d)
 
 
-def our_topics(state: State) -> set[str]:
-    """Topics with something under way, or waiting."""
+def active_topics(state: State) -> set[str]:
+    """Return the topics with a reassignment, a step in flight or a queued plan."""
     return state.reassigning.keys() | {
         key.topic for keys in (state.in_flight.delegated(), state.pending) for key in keys
     }
 
 
 def unreachable(d: Decision, event: Unreachable) -> None:
-    """Nothing is known any more; what is under way upstream goes on.
-
-    Whatever was in doubt is looked at from the start, but for LONG doubts.
-    """
+    """Start no new steps. Steps in flight continue in the upstream; short sightings start again after the outage."""
     d.state.unreachable = event.why
     d.state.forget_sightings()
     evaluate_health(d)
 
 
 def measured(d: Decision, event: Measured) -> None:
-    """Remember sizes and disks; steps planned from now on go by them."""
+    """Store sizes and disks, for the steps that are planned from now on."""
     d.state.sizes.update(event.sizes)
     d.state.disks.update(event.disks)
     if event.disks:
@@ -95,7 +92,7 @@ def measured(d: Decision, event: Measured) -> None:
 
 
 def topic_configs_seen(d: Decision, event: TopicConfigsSeen) -> None:
-    """Remember what steps go by, such as min.insync.replicas."""
+    """Store the topic configs that steps depend on, such as min.insync.replicas."""
     for topic, values in event.topics.items():
         for name, value in values.items() if topic in d.state.topics else ():
             known = d.state.config(ResourceType.TOPIC, topic, name)
@@ -107,7 +104,7 @@ def topic_configs_seen(d: Decision, event: TopicConfigsSeen) -> None:
 
 
 def _brokers(d: Decision, event: UpstreamPolled) -> bool:
-    """Take in who is there; True when a broker has come back."""
+    """Store the registered and the live brokers; True when a broker has returned."""
     state = d.state
     if event.brokers is None:
         return False
@@ -118,15 +115,15 @@ def _brokers(d: Decision, event: UpstreamPolled) -> bool:
     for gone in state.brokers.keys() - {broker.id for broker in event.brokers}:
         d.delete(Broker, gone)
     alive = {broker.id for broker in event.brokers if broker.alive}
-    back = bool(alive - state.live)
+    returned = bool(alive - state.live)
     state.live.clear()
     state.live.update(alive)
     state.unlisted_brokers -= alive
-    return back
+    return returned
 
 
-def _absent(state: State) -> set[int]:
-    """Brokers that are gone with replicas on them. Before Kafka 4.0 those that are fenced are not listed either."""
+def _unlisted_brokers(state: State) -> set[int]:
+    """Return brokers that hold replicas but are not listed. Before Kafka 4.0, fenced brokers are not listed either."""
     lagging = chain(state.under_replicated, state.offline)
     return {
         r for topic, number in lagging for r in state.partitions[topic][number].replicas
@@ -136,9 +133,10 @@ def _absent(state: State) -> set[int]:
 def _topic(d: Decision, seen: UpstreamTopic, event: UpstreamPolled) -> Iterator[None]:
     state = d.state
     known = state.topics.get(seen.name)
-    if known is not None and _is_anew(state, known, seen, event):
-        # Where nothing is lost by it, it is believed at once: an order must not go by the topic of before.
-        if (known.id == NO_ID or _is_ours(state, seen.name)) and not is_removed(d, seen.name):
+    if known is not None and _is_recreated(state, known, seen, event):
+        # Without a reassignment nothing is lost if this is wrong, so it takes effect at once: a new request must not
+        # be validated against the deleted topic.
+        if (known.id == NO_ID or _is_active(state, seen.name)) and not is_removed(d, seen.name):
             return
         yield from topic_removed(d, seen.name)
         known = None
@@ -148,59 +146,60 @@ def _topic(d: Decision, seen: UpstreamTopic, event: UpstreamPolled) -> Iterator[
     for number, partition in sorted(seen.partitions.items()):
         key = TopicPartition(seen.name, number)
         if number > len(state.partitions[seen.name]):
-            break  # a part of a topic that is new to us: the next whole look brings the rest
-        if not (_is_quiet(state, key, partition, event) or _is_old(state, key, partition)):
+            break  # a partial poll of a new topic: the next whole poll has the rest
+        if not (_is_idle(state, key, partition, event) or _is_behind_known(state, key, partition)):
             _partition(d, key, partition, event)
         if number % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
             yield
 
 
-def _is_ours(state: State, topic: str) -> bool:
-    """Something is wanted of the topic, or remembered of a step."""
-    return topic in our_topics(state) or any(
+def _is_active(state: State, topic: str) -> bool:
+    """Whether the topic has a reassignment, a queued plan or a step record."""
+    return topic in active_topics(state) or any(
         partition.key in state.upstream_steps for partition in state.partitions[topic]
     )
 
 
-def _is_anew(state: State, known: Topic, seen: UpstreamTopic, event: UpstreamPolled) -> bool:
-    """Another topic of the same name. One of the same id that has fewer partitions is seen by a broker that lags.
+def _is_recreated(state: State, known: Topic, seen: UpstreamTopic, event: UpstreamPolled) -> bool:
+    """Whether this is another topic of the same name, created after the known one was deleted.
 
-    Brokers before 2.8 tell no ids, and topics get theirs when the last one has been upgraded.
+    Brokers before 2.8 send no topic ids, and topics get ids when the last broker is upgraded. Without ids, fewer
+    partitions mean another topic; with equal ids, they mean that the broker lags.
     """
     if NO_ID not in {known.id, seen.id}:
         return known.id != seen.id
     return event.whole and len(seen.partitions) < len(state.partitions[seen.name])
 
 
-def _moves_alone(d: Decision, event: UpstreamPolled) -> None:
-    """Steps in flight that the upstream still shows as moves need no look at their topic."""
+def _follow_moves(d: Decision, event: UpstreamPolled) -> None:
+    """Reconcile the steps in flight that are still in the list of reassignments: they need no Metadata."""
     state = d.state
-    looked_at = {(topic.name, number) for topic in event.topics for number in topic.partitions}
+    polled = {(topic.name, number) for topic in event.topics for number in topic.partitions}
     for key, move in event.moves.items():
-        submission, partition = state.upstream_steps.get(key), state.partition(*key)
-        if submission is None or partition is None or not submission.in_flight or key in looked_at:
+        step, partition = state.upstream_steps.get(key), state.partition(*key)
+        if step is None or partition is None or not step.in_flight or key in polled:
             continue
-        _note_unwanted(state, partition)
+        _charge_unwanted(state, partition)
         now = UpstreamPartition(move.replicas, partition.isr, partition.leader, partition.leader_epoch)
-        if not _says_nothing(d, key, event):
-            follow(d, partition, submission, now, move)
+        if not _is_inconclusive(d, key, event):
+            follow(d, partition, step, now, move)
 
 
-def _says_nothing(d: Decision, key: TopicPartition, event: UpstreamPolled) -> bool:
-    """A row was on its way during the look, or was decided since: the look is too old for it, or it is too hasty."""
+def _is_inconclusive(d: Decision, key: TopicPartition, event: UpstreamPolled) -> bool:
+    """Whether nothing may be concluded for the partition: a request was outstanding, or the poll is not conclusive."""
     return not event.conclusive or key in event.outstanding or d.state.awaits_answer(key)
 
 
-def _is_old(state: State, key: TopicPartition, seen: UpstreamPartition) -> bool:
-    """A broker that lags behind the one that was asked before. Without topic ids it may be a topic made anew, though."""
+def _is_behind_known(state: State, key: TopicPartition, seen: UpstreamPartition) -> bool:
+    """Whether this broker's Metadata is older than what is known. Without topic ids, it may be a recreated topic."""
     known = state.partition(*key)
     return (
         known is not None and seen.leader_epoch < known.leader_epoch and state.topics[key.topic].id != NO_ID
     )
 
 
-def _is_quiet(state: State, key: TopicPartition, seen: UpstreamPartition, event: UpstreamPolled) -> bool:
-    """The partition is as it is known and nobody does anything with it: most of a whole look, so it must cost little."""
+def _is_idle(state: State, key: TopicPartition, seen: UpstreamPartition, event: UpstreamPolled) -> bool:
+    """Whether the partition is unchanged and idle. Most partitions of a whole poll are, so this must be fast."""
     known = state.partition(*key)
     return (
         known is not None
@@ -219,17 +218,17 @@ def _partition(d: Decision, key: TopicPartition, seen: UpstreamPartition, event:
     move = event.moves.get(key)
     state = d.state
     before = state.partition(*key)
-    submission = state.upstream_steps.get(key)
-    if submission is not None and submission.in_flight:
-        now = _in_step(before, submission, seen)
+    step = state.upstream_steps.get(key)
+    if step is not None and step.in_flight:
+        now = _in_step(before, step, seen)
         _put(d, before, now)
         if before is None and key in state.reassignments:
             charge(state, now, state.reassignments[key])
-        _note_unwanted(state, now)
-        if not _says_nothing(d, key, event):
-            follow(d, now, submission, seen, move)
+        _charge_unwanted(state, now)
+        if not _is_inconclusive(d, key, event):
+            follow(d, now, step, seen, move)
         return
-    if before is not None and move is None and _lags(d, before, submission, seen):
+    if before is not None and move is None and _is_outdated(d, before, step, seen):
         return
     # Metadata is polled after the list of reassignments, and from another broker: its replicas may be those before
     # the reassignment or after it. Only the three lists of one row fit together.
@@ -237,9 +236,9 @@ def _partition(d: Decision, key: TopicPartition, seen: UpstreamPartition, event:
     _, isr, leader, leader_epoch = seen
     now = Partition(*key, replicas, isr, leader, leader_epoch, adding=adding, removing=removing)
     changed = _put(d, before, now)
-    _note_others(d, now, move, changed)
+    _track_external(d, now, move, changed)
     if key not in state.reassignments:
-        _unwanted(d, now, submission, seen, event)
+        _without_reassignment(d, now, step, seen, event)
         return
     if before is None and move is None:
         enqueue(d, now)
@@ -249,17 +248,17 @@ def _partition(d: Decision, key: TopicPartition, seen: UpstreamPartition, event:
         follow_settled(d, now, state.reassignments[key], move)
 
 
-def _unwanted(
+def _without_reassignment(
     d: Decision,
     partition: Partition,
-    submission: UpstreamStep | None,
+    step: UpstreamStep | None,
     seen: UpstreamPartition,
     event: UpstreamPolled,
 ) -> None:
-    """Nothing is wanted of the partition: what is remembered of it may be over, what is queued may start."""
+    """Handle a partition without a reassignment: drop its step record, or start its queued plan."""
     key = partition.key
     move = event.moves.get(key)
-    if submission is not None and (move is not None or caught_up(d, submission, seen)):
+    if step is not None and (move is not None or caught_up(d, step, seen)):
         d.delete(UpstreamStep, key)
     if key not in d.state.pending:
         if key not in d.state.upstream_steps:
@@ -268,25 +267,25 @@ def _unwanted(
         follow_settled(d, partition, None, move)
 
 
-def _lags(d: Decision, before: Partition, submission: UpstreamStep | None, seen: UpstreamPartition) -> bool:
-    """Metadata may not show yet how the last step ended, ours or that of someone else."""
+def _is_outdated(d: Decision, before: Partition, step: UpstreamStep | None, seen: UpstreamPartition) -> bool:
+    """Whether Metadata may be older than the end of the partition's last step, or of another client's."""
     if before.key in d.state.external and before.moving:
-        theirs = UpstreamStep(*before.key, before.current, before.next, epoch=before.leader_epoch)
-        return is_behind(d, theirs, seen)
-    if submission is None or seen.replicas == submission.following:
+        external = UpstreamStep(*before.key, before.current, before.next, epoch=before.leader_epoch)
+        return is_behind(d, external, seen)
+    if step is None or seen.replicas == step.following:
         return False
-    return is_behind(d, submission, seen)
+    return is_behind(d, step, seen)
 
 
-def _note_unwanted(state: State, partition: Partition) -> None:
-    """A step that a stop left in flight counts against the limits as long as it lasts, like a move of others."""
+def _charge_unwanted(state: State, partition: Partition) -> None:
+    """Count a step that a cancel by `stop` left in flight against the limits, like another client's reassignment."""
     key = partition.key
     if key not in state.reassignments and key not in state.external:
         charge_external(state, partition)
 
 
-def _note_others(d: Decision, partition: Partition, move: UpstreamMove | None, changed: bool) -> None:
-    """Whether someone else moves the partition; if so, that counts against the limits, and where it leads may change."""
+def _track_external(d: Decision, partition: Partition, move: UpstreamMove | None, changed: bool) -> None:
+    """Count another client's reassignment of the partition against the limits while it lasts."""
     state, key = d.state, partition.key
     if move is not None:
         if changed or key not in state.external:
@@ -297,18 +296,18 @@ def _note_others(d: Decision, partition: Partition, move: UpstreamMove | None, c
             enqueue(d, partition)
 
 
-def _in_step(before: Partition | None, submission: UpstreamStep, seen: UpstreamPartition) -> Partition:
-    """The partition as it was asked for, in the health in which it was seen."""
-    base, following = submission.base, submission.following
+def _in_step(before: Partition | None, step: UpstreamStep, seen: UpstreamPartition) -> Partition:
+    """Return the partition with the replicas of the step and the polled ISR and leader."""
+    base, following = step.base, step.following
     if before is None:
         adding = tuple(r for r in following if r not in base)
         removing = tuple(r for r in base if r not in following)
-        before = Partition(*submission.key, following + removing, (), -1, adding=adding, removing=removing)
+        before = Partition(*step.key, following + removing, (), -1, adding=adding, removing=removing)
     return before._replace(isr=seen.isr, leader=seen.leader, leader_epoch=seen.leader_epoch)
 
 
 def _put(d: Decision, before: Partition | None, now: Partition) -> bool:
-    """Remember it; True when it is new, or not as it was."""
+    """Store the partition; True when it is new or has changed."""
     epoch = 0 if before is None else before.partition_epoch
     changed = before is None or now._replace(partition_epoch=epoch) != before
     if changed:
@@ -317,7 +316,7 @@ def _put(d: Decision, before: Partition | None, now: Partition) -> bool:
 
 
 def _retry_all(d: Decision) -> Iterator[None]:
-    """A broker has come back: look at all that waits, it may be for that one."""
+    """Retry all waiting partitions: they may wait for the broker that has returned."""
     for seen, key in enumerate(list(d.state.waiting)):
         _retry(d, key)
         if seen % PARTITIONS_PER_SLICE == PARTITIONS_PER_SLICE - 1:
@@ -325,9 +324,9 @@ def _retry_all(d: Decision) -> Iterator[None]:
 
 
 def _retry_some(d: Decision) -> None:
-    """From time to time, look at what waits for something that no event tells of: room on a disk, another answer.
+    """Retry partitions that may wait for something without an event, such as disk space or an accepted request.
 
-    One that waits on goes to the end of `State.waiting`, so that all have their turn.
+    A partition that waits again goes to the end of `State.waiting`, so each one is retried.
     """
     state = d.state
     unblocked = (key for key in state.waiting if not state.reassignments[key].blocked)

@@ -8,7 +8,7 @@ from controller.model.errors import DONE
 from controller.model.thresholds import EXTERNAL_MOVE
 from controller.reassignment.phases import Phase
 from controller.state.upstream import Disk
-from controller.upstream.polled import our_topics
+from controller.upstream.polled import active_topics
 from controller.views.reassignments import ongoing
 from tests.builders import key
 from tests.controller.kraft import Gateway
@@ -154,10 +154,10 @@ def test_steps_in_flight_are_known_without_looking_at_what_waits() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     assert gateway.state.in_flight.delegated() == [key("foo-0")]
-    assert our_topics(gateway.state) == {"foo"}
+    assert active_topics(gateway.state) == {"foo"}
     gateway.settle()
     assert not gateway.state.in_flight.delegated()
-    assert not our_topics(gateway.state)
+    assert not active_topics(gateway.state)
 
 
 def test_the_cancel_of_a_move_of_others_is_kept_until_it_has_happened() -> None:
