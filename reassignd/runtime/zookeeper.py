@@ -141,7 +141,7 @@ class ZookeeperRuntime:
         self._watchdog.start()
 
     async def wait_for_failure(self) -> None:
-        """Wait for ever: the end of a term is no failure of the process."""
+        """Wait without end: the end of a term is no failure of the process."""
         await asyncio.Event().wait()
 
     async def stop(self) -> None:
