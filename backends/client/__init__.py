@@ -1,1 +1,1 @@
-"""Our own connections to brokers, as a client of theirs: TLS, SASL, versions, and what can go wrong."""
+"""Client for connections to Kafka brokers: TLS, SASL, API versions, pipelining, errors."""

@@ -139,19 +139,19 @@ class BrokerConnection(asyncio.Protocol):
             if self._retire_reason is not None:
                 self.retire()
 
-    def _version(self, request: tuple[Any, ...], wanted: int | None) -> int:
+    def _version(self, request: tuple[Any, ...], requested: int | None) -> int:
         key = schema_of(type(request)).api_key or 0
         api = find_api(key)
-        ours = api.versions if api else range(0)
-        theirs = self.versions.get(key, range(0))
-        if not theirs:
+        known = api.versions if api else range(0)
+        served = self.versions.get(key, range(0))
+        if not served:
             raise UnsupportedError(f"{self.peer} does not serve {_name(request)}")
-        low, high = max(ours[0], theirs[0]), min(ours[-1], theirs[-1])
-        chosen = high if wanted is None else wanted
+        low, high = max(known[0], served[0]), min(known[-1], served[-1])
+        chosen = high if requested is None else requested
         if not low <= chosen <= high:
-            needed = f"version {wanted}" if wanted is not None else f"one of {ours[0]} to {ours[-1]}"
+            needed = f"version {requested}" if requested is not None else f"one of {known[0]} to {known[-1]}"
             raise UnsupportedError(
-                f"{self.peer} serves {_name(request)} in versions {theirs[0]} to {theirs[-1]}; {needed} is needed"
+                f"{self.peer} serves {_name(request)} in versions {served[0]} to {served[-1]}; {needed} is needed"
             )
         return chosen
 

@@ -24,10 +24,10 @@ NEWEST_API_VERSIONS = 4
 SASL_IN_FRAMES = 1
 """First SaslHandshake version after which tokens are sent in SaslAuthenticate requests."""
 
-WANTS_SASL = "; perhaps that port wants SASL: set security.protocol"
-WANTS_CERTIFICATE = "; perhaps it wants a certificate of ours: set ssl.keystore.*"
+MAY_REQUIRE_SASL = "; the listener may require SASL: set security.protocol"
+MAY_REQUIRE_CERTIFICATE = "; the listener may require a client certificate: set ssl.keystore.*"
 NOT_TLS = "; if it is a port without TLS, set security.protocol"
-WANTS_TLS = "; if it is a TLS port, set security.protocol"
+MAY_REQUIRE_TLS = "; if it is a TLS port, set security.protocol"
 
 
 class Caller(NamedTuple):
@@ -87,10 +87,10 @@ async def _connect(address: Address, caller: Caller) -> BrokerConnection:
 
 
 async def _prepare(connection: BrokerConnection, caller: Caller, timeout_seconds: float) -> None:
-    connection.hint = WANTS_TLS if caller.security.tls is None else WANTS_CERTIFICATE
+    connection.hint = MAY_REQUIRE_TLS if caller.security.tls is None else MAY_REQUIRE_CERTIFICATE
     await _read_versions(connection, caller, timeout_seconds)
     if caller.security.sasl is None:
-        connection.hint = WANTS_SASL
+        connection.hint = MAY_REQUIRE_SASL
     else:
         await _authenticate(connection, caller.security.sasl, timeout_seconds)
 

@@ -63,22 +63,22 @@ def incremental_alter(services: GatewayServices) -> Interceptor:
     """Return the interceptor of IncrementalAlterConfigs."""
 
     def split(request: IncrementalAlterConfigsRequest) -> Split | None:
-        ours = {
-            key_of(each): _checked(services, each.resource_name, changes_of(_our_configs(each)))
+        own_changes = {
+            key_of(each): _checked(services, each.resource_name, changes_of(_own_configs(each)))
             for each in request.resources
-            if _alters_ours(each)
+            if _alters_own_keys(each)
         }
-        if not ours:
+        if not own_changes:
             return None
         # A resource without changes still gets a result row, which tells whether the principal may alter it.
         resources = [
-            _without_ours(each, nothing=ours[key_of(each)].refused is not None)
-            if key_of(each) in ours
+            _without_own_keys(each, nothing=own_changes[key_of(each)].refused is not None)
+            if key_of(each) in own_changes
             else each
             for each in request.resources
         ]
         upstream = request._replace(resources=resources)
-        return Split(upstream, lambda response: _finished(services, request, response, ours))
+        return Split(upstream, lambda response: _finished(services, request, response, own_changes))
 
     return intercept_configs(OWN_KEY_MARKS, split)
 
@@ -91,30 +91,34 @@ def alter(services: GatewayServices) -> Interceptor:
     """
 
     def split(request: AlterConfigsRequest) -> Split | None:
-        ours: dict[ResourceKey, OwnChanges] = {}
+        own_changes: dict[ResourceKey, OwnChanges] = {}
         resources = []
         for each in request.resources:
             key, changes = key_of(each), _sets(each)
             if key == DEFAULT_BROKER:
-                ours[key] = _checked(services, CLUSTER_DEFAULT, [*changes, *_resets(services, changes)])
+                own_changes[key] = _checked(
+                    services, CLUSTER_DEFAULT, [*changes, *_resets(services, changes)]
+                )
             elif key[0] == ResourceType.BROKER and changes:
-                ours[key] = _checked(services, each.resource_name, changes)
-            if key not in ours:
+                own_changes[key] = _checked(services, each.resource_name, changes)
+            if key not in own_changes:
                 resources.append(each)
-            elif ours[key].refused is None:
-                resources.append(_without_ours(each))
-        if not ours:
+            elif own_changes[key].refused is None:
+                resources.append(_without_own_keys(each))
+        if not own_changes:
             return None
-        if resources or not all(wanted.refused for wanted in ours.values()):
+        if resources or not all(own.refused for own in own_changes.values()):
             upstream = request._replace(resources=resources)
-            return Split(upstream, lambda response: _finished(services, request, response, ours))
+            return Split(upstream, lambda response: _finished(services, request, response, own_changes))
         # Only principals that may alter the resource learn what is wrong. IncrementalAlterConfigs asks for the rights:
         # unlike AlterConfigs, it changes nothing that it does not name.
         rights = IncrementalAlterConfigsRequest(
-            [AlterConfigsResource(*key) for key in ours], request.validate_only
+            [AlterConfigsResource(*key) for key in own_changes], request.validate_only
         )
         return Split(
-            rights, lambda response: _finished(services, request, _of_33(response), ours), RIGHTS_VERSION
+            rights,
+            lambda response: _finished(services, request, _of_33(response), own_changes),
+            RIGHTS_VERSION,
         )
 
     return intercept_configs((*DEFAULT_BROKER_MARKS, *OWN_KEY_MARKS), split)
@@ -124,7 +128,7 @@ def _of_33(response: Any) -> AlterConfigsResponse:
     return AlterConfigsResponse(response.throttle_time_ms, response.responses)
 
 
-def _alters_ours(resource: AlterConfigsResource) -> bool:
+def _alters_own_keys(resource: AlterConfigsResource) -> bool:
     """Return whether reassignd handles the resource.
 
     On a single broker, setting reassignd's keys is refused. Deleting them passes, in case they were set there without the
@@ -133,21 +137,21 @@ def _alters_ours(resource: AlterConfigsResource) -> bool:
     if resource.resource_type != ResourceType.BROKER:
         return False
     if resource.resource_name == CLUSTER_DEFAULT:
-        return bool(_our_configs(resource))
-    return any(each.config_operation != ConfigOp.DELETE.value for each in _our_configs(resource))
+        return bool(_own_configs(resource))
+    return any(each.config_operation != ConfigOp.DELETE.value for each in _own_configs(resource))
 
 
-def _our_configs(resource: Any) -> list[Any]:
+def _own_configs(resource: Any) -> list[Any]:
     return [each for each in resource.configs if each.name.startswith(OWN_PREFIX)]
 
 
-def _without_ours(resource: Any, *, nothing: bool = False) -> Any:
+def _without_own_keys(resource: Any, *, nothing: bool = False) -> Any:
     configs = [] if nothing else [each for each in resource.configs if not each.name.startswith(OWN_PREFIX)]
     return resource._replace(configs=configs)
 
 
 def _sets(resource: ReplacedResource) -> list[ConfigChange]:
-    return [ConfigChange(each.name, ConfigOp.SET, each.value) for each in _our_configs(resource)]
+    return [ConfigChange(each.name, ConfigOp.SET, each.value) for each in _own_configs(resource)]
 
 
 def _resets(services: GatewayServices, changes: Sequence[ConfigChange]) -> list[ConfigChange]:
@@ -169,18 +173,18 @@ def _checked(services: GatewayServices, broker: str, changes: Sequence[ConfigCha
 
 
 async def _finished(
-    services: GatewayServices, request: Any, response: Any, ours: Mapping[ResourceKey, OwnChanges]
+    services: GatewayServices, request: Any, response: Any, own_changes: Mapping[ResourceKey, OwnChanges]
 ) -> Any:
     """Return the upstream's response, with reassignd's keys applied to the rows without error, in request order."""
     rows = {key_of(each): each for each in response.responses}
-    for key, wanted in ours.items():
+    for key, own in own_changes.items():
         row = rows.get(key)
-        verdict = RIGHTS_UNKNOWN
+        result = RIGHTS_UNKNOWN
         if row is not None:
-            verdict = row.error_code, reason(row.error_code, row.error_message)
-        if verdict[0] == ErrorCode.NONE:
-            verdict = wanted.refused or await _changed(services, wanted.changes, request.validate_only)
-        rows[key] = AlterConfigsResourceResponse(*verdict, *key)
+            result = row.error_code, reason(row.error_code, row.error_message)
+        if result[0] == ErrorCode.NONE:
+            result = own.refused or await _changed(services, own.changes, request.validate_only)
+        rows[key] = AlterConfigsResourceResponse(*result, *key)
     return response._replace(responses=[rows[key_of(each)] for each in request.resources])
 
 

@@ -125,15 +125,15 @@ def describe(services: GatewayServices) -> Interceptor:
         def result(row: DescribeConfigsResult) -> DescribeConfigsResult:
             if key_of(row) != DEFAULT_BROKER or row.error_code:
                 return row
-            theirs = [each for each in row.configs if not each.name.startswith(OWN_PREFIX)]
-            return row._replace(configs=[*theirs, *_ours(services, wanted, request)])
+            upstream_configs = [each for each in row.configs if not each.name.startswith(OWN_PREFIX)]
+            return row._replace(configs=[*upstream_configs, *_own_results(services, wanted, request)])
 
         return Split(request, finish)
 
     return intercept_configs(DEFAULT_BROKER_MARKS, split)
 
 
-def _ours(
+def _own_results(
     services: GatewayServices, wanted: DescribeConfigsResource, request: DescribeConfigsRequest
 ) -> list[DescribeConfigsResourceResult]:
     return [

@@ -1,4 +1,4 @@
-"""The gateway as a whole: a port that leads to any of the upstream's brokers, and one for each of them."""
+"""The gateway's listeners: one port that leads to any broker of the upstream, and one port for each broker."""
 
 import asyncio
 import logging
@@ -25,100 +25,103 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How the gateway is reached, and reaches the upstream."""
+    """Settings of the gateway's listeners and of its connections to the upstream."""
 
     listener: Address
-    """The port that leads to any broker. Brokers take the ports after it; with port 0 each gets a free one."""
+    """The port that leads to any broker. Brokers get the following ports, or with port 0 any free ports."""
     ports: int
-    """How many there are for brokers."""
+    """Number of ports for brokers."""
     advertised_host: str
-    """What clients are told."""
+    """Host in the addresses that clients get."""
     tls: SSLContext | None = None
-    """Of the listeners."""
+    """TLS context of the listeners."""
     upstream_tls: SSLContext | None = None
     authenticates: bool = False
-    """The upstream's listener wants SASL."""
+    """The upstream's listener requires SASL."""
 
 
 class Gateway:
-    """Implements `server.relay.addresses.AdvertisedAddresses`. `services` answers what is reassignd's."""
+    """The listeners and their ports. Implements `server.relay.addresses.AdvertisedAddresses`.
+
+    `services` answers reassignd's own requests. The port assignments are kept in `directory`.
+    """
 
     def __init__(
         self, services: GatewayServices, setup: Setup, limits: ConnectionLimits, stats: Stats, directory: Path
     ) -> None:
         self.counts = RelayCounters()
         self.bootstrap: Address | None = None
-        """Where clients find any broker, when it is open."""
+        """Address of the port that leads to any broker, while it is open."""
         self._setup = setup
-        self._places = PortAssignments(directory)
+        self._port_assignments = PortAssignments(directory)
         self._upstreams = UpstreamBrokers(setup.upstream_tls)
-        rules = gateway_interceptors(services, self)
-        shared = RelayServices(self._upstreams, rules, limits, self.counts, setup.authenticates)
+        interceptors = gateway_interceptors(services, self)
+        shared = RelayServices(self._upstreams, interceptors, limits, self.counts, setup.authenticates)
         self._listeners: Listeners[RelayedBroker] = Listeners(
             partial(Relay, shared), ConnectionRegistry(limits, stats), setup.tls
         )
         self._open: dict[int, Address] = {}
-        """What clients are told, by broker."""
+        """Broker -> its address for clients."""
         self._opening: dict[int, asyncio.Task[None]] = {}
         self._hidden: set[int] = set()
-        """Brokers without a port, which has been logged."""
+        """Brokers without a port; each was logged."""
         self._changing = asyncio.Lock()
         self._closed = False
 
     @property
     def addresses(self) -> dict[int, Address]:
-        """Where clients find each broker."""
+        """Broker -> its address for clients."""
         return dict(self._open)
 
     @property
     def connections(self) -> int:
-        """Of clients, with those whose TLS is being agreed on."""
+        """Number of client connections, including those in the TLS handshake."""
         return self._listeners.connections
 
     def advertised(self, broker: int, actual: Address) -> Address | None:
         known = self._open.keys() | self._opening.keys() | self._hidden
         if broker not in known and not self._closed:
-            opening = asyncio.create_task(self._meet(broker, actual), name=f"port of broker {broker}")
+            opening = asyncio.create_task(self._add_broker(broker, actual), name=f"port of broker {broker}")
             self._opening[broker] = opening
             opening.add_done_callback(lambda _: self._opening.pop(broker, None))
         return self._open.get(broker)
 
     async def update(self, brokers: Mapping[int, Address]) -> None:
-        """These are the upstream's brokers, and where they are: those that are new have their port when this returns.
+        """Replace the list of the upstream's brokers; open the ports of new brokers and close those of removed ones.
 
-        Brokers that are missing lose theirs, and their clients, until they are back. Raises OSError when the first port
-        cannot be had; a broker without its port is logged, and left out of all answers.
+        Raises OSError when the first port cannot be opened. A broker whose port cannot be opened is logged, and hidden from
+        clients.
         """
         async with self._changing:
             if self.bootstrap is None:
                 self.bootstrap = await self._listen(ANY, 0)
             self._upstreams.update(brokers)
-            for gone in self._open.keys() - brokers.keys():
-                del self._open[gone]
-                await self._listeners.close(gone)
+            for removed in self._open.keys() - brokers.keys():
+                del self._open[removed]
+                await self._listeners.close(removed)
             for broker in sorted(brokers.keys() - self._open.keys()):
                 await self._listen_for(broker)
 
     async def close(self, grace: float) -> None:
-        """Stop listening, finish our own answers under way within `grace` seconds, and end all connections."""
+        """Close all ports, wait at most `grace` seconds for reassignd's answers in progress, and close all connections."""
         self._closed = True
-        # A listener whose opening is cancelled is leaked by asyncio.
+        # asyncio leaks a listener whose opening is cancelled.
         await asyncio.gather(*self._opening.values())
         async with self._changing:
             await self._listeners.close_all(grace)
             self._open.clear()
             self.bootstrap = None
 
-    async def _meet(self, broker: int, at: Address) -> None:
-        """A broker that nobody has told us of: seen in an answer."""
+    async def _add_broker(self, broker: int, address: Address) -> None:
+        """Open a port for a broker that an answer names and `update` has not listed yet."""
         async with self._changing:
             if broker not in self._open and not self._closed:
-                self._upstreams.add(broker, at)
+                self._upstreams.add(broker, address)
                 await self._listen_for(broker)
 
     async def _listen_for(self, broker: int) -> None:
         try:
-            position = self._places.position(broker)
+            position = self._port_assignments.position(broker)
             if position > self._setup.ports:
                 raise PortAssignmentError(
                     f"it would be the {position}th, and there are {self._setup.ports} for brokers"
@@ -132,7 +135,7 @@ class Gateway:
         self._hidden.discard(broker)
 
     async def _listen(self, broker: int, position: int) -> Address:
-        """What clients are told."""
+        """Open the port; return its address for clients."""
         host, first = self._setup.listener
         port = first and first + position
         _, bound = await self._listeners.open(RelayedBroker(broker), host, port)

@@ -1,6 +1,7 @@
-"""Which port belongs to which broker: the first leads to any broker, and each broker keeps the one that it was given first.
+"""Durable assignment of the gateway's ports to brokers.
 
-Clients keep addresses for as long as they run, so a port must lead to the same broker after every restart.
+The first port leads to any broker. Clients keep brokers' addresses while they run, so a port must lead to the same broker
+after a restart.
 """
 
 import json
@@ -12,18 +13,18 @@ FILE = "gateway-ports.json"
 
 
 class PortAssignmentError(Exception):
-    """The file cannot be read or written; the message is a line that says what to do."""
+    """The file cannot be read or written. The message is one line that says what to do."""
 
 
 class PortAssignments:
-    """Positions of brokers, from 1 on, kept in a file of the data directory."""
+    """Positions of brokers, from 1 on, in a file of the data directory."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / FILE
         self._positions = self._read()
 
     def position(self, broker: int) -> int:
-        """The broker's position, which is durable when this returns."""
+        """Return the broker's position; a new one is durable when this returns."""
         if broker not in self._positions:
             position = max(self._positions.values(), default=0) + 1
             self._write(self._positions | {broker: position})

@@ -54,46 +54,48 @@ def configs(own_id: int, endpoint: ControllerEndpoint, answer: Answer) -> Interc
         request, whole = decode_within(frame, ROUTES[incoming.api_key].bounds)
         resources = request.resources
         # Too large a request is not relayed: the handler refuses it by its bounds.
-        about_us = not whole or any(_is_broker(each, own_name) for each in resources)
-        if not about_us and not any(map(_our_keys, resources)):
+        about_own_node = not whole or any(_names_broker(each, own_name) for each in resources)
+        if not about_own_node and not any(map(_own_configs, resources)):
             return PASSED
         topics = [each.resource_name for each in resources if each.resource_type == ResourceType.TOPIC]
         query = operations_query(endpoint.safe_to_name(topics))
         active = endpoint.active
-        if about_us or active is None or not any(map(_with_theirs, resources)):
+        if about_own_node or active is None or not any(map(_has_kafka_keys, resources)):
             return ask_rights(incoming, client, frame, query, answer)
-        wrong = _refusal(active.state, frame, resources)
-        if wrong is None:
+        error = _refusal(active.state, frame, resources)
+        if error is None:
             return PASSED
         return ask_rights(
-            incoming, client, frame, query, lambda frame, caller: _refused(frame, caller, wrong)
+            incoming, client, frame, query, lambda frame, caller: _refused(frame, caller, error)
         )
 
     return intercept
 
 
-def _is_broker(resource: Any, name: str) -> bool:
+def _names_broker(resource: Any, name: str) -> bool:
     return bool(resource.resource_type == ResourceType.BROKER and resource.resource_name == name)
 
 
-def _our_keys(resource: Any) -> list[Any]:
+def _own_configs(resource: Any) -> list[Any]:
     """Return the resource's configs with keys of reassignd. A resource to be described has no configs."""
     return [each for each in getattr(resource, "configs", None) or () if each.name.startswith(OWN_PREFIX)]
 
 
-def _with_theirs(resource: Any) -> bool:
-    return len(_our_keys(resource)) < len(resource.configs)
+def _has_kafka_keys(resource: Any) -> bool:
+    return len(_own_configs(resource)) < len(resource.configs)
 
 
 def _refusal(state: State, frame: RequestFrame, resources: Any) -> Verdict | None:
     """Return the error of the first resource with invalid keys of reassignd."""
     replace = frame.api_key == ApiKey.ALTER_CONFIGS
     for each in resources:
-        ours = _our_keys(each)
-        if not ours:
+        own_configs = _own_configs(each)
+        if not own_configs:
             continue
         changes = (
-            [ConfigChange(key.name, ConfigOp.SET, key.value) for key in ours] if replace else changes_of(ours)
+            [ConfigChange(key.name, ConfigOp.SET, key.value) for key in own_configs]
+            if replace
+            else changes_of(own_configs)
         )
         if changes is None or each.resource_type not in set(ResourceType):
             return UNREADABLE
@@ -104,10 +106,10 @@ def _refusal(state: State, frame: RequestFrame, resources: Any) -> Verdict | Non
     return None
 
 
-def _refused(frame: RequestFrame, caller: Caller, wrong: Verdict) -> bytes:
-    """Refuse the request. Only principals that may alter configs learn what is wrong."""
+def _refused(frame: RequestFrame, caller: Caller, error: Verdict) -> bytes:
+    """Refuse the request. Only principals that may alter configs learn the error."""
     allowed = caller.asked is not None and caller.asked.allows(
         caller.principal, Operation.ALTER_CONFIGS, CLUSTER
     )
-    verdict = wrong if allowed else CLUSTER_DENIED
-    return refused(frame, *verdict)
+    shown = error if allowed else CLUSTER_DENIED
+    return refused(frame, *shown)

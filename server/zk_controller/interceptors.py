@@ -1,6 +1,6 @@
 """The interceptors of a controller's listener by API key. Requests of other keys pass to the broker.
 
-ApiVersions (18) is the broker's response with the versions that reassignd serves, and without APIs that nobody serves here.
+ApiVersions (18) is the broker's response with the versions that reassignd serves, and without APIs that no one serves in this mode.
 """
 
 from collections.abc import Callable, Iterable
@@ -84,13 +84,13 @@ def _api_versions(incoming: IncomingRequest, _client: ClientIdentity) -> Exchang
     # An unknown version passes. The broker may not know it either; then it says so, and the client retries.
     if api is None or incoming.api_version not in api.versions:
         return PASSED
-    return Exchange(finish=rewrite_answer(incoming, _with_ours))
+    return Exchange(finish=rewrite_answer(incoming, _with_own_versions))
 
 
-def _with_ours(response: ApiVersionsResponse) -> ApiVersionsResponse:
+def _with_own_versions(response: ApiVersionsResponse) -> ApiVersionsResponse:
     if response.error_code:
         return response
-    ours = {key: served(key) for key in ANSWERED} | {ApiKey.SASL_HANDSHAKE: FRAMED_TOKENS}
+    own_versions = {key: served(key) for key in ANSWERED} | {ApiKey.SASL_HANDSHAKE: FRAMED_TOKENS}
     rows = {row.api_key: row for row in response.api_keys if row.api_key not in UNSERVED}
-    rows |= {key: ApiVersion(key, versions[0], versions[-1]) for key, versions in ours.items()}
+    rows |= {key: ApiVersion(key, versions[0], versions[-1]) for key, versions in own_versions.items()}
     return response._replace(api_keys=[rows[key] for key in sorted(rows)])

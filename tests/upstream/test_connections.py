@@ -184,7 +184,7 @@ async def test_a_mechanism_that_is_not_enabled_is_named(secured: KafkaCluster) -
 
 async def test_a_port_that_wants_sasl_is_recognised(secured: KafkaCluster) -> None:
     text = await refusal(secured, "SASL_PLAINTEXT", Security(), InDoubtError)
-    assert text.endswith("perhaps that port wants SASL: set security.protocol")
+    assert text.endswith("the listener may require SASL: set security.protocol")
 
 
 async def test_a_port_that_wants_tls_is_recognised(secured: KafkaCluster) -> None:

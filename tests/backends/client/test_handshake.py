@@ -116,7 +116,7 @@ async def test_somebody_who_is_no_broker(fake: FakeBroker, answer: bytes) -> Non
 async def test_a_port_that_wants_sasl_shows_by_hanging_up(fake: FakeBroker) -> None:
     fake.answers[ListPartitionReassignmentsRequest] = lambda _: HANG_UP
     connection = await open_connection(fake.address, NOBODY, 5)
-    with pytest.raises(Exception, match="perhaps that port wants SASL"):
+    with pytest.raises(Exception, match="the listener may require SASL"):
         await connection.ask(ListPartitionReassignmentsRequest(), 5)
 
 
