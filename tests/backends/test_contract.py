@@ -12,7 +12,7 @@ from controller.configs.names import RATES, THROTTLE, THROTTLED_REPLICAS
 from controller.model.cluster import NO_LEADER
 from tests.backends.harness import Embedded
 from tests.backends.upstream.harness import Gatewayed
-from tests.backends.zookeeper.world import OLD, Zookeeper
+from tests.backends.zookeeper.harness import OLD, ZookeeperHarness
 
 pytestmark = pytest.mark.whole
 
@@ -48,7 +48,7 @@ async def upstream_one_by_one() -> World:
 
 
 async def zookeeper() -> World:
-    return await Zookeeper().start()
+    return await ZookeeperHarness().start()
 
 
 async def zookeeper_one_by_one() -> World:
@@ -56,7 +56,7 @@ async def zookeeper_one_by_one() -> World:
 
 
 async def old_zookeeper() -> World:
-    return await Zookeeper(version=OLD).start()
+    return await ZookeeperHarness(version=OLD).start()
 
 
 BACKENDS: dict[str, Callable[[], Coroutine[None, None, World]]] = {

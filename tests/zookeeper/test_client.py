@@ -26,7 +26,7 @@ async def client(site: Site) -> AsyncIterator[ZookeeperClient]:
 
 
 @pytest.mark.parametrize("behaves", BEHAVIOUR, ids=lambda each: each.__name__)
-async def test_it_behaves_like_a_tree(behaves: Behaviour, client: ZookeeperClient) -> None:
+async def test_the_memory_tree_behaves_like_zookeeper(behaves: Behaviour, client: ZookeeperClient) -> None:
     await behaves(client)
 
 

@@ -15,7 +15,7 @@ def rig() -> BrokerRig:
     return BrokerRig()
 
 
-def test_an_older_controller_is_refused(rig: BrokerRig) -> None:
+def test_requests_of_an_older_controller_are_rejected(rig: BrokerRig) -> None:
     rig.update_metadata()
     rig.state.controller_epoch = 4
     assert (
@@ -25,7 +25,7 @@ def test_an_older_controller_is_refused(rig: BrokerRig) -> None:
     ) == (STALE, STALE, STALE)
 
 
-def test_a_request_for_an_earlier_session_is_refused(rig: BrokerRig) -> None:
+def test_requests_with_an_older_broker_epoch_are_rejected(rig: BrokerRig) -> None:
     codes = (
         rig.leader_and_isr(LED, epoch=6).error_code,
         rig.update_metadata(epoch=6),
@@ -34,7 +34,7 @@ def test_a_request_for_an_earlier_session_is_refused(rig: BrokerRig) -> None:
     assert codes == (STALE_BROKER,) * 3
 
 
-def test_what_comes_when_it_has_stopped_changes_nothing(rig: BrokerRig) -> None:
+def test_requests_to_a_stopped_broker_are_rejected(rig: BrokerRig) -> None:
     rig.broker.stop()
     assert (
         rig.leader_and_isr(LED).error_code,
@@ -46,23 +46,23 @@ def test_what_comes_when_it_has_stopped_changes_nothing(rig: BrokerRig) -> None:
 
 
 @pytest.mark.parametrize("epoch", [-1, 7, 8])
-def test_an_unknown_and_a_newer_broker_epoch_are_taken(rig: BrokerRig, epoch: int) -> None:
+def test_an_unknown_and_a_newer_broker_epoch_are_accepted(rig: BrokerRig, epoch: int) -> None:
     assert rig.leader_and_isr(LED, epoch=epoch).error_code == 0
 
 
 @pytest.mark.parametrize(("leader_epoch", "error"), [(2, STALE), (3, STALE), (4, 0)])
-def test_only_a_newer_leader_epoch_is_acted_on(rig: BrokerRig, leader_epoch: int, error: int) -> None:
+def test_only_a_newer_leader_epoch_is_accepted(rig: BrokerRig, leader_epoch: int, error: int) -> None:
     rig.leader_and_isr(LED)
     assert rig.errors(LED._replace(leader_epoch=leader_epoch, leader=2)) == [error]
     assert rig.broker.replicas[key("foo-0")].leader == (1 if error else 2)
 
 
-def test_a_broker_that_is_no_replica_says_so(rig: BrokerRig) -> None:
+def test_a_row_without_the_broker_as_replica_has_an_error(rig: BrokerRig) -> None:
     assert rig.errors(partition("foo-0", [2, 3]), LED) == [UNKNOWN, 0]
     assert rig.hosts("foo-0")
 
 
-def test_a_new_follower_begins_from_nothing_and_fetches(rig: BrokerRig) -> None:
+def test_a_new_follower_fetches_from_the_start(rig: BrokerRig) -> None:
     rig.leader_and_isr(FOLLOWED)
     assert rig.replication.waiting(1) == 1
     assert rig.broker.size(key("foo-0"), rig.broker.replicas[key("foo-0")].log) == 0
@@ -75,7 +75,7 @@ def test_a_member_of_the_isr_has_all_data_and_fetches_nothing(rig: BrokerRig) ->
     assert rig.broker.size(key("foo-0"), rig.broker.replicas[key("foo-0")].log) == SIZE
 
 
-def test_without_a_leader_nothing_is_fetched(rig: BrokerRig) -> None:
+def test_a_partition_without_a_leader_is_not_fetched(rig: BrokerRig) -> None:
     rig.leader_and_isr(FOLLOWED)
     rig.leader_and_isr(FOLLOWED._replace(leader=NO_LEADER, leader_epoch=4))
     assert rig.replication.waiting(1) == 0
@@ -89,7 +89,7 @@ def test_a_replica_is_deleted_unless_it_is_fenced(rig: BrokerRig, leader_epoch: 
     assert rig.hosts("foo-0") == (error != 0)
 
 
-def test_a_replica_that_is_not_there_can_be_deleted(rig: BrokerRig) -> None:
+def test_deleting_a_missing_replica_succeeds(rig: BrokerRig) -> None:
     assert [row.error_code for row in rig.stop_replica("foo-0", 3).partition_errors] == [0]
 
 
@@ -101,20 +101,20 @@ def test_replicas_on_a_failed_disk_are_offline(rig: BrokerRig) -> None:
     assert [row.error_code for row in rig.stop_replica("foo-0", 9).partition_errors] == [FAILED]
 
 
-def test_beside_a_failed_disk_only_a_new_replica_is_taken(rig: BrokerRig) -> None:
+def test_with_a_failed_disk_only_new_replicas_are_created(rig: BrokerRig) -> None:
     rig.broker.fail_log_dir("a")
     assert rig.errors(LED, new=False) == [FAILED]
     assert rig.errors(LED, new=True) == [0]
 
 
-def test_the_controllers_address_is_learnt(rig: BrokerRig) -> None:
+def test_update_metadata_contains_the_controllers_address(rig: BrokerRig) -> None:
     with pytest.raises(ConnectionError, match="not known"):
         _ = rig.broker.controller
     rig.update_metadata()
     assert rig.broker.controller == ("localhost", rig.state.brokers[1].port)
 
 
-def test_a_controller_without_an_address_is_not_learnt(rig: BrokerRig) -> None:
+def test_a_controller_without_an_address_is_ignored(rig: BrokerRig) -> None:
     rig.broker.update_metadata(
         UpdateMetadataRequest(1, broker_epoch=-1, live_brokers=[UpdateMetadataBroker(1)])
     )
@@ -122,7 +122,7 @@ def test_a_controller_without_an_address_is_not_learnt(rig: BrokerRig) -> None:
         _ = rig.broker.controller
 
 
-def test_a_leader_learns_what_bumps_no_leader_epoch_from_metadata(rig: BrokerRig) -> None:
+def test_a_leader_stores_changes_without_a_new_leader_epoch_from_metadata(rig: BrokerRig) -> None:
     rig.leader_and_isr(LED)
     rig.update_metadata(LED._replace(replicas=(2, 1), partition_epoch=4, isr=(1, 2)))
     replica = rig.broker.replicas[key("foo-0")]
@@ -141,7 +141,7 @@ def test_metadata_of_another_epoch_or_leader_changes_no_isr(
     assert rig.broker.replicas[key("foo-0")].isr == (1,)
 
 
-def test_after_a_start_replicas_that_the_controller_does_not_name_are_dropped(rig: BrokerRig) -> None:
+def test_replicas_that_are_not_in_the_snapshot_are_deleted(rig: BrokerRig) -> None:
     rig.leader_and_isr(LED, LED._replace(partition=1))
     rig.broker.stop()
     rig.start_session(epoch=8)
@@ -153,7 +153,7 @@ def test_after_a_start_replicas_that_the_controller_does_not_name_are_dropped(ri
     assert not rig.hosts("foo-1")
 
 
-def test_a_list_of_brokers_without_a_series_before_it_drops_nothing(rig: BrokerRig) -> None:
+def test_update_metadata_without_a_snapshot_deletes_nothing(rig: BrokerRig) -> None:
     rig.leader_and_isr(LED)
     rig.broker.stop()
     rig.start_session(epoch=8)
@@ -161,7 +161,7 @@ def test_a_list_of_brokers_without_a_series_before_it_drops_nothing(rig: BrokerR
     assert rig.hosts("foo-0")
 
 
-def test_a_stopped_broker_misses_what_is_produced_meanwhile(rig: BrokerRig) -> None:
+def test_a_stopped_broker_has_no_data_that_is_produced_meanwhile(rig: BrokerRig) -> None:
     rig.volume.rate = 100.0
     rig.leader_and_isr(FOLLOWED._replace(isr=(2, 1)))
     rig.now = 10.0
@@ -172,7 +172,7 @@ def test_a_stopped_broker_misses_what_is_produced_meanwhile(rig: BrokerRig) -> N
     assert rig.broker.size(key("foo-0"), rig.broker.replicas[key("foo-0")].log) == SIZE + 10 * 100
 
 
-def test_a_stuck_broker_that_stops_has_what_it_had_when_it_got_stuck(rig: BrokerRig) -> None:
+def test_a_stuck_broker_that_stops_has_the_data_from_when_it_got_stuck(rig: BrokerRig) -> None:
     rig.volume.rate = 100.0
     rig.leader_and_isr(FOLLOWED._replace(isr=(2, 1)))
     rig.broker.behind_since = 5.0
@@ -181,7 +181,7 @@ def test_a_stuck_broker_that_stops_has_what_it_had_when_it_got_stuck(rig: Broker
     assert rig.broker.behind_since == 5.0
 
 
-def test_replicas_on_a_failed_disk_are_not_taken_for_strays(rig: BrokerRig) -> None:
+def test_replicas_on_a_failed_disk_are_no_strays(rig: BrokerRig) -> None:
     rig.leader_and_isr(LED)
     path = rig.broker.log_dirs.find(key("foo-0")) or ""
     rig.broker.fail_log_dir(path)
@@ -190,12 +190,12 @@ def test_replicas_on_a_failed_disk_are_not_taken_for_strays(rig: BrokerRig) -> N
     assert rig.broker.log_dirs.find(key("foo-0")) == path
 
 
-def test_the_isr_of_a_replica_that_is_gone_is_of_no_interest(rig: BrokerRig) -> None:
+def test_the_isr_of_a_deleted_replica_is_ignored(rig: BrokerRig) -> None:
     rig.broker.accept(key("foo-0"), 3, 4, (1, 2))
     assert rig.broker.replicas == {}
 
 
-def test_a_follower_is_taken_note_of_by_its_leader_alone(rig: BrokerRig) -> None:
+def test_only_the_leader_adds_a_follower_to_the_isr(rig: BrokerRig) -> None:
     assert not rig.broker.follower_caught_up(key("foo-0"), 2)
     rig.leader_and_isr(FOLLOWED)
     assert not rig.broker.follower_caught_up(key("foo-0"), 2)
@@ -205,20 +205,20 @@ def test_a_follower_is_taken_note_of_by_its_leader_alone(rig: BrokerRig) -> None
     assert not rig.broker.follower_caught_up(key("foo-0"), 3)
 
 
-def test_a_follower_in_the_isr_already_is_not_reported_again(rig: BrokerRig) -> None:
+def test_a_follower_in_the_isr_is_not_reported(rig: BrokerRig) -> None:
     rig.leader_and_isr(LED._replace(isr=(1, 2)))
     assert rig.broker.follower_caught_up(key("foo-0"), 2)
     assert rig.reporter.idle
 
 
-def test_a_broker_that_is_stopped_takes_note_of_nothing(rig: BrokerRig) -> None:
+def test_a_stopped_broker_changes_no_isr(rig: BrokerRig) -> None:
     rig.leader_and_isr(LED)
     rig.broker.stop()
     assert not rig.broker.follower_caught_up(key("foo-0"), 2)
     rig.broker.follower_fell_behind(2)
 
 
-def test_what_it_leads_itself_or_does_not_host_is_not_fetched(rig: BrokerRig) -> None:
+def test_led_and_missing_replicas_are_not_fetched(rig: BrokerRig) -> None:
     rig.leader_and_isr(LED)
     rig.broker.catch_up(key("foo-0"))
     rig.broker.catch_up(key("bar-0"))

@@ -40,7 +40,7 @@ async def test_brokers_register_with_their_racks_and_epochs(world: Embedded) -> 
     assert all(world.cluster.brokers[id_].epoch == known.epoch for id_, known in world.state.brokers.items())
 
 
-async def test_a_port_that_is_taken_ends_the_start_and_leaves_none_open() -> None:
+async def test_start_fails_and_closes_all_ports_when_a_port_is_in_use() -> None:
     world = Embedded()
     taken, listen = OSError("in use"), world.network.listen
 
@@ -56,13 +56,13 @@ async def test_a_port_that_is_taken_ends_the_start_and_leaves_none_open() -> Non
     await world.stop()
 
 
-async def test_a_move_takes_as_long_as_its_bytes_need(world: Embedded) -> None:
+async def test_a_move_takes_as_long_as_the_network_needs_for_its_bytes(world: Embedded) -> None:
     await world.having({"foo-0": [1]}, embedded_partition_bytes="3000000")
     await world.alter({"foo-0": [2]})
     assert await world.until_idle() == pytest.approx(3.0, abs=0.3)
 
 
-async def test_a_size_configured_later_counts_from_then_on(world: Embedded) -> None:
+async def test_a_configured_size_applies_at_once(world: Embedded) -> None:
     await world.having({"foo-0": [1]})
     await configure(world, ResourceType.TOPIC, "foo", embedded_partition_bytes="2000000")
     assert world.progress("foo-0") == {1: 2_000_000}
@@ -70,7 +70,7 @@ async def test_a_size_configured_later_counts_from_then_on(world: Embedded) -> N
     assert world.progress("foo-0") == {1: 1_000_000}
 
 
-async def test_what_is_produced_adds_to_the_data(world: Embedded) -> None:
+async def test_produced_data_adds_to_the_size(world: Embedded) -> None:
     await world.having({"foo-0": [1, 2]})
     world.progress("foo-0")
     await configure(world, ResourceType.TOPIC, "foo", embedded_produce_bytes_per_second="1000")
@@ -87,16 +87,14 @@ async def test_progress_shows_the_bytes_of_a_replica_that_is_being_added(world: 
     assert world.progress("foo-0")[2] == pytest.approx(500_000, rel=0.1)
 
 
-async def test_the_size_is_that_of_a_whole_replica_and_nothing_has_arrived_elsewhere(world: Embedded) -> None:
+async def test_size_is_that_of_a_complete_replica_and_other_brokers_have_nothing(world: Embedded) -> None:
     await world.having({"foo-0": [1]})
     cluster = world.cluster
     assert (cluster.size(key("foo-0")), cluster.arrived(key("foo-0"), 2)) == (1_000_000, None)
     assert cluster.arrived(key("foo-0"), 99) is None
 
 
-async def test_an_error_that_nobody_foresaw_is_handed_on(
-    world: Embedded, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_unexpected_error_is_reported(world: Embedded, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(world.cluster.brokers[1].log_dirs, "tick", broken)
     await world.advance(1)
     [failure] = world.failures
@@ -108,7 +106,7 @@ def broken(*_: object) -> None:
     raise RuntimeError("unforeseen")
 
 
-async def test_throttles_hold_from_when_they_are_configured_until_they_are_taken_away(
+async def test_throttles_apply_while_they_are_configured(
     world: Embedded,
 ) -> None:
     await world.having({"foo-0": [1]})
@@ -129,7 +127,7 @@ async def test_bytes_of_reassignments_are_counted_by_broker(world: Embedded) -> 
     assert astuple(world.cluster.traffic[2]) == pytest.approx((1e6, 0, 1e6, 0))
 
 
-async def test_a_stuck_follower_leaves_the_isr_after_a_while_and_comes_back(world: Embedded) -> None:
+async def test_a_stuck_follower_leaves_the_isr_and_returns_when_it_recovers(world: Embedded) -> None:
     await world.having({"foo-0": [1, 2], "foo-1": [3, 4]})
     world.cluster.slow_broker(2, 0)
     await world.advance(SETTINGS.replica_lag_time_seconds - 1)
@@ -172,7 +170,7 @@ async def test_a_failed_disk_moves_the_leadership_and_its_replacement_brings_the
     assert await world.until(lambda: set(world["foo-0"].isr) == {1, 2}) == pytest.approx(1.0, abs=0.3)
 
 
-async def test_a_replica_moves_between_directories_in_time(world: Embedded) -> None:
+async def test_a_replica_moves_between_directories_at_disk_speed(world: Embedded) -> None:
     await world.having({"foo-0": [1]})
     broker = world.cluster.brokers[1]
     paths = list(broker.log_dirs.placed)
@@ -185,7 +183,7 @@ async def test_a_replica_moves_between_directories_in_time(world: Embedded) -> N
     assert broker.log_dirs.find(key("foo-0")) == wanted
 
 
-async def test_only_what_runs_can_be_stopped_and_only_what_is_stopped_started(world: Embedded) -> None:
+async def test_only_running_brokers_can_be_stopped_and_only_stopped_ones_started(world: Embedded) -> None:
     with pytest.raises(ValueError, match="broker 2 is running already"):
         await world.cluster.start_broker(2)
     await world.stop_broker(2)
@@ -193,7 +191,7 @@ async def test_only_what_runs_can_be_stopped_and_only_what_is_stopped_started(wo
         await world.stop_broker(2)
 
 
-async def test_the_controller_is_found_when_the_broker_that_stood_for_it_is_gone(world: Embedded) -> None:
+async def test_brokers_find_the_controller_after_its_address_has_changed(world: Embedded) -> None:
     await world.having({"foo-0": [2]})
     await world.stop_broker(1, controlled=False)
     await world.alter({"foo-0": [3]})
@@ -201,7 +199,7 @@ async def test_the_controller_is_found_when_the_broker_that_stood_for_it_is_gone
     assert world.replicas("foo-0") == (3,)
 
 
-async def test_after_a_restart_the_isr_is_full_and_others_begin_from_nothing() -> None:
+async def test_after_a_restart_isr_members_have_all_data_and_others_none() -> None:
     world = await Embedded(settings=replace(SETTINGS, partition_bytes=2_000_000)).start()
     await world.having({"foo-0": [1]})
     await world.alter({"foo-0": [2]})

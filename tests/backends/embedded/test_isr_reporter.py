@@ -89,14 +89,14 @@ async def test_the_request_carries_all_epochs(controller: Controller) -> None:
     assert (row.partition_index, row.leader_epoch, row.partition_epoch) == (0, 3, 8)
 
 
-async def test_the_state_in_the_answer_is_taken(controller: Controller) -> None:
+async def test_the_isr_in_the_response_is_stored(controller: Controller) -> None:
     controller.rows = [PartitionData(0, 0, 1, 3, (1, 2), partition_epoch=9)]
     await controller.report(2)
     assert controller.isr == (1, 2)
     assert await controller.report(3, 2) == [(1, 2, 3)]
 
 
-async def test_a_follower_that_left_must_be_seen_to_catch_up_again(controller: Controller) -> None:
+async def test_a_follower_that_left_the_isr_must_catch_up_again(controller: Controller) -> None:
     controller.rows = [PartitionData(0, 0, 1, 3, (1, 2), partition_epoch=9)]
     await controller.report(2)
     controller.rows = [PartitionData(0, 0, 1, 3, (1,), partition_epoch=10)]
@@ -105,7 +105,7 @@ async def test_a_follower_that_left_must_be_seen_to_catch_up_again(controller: C
 
 
 @pytest.mark.parametrize("error", [74, 95, 107, 108, 3])
-async def test_what_is_refused_is_caught_up_again_again_and_changes_nothing(
+async def test_a_rejected_change_is_not_stored_and_the_follower_catches_up_again(
     controller: Controller, error: int
 ) -> None:
     controller.rows = [PartitionData(0, error)]
@@ -113,18 +113,18 @@ async def test_what_is_refused_is_caught_up_again_again_and_changes_nothing(
     assert (controller.isr, controller.caught_up_again) == ((1,), [(key("foo-0"), 2)])
 
 
-async def test_a_change_that_changes_nothing_is_not_sent(controller: Controller) -> None:
+async def test_a_change_without_effect_is_not_sent(controller: Controller) -> None:
     assert await controller.report(1) == []
     assert await controller.report(2, joins=False) == []
 
 
-async def test_a_partition_that_is_led_elsewhere_by_now_is_not_sent(controller: Controller) -> None:
+async def test_a_change_of_a_partition_with_another_leader_is_not_sent(controller: Controller) -> None:
     controller.rig.leader_and_isr(LED._replace(leader=2, leader_epoch=4))
     controller.reporter.change(key("bar-0"), 2, joins=True)
     assert await controller.report(3) == []
 
 
-async def test_a_controller_that_is_away_is_asked_until_it_answers(controller: Controller) -> None:
+async def test_a_request_is_repeated_until_the_controller_responds(controller: Controller) -> None:
     controller.down = True
     assert await controller.report(2) == []
     controller.down = False
@@ -133,7 +133,7 @@ async def test_a_controller_that_is_away_is_asked_until_it_answers(controller: C
     assert await controller.report() == [(1, 2, 3)]
 
 
-async def test_a_request_refused_whole_is_sent_again(controller: Controller) -> None:
+async def test_a_request_with_an_error_code_is_sent_again(controller: Controller) -> None:
     controller.error = 41
     assert await controller.report(2) == [(1, 2)]
     controller.error = 0
@@ -141,7 +141,7 @@ async def test_a_request_refused_whole_is_sent_again(controller: Controller) -> 
     assert await controller.report() == [(1, 2)]
 
 
-async def test_what_was_reported_last_of_a_follower_counts(controller: Controller) -> None:
+async def test_the_last_change_of_a_follower_counts(controller: Controller) -> None:
     controller.down = True
     await controller.report(2)
     await controller.report(2, joins=False)
@@ -150,7 +150,7 @@ async def test_what_was_reported_last_of_a_follower_counts(controller: Controlle
     assert await controller.report() == []
 
 
-async def test_many_partitions_go_in_requests_of_bounded_size(controller: Controller) -> None:
+async def test_many_partitions_are_sent_in_requests_of_bounded_size(controller: Controller) -> None:
     partitions = [partition(f"bar-{index}", [1, 2], isr=(1,)) for index in range(LIMIT + 1)]
     controller.rig.leader_and_isr(*partitions)
     for made in partitions:

@@ -23,13 +23,13 @@ def test_replicas_spread_over_the_directories(dirs: LogDirs) -> None:
     assert [len(logs) for logs in dirs.placed.values()] == [2, 2]
 
 
-def test_a_replica_goes_where_it_was_wanted_before_it_came(dirs: LogDirs) -> None:
+def test_a_new_replica_is_created_in_the_wanted_directory(dirs: LogDirs) -> None:
     assert not dirs.want(FOO, "b")
     dirs.create(FOO, new=True)
     assert dirs.find(FOO) == "b"
 
 
-def test_a_move_takes_as_long_as_the_disk_needs(dirs: LogDirs) -> None:
+def test_a_move_runs_at_disk_speed(dirs: LogDirs) -> None:
     dirs.create(FOO, new=True)
     assert dirs.want(FOO, "b")
     dirs.tick(600.0, size)
@@ -42,7 +42,7 @@ def test_a_move_takes_as_long_as_the_disk_needs(dirs: LogDirs) -> None:
     assert list(dirs.futures()) == []
 
 
-def test_a_move_to_where_the_replica_is_ends_the_move(dirs: LogDirs) -> None:
+def test_a_move_to_the_current_directory_cancels_the_move(dirs: LogDirs) -> None:
     dirs.create(FOO, new=True)
     dirs.want(FOO, "b")
     assert dirs.want(FOO, "a")
@@ -58,7 +58,7 @@ def test_a_tick_copies_a_bounded_number_of_logs(dirs: LogDirs) -> None:
     assert sum(future.log.position != 0.0 for _, future in dirs.futures()) == SERVED
 
 
-def test_a_failed_disk_takes_its_replicas_and_the_moves_to_it(dirs: LogDirs) -> None:
+def test_a_failed_disk_loses_its_replicas_and_the_moves_to_it(dirs: LogDirs) -> None:
     for name in ("foo-0", "foo-1"):
         dirs.create(key(name), new=True)
     dirs.want(FOO, "b")
@@ -68,7 +68,7 @@ def test_a_failed_disk_takes_its_replicas_and_the_moves_to_it(dirs: LogDirs) -> 
     assert list(dirs.futures()) == []
 
 
-def test_a_move_away_from_a_failed_disk_stands_still(dirs: LogDirs) -> None:
+def test_a_move_away_from_a_failed_disk_stops(dirs: LogDirs) -> None:
     dirs.create(FOO, new=True)
     dirs.want(FOO, "b")
     dirs.fail("a")
@@ -76,20 +76,20 @@ def test_a_move_away_from_a_failed_disk_stands_still(dirs: LogDirs) -> None:
     assert dirs.find(FOO) == "a"
 
 
-def test_beside_a_failed_disk_only_a_replica_known_to_be_new_is_created(dirs: LogDirs) -> None:
+def test_with_a_failed_disk_only_a_new_replica_is_created(dirs: LogDirs) -> None:
     dirs.fail("a")
     assert dirs.create(FOO, new=False) is None
     assert dirs.create(FOO, new=True) is not None
     assert dirs.find(FOO) == "b"
 
 
-def test_without_a_working_disk_nothing_is_created(dirs: LogDirs) -> None:
+def test_without_a_working_disk_no_replica_is_created(dirs: LogDirs) -> None:
     dirs.fail("a")
     dirs.fail("b")
     assert dirs.create(FOO, new=True) is None
 
 
-def test_disks_that_replace_failed_ones_are_empty(dirs: LogDirs) -> None:
+def test_replaced_disks_are_empty(dirs: LogDirs) -> None:
     dirs.create(FOO, new=True)
     dirs.fail("a")
     dirs.replace_failed()

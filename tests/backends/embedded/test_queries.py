@@ -54,38 +54,38 @@ def test_sizes_and_lags_are_described_by_directory(rig: BrokerRig) -> None:
     assert described(rig) == {"a": [(0, int(SIZE), 0, False)], "b": [(1, 0, 10, False)]}
 
 
-def test_only_the_partitions_asked_for_are_described(rig: BrokerRig) -> None:
+def test_only_requested_partitions_are_described(rig: BrokerRig) -> None:
     assert described(rig, 1, 7) == {"a": [], "b": [(1, 0, 10, False)]}
 
 
-def test_a_replica_on_its_way_has_a_row_in_each_directory(rig: BrokerRig) -> None:
+def test_a_moving_replica_has_a_row_in_each_directory(rig: BrokerRig) -> None:
     assert moved(rig, "foo-0", "b") == 0
     rig.broker.log_dirs.tick(2_048.0, rig.broker.size)
     assert described(rig, 0) == {"a": [(0, int(SIZE), 0, False)], "b": [(0, 2_048, 8, True)]}
 
 
-def test_a_failed_directory_is_described_by_its_error(rig: BrokerRig) -> None:
+def test_a_failed_directory_has_an_error(rig: BrokerRig) -> None:
     rig.broker.fail_log_dir("b")
     results = rig.broker.describe_log_dirs(DescribeLogDirsRequest(None)).results
     assert [(result.log_dir, result.error_code) for result in results] == [("a", 0), ("b", FAILED)]
 
 
-def test_volumes_have_a_size_and_what_is_left_of_it(rig: BrokerRig) -> None:
+def test_volumes_have_total_and_usable_bytes(rig: BrokerRig) -> None:
     first, _ = rig.broker.describe_log_dirs(DescribeLogDirsRequest(None)).results
     assert (first.total_bytes, first.usable_bytes) == (VOLUME_BYTES, VOLUME_BYTES - int(SIZE))
 
 
-def test_moves_that_cannot_be_are_refused_by_row(rig: BrokerRig) -> None:
+def test_impossible_moves_have_an_error_by_row(rig: BrokerRig) -> None:
     rig.broker.fail_log_dir("b")
     moves = [("foo-0", "c"), ("foo-0", "b"), ("foo-1", "a"), ("bar-0", "a")]
     assert [moved(rig, *move) for move in moves] == [NO_DIR, FAILED, FAILED, NOT_HERE]
 
 
 @pytest.mark.parametrize(("timestamp", "expected"), [(-1, 10), (-2, 0), (1_700_000_000_000, -1), (-3, -1)])
-def test_a_leader_knows_the_ends_of_its_log(rig: BrokerRig, timestamp: int, expected: int) -> None:
+def test_a_leader_returns_the_ends_of_its_log(rig: BrokerRig, timestamp: int, expected: int) -> None:
     assert offset(rig, "foo-0", timestamp) == (0, expected)
 
 
-def test_others_than_the_leader_refuse(rig: BrokerRig) -> None:
+def test_a_broker_that_is_not_the_leader_returns_an_error(rig: BrokerRig) -> None:
     assert offset(rig, "foo-1", -1) == (NOT_LEADER, -1)
     assert offset(rig, "bar-0", -1) == (UNKNOWN, -1)

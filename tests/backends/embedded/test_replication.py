@@ -56,7 +56,7 @@ class Flow:
         return self.now - began
 
 
-def test_one_replica_takes_as_long_as_the_network_needs() -> None:
+def test_a_replica_catches_up_at_network_speed() -> None:
     flow = Flow()
     log = flow.fetch("foo-0", 2, 1)
     assert flow.until_idle(2) == pytest.approx(SIZE / RATE, abs=0.2)
@@ -70,7 +70,7 @@ def test_a_replica_that_has_most_of_the_data_fetches_the_rest() -> None:
     assert flow.until_idle(2) == pytest.approx(1.0, abs=0.2)
 
 
-def test_a_replica_that_had_everything_is_caught_up_at_the_next_tick() -> None:
+def test_a_complete_replica_has_caught_up_at_the_next_tick() -> None:
     flow = Flow()
     flow.replication.start(Fetch(key("foo-0"), 2, 1, Log(), adding=False))
     flow.run(0.1)
@@ -91,14 +91,14 @@ def test_replicas_of_one_broker_share_what_it_can_receive() -> None:
     assert [log.position for log in logs] == [pytest.approx(300.0)] * 3
 
 
-def test_a_leader_that_is_produced_to_is_caught_up_with_when_the_network_is_faster() -> None:
+def test_a_follower_catches_up_when_the_network_is_faster_than_producers() -> None:
     flow = Flow()
     flow.volume.rate = RATE / 2
     flow.fetch("foo-0", 2, 1)
     assert flow.until_idle(2) == pytest.approx(2 * SIZE / RATE, abs=0.3)
 
 
-def test_a_leader_that_is_produced_to_faster_than_the_network_is_never_caught_up_with() -> None:
+def test_a_follower_never_catches_up_when_producers_are_faster_than_the_network() -> None:
     flow = Flow()
     flow.volume.rate = RATE * 1.1
     flow.fetch("foo-0", 2, 1)
@@ -122,7 +122,7 @@ def test_listed_replicas_are_throttled_and_others_are_not(replicas: str, rate: s
     assert free.position == pytest.approx(450.0)
 
 
-def test_a_rate_without_a_list_limits_nothing() -> None:
+def test_a_rate_without_a_list_throttles_nothing() -> None:
     flow = Flow(("", LEADER_RATE, "1"), ("", FOLLOWER_RATE, "1"))
     flow.fetch("foo-0", 2, 1)
     assert flow.until_idle(2) == pytest.approx(SIZE / RATE, abs=0.2)
@@ -137,7 +137,7 @@ def test_a_slow_broker_fetches_slowly_and_a_stuck_one_not_at_all() -> None:
     assert [slow.position, stuck.position] == pytest.approx([200.0, 0.0])
 
 
-def test_nothing_comes_from_a_leader_that_is_down() -> None:
+def test_nothing_is_fetched_from_a_leader_that_is_down() -> None:
     flow = Flow()
     flow.replication.networks[1].up = False
     flow.fetch("foo-0", 2, 1, start=SIZE)
@@ -145,7 +145,7 @@ def test_nothing_comes_from_a_leader_that_is_down() -> None:
     assert flow.caught_up == []
 
 
-def test_a_leader_that_nobody_knows_holds_up_no_other() -> None:
+def test_an_unknown_leader_does_not_delay_other_fetches() -> None:
     flow = Flow()
     flow.fetch("foo-0", 2, 99)
     flow.fetch("foo-1", 2, 1)
@@ -153,7 +153,7 @@ def test_a_leader_that_nobody_knows_holds_up_no_other() -> None:
     assert flow.caught_up == [("foo-1", 2)]
 
 
-def test_a_fetch_goes_on_where_it_was_from_another_leader() -> None:
+def test_a_fetch_continues_at_its_position_from_another_leader() -> None:
     flow = Flow()
     log = flow.fetch("foo-0", 2, 1)
     flow.run(4.0)
@@ -161,7 +161,7 @@ def test_a_fetch_goes_on_where_it_was_from_another_leader() -> None:
     assert flow.until_idle(2) == pytest.approx(6.0, abs=0.2)
 
 
-def test_a_fetch_that_is_stopped_leaves_the_log_as_it_is() -> None:
+def test_stopping_a_fetch_keeps_the_log() -> None:
     flow = Flow()
     logs = [flow.fetch(f"foo-{n}", 2, 1) for n in range(2)]
     flow.replication.stop(2, key("foo-0"))
@@ -170,7 +170,7 @@ def test_a_fetch_that_is_stopped_leaves_the_log_as_it_is() -> None:
     assert [log.position for log in logs] == [0.0, 0.0]
 
 
-def test_a_follower_whose_leader_took_no_note_is_offered_again() -> None:
+def test_caught_up_is_called_until_it_returns_true() -> None:
     flow = Flow()
     flow.ready = False
     flow.fetch("foo-0", 2, 1, start=SIZE)
@@ -180,7 +180,7 @@ def test_a_follower_whose_leader_took_no_note_is_offered_again() -> None:
     assert flow.caught_up == [("foo-0", 2)]
 
 
-def test_bytes_are_counted_and_those_of_reassignments_twice() -> None:
+def test_bytes_of_reassignments_are_counted_in_addition() -> None:
     flow = Flow()
     flow.fetch("foo-0", 2, 1, adding=True)
     flow.fetch("foo-1", 3, 1)
@@ -191,7 +191,7 @@ def test_bytes_are_counted_and_those_of_reassignments_twice() -> None:
     assert astuple(traffic[3]) == pytest.approx((SIZE, 0, 0, 0))
 
 
-def test_a_tick_serves_a_bounded_number_of_replicas_and_each_gets_its_turn() -> None:
+def test_a_tick_serves_a_bounded_number_of_replicas_in_turn() -> None:
     flow = Flow()
     logs = [flow.fetch(f"foo-{n}", 2, 1) for n in range(SERVED * 3)]
     served = []

@@ -43,14 +43,16 @@ async def asked(*answers: ControlledShutdownResponse | OSError) -> tuple[list[bo
     return outcomes, len(requests)
 
 
-async def test_a_broker_without_leaderships_may_stop() -> None:
+async def test_a_broker_without_leaderships_stops() -> None:
     assert await asked(DONE) == ([True], 1)
 
 
 @pytest.mark.parametrize("first", [STAYS, ControlledShutdownResponse(error_code=41), ConnectionResetError()])
-async def test_it_asks_again_after_a_pause(first: ControlledShutdownResponse | OSError) -> None:
+async def test_a_shutdown_is_requested_again_after_a_pause(
+    first: ControlledShutdownResponse | OSError,
+) -> None:
     assert await asked(first, DONE) == ([True], 2)
 
 
-async def test_after_some_tries_it_stops_as_it_is() -> None:
+async def test_after_some_attempts_a_broker_stops_with_its_leaderships() -> None:
     assert await asked(STAYS, STAYS, STAYS) == ([False], ATTEMPTS)

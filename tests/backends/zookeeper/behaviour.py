@@ -1,4 +1,4 @@
-"""What every tree of znodes must do, in memory or in ZooKeeper."""
+"""Tests that every `Tree` must pass: the one in memory, and the client of a real ZooKeeper."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -43,7 +43,7 @@ async def all_or_nothing(tree: Tree) -> None:
     assert await tree.get("/b") is None
 
 
-async def a_znode_can_be_replaced_at_once(tree: Tree) -> None:
+async def a_znode_can_be_replaced_in_one_multi(tree: Tree) -> None:
     await tree.multi([Create("/a", b"1")])
     await tree.multi([Delete("/a", ANY), Create("/a", b"2", ephemeral=True)])
     znode = await tree.get("/a")
@@ -59,14 +59,14 @@ async def children_are_named(tree: Tree) -> None:
     assert await tree.get("/nothing") is None
 
 
-async def many_are_read_together(tree: Tree) -> None:
+async def several_znodes_are_read_together(tree: Tree) -> None:
     await tree.multi([Create("/a", b"1"), Create("/b", b"2")])
     found = await tree.get_all(["/b", "/nothing", "/a", "/a/nothing"])
     assert [each and each.data for each in found] == [b"2", None, b"1", None]
     assert await tree.get_all([]) == []
 
 
-async def what_is_there_is_not_made_again(tree: Tree) -> None:
+async def ensure_keeps_existing_znodes(tree: Tree) -> None:
     await tree.multi([Create("/a", b"1")])
     await ensure(tree, "/a/b", "/a", "/c")
     assert [each and each.data for each in await tree.get_all(["/a", "/a/b", "/c"])] == [b"1", None, None]
@@ -82,53 +82,53 @@ async def sequences_grow(tree: Tree) -> None:
     assert first.startswith("n_")
 
 
-async def a_parent_is_not_deleted(tree: Tree) -> None:
+async def a_znode_with_children_is_not_deleted(tree: Tree) -> None:
     await ensure(tree, "/a/b")
     with pytest.raises(ConflictError):
         await tree.multi([Delete("/a")])
 
 
-async def watches_are_told_once(tree: Tree) -> None:
-    told: list[str] = []
-    assert await tree.get("/a", lambda: told.append("made")) is None
+async def watches_fire_once(tree: Tree) -> None:
+    fired: list[str] = []
+    assert await tree.get("/a", lambda: fired.append("made")) is None
     await tree.multi([Create("/a")])
-    await until(told, ["made"])
-    await tree.get("/a", lambda: told.append("changed"))
-    await tree.children("/a", lambda: told.append("child"))
+    await until(fired, ["made"])
+    await tree.get("/a", lambda: fired.append("changed"))
+    await tree.children("/a", lambda: fired.append("child"))
     await tree.multi([Set("/a", b"1", 0)])
-    await until(told, ["made", "changed"])
+    await until(fired, ["made", "changed"])
     await tree.multi([Set("/a", b"2", 1), Create("/a/b")])
-    await until(told, ["made", "changed", "child"])
-    await tree.get("/a/b", lambda: told.append("gone"))
+    await until(fired, ["made", "changed", "child"])
+    await tree.get("/a/b", lambda: fired.append("gone"))
     await tree.multi([Delete("/a/b")])
-    await until(told, ["made", "changed", "child", "gone"])
+    await until(fired, ["made", "changed", "child", "gone"])
 
 
-async def children_of_a_znode_that_is_missing_are_watched(tree: Tree) -> None:
-    told: list[str] = []
-    assert await tree.children("/a", lambda: told.append("made")) is None
+async def children_of_a_missing_znode_are_watched(tree: Tree) -> None:
+    fired: list[str] = []
+    assert await tree.children("/a", lambda: fired.append("made")) is None
     await tree.multi([Create("/a")])
-    await until(told, ["made"])
+    await until(fired, ["made"])
 
 
-async def until(told: list[str], expected: list[str]) -> None:
+async def until(fired: list[str], expected: list[str]) -> None:
     for _ in range(1_000):
-        if told == expected:
+        if fired == expected:
             return
         await asyncio.sleep(0.005)
-    assert told == expected
+    assert fired == expected
 
 
 BEHAVIOUR: list[Behaviour] = [
     versions_grow,
     null_data_is_not_empty_data,
     all_or_nothing,
-    a_znode_can_be_replaced_at_once,
+    a_znode_can_be_replaced_in_one_multi,
     children_are_named,
-    many_are_read_together,
-    what_is_there_is_not_made_again,
+    several_znodes_are_read_together,
+    ensure_keeps_existing_znodes,
     sequences_grow,
-    a_parent_is_not_deleted,
-    watches_are_told_once,
-    children_of_a_znode_that_is_missing_are_watched,
+    a_znode_with_children_is_not_deleted,
+    watches_fire_once,
+    children_of_a_missing_znode_are_watched,
 ]

@@ -1,4 +1,4 @@
-"""A tree of znodes in memory, for tests: versions, sessions and watches as ZooKeeper's; failures on demand."""
+"""A tree of znodes in memory, with ZooKeeper's versions, sessions and watches, and failures on demand."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,39 +17,39 @@ from backends.zookeeper.session.tree import (
 )
 
 LIMIT_BYTES = 1024 * 1024
-"""ZooKeeper's jute.maxbuffer, of one request."""
+"""Largest size of a request (ZooKeeper: jute.maxbuffer)."""
 
 
 class MemoryTree:
-    """Implements `Tree`; `connect` gives further sessions on the same znodes."""
+    """Implements `Tree`. `connect` returns further sessions on the same znodes."""
 
     def __init__(self, nodes: dict[str, Znode] | None = None, session: int = 1) -> None:
         self.nodes: dict[str, Znode] = {"/": Znode(None, 0, 0)} if nodes is None else nodes
         self.session_id = session
         self.log: list[dict[str, Znode]] = []
-        """The znodes after each multi."""
+        """The znodes after each multi, for tests that crash at each write."""
         self.lost = False
-        """Set it, and every call fails from then on, as without a connection."""
+        """Set it to let every call fail, as without a connection."""
         self._watches: dict[tuple[str, bool], list[Watch]] = {}
         self._zxid = max(node.mzxid for node in self.nodes.values())
         self._sequence = 0
 
     def survived(self, multis: int) -> "MemoryTree":
-        """What a crash after so many of them leaves."""
+        """Return the tree as a crash after this number of multis leaves it."""
         return MemoryTree(dict(self.log[multis - 1]), self.session_id + 1)
 
     def connect(self) -> "MemorySession":
-        """Another client."""
+        """Return a session of another client."""
         return MemorySession(self, self.session_id + 1 + len(self._watches) + self._zxid)
 
     def expire(self, session: int) -> None:
-        """End a session: its ephemeral znodes go."""
+        """End a session and delete its ephemeral znodes."""
         for path in [path for path, node in self.nodes.items() if node.ephemeral_owner == session]:
-            self._touched(path, _remove(self.nodes, Delete(path)))
+            self._fire_watches(path, _remove(self.nodes, Delete(path)))
 
     async def get(self, path: str, watch: Watch | None = None) -> Znode | None:
         """See `Tree.get`."""
-        await self._trip()
+        await self._round_trip()
         if watch is not None:
             self._watches.setdefault((path, False), []).append(watch)
         return self.nodes.get(path)
@@ -60,11 +60,11 @@ class MemoryTree:
 
     async def children(self, path: str, watch: Watch | None = None) -> list[str] | None:
         """See `Tree.children`."""
-        await self._trip()
-        there = path in self.nodes
+        await self._round_trip()
+        exists = path in self.nodes
         if watch is not None:
-            self._watches.setdefault((path, there), []).append(watch)
-        if not there:
+            self._watches.setdefault((path, exists), []).append(watch)
+        if not exists:
             return None
         above = path.rstrip("/") + "/"
         inside = (each.removeprefix(above) for each in self.nodes if each.startswith(above))
@@ -72,11 +72,11 @@ class MemoryTree:
 
     async def multi(self, operations: Sequence[Operation]) -> None:
         """See `Tree.multi`."""
-        await self._trip()
+        await self._round_trip()
         self.write(operations, self.session_id)
 
     def write(self, operations: Sequence[Operation], session: int) -> None:
-        """The same at once, on behalf of a session."""
+        """Carry out a multi at once, for the given session."""
         if sum(100 + len(getattr(each, "data", None) or b"") for each in operations) > LIMIT_BYTES:
             raise ZookeeperError("the request is larger than ZooKeeper takes")
         before = dict(self.nodes)
@@ -89,10 +89,10 @@ class MemoryTree:
             raise
         self.log.append(dict(self.nodes))
         for path, structure in touched:
-            self._touched(path, structure)
+            self._fire_watches(path, structure)
 
     def _apply(self, operation: Operation, session: int) -> bool | None:
-        """Whether znodes came or went; None for a check."""
+        """Return whether a znode was created or deleted; None for a check."""
         match operation:
             case Create():
                 return self._create(operation, session)
@@ -122,19 +122,19 @@ class MemoryTree:
         self.nodes[path] = Znode(operation.data, 0, self._zxid, self._zxid, owner)
         return True
 
-    def _touched(self, path: str, structure: bool | None) -> None:
+    def _fire_watches(self, path: str, structure: bool | None) -> None:
         if structure is None:
             return
-        told = self._watches.pop((path, False), [])
+        fired = self._watches.pop((path, False), [])
         if structure:
-            told += self._watches.pop((path, True), []) if path not in self.nodes else []
-            told += self._watches.pop((path.rpartition("/")[0] or "/", True), [])
+            fired += self._watches.pop((path, True), []) if path not in self.nodes else []
+            fired += self._watches.pop((path.rpartition("/")[0] or "/", True), [])
         loop = asyncio.get_running_loop()
-        for watch in told:
+        for watch in fired:
             loop.call_soon(watch)
 
-    async def _trip(self) -> None:
-        """The way to the server and back."""
+    async def _round_trip(self) -> None:
+        """Simulate a round trip to the server."""
         await asyncio.sleep(0)
         if self.lost:
             raise ZookeeperError("the connection is lost")

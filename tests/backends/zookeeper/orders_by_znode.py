@@ -1,4 +1,4 @@
-"""Documents of reassignments as people write them, and what a cluster makes of them."""
+"""Plans as tools write them into znodes, and their state in the cluster."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from common.clock import settle
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import Replicas, ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
-from tests.backends.zookeeper.trees import put
-from tests.backends.zookeeper.world import Zookeeper
+from tests.backends.zookeeper.harness import ZookeeperHarness
+from tests.backends.zookeeper.trees import write_json
 
 
 def document(**rows: list[int]) -> dict[str, Any]:
-    """`foo_0=[1, 2]` and so on."""
+    """Return a plan; `foo_0=[1, 2]` is the target of partition foo-0."""
     return {
         "version": 1,
         "partitions": [
@@ -23,28 +23,28 @@ def document(**rows: list[int]) -> dict[str, Any]:
     }
 
 
-async def one_at_a_time(world: Zookeeper) -> None:
+async def one_at_a_time(harness: ZookeeperHarness) -> None:
     limit = ConfigChange("reassignment.max.concurrent.partition.movements", ConfigOp.SET, "1")
-    await world.do(AlterConfigs([ResourceChanges(ResourceType.BROKER, "", [limit])]))
+    await harness.do(AlterConfigs([ResourceChanges(ResourceType.BROKER, "", [limit])]))
 
 
-async def write(world: Zookeeper, path: str, value: object = b"") -> None:
-    await put(world.tree, path, value)
+async def write(harness: ZookeeperHarness, path: str, value: object = b"") -> None:
+    await write_json(harness.tree, path, value)
     await settle(200)
 
 
-def held(world: Zookeeper, path: str = paths.REASSIGN) -> dict[str, Replicas] | None:
-    """Partition -> target, as the document says; None when there is none."""
-    node = world.tree.nodes.get(path)
+def held(harness: ZookeeperHarness, path: str = paths.REASSIGN) -> dict[str, Replicas] | None:
+    """Return partition -> target from the plan; None if there is no plan."""
+    node = harness.tree.nodes.get(path)
     return None if node is None else {str(each.key): each.replicas for each in decode_plan(node.data)}
 
 
-def originals(world: Zookeeper) -> dict[str, Replicas | None]:
-    """Partition -> KIP-236's `original_replicas`, as the document says."""
-    data = world.tree.nodes[paths.REASSIGN].data
+def originals(harness: ZookeeperHarness) -> dict[str, Replicas | None]:
+    """Return partition -> `original_replicas` from the plan (KIP-236)."""
+    data = harness.tree.nodes[paths.REASSIGN].data
     return {str(each.key): each.original for each in decode_plan(data)}
 
 
-async def end(world: Zookeeper) -> None:
-    await world.until_idle()
+async def end(harness: ZookeeperHarness) -> None:
+    await harness.until_idle()
     await settle(200)

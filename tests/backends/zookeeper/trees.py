@@ -1,4 +1,4 @@
-"""Trees of znodes to test on, and stores on them."""
+"""Memory trees with topics, and stores on them."""
 
 import json
 from typing import Any
@@ -26,45 +26,45 @@ BASE = (
 )
 
 
-async def made(**topics: list[list[int]]) -> MemoryTree:
-    """A tree with these topics, each partition led by its first replica, all in sync."""
+async def tree_with(**topics: list[list[int]]) -> MemoryTree:
+    """Return a tree with these topics; the first replica of each partition leads, and all are in the ISR."""
     tree = MemoryTree()
     await ensure(tree, *BASE, *chunk_parents(), REDO)
     for name, assignment in topics.items():
         rows = {str(number): replicas for number, replicas in enumerate(assignment)}
-        await put(tree, paths.topic(name), {"version": 3, "partitions": rows})
+        await write_json(tree, paths.topic(name), {"version": 3, "partitions": rows})
         await ensure(tree, paths.partitions(name))
         for number, replicas in enumerate(assignment):
             await ensure(tree, paths.partition(name, number))
-            await put_state(tree, name, number, isr=replicas, leader=replicas[0])
+            await write_state(tree, name, number, isr=replicas, leader=replicas[0])
     return tree
 
 
-async def put(tree: MemoryTree, path: str, value: Any) -> None:
-    """Write the znode, whoever we are; a string or bytes as they are."""
+async def write_json(tree: MemoryTree, path: str, value: Any) -> None:
+    """Write a znode as another client, as JSON; bytes are written unchanged."""
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
     there = tree.nodes.get(path)
     tree.write([Create(path, data) if there is None else Set(path, data, there.version)], session=7)
 
 
-async def put_state(tree: MemoryTree, topic: str, number: int, **values: Any) -> None:
-    """Write a partition's state as its leader does."""
+async def write_state(tree: MemoryTree, topic: str, number: int, **values: Any) -> None:
+    """Write a partition's state, as its leader does."""
     state = {"version": 1, "leader_epoch": 0, "controller_epoch": 1, **values}
-    await put(tree, paths.state(topic, number), state)
+    await write_json(tree, paths.state(topic, number), state)
 
 
-def read(tree: MemoryTree, path: str) -> Any:
-    """The JSON of a znode, None when there is none."""
+def read_json(tree: MemoryTree, path: str) -> Any:
+    """Return the decoded JSON of a znode, None if it does not exist."""
     node = tree.nodes.get(path)
     return None if node is None else json.loads(node.data or b"null")
 
 
-async def elected(tree: MemoryTree) -> Term:
+async def elect(tree: MemoryTree) -> Term:
     term = await run_election(tree, CANDIDATE, 0, lambda: None)
     assert term is not None
     return term
 
 
-async def store_on(tree: MemoryTree) -> ZkStore:
-    """A store for a term that was just won."""
-    return ZkStore(tree, await elected(tree), await load(tree), with_topic_ids=False)
+async def open_store(tree: MemoryTree) -> ZkStore:
+    """Win an election, and return the store of the term."""
+    return ZkStore(tree, await elect(tree), await load(tree), with_topic_ids=False)

@@ -1,4 +1,4 @@
-"""Documents of reassignments: what is understood, what is refused as a whole, and what fits."""
+"""Encoding and decoding of plans, invalid plans, and the size limit."""
 
 import pytest
 from hypothesis import given
@@ -17,44 +17,42 @@ ENTRIES = st.lists(
 
 
 @given(ENTRIES)
-def test_what_is_written_is_read(entries: list[Entry]) -> None:
+def test_an_encoded_plan_is_decoded(entries: list[Entry]) -> None:
     assert decode_plan(encode_plan(entries)) == entries
 
 
 @given(ENTRIES)
-def test_the_plain_form_has_no_originals(entries: list[Entry]) -> None:
+def test_the_plain_format_has_no_originals(entries: list[Entry]) -> None:
     assert decode_plan(encode_plan(entries, plain=True)) == [e._replace(original=None) for e in entries]
 
 
 @given(ENTRIES, st.integers(35, 600))
-def test_a_document_never_passes_its_limit_and_holds_the_first_entries(
-    entries: list[Entry], limit: int
-) -> None:
+def test_a_plan_stays_below_its_limit_with_the_first_entries(entries: list[Entry], limit: int) -> None:
     data = fitting(entries, plain=False, limit=limit)
     held = decode_plan(data)
     assert len(data) <= limit
     assert [each.key for each in held] == [each.key for each in entries[: len(held)]]
 
 
-def test_originals_are_left_out_before_entries_are() -> None:
+def test_originals_are_omitted_before_entries() -> None:
     entries = [Entry("foo", number, (1, 2), (3, 4)) for number in range(3)]
     data = encode_plan(entries, plain=True)
     assert fitting(entries, plain=False, limit=len(data)) == data
 
 
-def test_it_is_written_as_the_kip_has_it() -> None:
+def test_the_json_is_that_of_kip_236() -> None:
     assert encode_plan([Entry("foo1", 0, (1, 2, 4), (1, 2, 3))]) == (
         b'{"version":1,"partitions":[{"topic":"foo1","partition":0,"replicas":[1,2,4],'
         b'"original_replicas":[1,2,3]}]}'
     )
 
 
-def test_of_two_rows_for_a_partition_the_last_counts() -> None:
+def test_the_last_row_of_a_partition_counts() -> None:
     data = encode({"partitions": [ROW, {**ROW, "replicas": [3]}]})
     assert decode_plan(data) == [Entry("foo", 0, (3,))]
 
 
-def test_empty_originals_are_none() -> None:
+def test_empty_originals_count_as_missing() -> None:
     data = encode({"version": 1, "partitions": [{**ROW, "original_replicas": []}]})
     assert decode_plan(data) == [Entry("foo", 0, (1, 2))]
 
@@ -79,13 +77,13 @@ def test_empty_originals_are_none() -> None:
         ),
     ],
 )
-def test_what_is_not_a_document_is_refused_as_a_whole(value: object, why: str) -> None:
+def test_an_invalid_plan_is_rejected(value: object, why: str) -> None:
     data = value.encode() if isinstance(value, str) else encode(value)
     with pytest.raises(ZnodeError, match=why):
         decode_plan(data)
 
 
-def test_a_plan_of_the_tools_is_taken_without_its_log_directories() -> None:
+def test_log_directories_in_a_plan_file_are_ignored() -> None:
     assert decode_file(encode({"partitions": [{**ROW, "log_dirs": ["any", "any"]}]})) == [
         Entry("foo", 0, (1, 2))
     ]

@@ -1,4 +1,4 @@
-"""Bytes and bells on socket pairs; `tests/zookeeper/test_client.py` has all of it before a real ZooKeeper."""
+"""The handler's sockets on socket pairs. `tests/zookeeper/test_client.py` tests it with a real ZooKeeper."""
 
 import asyncio
 import socket
@@ -23,7 +23,7 @@ from backends.zookeeper.session.handler import (
 
 
 class Connection(NamedTuple):
-    """A client, and the server's end of it."""
+    """A client's socket, and the server's end of it."""
 
     client: BufferedSocket
     server: socket.socket
@@ -68,17 +68,17 @@ def wakeup() -> Iterator[WakeupSocket]:
 def readable(
     *things: BufferedSocket | WakeupSocket, timeout: float = 10
 ) -> list[BufferedSocket | WakeupSocket]:
-    """What select says of them."""
+    """Return the sockets that select reports as readable."""
     return KazooHandler().select(things, [], [], timeout)[0]
 
 
-def test_what_is_written_leaves_in_one_piece_before_a_wait(connection: Connection) -> None:
+def test_writes_are_sent_together_before_a_wait(connection: Connection) -> None:
     assert (connection.client.send(b"one"), connection.client.send(b"two")) == (3, 3)
     assert readable(connection.client, timeout=0) == []
     assert connection.server.recv(100) == b"onetwo"
 
 
-def test_an_answer_is_read_in_parts_without_a_wait(connection: Connection) -> None:
+def test_a_response_is_read_in_parts_without_a_wait(connection: Connection) -> None:
     connection.server.sendall(b"0004data")
     assert readable(connection.client) == [connection.client]
     assert connection.client.recv(4) == b"0004"
@@ -87,11 +87,11 @@ def test_an_answer_is_read_in_parts_without_a_wait(connection: Connection) -> No
     assert readable(connection.client, timeout=0) == []
 
 
-def test_a_stream_can_always_be_written(connection: Connection) -> None:
+def test_a_socket_is_always_writable(connection: Connection) -> None:
     assert KazooHandler().select([], [connection.client], [], 10) == ([], [connection.client], [])
 
 
-def test_more_than_the_system_takes_is_sent_as_the_server_reads(connection: Connection) -> None:
+def test_a_large_write_is_sent_as_the_server_reads(connection: Connection) -> None:
     data = bytes(range(256)) * 20_000
     connection.client.send(data)
     received = bytearray()
@@ -107,13 +107,13 @@ def test_more_than_the_system_takes_is_sent_as_the_server_reads(connection: Conn
     assert received == data
 
 
-def test_a_server_that_takes_nothing_is_an_error(connection: Connection) -> None:
+def test_a_server_that_reads_nothing_is_an_error(connection: Connection) -> None:
     connection.client.send(bytes(5_000_000))
     with pytest.raises(TimeoutError, match="accepts no more"):
         connection.client.flush(0)
 
 
-def test_a_bell_rings_as_often_as_it_was_rung(wakeup: WakeupSocket) -> None:
+def test_a_wakeup_socket_has_as_many_bytes_as_were_sent(wakeup: WakeupSocket) -> None:
     for _ in range(3):
         wakeup.send(b"\0")
     for _ in range(3):
@@ -124,14 +124,14 @@ def test_a_bell_rings_as_often_as_it_was_rung(wakeup: WakeupSocket) -> None:
         wakeup.recv(1)
 
 
-def test_a_bell_wakes_who_waits(wakeup: WakeupSocket, connection: Connection) -> None:
+def test_a_wakeup_socket_ends_a_wait(wakeup: WakeupSocket, connection: Connection) -> None:
     ringing = threading.Thread(target=wakeup.send, args=(b"\0",))
     ringing.start()
     assert readable(connection.client, wakeup) == [wakeup]
     ringing.join()
 
 
-def test_a_bell_that_keeps_ringing_hides_no_answer(wakeup: WakeupSocket, connection: Connection) -> None:
+def test_wakeups_do_not_delay_responses(wakeup: WakeupSocket, connection: Connection) -> None:
     wakeup.send(b"\0")
     connection.server.sendall(b"answer")
     assert readable(connection.client, wakeup) == [wakeup]
@@ -140,14 +140,14 @@ def test_a_bell_that_keeps_ringing_hides_no_answer(wakeup: WakeupSocket, connect
     assert connection.server.recv(1) == b"\0"
 
 
-def test_a_closed_bell_is_an_error() -> None:
+def test_a_closed_wakeup_socket_is_an_error() -> None:
     wakeup = WakeupSocket()
     wakeup.close()
     with pytest.raises(OSError, match="descriptor"):
         wakeup.send(b"\0")
 
 
-def test_a_result_is_told_of_where_it_is_set() -> None:
+def test_callbacks_of_a_result_run_on_the_thread_that_sets_it() -> None:
     result = KazooHandler().async_result()
     told: list[int] = []
     result.rawlink(lambda _: told.append(threading.get_ident()))
@@ -155,7 +155,7 @@ def test_a_result_is_told_of_where_it_is_set() -> None:
     assert (told, result.get_nowait()) == ([threading.get_ident()], "done")
 
 
-async def test_letters_are_read_in_order_on_the_loop() -> None:
+async def test_callbacks_run_in_order_on_the_event_loop() -> None:
     queue, done, read = CallbackQueue(asyncio.get_running_loop()), asyncio.Event(), list[int]()
 
     def write() -> None:
@@ -168,7 +168,7 @@ async def test_letters_are_read_in_order_on_the_loop() -> None:
     assert read == list(range(1_000))
 
 
-async def test_a_letter_that_fails_holds_no_other_up() -> None:
+async def test_a_callback_that_fails_does_not_stop_the_next() -> None:
     loop, failures, done = asyncio.get_running_loop(), list[object](), asyncio.Event()
     loop.set_exception_handler(lambda _, context: failures.append(context["exception"]))
     queue = CallbackQueue(loop)
@@ -178,7 +178,7 @@ async def test_a_letter_that_fails_holds_no_other_up() -> None:
     assert [type(each) for each in failures] == [IndexError]
 
 
-def test_a_record_of_tls_is_read_whole_and_the_next_one_is_found(connection: Connection) -> None:
+def test_tls_records_are_read_one_after_the_other(connection: Connection) -> None:
     data = bytes(range(256)) * 400
     connection.server.sendall(data)
     received = bytearray()
@@ -189,7 +189,7 @@ def test_a_record_of_tls_is_read_whole_and_the_next_one_is_found(connection: Con
 
 
 @pytest.mark.parametrize("name", ["localhost", "elsewhere"])
-def test_a_connection_by_tls_is_for_the_host_that_was_named(name: str) -> None:
+def test_a_tls_connection_verifies_the_host_name(name: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor() as threads:
         served = threads.submit(accept, listening)
         handler, to = KazooHandler(client_tls()), listening.getsockname()
@@ -205,7 +205,7 @@ def test_a_connection_by_tls_is_for_the_host_that_was_named(name: str) -> None:
 
 
 def accept(listening: socket.socket) -> bytes:
-    """What a server hears first."""
+    """Return the first data that the server receives."""
     try:
         with listening.accept()[0] as plain, server_tls().wrap_socket(plain, server_side=True) as talking:
             return talking.recv(100)
@@ -213,7 +213,7 @@ def accept(listening: socket.socket) -> bytes:
         return b""
 
 
-def test_what_ends_a_thread_of_kazoo_is_not_told_twice() -> None:
+def test_an_error_that_ends_a_kazoo_thread_is_suppressed() -> None:
     def end() -> None:
         raise AuthFailedError
 

@@ -1,4 +1,4 @@
-"""The order to delete a dropped replica outlives our crash and the broker's, and never meets a replica."""
+"""Drops survive crashes of the controller and of the broker, and never delete a current replica."""
 
 from collections.abc import AsyncIterator, Callable
 
@@ -12,143 +12,147 @@ from backends.zookeeper.znodes import paths
 from common.clock import settle
 from controller.messages.effects import DropReplica
 from protocol.messages.stop_replica_request import StopReplicaRequest
-from tests.backends.zookeeper.trees import put, read
-from tests.backends.zookeeper.world import NEW, OLD, Zookeeper
+from tests.backends.zookeeper.harness import NEW, OLD, ZookeeperHarness
+from tests.backends.zookeeper.trees import read_json, write_json
 from tests.builders import key, partition
 
 PORT_OF_1 = 9092
 
 
 @pytest.fixture(params=[OLD, NEW])
-async def world(request: pytest.FixtureRequest) -> AsyncIterator[Zookeeper]:
-    world = await Zookeeper(version=request.param).start()
-    await world.having({"foo-0": [1, 2]})
-    yield world
-    await world.stop()
+async def harness(request: pytest.FixtureRequest) -> AsyncIterator[ZookeeperHarness]:
+    harness = await ZookeeperHarness(version=request.param).start()
+    await harness.having({"foo-0": [1, 2]})
+    yield harness
+    await harness.stop()
 
 
-def notes(world: Zookeeper) -> set[tuple[str, int, int]]:
-    """Topic, partition and broker of each note in ZooKeeper."""
+def notes(harness: ZookeeperHarness) -> set[tuple[str, int, int]]:
+    """Return topic, partition and broker of each note in ZooKeeper."""
     above = chunk_parent(Dropped)
-    chunks = [read(world.tree, path) for path in world.tree.nodes if path.startswith(f"{above}/")]
+    chunks = [read_json(harness.tree, path) for path in harness.tree.nodes if path.startswith(f"{above}/")]
     return {(topic, number, broker) for chunk in chunks for topic, number, broker, _ in chunk["records"]}
 
 
-def told(world: Zookeeper, broker: int) -> int:
-    """How many requests to delete replicas the broker has answered."""
-    return len(world.sent(StopReplicaRequest, [broker]))
+def told(harness: ZookeeperHarness, broker: int) -> int:
+    """Return the number of StopReplica requests that the broker has answered."""
+    return len(harness.sent(StopReplicaRequest, [broker]))
 
 
-async def dropped_in_vain(world: Zookeeper) -> Callable[[], None]:
-    """Broker 1, which cannot be reached, is no replica any more; what makes it reachable again."""
-    broker = world.network.listening.pop(PORT_OF_1)
-    await world.alter({"foo-0": [2]})
+async def dropped_in_vain(harness: ZookeeperHarness) -> Callable[[], None]:
+    """Drop the replica of broker 1, which is unreachable. Return a function that makes it reachable."""
+    broker = harness.network.listening.pop(PORT_OF_1)
+    await harness.alter({"foo-0": [2]})
     await settle(200)
-    assert (world["foo-0"].replicas, told(world, 1), notes(world)) == ((2,), 0, {("foo", 0, 1)})
-    return lambda: world.network.listening.update({PORT_OF_1: broker})
+    assert (harness["foo-0"].replicas, told(harness, 1), notes(harness)) == ((2,), 0, {("foo", 0, 1)})
+    return lambda: harness.network.listening.update({PORT_OF_1: broker})
 
 
-async def test_a_note_lasts_until_the_broker_confirms(world: Zookeeper) -> None:
-    reconnect = await dropped_in_vain(world)
+async def test_a_note_stays_until_the_broker_confirms_the_drop(harness: ZookeeperHarness) -> None:
+    reconnect = await dropped_in_vain(harness)
     reconnect()
-    await world.advance(1)
-    assert (told(world, 1), notes(world)) == (1, set())
+    await harness.advance(1)
+    assert (told(harness, 1), notes(harness)) == (1, set())
 
 
-async def test_the_next_controller_tells_it(world: Zookeeper) -> None:
-    await dropped_in_vain(world)
-    next_life = await world.survivor(world.commits)
+async def test_the_next_controller_repeats_the_drop(harness: ZookeeperHarness) -> None:
+    await dropped_in_vain(harness)
+    next_controller = await harness.survivor(harness.commits)
     await settle(200)
-    assert (told(next_life, 1), notes(next_life)) == (1, set())
-    await next_life.stop()
+    assert (told(next_controller, 1), notes(next_controller)) == (1, set())
+    await next_controller.stop()
 
 
-async def test_a_broker_that_returns_is_told_again(world: Zookeeper) -> None:
-    reconnect = await dropped_in_vain(world)
+async def test_a_drop_is_repeated_when_the_broker_returns(harness: ZookeeperHarness) -> None:
+    reconnect = await dropped_in_vain(harness)
     reconnect()
-    await world.stop_broker(1, controlled=False)
-    await world.cluster.start_broker(1)
-    await world.advance(1)
-    assert (told(world, 1), notes(world)) == (1, set())
+    await harness.stop_broker(1, controlled=False)
+    await harness.cluster.start_broker(1)
+    await harness.advance(1)
+    assert (told(harness, 1), notes(harness)) == (1, set())
 
 
-async def test_a_replica_that_was_dropped_while_its_broker_was_down_goes_when_it_returns(
-    world: Zookeeper,
+async def test_a_replica_dropped_while_its_broker_was_down_is_deleted_when_it_returns(
+    harness: ZookeeperHarness,
 ) -> None:
-    await world.stop_broker(1, controlled=False)
-    await world.alter({"foo-0": [2]})
-    await world.until_idle()
+    await harness.stop_broker(1, controlled=False)
+    await harness.alter({"foo-0": [2]})
+    await harness.until_idle()
     await settle(200)
-    assert notes(world) == {("foo", 0, 1)}
-    await world.cluster.start_broker(1)
-    await world.advance(1)
-    assert (told(world, 1), notes(world)) == (1, set())
+    assert notes(harness) == {("foo", 0, 1)}
+    await harness.cluster.start_broker(1)
+    await harness.advance(1)
+    assert (told(harness, 1), notes(harness)) == (1, set())
 
 
-async def test_a_replica_again_is_not_deleted(world: Zookeeper) -> None:
-    reconnect = await dropped_in_vain(world)
-    await world.alter({"foo-0": [2, 1]})
-    assert notes(world) == set()
+async def test_a_dropped_replica_that_is_added_again_is_not_deleted(harness: ZookeeperHarness) -> None:
+    reconnect = await dropped_in_vain(harness)
+    await harness.alter({"foo-0": [2, 1]})
+    assert notes(harness) == set()
     reconnect()
-    await world.until_idle()
-    assert (told(world, 1), world.hosts("foo-0")) == (0, {1, 2})
+    await harness.until_idle()
+    assert (told(harness, 1), harness.hosts("foo-0")) == (0, {1, 2})
 
 
-async def test_what_another_controller_has_made_a_replica_again_is_not_deleted(world: Zookeeper) -> None:
-    await dropped_in_vain(world)
-    topic = read(world.tree, paths.topic("foo"))
-    await put(world.tree, paths.topic("foo"), topic | {"partitions": {"0": [2, 1]}})
-    next_life = await world.survivor(len(world.tree.log))
+async def test_a_dropped_replica_that_another_controller_added_is_not_deleted(
+    harness: ZookeeperHarness,
+) -> None:
+    await dropped_in_vain(harness)
+    topic = read_json(harness.tree, paths.topic("foo"))
+    await write_json(harness.tree, paths.topic("foo"), topic | {"partitions": {"0": [2, 1]}})
+    next_controller = await harness.survivor(len(harness.tree.log))
     await settle(200)
-    assert (told(next_life, 1), next_life["foo-0"].replicas) == (0, (2, 1))
-    await next_life.stop()
+    assert (told(next_controller, 1), next_controller["foo-0"].replicas) == (0, (2, 1))
+    await next_controller.stop()
 
 
-async def test_a_copy_that_may_be_the_last_one_is_not_deleted(world: Zookeeper) -> None:
-    reconnect = await dropped_in_vain(world)
+async def test_a_replica_of_a_partition_without_a_leader_is_not_deleted(harness: ZookeeperHarness) -> None:
+    reconnect = await dropped_in_vain(harness)
     reconnect()
     for broker in (1, 2):
-        await world.stop_broker(broker, controlled=False)
-    await world.cluster.start_broker(1)
-    await world.advance(1)
-    assert (told(world, 1), notes(world)) == (0, {("foo", 0, 1)})
-    await world.cluster.start_broker(2)
-    await world.advance(1)
-    assert (told(world, 1), notes(world)) == (1, set())
+        await harness.stop_broker(broker, controlled=False)
+    await harness.cluster.start_broker(1)
+    await harness.advance(1)
+    assert (told(harness, 1), notes(harness)) == (0, {("foo", 0, 1)})
+    await harness.cluster.start_broker(2)
+    await harness.advance(1)
+    assert (told(harness, 1), notes(harness)) == (1, set())
 
 
-async def test_the_notes_of_a_topic_go_with_it(world: Zookeeper) -> None:
-    await dropped_in_vain(world)
-    await world.delete("foo")
+async def test_deleting_a_topic_removes_its_notes(harness: ZookeeperHarness) -> None:
+    await dropped_in_vain(harness)
+    await harness.delete("foo")
     await settle(200)
-    assert notes(world) == set()
+    assert notes(harness) == set()
 
 
-async def test_wherever_we_die_what_was_dropped_is_told_to_go() -> None:
-    world = await Zookeeper(version=OLD).start()
-    await world.having({"foo-0": [1, 2], "foo-1": [2, 1]})
-    first = world.commits
-    await world.alter({"foo-0": [3, 4], "foo-1": [4, 2]})
-    await world.until_idle()
+async def test_a_drop_is_repeated_after_a_crash_at_any_write() -> None:
+    harness = await ZookeeperHarness(version=OLD).start()
+    await harness.having({"foo-0": [1, 2], "foo-1": [2, 1]})
+    first = harness.commits
+    await harness.alter({"foo-0": [3, 4], "foo-1": [4, 2]})
+    await harness.until_idle()
     dropped = 0
-    for commits in range(first, world.commits + 1):
-        next_life = Zookeeper(world.tree.survived(commits), version=OLD)
-        pending = notes(next_life)
+    for commits in range(first, harness.commits + 1):
+        next_controller = ZookeeperHarness(harness.tree.survived(commits), version=OLD)
+        pending = notes(next_controller)
         dropped += len(pending)
-        await next_life.start()
+        await next_controller.start()
         await settle(200)
-        sent = [request for broker in (1, 2) for request in next_life.sent(StopReplicaRequest, [broker])]
+        sent = [
+            request for broker in (1, 2) for request in next_controller.sent(StopReplicaRequest, [broker])
+        ]
         rows = [row for request in sent for topic in request.topic_states for row in topic.partition_states]
         assert len(rows) >= len(pending)
-        await next_life.until_idle()
+        await next_controller.until_idle()
         await settle(200)
-        assert notes(next_life) == set()
-        await next_life.stop()
+        assert notes(next_controller) == set()
+        await next_controller.stop()
     assert dropped >= 3
-    await world.stop()
+    await harness.stop()
 
 
-def test_a_note_that_is_newer_than_what_was_confirmed_stays() -> None:
+def test_a_note_newer_than_the_confirmed_drop_stays() -> None:
     chunks, cache = RecordChunks(), ZnodeCache()
     chunks.put(Dropped("foo", 0, 1, 7))
     cache.topics["foo"] = StoredTopic(0, partitions=[partition("foo-0", [2, 3])])
@@ -160,13 +164,13 @@ def test_a_note_that_is_newer_than_what_was_confirmed_stays() -> None:
     assert (list(drops.of({1})), list(chunks.drops())) == ([], [])
 
 
-def test_what_is_known_of_no_topic_is_not_deleted() -> None:
+def test_replicas_of_unknown_topics_are_not_deleted() -> None:
     chunks = RecordChunks()
     chunks.put(Dropped("gone", 0, 1, 7))
     assert list(Drops(chunks, ZnodeCache()).of({1})) == []
 
 
-def test_a_list_that_changes_twice_in_one_write_is_followed() -> None:
+def test_two_changes_of_a_replica_list_in_one_write_are_both_noted() -> None:
     chunks, cache = RecordChunks(), ZnodeCache()
     cache.topics["foo"] = StoredTopic(0, partitions=[partition("foo-0", [1, 2])])
     drops = Drops(chunks, cache)

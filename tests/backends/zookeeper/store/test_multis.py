@@ -1,4 +1,4 @@
-"""What goes into one multi, by the bytes that it rewrites."""
+"""Division of changes into multis, by the bytes that they write."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,14 +51,14 @@ def test_the_estimate_is_no_less_than_what_is_written(
     assert bytes_of(taken, known) <= room.bytes
 
 
-def test_topics_that_are_rewritten_are_counted_whole() -> None:
+def test_rewritten_topics_count_with_their_whole_znode() -> None:
     known = cache(60, 1_000)
     batches = list(batched([Topic(name, ID) for name in known.topics], known))
     assert sum(map(len, batches)) == 60
     assert len(batches) > 1
 
 
-def test_states_alone_are_written_many_at_a_time() -> None:
+def test_many_states_fit_into_one_multi() -> None:
     known = cache(MULTI_CHANGES, 500)
     rows = [each.partitions[0] for each in known.topics.values()]
     changes = [each._replace(leader=1002, leader_epoch=1, partition_epoch=1) for each in rows]
@@ -66,7 +66,7 @@ def test_states_alone_are_written_many_at_a_time() -> None:
     assert len(list(batched([*changes, *changes], known))) == 2
 
 
-def test_an_entity_with_long_values_is_counted_whole() -> None:
+def test_a_changed_entity_counts_with_its_whole_znode() -> None:
     known = ZnodeCache()
     for name in "ab":
         known.configs[f"topics/{name}"] = StoredConfig(1, {"long": "x" * (MULTI_BYTES // 2)})
@@ -78,12 +78,12 @@ def test_an_entity_with_long_values_is_counted_whole() -> None:
     assert list(batched(changes, known)) == [changes[:2], changes[2:]]
 
 
-def test_a_topic_made_anew_is_not_in_one_multi_with_its_deletion() -> None:
+def test_a_topic_is_not_deleted_and_created_in_one_multi() -> None:
     changes: list[Change] = [Deleted(Topic, "foo"), Topic("bar", NO_ID), Topic("foo", NO_ID)]
     assert list(batched(changes, ZnodeCache())) == [changes[:2], changes[2:]]
 
 
-def test_records_of_ours_share_the_room_with_the_changes() -> None:
+def test_chunks_share_the_space_with_the_changes() -> None:
     known = cache(10, 1_000)
     changes: list[Change] = [Topic(name, ID) for name in known.topics]
     data = ChunkData({"/a": b"x" * 300_000, "/b": b"x" * 150_000, "/c": b"x" * 150_000})
@@ -92,7 +92,7 @@ def test_records_of_ours_share_the_room_with_the_changes() -> None:
     assert [list(each) for each in pieces_of(data)] == [["/a", "/b"], ["/c"]]
 
 
-def test_a_topic_fits_that_zookeeper_takes_in_one_write() -> None:
+def test_a_topic_fits_if_its_znode_fits_into_one_request() -> None:
     assert fits_topic(10_000, 30_000)
     assert not fits_topic(10_000, 50_000)
     assert not fits_topic(30_000, 30_000)

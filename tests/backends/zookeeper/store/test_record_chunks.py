@@ -1,4 +1,4 @@
-"""Whatever changes, what is written and read again is what was meant, in order of arrival."""
+"""Writing and loading of chunks: records keep their values and their order."""
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ from controller.model.cluster import Change, Deleted, Paused, Reassignment, Topi
 from tests.backends.zookeeper.memory_tree import MemoryTree
 
 Step = tuple[bool, int, int]
-"""Put or delete, which partition, and its target."""
+"""Put or delete, the partition, and its target."""
 
 STEPS = st.lists(st.tuples(st.booleans(), st.integers(0, 12), st.integers(1, 3)), max_size=60)
 
@@ -34,7 +34,7 @@ async def write(tree: MemoryTree, chunks: RecordChunks) -> None:
     chunks.written(data)
 
 
-async def read(tree: MemoryTree) -> RecordChunks:
+async def read_json(tree: MemoryTree) -> RecordChunks:
     again = RecordChunks()
     for folder in ledgers.chunk_parents():
         for name in await tree.children(folder) or []:
@@ -45,7 +45,7 @@ async def read(tree: MemoryTree) -> RecordChunks:
 
 
 @given(st.lists(STEPS, max_size=6))
-async def test_what_is_read_is_what_was_put(rounds: list[list[Step]]) -> None:
+async def test_loaded_records_are_those_that_were_put(rounds: list[list[Step]]) -> None:
     tree, chunks, expected = MemoryTree(), RecordChunks(), dict[TopicPartition, Reassignment]()
     await ensure(tree, *ledgers.chunk_parents())
     whole, ledgers.CHUNK_RECORDS = ledgers.CHUNK_RECORDS, 3
@@ -58,12 +58,12 @@ async def test_what_is_read_is_what_was_put(rounds: list[list[Step]]) -> None:
                 elif isinstance(change, Deleted) and isinstance(change.key, TopicPartition):
                     expected.pop(change.key, None)
             await write(tree, chunks)
-        assert list((await read(tree)).records()) == list(chunks.records()) == list(expected.values())
+        assert list((await read_json(tree)).records()) == list(chunks.records()) == list(expected.values())
     finally:
         ledgers.CHUNK_RECORDS = whole
 
 
-def test_a_change_writes_no_more_than_its_chunk() -> None:
+def test_a_change_writes_only_its_chunk() -> None:
     chunks = RecordChunks()
     for number in range(2 * CHUNK_RECORDS + 1):
         chunks.apply(wanted(number))
@@ -73,7 +73,7 @@ def test_a_change_writes_no_more_than_its_chunk() -> None:
     assert list(chunks.take_changed()) == ["/reassignd/reassignments/0000000001"]
 
 
-def test_an_empty_chunk_is_removed_and_one_never_written_is_not() -> None:
+def test_an_empty_chunk_is_deleted_if_it_exists() -> None:
     chunks = RecordChunks()
     chunks.apply(wanted(0))
     chunks.apply(Deleted(Reassignment, wanted(0).key))
@@ -86,25 +86,25 @@ def test_an_empty_chunk_is_removed_and_one_never_written_is_not() -> None:
     assert [type(each) for each in chunks.operations(chunks.take_changed())] == [Delete]
 
 
-def test_a_deletion_of_what_is_not_there_is_nothing() -> None:
+def test_removing_a_missing_record_changes_nothing() -> None:
     chunks = RecordChunks()
     chunks.apply(Deleted(Reassignment, wanted(0).key))
     assert chunks.take_changed() == {}
 
 
-def test_records_of_kafka_are_not_ours() -> None:
+def test_records_of_kafka_are_not_kept_in_chunks() -> None:
     assert RecordChunks.keeps(wanted(0))
     assert RecordChunks.keeps(Deleted(Reassignment, wanted(0).key))
     assert not RecordChunks.keeps(Topic("foo", bytes(16)))
 
 
 @pytest.mark.parametrize("path", ["/reassignd/jobs/x", "/reassignd/nothing/0", "/reassignd/jobs/0"])
-def test_a_chunk_that_makes_no_sense_is_refused(path: str) -> None:
+def test_an_invalid_chunk_is_an_error(path: str) -> None:
     with pytest.raises(ZnodeError):
         RecordChunks().read(path, b'{"records":{}}')
 
 
-def test_chunks_can_be_laid_down_in_one_document() -> None:
+def test_several_chunks_are_encoded_as_one_document() -> None:
     data = ledgers.ChunkData({"/a": b"{}", "/b": None})
     assert decode_chunks(encode_chunks(data)) == data
     with pytest.raises(ZnodeError):

@@ -33,13 +33,13 @@ RECORDS = st.one_of(
 
 
 @given(RECORDS)
-def test_a_record_is_read_as_it_was_written(record: Record) -> None:
+def test_an_encoded_record_is_decoded(record: Record) -> None:
     read = read_row(type(record), json.loads(encode(list(record))))
     assert (type(read), read) == (type(record), record)
 
 
 @pytest.mark.parametrize("kind", CODECS)
 @pytest.mark.parametrize("row", [None, [], [1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2], "abc", {}])
-def test_a_row_that_makes_no_sense_is_refused(kind: type[Record], row: object) -> None:
+def test_an_invalid_row_is_an_error(kind: type[Record], row: object) -> None:
     with pytest.raises(ZnodeError, match=f"is not a {kind.__name__}"):
         read_row(kind, row)

@@ -1,4 +1,4 @@
-"""Commits on znodes in memory: what is written, what happens when it does not fit, and what a crash leaves."""
+"""Commits on a memory tree: writes, conflicts, and crashes."""
 
 from collections.abc import AsyncIterator
 
@@ -26,7 +26,7 @@ from controller.model.cluster import (
 )
 from tests.backends.zookeeper import memory_tree
 from tests.backends.zookeeper.memory_tree import MemoryTree
-from tests.backends.zookeeper.trees import elected, made, put, put_state, read, store_on
+from tests.backends.zookeeper.trees import elect, open_store, read_json, tree_with, write_json, write_state
 
 FOO = Partition("foo", 0, (1, 2), (1, 2), 1, 0, 0)
 NEXT = FOO._replace(leader=2, leader_epoch=1, partition_epoch=1)
@@ -34,12 +34,12 @@ NEXT = FOO._replace(leader=2, leader_epoch=1, partition_epoch=1)
 
 @pytest.fixture
 async def tree() -> MemoryTree:
-    return await made(foo=[[1, 2], [2, 3]])
+    return await tree_with(foo=[[1, 2], [2, 3]])
 
 
 @pytest.fixture
 async def written(tree: MemoryTree) -> AsyncIterator[ZkStore]:
-    opened = await store_on(tree)
+    opened = await open_store(tree)
     yield opened
     await opened.close()
 
@@ -48,9 +48,9 @@ def jobs(count: int) -> list[Change]:
     return [Job(number, JobKind.PLAN, 0, "x" * 50, None) for number in range(count)]
 
 
-async def test_a_new_leader_is_written_to_the_state_alone(tree: MemoryTree, written: ZkStore) -> None:
+async def test_a_new_leader_is_written_to_the_state_only(tree: MemoryTree, written: ZkStore) -> None:
     await written.commit([NEXT])
-    assert read(tree, paths.state("foo", 0)) == {
+    assert read_json(tree, paths.state("foo", 0)) == {
         "controller_epoch": 1, "leader": 2, "version": 1, "leader_epoch": 1, "isr": [1, 2],
     }  # fmt: skip
     assert tree.nodes[paths.topic("foo")].version == 0
@@ -58,13 +58,13 @@ async def test_a_new_leader_is_written_to_the_state_alone(tree: MemoryTree, writ
 
 
 @pytest.mark.parametrize(("with_ids", "topic_id"), [(True, "BQUFBQUFBQUFBQUFBQUFBQ"), (False, None)])
-async def test_a_topic_gets_its_id_when_brokers_know_of_ids(
+async def test_a_topic_gets_its_id_when_brokers_support_ids(
     tree: MemoryTree, with_ids: bool, topic_id: str | None
 ) -> None:
     loaded = await load(tree)
-    written = ZkStore(tree, await elected(tree), loaded, with_topic_ids=with_ids)
+    written = ZkStore(tree, await elect(tree), loaded, with_topic_ids=with_ids)
     await written.commit(loaded.assign_topic_ids(lambda: b"\5" * 16))
-    stored = read(tree, paths.topic("foo"))
+    stored = read_json(tree, paths.topic("foo"))
     assert (stored.get("topic_id"), stored["partitions"]) == (topic_id, {"0": [1, 2], "1": [2, 3]})
     assert (await load(tree)).assign_topic_ids(lambda: NO_ID) == ([] if with_ids else [Topic("foo", NO_ID)])
     await written.close()
@@ -73,30 +73,30 @@ async def test_a_topic_gets_its_id_when_brokers_know_of_ids(
 async def test_many_large_topics_get_their_ids_in_several_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multis, "MULTI_BYTES", 20_000)
     monkeypatch.setattr(memory_tree, "LIMIT_BYTES", 40_000)
-    tree = await made()
+    tree = await tree_with()
     rows = {str(number): [1001, 1002, 1003] for number in range(100)}
     for number in range(30):
-        await put(tree, paths.topic(f"t{number}"), {"version": 3, "partitions": rows})
+        await write_json(tree, paths.topic(f"t{number}"), {"version": 3, "partitions": rows})
     loaded = await load(tree)
-    written = ZkStore(tree, await elected(tree), loaded, with_topic_ids=True)
+    written = ZkStore(tree, await elect(tree), loaded, with_topic_ids=True)
     await written.commit(loaded.assign_topic_ids(lambda: b"\5" * 16))
     assert (await load(tree)).assign_topic_ids(lambda: NO_ID) == []
     await written.close()
 
 
-async def test_a_step_is_written_to_the_topic_and_the_state_at_once(
-    tree: MemoryTree, written: ZkStore
-) -> None:
+async def test_a_step_is_written_to_topic_and_state_in_one_multi(tree: MemoryTree, written: ZkStore) -> None:
     before = len(tree.log)
     step = FOO._replace(replicas=(3, 1, 2), adding=(3,), removing=(1,), leader_epoch=1, partition_epoch=1)
     await written.commit([step, Reassignment("foo", 0, (1, 2), (3, 2), 1)])
     assert len(tree.log) == before + 1
-    topic = read(tree, paths.topic("foo"))
+    topic = read_json(tree, paths.topic("foo"))
     assert (topic["partitions"], topic["adding_replicas"]) == ({"0": [3, 1, 2], "1": [2, 3]}, {"0": [3]})
-    assert read(tree, "/reassignd/reassignments/0000000000")["records"] == [["foo", 0, [1, 2], [3, 2], 1, ""]]
+    assert read_json(tree, "/reassignd/reassignments/0000000000")["records"] == [
+        ["foo", 0, [1, 2], [3, 2], 1, ""]
+    ]
 
 
-async def test_two_decisions_in_one_multi_leave_the_version_that_the_core_counted(
+async def test_two_decisions_in_one_multi_increment_the_version_twice(
     tree: MemoryTree, written: ZkStore
 ) -> None:
     again = NEXT._replace(leader=1, leader_epoch=2, partition_epoch=2)
@@ -107,37 +107,35 @@ async def test_two_decisions_in_one_multi_leave_the_version_that_the_core_counte
     assert written.stored(again) == again
 
 
-async def test_an_isr_that_a_leader_stored_meanwhile_is_heeded_and_reported(
+async def test_an_isr_that_a_leader_has_stored_is_merged_and_reported(
     tree: MemoryTree, written: ZkStore
 ) -> None:
     merged: list[Partition] = []
     written.on_merged = merged.extend
-    await put_state(tree, "foo", 0, leader=1, isr=[2])
+    await write_state(tree, "foo", 0, leader=1, isr=[2])
     await written.commit([NEXT])
     stored = NEXT._replace(isr=(2,), partition_epoch=2)
     assert merged == [stored]
-    assert read(tree, paths.state("foo", 0))["isr"] == [2]
+    assert read_json(tree, paths.state("foo", 0))["isr"] == [2]
     assert written.stored(NEXT) == stored
 
 
-async def test_a_leader_that_was_expelled_is_not_elected_and_that_is_reported(
+async def test_a_leader_that_left_the_isr_is_not_elected_and_reported(
     tree: MemoryTree, written: ZkStore
 ) -> None:
     merged: list[Partition] = []
     written.on_merged = merged.extend
-    await put_state(tree, "foo", 0, leader=1, isr=[1])
+    await write_state(tree, "foo", 0, leader=1, isr=[1])
     await written.commit([NEXT])
     kept = NEXT._replace(leader=1, isr=(1,), partition_epoch=2)
     assert merged == [kept]
     assert written.stored(NEXT) == kept
-    state = read(tree, paths.state("foo", 0))
+    state = read_json(tree, paths.state("foo", 0))
     assert (state["leader"], state["isr"], state["leader_epoch"]) == (1, [1], 1)
 
 
-async def test_a_leader_out_of_sync_is_not_stored_and_ends_the_term(
-    tree: MemoryTree, written: ZkStore
-) -> None:
-    await put_state(tree, "foo", 0, leader=1, isr=[1])
+async def test_electing_a_leader_out_of_the_isr_ends_the_term(tree: MemoryTree, written: ZkStore) -> None:
+    await write_state(tree, "foo", 0, leader=1, isr=[1])
     dead = NEXT._replace(isr=(2,))
     with pytest.raises(StaleError):
         await written.commit([dead])
@@ -145,8 +143,8 @@ async def test_a_leader_out_of_sync_is_not_stored_and_ends_the_term(
         await written.commit([])
 
 
-async def test_a_deposed_controller_changes_nothing(tree: MemoryTree, written: ZkStore) -> None:
-    await elected(tree)
+async def test_a_deposed_controller_writes_nothing(tree: MemoryTree, written: ZkStore) -> None:
+    await elect(tree)
     before = dict(tree.nodes)
     for changes in ([NEXT], jobs(1)):
         with pytest.raises(DeposedError):
@@ -160,13 +158,15 @@ async def test_without_a_connection_commits_fail(tree: MemoryTree, written: ZkSt
         await written.commit([NEXT])
 
 
-async def test_partitions_that_somebody_added_meanwhile_are_kept(tree: MemoryTree, written: ZkStore) -> None:
-    await put(tree, paths.topic("foo"), {"version": 3, "partitions": {"0": [1, 2], "1": [2, 3], "2": [3, 1]}})
+async def test_partitions_that_others_have_added_are_kept(tree: MemoryTree, written: ZkStore) -> None:
+    await write_json(
+        tree, paths.topic("foo"), {"version": 3, "partitions": {"0": [1, 2], "1": [2, 3], "2": [3, 1]}}
+    )
     await written.commit([FOO._replace(replicas=(2, 1))])
-    assert read(tree, paths.topic("foo"))["partitions"] == {"0": [2, 1], "1": [2, 3], "2": [3, 1]}
+    assert read_json(tree, paths.topic("foo"))["partitions"] == {"0": [2, 1], "1": [2, 3], "2": [3, 1]}
 
 
-async def test_a_topic_is_made_grown_and_deleted_with_all_its_znodes(
+async def test_a_topic_is_created_enlarged_and_deleted_with_all_its_znodes(
     tree: MemoryTree, written: ZkStore
 ) -> None:
     before = set(tree.nodes)
@@ -175,8 +175,8 @@ async def test_a_topic_is_made_grown_and_deleted_with_all_its_znodes(
         [Topic("bar", NO_ID), Config(ResourceType.TOPIC, "bar", "retention.ms", "5"), *bar[:2]]
     )
     await written.commit([bar[2]])
-    assert read(tree, paths.topic("bar"))["partitions"] == {"0": [1], "1": [1], "2": [1]}
-    assert read(tree, paths.config("topics/bar"))["config"] == {"retention.ms": "5"}
+    assert read_json(tree, paths.topic("bar"))["partitions"] == {"0": [1], "1": [1], "2": [1]}
+    assert read_json(tree, paths.config("topics/bar"))["config"] == {"retention.ms": "5"}
     gone = [Deleted(Partition, each.key) for each in reversed(bar)]
     await written.commit([Topic("bar", NO_ID, deleting=True)])
     assert paths.delete_topic("bar") in tree.nodes
@@ -186,22 +186,20 @@ async def test_a_topic_is_made_grown_and_deleted_with_all_its_znodes(
     assert "bar" not in written.cache.topics
 
 
-async def test_a_config_is_merged_with_what_somebody_set_meanwhile(
-    tree: MemoryTree, written: ZkStore
-) -> None:
-    await put(tree, paths.config("brokers/<default>"), {"version": 1, "config": {"log.cleaner.threads": "2"}})
+async def test_configs_are_merged_with_changes_of_others(tree: MemoryTree, written: ZkStore) -> None:
+    await write_json(
+        tree, paths.config("brokers/<default>"), {"version": 1, "config": {"log.cleaner.threads": "2"}}
+    )
     await written.commit([Config(ResourceType.BROKER, "", "num.partitions", "3")])
     values = {"log.cleaner.threads": "2", "num.partitions": "3"}
-    assert read(tree, paths.config("brokers/<default>"))["config"] == values
-    assert read(tree, "/config/changes/config_change_0000000000")["entity_path"] == "brokers/<default>"
+    assert read_json(tree, paths.config("brokers/<default>"))["config"] == values
+    assert read_json(tree, "/config/changes/config_change_0000000000")["entity_path"] == "brokers/<default>"
     assert await written.read_config("brokers/<default>") == values
     assert await written.read_config("brokers/<default>") is None
 
 
-async def test_what_somebody_set_is_told_with_what_we_write_after_it(
-    tree: MemoryTree, written: ZkStore
-) -> None:
-    await put(tree, paths.config("topics/foo"), {"version": 1, "config": {"retention.ms": "5"}})
+async def test_merged_configs_are_returned_after_our_next_write(tree: MemoryTree, written: ZkStore) -> None:
+    await write_json(tree, paths.config("topics/foo"), {"version": 1, "config": {"retention.ms": "5"}})
     ours = written.commit([Config(ResourceType.TOPIC, "foo", "min.insync.replicas", "2")])
     told = [await written.read_config("topics/foo")]
     await ours
@@ -209,18 +207,18 @@ async def test_what_somebody_set_is_told_with_what_we_write_after_it(
     assert told[-1] == {"retention.ms": "5", "min.insync.replicas": "2"}
 
 
-async def test_a_config_of_ours_alone_is_no_news(tree: MemoryTree, written: ZkStore) -> None:
+async def test_configs_that_only_we_changed_are_not_returned(tree: MemoryTree, written: ZkStore) -> None:
     await written.commit([Config(ResourceType.BROKER, "", "num.partitions", "3")])
     assert await written.read_config("brokers/<default>") is None
 
 
-async def test_what_somebody_else_set_is_told_once(tree: MemoryTree, written: ZkStore) -> None:
-    await put(tree, paths.config("topics/foo"), {"version": 1, "config": {"retention.ms": "5"}})
+async def test_configs_that_others_changed_are_returned_once(tree: MemoryTree, written: ZkStore) -> None:
+    await write_json(tree, paths.config("topics/foo"), {"version": 1, "config": {"retention.ms": "5"}})
     assert await written.read_config("topics/foo") == {"retention.ms": "5"}
     assert await written.read_config("topics/foo") is None
 
 
-async def test_a_large_commit_is_there_wholly_or_not_at_all(
+async def test_a_large_commit_is_atomic(
     tree: MemoryTree, written: ZkStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(multis, "MULTI_BYTES", 20_000)
@@ -234,9 +232,7 @@ async def test_a_large_commit_is_there_wholly_or_not_at_all(
         assert await left.children(REDO) == []
 
 
-async def test_what_was_adopted_from_another_controller_can_be_forgotten(
-    tree: MemoryTree, written: ZkStore
-) -> None:
+async def test_an_external_reassignment_can_be_deleted(tree: MemoryTree, written: ZkStore) -> None:
     before = dict(tree.nodes)
     await written.commit([Deleted(Reassignment, TopicPartition("foo", 0))])
     assert tree.nodes == before

@@ -1,4 +1,4 @@
-"""What the controller asks brokers goes to where the core knows them to be."""
+"""Requests of the controller go to the addresses in the core's state."""
 
 from collections.abc import AsyncIterator
 
@@ -24,7 +24,7 @@ async def brokers() -> AsyncIterator[list[FakeBroker]]:
 
 @pytest.fixture
 async def asker(brokers: list[FakeBroker]) -> AsyncIterator[TermBrokerClient]:
-    """The core knows brokers 1 and 2."""
+    """Return a client whose state contains brokers 1 and 2."""
     state = State()
     for number, each in enumerate(brokers, 1):
         state.put(Broker(number, *each.address, None, 1))
@@ -34,7 +34,7 @@ async def asker(brokers: list[FakeBroker]) -> AsyncIterator[TermBrokerClient]:
     await made.close()
 
 
-async def test_a_broker_is_asked_over_one_connection(
+async def test_requests_to_a_broker_share_a_connection(
     asker: TermBrokerClient, brokers: list[FakeBroker]
 ) -> None:
     await asker.ask(LIST, 2)
@@ -42,12 +42,12 @@ async def test_a_broker_is_asked_over_one_connection(
     assert [(each.connections, len(each.asked)) for each in brokers] == [(0, 0), (1, 2)]
 
 
-async def test_any_broker_is_one_that_is_alive(asker: TermBrokerClient, brokers: list[FakeBroker]) -> None:
+async def test_any_broker_is_a_live_one(asker: TermBrokerClient, brokers: list[FakeBroker]) -> None:
     await asker.ask(LIST)
     assert [len(each.asked) for each in brokers] == [1, 0]
 
 
-async def test_a_broker_that_moves_is_asked_where_it_is_now(
+async def test_a_changed_address_leads_to_a_new_connection(
     asker: TermBrokerClient, brokers: list[FakeBroker]
 ) -> None:
     await asker.ask(LIST, 1)
@@ -56,6 +56,6 @@ async def test_a_broker_that_moves_is_asked_where_it_is_now(
     assert [len(each.asked) for each in brokers] == [1, 1]
 
 
-async def test_who_is_not_known_cannot_be_asked(asker: TermBrokerClient) -> None:
+async def test_an_unknown_broker_is_an_error(asker: TermBrokerClient) -> None:
     with pytest.raises(UnreachableError, match="broker 7 is not registered"):
         await asker.ask(LIST, 7)

@@ -16,7 +16,7 @@ from backends.zookeeper.term.broker_protocol import parse_protocol
         ("3.9", (7, 8, 4), True, True),
     ],
 )
-def test_a_version_says_what_brokers_take(
+def test_a_version_determines_request_versions_and_features(
     version: str, requests: tuple[int, ...], by_request: bool, ids: bool
 ) -> None:
     found = parse_protocol(version)
@@ -24,6 +24,6 @@ def test_a_version_says_what_brokers_take(
 
 
 @pytest.mark.parametrize("version", ["", "two", "2.1", "4.0", "0.10.2"])
-def test_what_is_not_served_is_refused(version: str) -> None:
+def test_an_unsupported_version_is_an_error(version: str) -> None:
     with pytest.raises(ValueError, match=r"inter\.broker\.protocol\.version"):
         parse_protocol(version)

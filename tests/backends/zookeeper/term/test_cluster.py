@@ -1,4 +1,4 @@
-"""One term: what brokers are told, and what ends it. That moves end where they should is in `tests.backends.test_contract`."""
+"""Requests to brokers in a term, and its end. `tests.backends.test_contract` tests reassignments."""
 
 from collections.abc import AsyncIterator
 
@@ -14,42 +14,42 @@ from controller.scheduling.limits import PREFIX
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
 from protocol.messages.stop_replica_request import StopReplicaRequest
 from protocol.messages.update_metadata_request import UpdateMetadataRequest
-from tests.backends.zookeeper.trees import put, put_state, read
-from tests.backends.zookeeper.world import NEW, OLD, OWN_ID, Zookeeper
+from tests.backends.zookeeper.harness import NEW, OLD, OWN_ID, ZookeeperHarness
+from tests.backends.zookeeper.trees import read_json, write_json, write_state
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[Zookeeper]:
-    world = await Zookeeper(version=OLD).start()
-    await world.having({"foo-0": [1, 2]})
-    yield world
-    await world.stop()
+async def harness() -> AsyncIterator[ZookeeperHarness]:
+    harness = await ZookeeperHarness(version=OLD).start()
+    await harness.having({"foo-0": [1, 2]})
+    yield harness
+    await harness.stop()
 
 
-async def test_clients_find_the_controller_among_the_brokers(world: Zookeeper) -> None:
-    told = world.sent(UpdateMetadataRequest)[-1]
+async def test_clients_find_the_controller_among_the_brokers(harness: ZookeeperHarness) -> None:
+    told = harness.sent(UpdateMetadataRequest)[-1]
     assert told.controller_id == OWN_ID
     assert {broker.id for broker in told.live_brokers} == {1, 2, 3, 4, 5, 6, OWN_ID}
 
 
-async def test_the_controller_has_a_rack_as_brokers_have(world: Zookeeper) -> None:
-    assert read(world.tree, paths.broker(OWN_ID))["rack"] == "rack-a"
-    [ours] = [each for each in world.sent(UpdateMetadataRequest)[-1].live_brokers if each.id == OWN_ID]
+async def test_the_controller_has_a_rack_as_brokers_have(harness: ZookeeperHarness) -> None:
+    assert read_json(harness.tree, paths.broker(OWN_ID))["rack"] == "rack-a"
+    [ours] = [each for each in harness.sent(UpdateMetadataRequest)[-1].live_brokers if each.id == OWN_ID]
     assert ours.rack == "rack-a"
 
 
-async def test_nothing_is_placed_on_the_controller(world: Zookeeper) -> None:
-    assert OWN_ID not in world.state.live
+async def test_no_replica_is_placed_on_the_controller(harness: ZookeeperHarness) -> None:
+    assert OWN_ID not in harness.state.live
 
 
-async def test_what_was_placed_on_the_controller_while_it_was_away_is_placed_elsewhere(
-    world: Zookeeper,
+async def test_replicas_placed_on_the_controller_before_the_term_move_to_a_broker(
+    harness: ZookeeperHarness,
 ) -> None:
-    tree = world.tree.survived(world.commits)
-    await put(tree, paths.topic("new"), {"version": 1, "partitions": {"0": [OWN_ID, 1]}})
+    tree = harness.tree.survived(harness.commits)
+    await write_json(tree, paths.topic("new"), {"version": 1, "partitions": {"0": [OWN_ID, 1]}})
     rows = {"0": [1, 2], "1": [2, OWN_ID], "2": [1, 2]}
-    await put(tree, paths.topic("foo"), {"version": 1, "partitions": rows})
-    later = await Zookeeper(tree, version=OLD).start()
+    await write_json(tree, paths.topic("foo"), {"version": 1, "partitions": rows})
+    later = await ZookeeperHarness(tree, version=OLD).start()
     await settle(200)
     for name in ("new-0", "foo-1", "foo-2"):
         assert OWN_ID not in later.replicas(name)
@@ -57,64 +57,62 @@ async def test_what_was_placed_on_the_controller_while_it_was_away_is_placed_els
     await later.stop()
 
 
-async def test_brokers_are_told_the_isr_that_is_stored(world: Zookeeper) -> None:
-    await put_state(world.tree, "foo", 0, leader=1, isr=[1])
-    await world.alter({"foo-0": [1, 2, 3]})
-    led = world.sent(LeaderAndIsrRequest, [1])[-1].topic_states[0].partition_states[0]
-    assert (led.isr, led.partition_epoch) == ((1,), world.tree.nodes[paths.state("foo", 0)].version)
+async def test_requests_contain_the_stored_isr(harness: ZookeeperHarness) -> None:
+    await write_state(harness.tree, "foo", 0, leader=1, isr=[1])
+    await harness.alter({"foo-0": [1, 2, 3]})
+    led = harness.sent(LeaderAndIsrRequest, [1])[-1].topic_states[0].partition_states[0]
+    assert (led.isr, led.partition_epoch) == ((1,), harness.tree.nodes[paths.state("foo", 0)].version)
 
 
-async def test_replicas_are_dropped_without_a_fence_that_brokers_trip_over(world: Zookeeper) -> None:
-    await world.alter({"foo-0": [2]})
-    [dropped] = world.sent(StopReplicaRequest)
+async def test_stop_replica_is_sent_without_a_leader_epoch(harness: ZookeeperHarness) -> None:
+    await harness.alter({"foo-0": [2]})
+    [dropped] = harness.sent(StopReplicaRequest)
     assert dropped.topic_states[0].partition_states[0].leader_epoch == -1
 
 
-async def test_a_broker_that_joins_is_told_what_is_stored_and_not_what_was_only_decided(
-    world: Zookeeper,
+async def test_a_broker_that_joins_gets_the_stored_partitions(
+    harness: ZookeeperHarness,
 ) -> None:
-    await world.stop_broker(1, controlled=False)
-    await put_state(world.tree, "foo", 0, leader=2, isr=[2], leader_epoch=1)
-    await world.cluster.start_broker(1)
-    await world.advance(0.1)
-    led = [r for r in world.sent(LeaderAndIsrRequest, [1]) if r.topic_states][-1]
-    assert led.topic_states[0].partition_states[0].leader_epoch == world["foo-0"].leader_epoch
+    await harness.stop_broker(1, controlled=False)
+    await write_state(harness.tree, "foo", 0, leader=2, isr=[2], leader_epoch=1)
+    await harness.cluster.start_broker(1)
+    await harness.advance(0.1)
+    led = [r for r in harness.sent(LeaderAndIsrRequest, [1]) if r.topic_states][-1]
+    assert led.topic_states[0].partition_states[0].leader_epoch == harness["foo-0"].leader_epoch
 
 
-async def test_who_is_elected_elsewhere_ends_the_term(world: Zookeeper) -> None:
+async def test_another_elected_controller_ends_the_term(harness: ZookeeperHarness) -> None:
     taken = Create(paths.CONTROLLER, b'{"brokerid":2}', ephemeral=True)
-    world.tree.write([Delete(paths.CONTROLLER), taken], session=9)
+    harness.tree.write([Delete(paths.CONTROLLER), taken], session=9)
     await settle()
-    assert [str(each) for each in world.failures] == ["another controller was elected"]
-    world.failures.clear()
+    assert [str(each) for each in harness.failures] == ["another controller was elected"]
+    harness.failures.clear()
 
 
 async def test_moves_are_watched_only_while_brokers_store_isrs() -> None:
     for version, watched in ((OLD, True), ("2.7", False)):
-        world = await Zookeeper(version=version).start()
-        await world.having({"foo-0": [1, 2]})
-        await world.alter({"foo-0": [1, 3]})
-        assert bool(world.tree._watches.get((paths.state("foo", 0), False))) is watched
-        await world.stop()
+        harness = await ZookeeperHarness(version=version).start()
+        await harness.having({"foo-0": [1, 2]})
+        await harness.alter({"foo-0": [1, 3]})
+        assert bool(harness.tree._watches.get((paths.state("foo", 0), False))) is watched
+        await harness.stop()
 
 
 @pytest.mark.parametrize("limit", [1, None])
 @pytest.mark.parametrize("version", [OLD, NEW])
-async def test_a_controller_killed_after_any_write_goes_on_where_it_was(
-    version: str, limit: int | None
-) -> None:
-    world = await Zookeeper(version=version).start()
+async def test_a_crash_after_any_write_loses_nothing(version: str, limit: int | None) -> None:
+    harness = await ZookeeperHarness(version=version).start()
     if limit is not None:
         change = ConfigChange(f"{PREFIX}replica.movements.per.partition", ConfigOp.SET, str(limit))
-        await world.do(AlterConfigs([ResourceChanges(ResourceType.BROKER, "", [change])]))
-    await world.having({"foo-0": [1, 2, 3]})
-    accepted = world.commits + 1
-    await world.alter({"foo-0": [4, 5, 6]})
-    await world.until_idle()
-    for commits in range(accepted, world.commits + 1):
-        again = await world.survivor(commits)
+        await harness.do(AlterConfigs([ResourceChanges(ResourceType.BROKER, "", [change])]))
+    await harness.having({"foo-0": [1, 2, 3]})
+    accepted = harness.commits + 1
+    await harness.alter({"foo-0": [4, 5, 6]})
+    await harness.until_idle()
+    for commits in range(accepted, harness.commits + 1):
+        again = await harness.survivor(commits)
         await again.until_idle()
         await again.advance(1)
         assert again.hosts("foo-0") == {4, 5, 6} == set(again["foo-0"].isr)
         await again.stop()
-    await world.stop()
+    await harness.stop()

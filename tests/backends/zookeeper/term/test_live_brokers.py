@@ -7,7 +7,7 @@ from backends.zookeeper.znodes.formats import Endpoint, Registration, encode_bro
 from common.clock import settle
 from common.tasks import cancel, spawn
 from tests.backends.zookeeper.memory_tree import MemoryTree
-from tests.backends.zookeeper.trees import made
+from tests.backends.zookeeper.trees import tree_with
 
 
 def registered(port: int) -> Registration:
@@ -22,8 +22,8 @@ async def register(tree: MemoryTree, name: str, data: bytes) -> None:
     await tree.multi([Create(f"{paths.BROKERS}/{name}", data)])
 
 
-async def test_brokers_are_told_whenever_they_change_and_never_ourselves() -> None:
-    tree, seen = await made(), list[Mapping[int, Registration]]()
+async def test_on_change_gets_all_brokers_but_our_own_id() -> None:
+    tree, seen = await tree_with(), list[Mapping[int, Registration]]()
     for number in (1, 2, 9):
         await register(tree, str(number), registration(number))
     for name, data in {"3": b"{", "007": b"{}", "None": b"{}"}.items():
@@ -37,7 +37,7 @@ async def test_brokers_are_told_whenever_they_change_and_never_ourselves() -> No
     await cancel(task)
 
 
-async def test_brokers_are_seen_that_come_after_us() -> None:
+async def test_brokers_that_register_later_are_found() -> None:
     tree, seen = MemoryTree(), list[Mapping[int, Registration]]()
     task = spawn(LiveBrokers(tree, 9, seen.append).follow(), "follow")
     await settle()
@@ -48,7 +48,7 @@ async def test_brokers_are_seen_that_come_after_us() -> None:
     await cancel(task)
 
 
-def test_a_broker_is_reached_at_the_listener_of_this_name_and_protocol_alone() -> None:
+def test_the_listener_must_match_in_name_and_protocol() -> None:
     def broker(*listeners: tuple[str, str]) -> Registration:
         rows = enumerate(listeners, start=1)
         return Registration(tuple(Endpoint(name, kind, "localhost", port) for port, (name, kind) in rows))

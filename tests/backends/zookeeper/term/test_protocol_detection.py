@@ -17,7 +17,7 @@ from protocol.messages.describe_configs_response import (
 )
 from tests.backends.zookeeper.memory_tree import MemoryTree
 from tests.backends.zookeeper.term.test_live_brokers import registration
-from tests.backends.zookeeper.trees import made
+from tests.backends.zookeeper.trees import tree_with
 
 OWN_ID = 1000
 
@@ -54,7 +54,7 @@ class FastClock:
 
 async def cluster(*versions: str) -> tuple[MemoryTree, Connect]:
     """Brokers from id 0 with these versions; "down" refuses connections, "silent" does not answer."""
-    tree = await made()
+    tree = await tree_with()
     for number, _ in enumerate(versions):
         await tree.multi([Create(paths.broker(number), registration(number))])
 

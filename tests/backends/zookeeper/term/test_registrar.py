@@ -1,4 +1,4 @@
-"""When reassignd is in the list of brokers: as long as one needs it there."""
+"""The registration exists only while a broker needs it."""
 
 from collections.abc import AsyncIterator
 
@@ -15,13 +15,13 @@ from common.tasks import cancel, spawn
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from tests.backends.zookeeper.memory_tree import MemoryTree
 from tests.backends.zookeeper.term.test_live_brokers import registered, registration
-from tests.backends.zookeeper.trees import CANDIDATE, made, read, store_on
+from tests.backends.zookeeper.trees import CANDIDATE, open_store, read_json, tree_with
 
 OURS = paths.broker(CANDIDATE.id)
 
 
 class Broker:
-    """Of this release; None for one that does not answer."""
+    """A broker of this release; None for one that does not answer."""
 
     def __init__(self, release: str | None) -> None:
         self.release = release
@@ -36,24 +36,24 @@ class Broker:
         pass
 
 
-class Office:
-    """A registrar at work. `brokers` are releases by id, which is the port, too."""
+class RegistrarRig:
+    """A registrar with fake brokers. `brokers` are releases by id; the port of a broker is its id."""
 
     def __init__(self) -> None:
         self.brokers: dict[int, str | None] = {}
         self.epoch = 1
         self.clock = ManualClock()
 
-    async def start(self, tree: MemoryTree | None = None) -> "Office":
-        self.tree = tree or await made()
-        store = await store_on(self.tree)
+    async def start(self, tree: MemoryTree | None = None) -> "RegistrarRig":
+        self.tree = tree or await tree_with()
+        store = await open_store(self.tree)
         self.directory = BrokerDirectory()
         self.registrar = Registrar(self.tree, store, CANDIDATE, self.directory, self._connect, self.clock)
         self.tasks = [spawn(self.registrar.run(), "registrar"), store._task]
         return self
 
-    async def having(self, **brokers: str | None) -> "Office":
-        """From now on there are these; `b1="2.8"`."""
+    async def having(self, **brokers: str | None) -> "RegistrarRig":
+        """Replace the brokers; `b1="2.8"` is broker 1 with release 2.8."""
         self.brokers = {int(name[1:]): release for name, release in brokers.items()}
         known = [RegisteredBroker(number, self.epoch, registered(number)) for number in self.brokers]
         self.directory.update(known)
@@ -70,62 +70,62 @@ class Office:
 
 
 @pytest.fixture
-async def office() -> AsyncIterator[Office]:
-    office = await Office().start()
-    yield office
-    await cancel(*office.tasks)
+async def rig() -> AsyncIterator[RegistrarRig]:
+    rig = await RegistrarRig().start()
+    yield rig
+    await cancel(*rig.tasks)
 
 
-async def test_brokers_since_3_0_need_no_entry(office: Office) -> None:
-    assert not (await office.having(b1="3.9", b2="3.0")).registered
+async def test_brokers_from_3_0_need_no_registration(rig: RegistrarRig) -> None:
+    assert not (await rig.having(b1="3.9", b2="3.0")).registered
 
 
-async def test_there_is_an_entry_as_long_as_an_older_broker_is_there(office: Office) -> None:
-    await office.having(b1="3.9", b2="2.8")
-    assert read(office.tree, OURS)["endpoints"] == ["PLAINTEXT://localhost:9000"]
-    assert not (await office.having(b1="3.9")).registered
+async def test_the_registration_exists_while_an_older_broker_does(rig: RegistrarRig) -> None:
+    await rig.having(b1="3.9", b2="2.8")
+    assert read_json(rig.tree, OURS)["endpoints"] == ["PLAINTEXT://localhost:9000"]
+    assert not (await rig.having(b1="3.9")).registered
 
 
-async def test_a_broker_that_was_upgraded_is_asked_again(office: Office) -> None:
-    assert (await office.having(b1="2.8")).registered
-    office.epoch = 2
-    assert not (await office.having(b1="3.9")).registered
+async def test_a_broker_that_was_upgraded_is_asked_again(rig: RegistrarRig) -> None:
+    assert (await rig.having(b1="2.8")).registered
+    rig.epoch = 2
+    assert not (await rig.having(b1="3.9")).registered
 
 
-async def test_a_broker_that_does_not_answer_is_asked_until_it_does(office: Office) -> None:
-    assert not (await office.having(b1=None)).registered
-    office.brokers = {1: "2.4"}
-    await office.clock.advance(RETRY_SECONDS)
+async def test_a_broker_without_a_response_is_asked_again(rig: RegistrarRig) -> None:
+    assert not (await rig.having(b1=None)).registered
+    rig.brokers = {1: "2.4"}
+    await rig.clock.advance(RETRY_SECONDS)
     await settle()
-    assert office.registered
+    assert rig.registered
 
 
-async def test_an_entry_stays_while_it_is_not_known_who_needs_it(office: Office) -> None:
-    await office.having(b1="2.8")
-    assert (await office.having(b2=None)).registered
+async def test_a_registration_stays_while_a_broker_has_not_answered(rig: RegistrarRig) -> None:
+    await rig.having(b1="2.8")
+    assert (await rig.having(b2=None)).registered
 
 
-async def test_an_entry_from_an_earlier_session_is_replaced() -> None:
-    tree = await made()
+async def test_a_registration_of_an_earlier_session_is_replaced() -> None:
+    tree = await tree_with()
     data = encode_broker(CANDIDATE.registration, 0)
     tree.write([Create(OURS, data, ephemeral=True)], session=9)
-    office = await Office().start(tree)
-    await office.having(b1="2.8")
+    rig = await RegistrarRig().start(tree)
+    await rig.having(b1="2.8")
     assert tree.nodes[OURS].ephemeral_owner == tree.session_id
-    await cancel(*office.tasks)
+    await cancel(*rig.tasks)
 
 
-async def test_a_broker_that_has_our_id_is_left_alone_and_told_of(caplog: pytest.LogCaptureFixture) -> None:
-    tree = await made()
+async def test_a_broker_with_our_id_is_logged_and_not_replaced(caplog: pytest.LogCaptureFixture) -> None:
+    tree = await tree_with()
     tree.write([Create(OURS, registration(1), ephemeral=True)], session=9)
-    office = await Office().start(tree)
-    await office.having(b1="2.8")
+    rig = await RegistrarRig().start(tree)
+    await rig.having(b1="2.8")
     assert tree.nodes[OURS].ephemeral_owner == 9
     assert "give reassignd a --node-id that no broker has" in caplog.text
-    await cancel(*office.tasks)
+    await cancel(*rig.tasks)
 
 
-async def test_an_entry_that_someone_removed_is_made_again(office: Office) -> None:
-    await office.having(b1="2.8")
-    office.tree.write([Delete(OURS)], session=9)
-    assert (await office.having(b1="2.8")).registered
+async def test_a_registration_that_others_deleted_is_created_again(rig: RegistrarRig) -> None:
+    await rig.having(b1="2.8")
+    rig.tree.write([Delete(OURS)], session=9)
+    assert (await rig.having(b1="2.8")).registered

@@ -12,7 +12,7 @@ from common.tasks import cancel, spawn
 
 
 class Subject:
-    """Something to look at: how often that was done, and the watch that is on it."""
+    """A reader that counts its runs and keeps its watch."""
 
     def __init__(self) -> None:
         self.looks = 0
@@ -48,7 +48,7 @@ async def watch_loop(rounds: Rounds) -> AsyncIterator[WatchLoop]:
     await cancel(task)
 
 
-async def test_a_subject_is_looked_at_once_and_again_when_its_watch_is_told(
+async def test_a_reader_runs_once_and_again_when_its_watch_fires(
     watch_loop: WatchLoop, rounds: Rounds
 ) -> None:
     subject = Subject()
@@ -61,7 +61,7 @@ async def test_a_subject_is_looked_at_once_and_again_when_its_watch_is_told(
     assert (subject.looks, rounds.ended) == (2, 2)
 
 
-async def test_a_subject_that_was_dropped_is_not_looked_at(watch_loop: WatchLoop) -> None:
+async def test_a_dropped_reader_does_not_run(watch_loop: WatchLoop) -> None:
     subject = Subject()
     watch_loop.add("a", subject.look)
     await settle()
@@ -71,7 +71,7 @@ async def test_a_subject_that_was_dropped_is_not_looked_at(watch_loop: WatchLoop
     assert subject.looks == 1
 
 
-async def test_garbage_is_passed_over_and_looked_at_again_when_it_changes(
+async def test_invalid_data_is_ignored_and_read_again_when_it_changes(
     watch_loop: WatchLoop, caplog: pytest.LogCaptureFixture
 ) -> None:
     bad, good = Subject(), Subject()
@@ -85,13 +85,13 @@ async def test_garbage_is_passed_over_and_looked_at_again_when_it_changes(
     assert "/a is ignored: it is not JSON" in caplog.text
 
 
-async def test_a_round_can_be_begun_without_anything_due(watch_loop: WatchLoop, rounds: Rounds) -> None:
+async def test_wake_starts_a_round_without_readers(watch_loop: WatchLoop, rounds: Rounds) -> None:
     watch_loop.wake()
     await settle()
     assert rounds.ended == 1
 
 
-async def test_when_zookeeper_cannot_be_asked_it_ends(rounds: Rounds) -> None:
+async def test_the_loop_ends_when_zookeeper_cannot_be_read(rounds: Rounds) -> None:
     watch_loop, subject = WatchLoop(rounds.end, Rejections()), Subject()
     subject.error = ZookeeperError("lost")
     watch_loop.add("a", subject.look)

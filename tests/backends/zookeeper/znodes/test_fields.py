@@ -19,7 +19,7 @@ def test_json_is_compact_and_keeps_its_order() -> None:
 @pytest.mark.parametrize(
     "data", [None, b"", b"[]", b"{", b"\xff", b"[" * 100_000, b'{"a":' + b"1" * 5_000 + b"}"]
 )
-def test_what_is_no_object_is_refused(data: bytes | None) -> None:
+def test_data_that_is_no_object_is_an_error(data: bytes | None) -> None:
     with pytest.raises(ZnodeError):
         decode_object(data)
 
@@ -30,14 +30,14 @@ def test_only_broker_ids_are_broker_ids(value: object) -> None:
         ids(value, "isr")
 
 
-def test_numbers_and_strings_must_be_there() -> None:
+def test_missing_numbers_and_strings_are_an_error() -> None:
     for read in (integer, string):
         with pytest.raises(ZnodeError, match="leader is not a"):
             read({}, "leader")
 
 
 @pytest.mark.parametrize("name", ["", "07", "-1", "+7", "7 ", "٧", "7000000000", "seven"])
-def test_a_znode_that_is_not_named_as_kafka_names_numbers_has_none(name: str) -> None:
+def test_a_name_that_is_not_in_kafkas_form_is_no_number(name: str) -> None:
     assert numbered("7") == 7
     assert numbered(name) is None
 

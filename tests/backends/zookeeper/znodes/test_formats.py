@@ -1,4 +1,4 @@
-"""Znodes as Kafka's releases write them, round trips over random ones, and garbage."""
+"""Znodes of Kafka's releases, round trips of random values, and invalid data."""
 
 import json
 from typing import Any
@@ -38,11 +38,11 @@ READERS = [
 
 
 @given(TOPICS)
-def test_a_topic_is_read_as_it_was_written(topic: TopicZnode) -> None:
+def test_an_encoded_topic_is_decoded(topic: TopicZnode) -> None:
     assert formats.decode_topic(formats.encode_topic(topic)) == topic
 
 
-def test_a_topic_is_written_as_kafka_does() -> None:
+def test_the_json_of_a_topic_is_kafkas() -> None:
     topic = TopicZnode(NO_ID, {0: Assignment((3, 1), (3,), (1,)), 1: Assignment((2,))})
     assert json.loads(formats.encode_topic(topic)) == {
         "version": 3,
@@ -60,7 +60,7 @@ def test_a_topic_is_written_as_kafka_does() -> None:
         '{"version":1,"partitions":{"0":[1,4],"1":[2]},"addingReplicas":{"0":[4]},"retiringReplicas":{"0":[1]}}',
     ],
 )
-def test_every_version_of_a_topic_is_read(text: str) -> None:
+def test_every_version_of_a_topic_is_decoded(text: str) -> None:
     topic = formats.decode_topic(text.encode())
     assert topic.partitions[0].replicas == (1, 4)
     assert topic.partitions[1] == Assignment((2,))
@@ -69,14 +69,12 @@ def test_every_version_of_a_topic_is_read(text: str) -> None:
 
 
 @given(st.integers(-1, 9), st.integers(0, 99), REPLICAS, st.integers(0, 99))
-def test_a_state_is_read_as_it_was_written(
-    leader: int, epoch: int, isr: tuple[int, ...], controller: int
-) -> None:
+def test_an_encoded_state_is_decoded(leader: int, epoch: int, isr: tuple[int, ...], controller: int) -> None:
     data = formats.encode_state(Partition("foo", 0, isr, isr, leader, epoch), controller)
     assert formats.decode_state(data) == (leader, epoch, isr, controller, ())
 
 
-def test_the_target_that_a_draft_kept_in_the_state_is_read() -> None:
+def test_the_target_in_the_state_of_a_kip_draft_is_decoded() -> None:
     text = (
         b'{"version":1,"leader":1,"leader_epoch":1,"controller_epoch":1,"isr":[1,2],"targetReplicas":[4,5]}'
     )
@@ -90,16 +88,16 @@ def test_the_target_that_a_draft_kept_in_the_state_is_read() -> None:
         st.none() | NAMES,
     )
 )
-def test_a_broker_is_read_as_it_was_written(registration: Registration) -> None:
+def test_an_encoded_broker_is_decoded(registration: Registration) -> None:
     assert formats.decode_broker(formats.encode_broker(registration, 5)) == registration
 
 
-def test_a_broker_with_features_and_an_address_in_brackets_is_read() -> None:
+def test_a_broker_with_features_and_an_ipv6_address_is_decoded() -> None:
     text = b'{"features":{},"endpoints":["SSL://[::1]:9093"],"version":5,"listener_security_protocol_map":{"SSL":"SSL"}}'
     assert formats.decode_broker(text) == Registration((Endpoint("SSL", "SSL", "::1", 9093),))
 
 
-def test_who_holds_the_office_is_read_from_any_release() -> None:
+def test_the_controller_of_any_release_is_decoded() -> None:
     newer = b'{"version":2,"brokerid":2,"timestamp":"17","kraftControllerEpoch":-1}'
     assert formats.decode_controller(newer) == ControllerZnode(2, 17)
     ours = ControllerZnode(1000, 5, is_reassignd=True)
@@ -107,7 +105,7 @@ def test_who_holds_the_office_is_read_from_any_release() -> None:
 
 
 @given(st.dictionaries(st.text(), st.text()))
-def test_configs_are_read_as_they_were_written(values: dict[str, str]) -> None:
+def test_encoded_configs_are_decoded(values: dict[str, str]) -> None:
     assert formats.decode_config(formats.encode_config(values)) == values
 
 
@@ -124,7 +122,7 @@ def test_notifications_name_partitions_and_brokers() -> None:
 
 
 def refusal(read: Any, data: bytes) -> str:
-    """Why it is refused; nothing when it is read."""
+    """Return the error of decoding the data, "" if there is none."""
     try:
         read(data)
     except ZnodeError as error:
@@ -133,11 +131,11 @@ def refusal(read: Any, data: bytes) -> str:
 
 
 @given(st.sampled_from(READERS), JUNK)
-def test_garbage_is_refused_in_one_line_or_read(read: Any, junk: object) -> None:
+def test_invalid_data_is_an_error_of_one_line(read: Any, junk: object) -> None:
     assert "\n" not in refusal(read, json.dumps(junk).encode())
 
 
 @given(st.sampled_from(READERS), st.binary(max_size=9).filter(lambda data: not data.strip().isdigit()))
-def test_bytes_that_are_no_text_are_refused_too(read: Any, data: bytes) -> None:
+def test_bytes_that_are_not_utf_8_are_an_error(read: Any, data: bytes) -> None:
     if data:
         assert refusal(read, data)

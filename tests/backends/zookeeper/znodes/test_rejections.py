@@ -22,7 +22,7 @@ def test_a_znode_has_a_kind(path: str, kind: str) -> None:
     assert kind_of(path) == kind
 
 
-def test_what_makes_no_sense_is_told_and_counted_and_goes_no_further(
+def test_an_invalid_znode_is_logged_and_counted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     rejections = Rejections()
@@ -32,14 +32,14 @@ def test_what_makes_no_sense_is_told_and_counted_and_goes_no_further(
     assert rejections.documents == {"broker": 1}
 
 
-def test_the_same_content_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_same_data_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     rejections = Rejections()
     for mzxid in (5, 5, 6):
         rejections.reject(paths.broker(7), "is ignored", mzxid=mzxid)
     assert (len(caplog.messages), rejections.documents["broker"]) == (2, 2)
 
 
-def test_rows_are_counted_apart_and_the_first_are_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_rows_are_counted_separately_and_the_first_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     rejections = Rejections()
     rejections.reject_rows(paths.REASSIGN, (f"foo-{n} is not reassigned: why" for n in range(25)))
     assert caplog.messages[0] == "/admin/reassign_partitions: foo-0 is not reassigned: why"

@@ -5,44 +5,44 @@ from backends.zookeeper.store.store import DeposedError
 from backends.zookeeper.znodes.scram_users import alter, sanitized
 from common.error_codes import ErrorCode
 from protocol.errors import ApiError
-from tests.backends.zookeeper.trees import elected, made, put, read, store_on
+from tests.backends.zookeeper.trees import elect, open_store, read_json, tree_with, write_json
 
 ANN = "/config/users/ann"
 
 
-async def test_a_user_is_made_changed_and_emptied_and_brokers_are_told() -> None:
-    tree = await made()
+async def test_credentials_are_created_changed_and_deleted_with_notifications() -> None:
+    tree = await tree_with()
     await ensure(tree, "/config/users", "/config/changes")
-    store = await store_on(tree)
+    store = await open_store(tree)
     await alter(tree, store, "ann", {"SCRAM-SHA-256": "x"})
     await alter(tree, store, "ann", {"SCRAM-SHA-256": "y", "SCRAM-SHA-512": "z"})
-    assert read(tree, ANN)["config"] == {"SCRAM-SHA-256": "y", "SCRAM-SHA-512": "z"}
+    assert read_json(tree, ANN)["config"] == {"SCRAM-SHA-256": "y", "SCRAM-SHA-512": "z"}
     await alter(tree, store, "ann", {"SCRAM-SHA-256": None, "SCRAM-SHA-512": None})
-    assert read(tree, ANN)["config"] == {}
+    assert read_json(tree, ANN)["config"] == {}
     names = await tree.children("/config/changes") or []
-    told = {read(tree, f"/config/changes/{name}")["entity_path"] for name in names}
+    told = {read_json(tree, f"/config/changes/{name}")["entity_path"] for name in names}
     assert (len(names), told) == (3, {"users/ann"})
     await store.close()
 
 
-async def test_quotas_of_the_user_stay() -> None:
-    tree = await made()
+async def test_quotas_of_the_user_are_not_changed() -> None:
+    tree = await tree_with()
     await ensure(tree, "/config/users", "/config/changes")
-    await put(tree, ANN, {"version": 1, "config": {"producer_byte_rate": "7"}})
-    store = await store_on(tree)
+    await write_json(tree, ANN, {"version": 1, "config": {"producer_byte_rate": "7"}})
+    store = await open_store(tree)
     await alter(tree, store, "ann", {"SCRAM-SHA-256": "x"})
-    assert read(tree, ANN)["config"] == {"SCRAM-SHA-256": "x", "producer_byte_rate": "7"}
+    assert read_json(tree, ANN)["config"] == {"SCRAM-SHA-256": "x", "producer_byte_rate": "7"}
     await store.close()
 
 
-async def test_what_is_not_there_cannot_be_removed_and_a_deposed_controller_changes_nothing() -> None:
-    tree = await made()
+async def test_deleting_a_missing_credential_fails_and_a_deposed_controller_writes_nothing() -> None:
+    tree = await tree_with()
     await ensure(tree, "/config/users", "/config/changes")
-    store = await store_on(tree)
+    store = await open_store(tree)
     with pytest.raises(ApiError) as refused:
         await alter(tree, store, "ann", {"SCRAM-SHA-256": None})
     assert refused.value.code == ErrorCode.RESOURCE_NOT_FOUND
-    await elected(tree)
+    await elect(tree)
     with pytest.raises(DeposedError):
         await alter(tree, store, "ann", {"SCRAM-SHA-256": "x"})
     await store.close()
@@ -51,5 +51,5 @@ async def test_what_is_not_there_cannot_be_removed_and_a_deposed_controller_chan
 @pytest.mark.parametrize(
     ("user", "name"), [("ann.b_c-d", "ann.b_c-d"), ("a b*~", "a%20b%2A%7E"), ("CN=ä/b", "CN%3D%C3%A4%2Fb")]
 )
-def test_names_are_those_that_brokers_look_for(user: str, name: str) -> None:
+def test_user_names_are_sanitized_as_in_kafka(user: str, name: str) -> None:
     assert sanitized(user) == name

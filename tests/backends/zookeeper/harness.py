@@ -1,4 +1,4 @@
-"""The contract's world in ZooKeeper: the real core, store and backend on znodes in memory, before embedded brokers.
+"""The contract's harness in ZooKeeper: the real core, store and backend on znodes in memory, before embedded brokers.
 
 The brokers report ISRs by AlterPartition, or store them by themselves as Kafka's did before inter-broker protocol 2.7.
 """
@@ -52,8 +52,8 @@ BASE = ("/brokers/ids", "/brokers/topics", "/config/changes", "/config/topics", 
         "/admin/delete_topics", "/isr_change_notification", "/log_dir_event_notification")  # fmt: skip
 
 
-class Zookeeper(Embedded):
-    """One life of a controller on a tree of znodes."""
+class ZookeeperHarness(Embedded):
+    """A controller's term on a memory tree, with embedded brokers. `survivor` starts the next controller after a crash."""
 
     def __init__(
         self,
@@ -66,70 +66,72 @@ class Zookeeper(Embedded):
         self.tree = tree or MemoryTree()
         self.version, self.form = version, form
         self.rejections = Rejections()
-        self.office: ZookeeperCluster
+        self.zookeeper_cluster: ZookeeperCluster
 
-    async def start(self) -> "Zookeeper":
+    async def start(self) -> "ZookeeperHarness":
         await ensure(self.tree, *BASE, *chunk_parents(), REDO)
         for path in (paths.CONTROLLER, *(paths.broker(n) for n in range(1, 10))):
             if await self.tree.get(path) is not None:
                 await self.tree.multi([Delete(path)])
         term = await run_election(self.tree, CANDIDATE, 0, lambda: None)
         assert term is not None
-        spoken = parse_protocol(self.version)
+        protocol = parse_protocol(self.version)
         loaded = await load(self.tree, self.rejections, OWN_ID)
-        self.znodes = ZkStore(self.tree, term, loaded, with_topic_ids=spoken.topic_ids)
+        self.zk_store = ZkStore(self.tree, term, loaded, with_topic_ids=protocol.topic_ids)
         self.state = State(profile=ZOOKEEPER, fits_topic=fits_topic, controller_id=OWN_ID)
-        self.state.apply(self.znodes.load())
+        self.state.apply(self.zk_store.load())
         self._wire(
-            TermContext(self.tree, self.znodes, CANDIDATE, spoken, self.rejections, plan_format=self.form)
+            TermContext(self.tree, self.zk_store, CANDIDATE, protocol, self.rejections, plan_format=self.form)
         )
         self.driver.start()
         await self.cluster.start()
         await settle()
         return self
 
-    def _wire(self, office: TermContext) -> None:
+    def _wire(self, context: TermContext) -> None:
         state, clock = self.state, self.clock
         relay = Relay()
         relay.backend = self
         failed = self.failures.append
-        self.driver = Driver(state, self.znodes, relay, decide, stats=NoStats(), on_failure=failed)
-        if office.protocol.isr_by_request:
+        self.driver = Driver(state, self.zk_store, relay, decide, stats=NoStats(), on_failure=failed)
+        if context.protocol.isr_by_request:
             self.network = LocalNetwork(state, self.driver)
         else:
-            self.network = _OldNetwork(state, self.driver, self.tree)
-        self.network.listening[PORT] = _Port(OWN_ID)  # type: ignore[assignment]
+            self.network = _IsrStoringNetwork(state, self.driver, self.tree)
+        self.network.listening[PORT] = _ControllerPort(OWN_ID)  # type: ignore[assignment]
         listen, connect = self.network.listen, self.network.connect
         self.cluster = SimulatedCluster(
             self.settings, state, self._submit, listen, connect=connect, clock=clock
         )
-        self.office = ZookeeperCluster(
-            office, state, self.driver.submit, failed, connect=connect, clock=clock
+        self.zookeeper_cluster = ZookeeperCluster(
+            context, state, self.driver.submit, failed, connect=connect, clock=clock
         )
 
     async def stop(self) -> None:
-        await self.office.stop()
+        await self.zookeeper_cluster.stop()
         await super().stop()
-        await self.znodes.close()
+        await self.zk_store.close()
 
     def perform(self, effects: Any) -> None:
-        """The backend under test, and what else the embedded brokers must hear of."""
-        self.office.perform(effects)
+        """Pass the effects to the backend under test, and those that the embedded brokers need to these."""
+        self.zookeeper_cluster.perform(effects)
         self.cluster.perform([each for each in effects if isinstance(each, ConfigsChanged | TopicDeleted)])
 
     @property
     def commits(self) -> int:
         return len(self.tree.log)
 
-    async def survivor(self, commits: int) -> "Zookeeper":
-        return await Zookeeper(self.tree.survived(commits), self.settings, self.version, self.form).start()
+    async def survivor(self, commits: int) -> "ZookeeperHarness":
+        return await ZookeeperHarness(
+            self.tree.survived(commits), self.settings, self.version, self.form
+        ).start()
 
     async def _submit(self, event: Event[Any]) -> Any:
-        """What embedded brokers tell their controller is told by their znodes here."""
+        """Turn registration events of embedded brokers into znodes, from which the observer makes events."""
         match event:
             case ControllerStarted(brokers):
                 epochs = {each.id: await self._register(each) for each in brokers}
-                await self.office.start()
+                await self.zookeeper_cluster.start()
                 return epochs
             case BrokerStarted(broker):
                 epoch = await self._register(broker)
@@ -139,7 +141,7 @@ class Zookeeper(Embedded):
                 await self.tree.multi([Delete(paths.broker(number))])
                 await self._until(lambda: number not in self.state.live)
                 return None
-        return await self.office.submit(event)
+        return await self.zookeeper_cluster.submit(event)
 
     async def _register(self, broker: BrokerRegistration) -> int:
         endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", broker.host, broker.port)
@@ -153,15 +155,15 @@ class Zookeeper(Embedded):
             await asyncio.sleep(0)
 
 
-class _Port:
-    """The controller's own listener."""
+class _ControllerPort:
+    """Stands for the controller's own listener."""
 
     def __init__(self, number: int) -> None:
         self.id = number
 
 
-class _OldNetwork(LocalNetwork):
-    """Leaders store their ISRs: AlterPartition is what the znode makes of it, by the version that the leader knows."""
+class _IsrStoringNetwork(LocalNetwork):
+    """A network on which leaders store their ISRs in ZooKeeper: AlterPartition becomes a write of the state znode."""
 
     def __init__(self, state: State, driver: Driver, tree: MemoryTree) -> None:
         super().__init__(state, driver)
@@ -193,7 +195,8 @@ class _OldNetwork(LocalNetwork):
         try:
             data = encode_state(stored, state.controller_epoch)
             self.tree.write(
-                [Set(path, data, row.partition_epoch), _notice(topic, row.partition_index)], session=2
+                [Set(path, data, row.partition_epoch), _isr_notification(topic, row.partition_index)],
+                session=2,
             )
         except ConflictError:
             return PartitionData(row.partition_index, ErrorCode.INVALID_UPDATE_VERSION)
@@ -207,7 +210,7 @@ class _OldNetwork(LocalNetwork):
         )
 
 
-def _notice(topic: str, partition: int) -> Create:
-    """What brokers leave for the controller when they have stored an ISR; at once, where Kafka's wait some seconds."""
+def _isr_notification(topic: str, partition: int) -> Create:
+    """Return an ISR notification. Kafka's brokers write one some seconds after the ISR; here both are one multi."""
     data = encode({"version": 1, "partitions": [{"topic": topic, "partition": partition}]})
     return Create(f"{paths.ISR_CHANGES}/isr_change_", data, sequence=True)
