@@ -22,7 +22,7 @@ def rows(request: Any) -> Iterator[Any]:
         yield from topic.partition_states
 
 
-def test_replicas_are_led_then_all_are_told_then_replicas_are_stopped() -> None:
+def test_requests_are_leader_and_isr_then_update_metadata_then_stop_replica() -> None:
     batch = Batch()
     batch.drop(DropReplica("bar", 0, (1, 4), 3))
     batch.publish(Publish(FOO))
@@ -45,7 +45,7 @@ def test_a_later_state_replaces_an_earlier_one_but_a_new_replica_stays_new() -> 
     assert [next(rows(sent(batch, broker)[0])).is_new for broker in (1, 2)] == [False, True]
 
 
-def test_a_state_that_is_nothing_to_replicas_is_told_by_metadata_only() -> None:
+def test_a_state_without_change_for_replicas_is_sent_by_metadata_only() -> None:
     batch = Batch()
     batch.publish(Publish(FOO, target=(4,), lead=False))
     [told] = sent(batch, 1)
@@ -53,7 +53,7 @@ def test_a_state_that_is_nothing_to_replicas_is_told_by_metadata_only() -> None:
     assert (row.replicas, row.target_replicas) == ((1, 2, 3), (4,))
 
 
-def test_a_partition_with_a_drop_waiting_belongs_to_the_next_batch() -> None:
+def test_a_partition_with_a_pending_drop_belongs_in_the_next_batch() -> None:
     batch = Batch()
     batch.drop(DropReplica("foo", 0, (1,), 5))
     assert not batch.accepts(key("foo-0"))
@@ -68,7 +68,7 @@ def test_a_full_batch_accepts_nothing_more() -> None:
     assert not batch.accepts(key("foo-1"))
 
 
-def test_of_a_deleted_topic_only_its_end_is_told() -> None:
+def test_only_the_deletion_of_a_deleted_topic_is_sent() -> None:
     batch = Batch()
     batch.publish(Publish(FOO))
     batch.drop(DropReplica("foo", 0, (1, 2, 3), TOPIC_DELETED))
@@ -77,21 +77,21 @@ def test_of_a_deleted_topic_only_its_end_is_told() -> None:
     assert [(row.leader_epoch, row.delete_partition) for row in rows(stopped)] == [(TOPIC_DELETED, True)]
 
 
-def test_a_replica_that_was_ordered_back_while_its_drop_waited_is_kept() -> None:
+def test_a_replica_added_again_while_its_drop_was_pending_is_kept() -> None:
     batch = Batch()
     batch.drop(DropReplica("foo", 0, (3, 4), 5))
     assert sent(batch, 3) == []
     assert [type(request) for request in sent(batch, 4)] == [StopReplicaRequest]
 
 
-def test_a_drop_goes_before_a_topic_made_anew() -> None:
+def test_a_drop_is_sent_for_a_topic_created_again() -> None:
     """Its leader epochs begin again: the log to be deleted is the earlier topic's."""
     batch = Batch()
     batch.drop(DropReplica("foo", 0, (3,), 6))
     assert [type(request) for request in sent(batch, 3)] == [StopReplicaRequest]
 
 
-def test_a_replica_ordered_back_between_the_requests_of_its_batch_is_kept() -> None:
+def test_a_replica_added_again_between_the_requests_of_its_batch_is_kept() -> None:
     world = World().having(partition("foo-0", [1, 2], leader_epoch=5))
     batch = Batch()
     batch.publish(Publish(partition("foo-1", [3])))
@@ -102,7 +102,7 @@ def test_a_replica_ordered_back_between_the_requests_of_its_batch_is_kept() -> N
     assert list(requests) == []
 
 
-def test_a_change_of_brokers_alone_is_told_to_all() -> None:
+def test_a_change_of_the_brokers_alone_is_sent_to_all() -> None:
     [told] = sent(Batch(brokers_changed=True), 1)
     assert [broker.id for broker in told.live_brokers] == [1, 2, 3, 4, 5, 6]
     assert not told.topic_states
@@ -113,7 +113,7 @@ def test_an_empty_batch_is_false_and_sends_nothing() -> None:
     assert sent(Batch(), 1) == []
 
 
-def test_a_snapshot_tells_all_leads_its_own_and_says_when_it_is_complete() -> None:
+def test_a_snapshot_has_all_metadata_the_brokers_own_partitions_and_a_mark_of_its_end() -> None:
     moving = partition("foo-1", [4, 2], isr=(2,), leader=2, adding=(4,), removing=(2,))
     world = World().having(FOO, moving)
     told, lead, end, last = sent(ClusterSnapshot(), 4, world)
@@ -123,7 +123,7 @@ def test_a_snapshot_tells_all_leads_its_own_and_says_when_it_is_complete() -> No
     assert (type(last), list(rows(last))) == (UpdateMetadataRequest, [])
 
 
-def test_a_snapshot_comes_in_requests_of_bounded_size() -> None:
+def test_the_requests_of_a_snapshot_have_a_bounded_size() -> None:
     world = World().having(*[partition(f"foo-{index}", [1]) for index in range(LIMIT + 1)])
     assert [len(list(rows(request))) for request in sent(ClusterSnapshot(), 1, world)] == [
         LIMIT,
@@ -135,7 +135,7 @@ def test_a_snapshot_comes_in_requests_of_bounded_size() -> None:
     ]
 
 
-def test_a_topic_that_goes_while_a_snapshot_is_sent_does_no_harm() -> None:
+def test_a_topic_may_be_deleted_while_a_snapshot_is_sent() -> None:
     world = World().having(*[partition(f"foo-{index}", [1]) for index in range(LIMIT + 1)])
     requests = ClusterSnapshot().requests(Header(1, 7, 1), world.state)
     next(requests)

@@ -97,7 +97,9 @@ def kinds(requests: list[tuple[int, Any]], broker: int) -> list[type]:
     return [type(request) for number, request in requests if number == broker]
 
 
-async def test_a_broker_that_joins_is_told_everything_and_the_others_of_it(brokers: Brokers) -> None:
+async def test_a_joining_broker_gets_the_whole_state_and_the_others_the_list_of_brokers(
+    brokers: Brokers,
+) -> None:
     requests = await brokers.perform(BrokerJoined(3))
     assert kinds(requests, 1) == [UpdateMetadataRequest]
     assert kinds(requests, 3)[:2] == [UpdateMetadataRequest, LeaderAndIsrRequest]
@@ -121,7 +123,9 @@ async def test_effects_that_wait_for_a_busy_broker_share_one_request(brokers: Br
     assert brokers.links.idle
 
 
-async def test_a_replica_dropped_and_wanted_again_is_stopped_before_it_is_led(brokers: Brokers) -> None:
+async def test_a_replica_that_is_dropped_and_added_again_is_stopped_before_leader_and_isr(
+    brokers: Brokers,
+) -> None:
     drop = DropReplica("foo", 0, (1, 2), -2)
     requests = await brokers.perform(Publish(FOO), drop, Publish(FOO))
     told = [UpdateMetadataRequest, StopReplicaRequest]
@@ -159,7 +163,7 @@ async def test_an_effect_that_is_no_command_is_an_error(brokers: Brokers) -> Non
         await brokers.perform(ConfigsChanged(ResourceType.TOPIC, "foo"))
 
 
-async def test_a_failed_disk_comes_back_as_an_event(brokers: Brokers) -> None:
+async def test_a_failed_log_directory_is_submitted_as_an_event(brokers: Brokers) -> None:
     rows = [LeaderAndIsrPartitionError("foo", 0, 56), LeaderAndIsrPartitionError("foo", 1, 0)]
     brokers.answers[LeaderAndIsrRequest] = LeaderAndIsrResponse(partition_errors=rows)
     await brokers.perform(Publish(partition("foo-0", [2])))
@@ -186,7 +190,7 @@ async def test_a_failed_disk_comes_back_as_an_event(brokers: Brokers) -> None:
         ),
     ],
 )
-async def test_refusals_are_logged_and_not_repeated(
+async def test_refused_requests_are_logged_and_not_retried(
     brokers: Brokers, caplog: pytest.LogCaptureFixture, answer: Any, level: int, text: str
 ) -> None:
     caplog.set_level(logging.DEBUG, "backends")
@@ -196,7 +200,7 @@ async def test_refusals_are_logged_and_not_repeated(
     assert brokers.links.idle
 
 
-async def test_what_a_broker_has_deleted_is_told_and_what_it_refused_is_logged(
+async def test_confirmed_drops_are_reported_and_refused_ones_are_logged(
     brokers: Brokers, caplog: pytest.LogCaptureFixture
 ) -> None:
     confirmed: list[tuple[int, list[DropReplica]]] = []

@@ -29,7 +29,7 @@ def asks_for_sasl(fake: FakeBroker, error: int = 0) -> None:
     fake.answers[SaslAuthenticateRequest] = lambda _: SaslAuthenticateResponse(error, None)
 
 
-async def test_in_plain_text_nothing_is_said_before_the_first_request() -> None:
+async def test_plaintext_connections_skip_the_handshake() -> None:
     assert connector(Caller()) is connect
 
 
@@ -50,7 +50,7 @@ async def test_a_connection_that_is_lost_is_an_os_error() -> None:
             await channel.request(LIST, 0)
 
 
-async def test_credentials_that_are_refused_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_refused_credentials_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     async with broker() as fake:
         asks_for_sasl(fake, error=58)
         opens = connector(CALLER)
@@ -132,7 +132,7 @@ async def test_no_answer_in_time_is_an_os_error() -> None:
             await channel.request(UpdateMetadataRequest(), 6)
 
 
-async def test_nobody_there_is_an_os_error() -> None:
+async def test_a_refused_connection_is_an_os_error() -> None:
     async with served_by(answer):
         pass
     with pytest.raises(OSError, match="Connect"):

@@ -34,12 +34,12 @@ def holder(host: FakeHost) -> Holder:
     return Holder(host)
 
 
-def test_little_is_not_worth_a_word(holder: Holder, host: FakeHost) -> None:
+def test_few_buffered_bytes_are_not_reported(holder: Holder, host: FakeHost) -> None:
     holder.hold(REPORTED_BYTES - 1)
     assert host.held == {}
 
 
-def test_much_is_reported_and_that_it_is_little_again(holder: Holder, host: FakeHost) -> None:
+def test_many_buffered_bytes_are_reported_until_they_are_few_again(holder: Holder, host: FakeHost) -> None:
     holder.hold(REPORTED_BYTES)
     assert host.held == {holder: REPORTED_BYTES}
     holder.hold(REPORTED_BYTES - 1)
@@ -49,7 +49,7 @@ def test_much_is_reported_and_that_it_is_little_again(holder: Holder, host: Fake
     assert host.held == {}
 
 
-def test_what_is_left_after_closing_is_freed_with_the_connection(holder: Holder, host: FakeHost) -> None:
+def test_a_closed_connection_reports_nothing_more(holder: Holder, host: FakeHost) -> None:
     holder.close()
     holder.hold(2 * REPORTED_BYTES)
     assert host.held == {}

@@ -38,7 +38,7 @@ async def test_a_client_is_answered() -> None:
         await talk.close()
 
 
-async def test_one_connection_too_many_is_closed_with_a_log_line(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_connection_above_the_limit_is_closed_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     async with serving(ConnectionLimits(max_connections=1)) as served:
         first = await served.connect()
         await first.ask(DescribeClusterRequest(), 1)
@@ -50,7 +50,7 @@ async def test_one_connection_too_many_is_closed_with_a_log_line(caplog: pytest.
         await second.close()
 
 
-async def test_a_place_is_free_again_when_a_connection_ends() -> None:
+async def test_a_connection_that_ends_makes_room_for_another() -> None:
     async with serving(ConnectionLimits(max_connections=1)) as served:
         for _ in range(3):
             talk = await served.connect()
@@ -68,7 +68,7 @@ async def test_connections_are_counted() -> None:
     assert (served.listeners.connections, served.stats.connections) == (0, 0)
 
 
-async def test_closing_a_brokers_listener_cuts_its_connections_alone() -> None:
+async def test_closing_a_listener_closes_only_its_own_connections() -> None:
     async with serving() as served:
         await served.listeners.open(FakeBroker(2), "127.0.0.1", 0)
         host, port = await served.listeners.open(FakeBroker(3), "127.0.0.1", 0)
@@ -83,7 +83,7 @@ async def test_closing_a_brokers_listener_cuts_its_connections_alone() -> None:
             await asyncio.open_connection(host, port)
 
 
-async def test_closing_all_finishes_the_answers_under_way() -> None:
+async def test_closing_all_waits_for_answers_in_progress() -> None:
     async with serving() as served:
         served.held = asyncio.Event()
         talk = await served.connect()
@@ -98,7 +98,7 @@ async def test_closing_all_finishes_the_answers_under_way() -> None:
         await talk.close()
 
 
-async def test_closing_all_does_not_wait_longer_than_the_grace() -> None:
+async def test_closing_all_waits_no_longer_than_the_grace_period() -> None:
     async with serving() as served:
         served.held = asyncio.Event()
         talk = await served.connect()
@@ -109,7 +109,7 @@ async def test_closing_all_does_not_wait_longer_than_the_grace() -> None:
         await talk.close()
 
 
-async def test_an_idle_connection_is_closed_with_a_log_line(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_idle_connection_is_closed_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     async with serving(ConnectionLimits(idle=0.05)) as served:
         talk = await served.connect()
         assert await talk.ended()
@@ -123,7 +123,7 @@ def sessions() -> set[Session]:
 
 
 @pytest.mark.parametrize("held", [False, True], ids=["answered", "while it waits for an answer"])
-async def test_nothing_of_a_connection_outlives_it_without_the_garbage_collector(held: bool) -> None:
+async def test_a_closed_connection_is_freed_without_the_garbage_collector(held: bool) -> None:
     async with serving() as served:
         gc.disable()
         others = sessions()
@@ -147,7 +147,7 @@ def tls() -> ssl.SSLContext:
     return context
 
 
-async def test_a_connection_counts_before_its_tls_is_agreed_on() -> None:
+async def test_a_connection_is_counted_before_its_tls_handshake() -> None:
     async with serving(ConnectionLimits(max_connections=1), tls()) as served:
         half_open = await served.connect()
         await until(lambda: served.listeners.connections == 1)
@@ -158,7 +158,7 @@ async def test_a_connection_counts_before_its_tls_is_agreed_on() -> None:
         await until(lambda: served.listeners.connections == 0)
 
 
-async def test_a_handshake_that_takes_too_long_is_over() -> None:
+async def test_a_slow_handshake_is_aborted() -> None:
     async with serving(ConnectionLimits(handshake=0.05), tls()) as served:
         silent = await served.connect()
         assert await silent.ended()
@@ -166,7 +166,7 @@ async def test_a_handshake_that_takes_too_long_is_over() -> None:
         await silent.close()
 
 
-async def test_a_failed_handshake_is_over_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_failed_handshake_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     async with serving(tls=tls()) as served:
         plain = await served.connect()
         plain.writer.write(b"GET / HTTP/1.1\r\n\r\n")
@@ -176,7 +176,7 @@ async def test_a_failed_handshake_is_over_without_a_word(caplog: pytest.LogCaptu
     assert [r for r in caplog.records if r.levelno >= logging.WARNING] == []
 
 
-async def test_closing_ends_handshakes_too() -> None:
+async def test_closing_aborts_handshakes_in_progress() -> None:
     async with serving(tls=tls()) as served:
         silent = await served.connect()
         await until(lambda: served.listeners.connections == 1)
@@ -204,7 +204,7 @@ def no_descriptor_left() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-async def test_without_descriptors_clients_wait_until_there_are_some(
+async def test_without_free_descriptors_clients_wait(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(listener, "RETRY_SECONDS", 0.01)
@@ -221,7 +221,7 @@ async def test_without_descriptors_clients_wait_until_there_are_some(
     assert caplog.text.count("cannot be accepted") == 1
 
 
-async def test_a_name_of_several_addresses_is_one_port() -> None:
+async def test_all_addresses_of_a_host_name_share_one_port() -> None:
     async with serving() as served:
         _, port = await served.listeners.open(FakeBroker(2), "localhost", 0)
         for _, _, _, _, at in await asyncio.get_running_loop().getaddrinfo("localhost", port):
@@ -229,7 +229,7 @@ async def test_a_name_of_several_addresses_is_one_port() -> None:
             writer.close()
 
 
-async def test_an_address_in_use_is_the_callers_problem() -> None:
+async def test_an_address_in_use_is_an_os_error() -> None:
     async with serving() as served:
         with pytest.raises(OSError, match="Address already in use"):
             await served.listeners.open(FakeBroker(2), served.host, served.port)
@@ -241,7 +241,7 @@ async def test_the_event_loops_lag_is_measured() -> None:
         await until(lambda: served.stats.loop_lag_seconds >= 0)
 
 
-async def test_closing_what_was_never_opened_is_no_problem() -> None:
+async def test_closing_without_open_listeners_does_nothing() -> None:
     await Listeners(
         partial(Session, lambda *_: b"", ConnectionLimits()),
         ConnectionRegistry(ConnectionLimits(), Counters()),

@@ -48,14 +48,14 @@ def registry(**limits: int) -> ConnectionRegistry:
     return ConnectionRegistry(ConnectionLimits(**limits), Counters())
 
 
-async def test_there_are_no_more_than_allowed() -> None:
+async def test_connections_above_the_limit_are_refused() -> None:
     made = registry(max_connections=2)
     assert [made.enter("10.0.0.9:1") for _ in range(3)] == [True, True, False]
     made.leave()
     assert made.enter("10.0.0.9:2")
 
 
-async def test_a_thousand_refusals_are_one_line(caplog: pytest.LogCaptureFixture) -> None:
+async def test_repeated_refusals_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     made = registry(max_connections=0)
     for port in range(1000):
         made.enter(f"10.0.0.9:{port}")
@@ -64,7 +64,7 @@ async def test_a_thousand_refusals_are_one_line(caplog: pytest.LogCaptureFixture
     ]
 
 
-async def test_bytes_are_summed_over_connections() -> None:
+async def test_buffered_bytes_are_summed_over_connections() -> None:
     made = registry(held_bytes=100)
     one, other = Idler(made), Idler(made)
     made.holds(one, 40)
@@ -77,7 +77,7 @@ async def test_bytes_are_summed_over_connections() -> None:
     assert made.held == 0
 
 
-async def test_whoever_held_most_for_longest_goes_when_they_are_too_many() -> None:
+async def test_too_many_buffered_bytes_abort_the_connection_with_most_bytes_for_longest() -> None:
     made = registry(held_bytes=100)
     large, stuck, small = Idler(made), Idler(made, silent_seconds=60), Idler(made, silent_seconds=60)
     made.holds(stuck, 30)
@@ -87,7 +87,7 @@ async def test_whoever_held_most_for_longest_goes_when_they_are_too_many() -> No
     assert (large.aborted, small.aborted, made.held) == (None, None, 80)
 
 
-async def test_one_that_holds_too_much_alone_goes_itself() -> None:
+async def test_a_connection_that_buffers_too_much_alone_is_aborted() -> None:
     made = registry(held_bytes=100)
     greedy = Idler(made)
     made.holds(greedy, 101)
@@ -95,7 +95,7 @@ async def test_one_that_holds_too_much_alone_goes_itself() -> None:
     assert made.held == 0
 
 
-async def test_those_sent_off_are_gone_even_where_they_must_be_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connections_that_do_not_close_in_time_are_aborted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("server.connections.registry.CLOSE_SECONDS", 0.01)
     made = registry()
     willing, stubborn, other = Idler(made), Stubborn(made), Idler(made)

@@ -83,14 +83,14 @@ async def test_all_requests_of_one_read_are_answered_in_one_write(rig: Rig) -> N
     assert rig.answers == ["a", "b", "c"]
 
 
-async def test_a_request_in_pieces_is_answered_when_it_is_whole(rig: Rig) -> None:
+async def test_a_request_in_pieces_is_answered_when_it_is_complete(rig: Rig) -> None:
     for byte in rig.ask("a"):
         assert rig.transport.writes == []
         rig.session.data_received(bytes([byte]))
     assert rig.answers == ["a"]
 
 
-async def test_a_request_that_waits_holds_up_those_behind_it(rig: Rig) -> None:
+async def test_a_request_that_waits_delays_those_behind_it(rig: Rig) -> None:
     rig.receive("a", "later", "b")
     assert rig.answers == ["a"]
     assert rig.begun == ["a", "later"]
@@ -100,7 +100,7 @@ async def test_a_request_that_waits_holds_up_those_behind_it(rig: Rig) -> None:
     assert rig.answers == ["later", "b"]
 
 
-async def test_requests_that_come_in_meanwhile_wait_too(rig: Rig) -> None:
+async def test_requests_that_arrive_meanwhile_wait_too(rig: Rig) -> None:
     rig.receive("later")
     rig.receive("a")
     await settle()
@@ -212,7 +212,7 @@ async def test_a_failed_answer_closes_the_connection_with_one_log_line(
     assert rig.begun == ["later"]
 
 
-async def test_a_stopped_driver_closes_the_connection_without_a_word(
+async def test_a_stopped_driver_closes_the_connection_without_log_line(
     rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     rig.receive("later")
@@ -223,7 +223,7 @@ async def test_a_stopped_driver_closes_the_connection_without_a_word(
     assert closings(caplog) == []
 
 
-async def test_a_lost_connection_gives_up_what_it_waits_for(rig: Rig) -> None:
+async def test_a_lost_connection_cancels_the_answer_in_progress(rig: Rig) -> None:
     rig.receive("later", "a")
     await settle()
     rig.session.connection_lost(None)
@@ -248,7 +248,7 @@ async def test_a_request_that_never_completes_is_overdue() -> None:
     assert rig.session.overdue(now + 4) == "a request was not complete after 3 s"
 
 
-async def test_a_whole_request_ends_the_time_of_the_one_before(rig: Rig) -> None:
+async def test_a_complete_request_restarts_the_frame_timeout(rig: Rig) -> None:
     first, second = rig.ask("a"), rig.ask("b")
     rig.session.data_received(first[:-1])
     rig.session.data_received(first[-1:])
@@ -262,7 +262,7 @@ async def test_a_connection_that_is_being_served_is_never_overdue(rig: Rig) -> N
     assert rig.session.overdue(rig.loop.time() + 10_000) is None
 
 
-async def test_nothing_is_written_after_the_end(rig: Rig) -> None:
+async def test_nothing_is_written_after_the_connection_ended(rig: Rig) -> None:
     rig.receive("later")
     await settle()
     rig.session.close()
@@ -271,7 +271,7 @@ async def test_nothing_is_written_after_the_end(rig: Rig) -> None:
     assert rig.transport.writes == []
 
 
-async def test_an_overdue_connection_is_cut_even_if_it_was_closed_before(rig: Rig) -> None:
+async def test_an_overdue_connection_is_aborted_even_after_close(rig: Rig) -> None:
     rig.session.close()
     rig.session.abort("idle")
     assert rig.transport.aborted
@@ -314,7 +314,7 @@ async def test_requests_that_wait_behind_an_answer_are_held(rig: Rig) -> None:
     assert rig.host.held == {rig.session: 0}
 
 
-async def test_one_that_was_closed_and_is_not_read_from_is_overdue() -> None:
+async def test_a_closed_connection_with_unread_answers_is_overdue() -> None:
     rig = Rig(ConnectionLimits(leave=5))
     rig.session.close("enough")
     now = rig.loop.time()
@@ -323,7 +323,7 @@ async def test_one_that_was_closed_and_is_not_read_from_is_overdue() -> None:
 
 
 @pytest.mark.filterwarnings("error")
-async def test_a_client_that_leaves_at_once_leaves_nothing_that_was_never_awaited(rig: Rig) -> None:
+async def test_a_client_that_disconnects_at_once_leaves_no_coroutine_unawaited(rig: Rig) -> None:
     awaited: list[str] = []
 
     async def inner() -> bytes:

@@ -37,7 +37,7 @@ def closings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-async def test_requests_and_answers_pass_as_they_are(rig: Rig) -> None:
+async def test_requests_and_answers_pass_unchanged(rig: Rig) -> None:
     incoming = request(PASSES, 1, b"x" * 100) + request(PASSES, 2)
     rig.ask(incoming[:30])
     rig.ask(incoming[30:])
@@ -48,7 +48,7 @@ async def test_requests_and_answers_pass_as_they_are(rig: Rig) -> None:
     assert rig.got == answered
 
 
-async def test_nothing_is_read_before_the_upstream_is_there() -> None:
+async def test_the_client_is_not_read_before_the_broker_is_connected() -> None:
     rig = Rig()
     await settle()
     assert rig.client.flow == ["paused"]
@@ -67,7 +67,7 @@ async def test_an_unreachable_broker_closes_the_connection() -> None:
     assert rig.client.closed
 
 
-async def test_a_client_that_leaves_meanwhile_is_not_connected() -> None:
+async def test_a_client_that_disconnects_meanwhile_is_not_connected() -> None:
     rig = Rig()
     rig.relay.connection_lost(None)
     rig.upstreams.let.set()
@@ -76,14 +76,14 @@ async def test_a_client_that_leaves_meanwhile_is_not_connected() -> None:
     assert rig.host.gone == [rig.relay]
 
 
-async def test_another_question_goes_in_a_requests_place_and_another_answer_comes_back(rig: Rig) -> None:
+async def test_an_interceptor_replaces_request_and_answer(rig: Rig) -> None:
     rig.ask(request(PASSES, 1), request(CHANGED, 2), request(PASSES, 3))
     assert rig.sent == request(PASSES, 1) + b"<asked>" + request(PASSES, 3)
     rig.reply(answer(1), answer(2, b"theirs"), answer(3))
     assert rig.got == answer(1) + b"<ours>" + answer(3)
 
 
-async def test_an_answer_in_the_making_holds_up_those_behind_it(rig: Rig) -> None:
+async def test_an_answer_in_progress_delays_those_behind_it(rig: Rig) -> None:
     rig.ask(request(LATER, 1), request(PASSES, 2), request(PASSES, 3))
     rig.reply(answer(1), answer(2))
     rig.reply(answer(3))
@@ -96,7 +96,7 @@ async def test_an_answer_in_the_making_holds_up_those_behind_it(rig: Rig) -> Non
     assert rig.upstreams.transport.flow == ["paused", "resumed"]
 
 
-async def test_no_answer_is_expected_where_none_is_wanted(rig: Rig) -> None:
+async def test_no_answer_is_expected_to_a_request_without_response(rig: Rig) -> None:
     rig.ask(request(SILENT, 1), request(PASSES, 2))
     rig.reply(answer(2))
     assert rig.got == answer(2)
@@ -114,7 +114,7 @@ async def test_an_answer_to_another_request_closes_the_connection(
     ]
 
 
-async def test_an_answer_that_nobody_asked_for_closes_the_connection(rig: Rig) -> None:
+async def test_an_answer_without_request_closes_the_connection(rig: Rig) -> None:
     rig.reply(answer(1))
     assert rig.client.closed
 
@@ -128,7 +128,7 @@ async def test_an_answer_that_nobody_asked_for_closes_the_connection(rig: Rig) -
         (pack(">i", -2), "a frame of -2 bytes, where 104857600 are allowed"),
     ],
 )
-async def test_what_is_no_request_closes_the_connection_with_one_line(
+async def test_an_invalid_request_closes_the_connection_with_one_log_line(
     rig: Rig, caplog: pytest.LogCaptureFixture, sent: bytes, reason: str
 ) -> None:
     rig.ask(sent)
@@ -138,7 +138,7 @@ async def test_what_is_no_request_closes_the_connection_with_one_line(
     assert closings(caplog) == [f"closed the connection of 10.0.0.9:4711: {reason}"]
 
 
-async def test_requests_are_small_before_authentication(caplog: pytest.LogCaptureFixture) -> None:
+async def test_large_requests_before_authentication_are_refused(caplog: pytest.LogCaptureFixture) -> None:
     rig = await Rig(authenticates=True).connected()
     rig.ask(request(PASSES, 1, bytes(LARGEST_TOKEN))[:100])
     assert rig.client.closed
@@ -146,7 +146,7 @@ async def test_requests_are_small_before_authentication(caplog: pytest.LogCaptur
 
 
 @pytest.mark.parametrize(("authenticates", "principal"), [(False, ANONYMOUS), (True, UNKNOWN)])
-async def test_nobody_has_a_name_before_authentication(authenticates: bool, principal: str) -> None:
+async def test_the_principal_is_unknown_before_authentication(authenticates: bool, principal: str) -> None:
     seen: list[str] = []
 
     def look(incoming: IncomingRequest, client: ClientIdentity) -> Exchange:
@@ -159,19 +159,19 @@ async def test_nobody_has_a_name_before_authentication(authenticates: bool, prin
     assert seen == [principal]
 
 
-async def test_they_need_not_be_where_nobody_authenticates(rig: Rig) -> None:
+async def test_requests_may_be_large_without_authentication(rig: Rig) -> None:
     rig.ask(request(PASSES, 1, bytes(LARGEST_TOKEN))[:100])
     assert not rig.client.closed
 
 
-async def test_what_the_client_does_not_read_is_not_read_from_the_upstream(rig: Rig) -> None:
+async def test_the_broker_is_not_read_while_the_client_does_not_read(rig: Rig) -> None:
     rig.relay.pause_writing()
     assert rig.upstreams.transport.flow == ["paused"]
     rig.relay.resume_writing()
     assert rig.upstreams.transport.flow == ["paused", "resumed"]
 
 
-async def test_what_the_upstream_does_not_read_is_not_read_from_the_client(rig: Rig) -> None:
+async def test_the_client_is_not_read_while_the_broker_does_not_read(rig: Rig) -> None:
     assert rig.upstreams.upstream is not None
     rig.upstreams.upstream.pause_writing()
     assert rig.client.flow == ["paused"]
@@ -179,7 +179,7 @@ async def test_what_the_upstream_does_not_read_is_not_read_from_the_client(rig: 
     assert rig.client.flow == ["paused", "resumed"]
 
 
-async def test_reading_stops_while_too_many_answers_are_due() -> None:
+async def test_reading_stops_while_too_many_answers_are_expected() -> None:
     rig = await Rig(ConnectionLimits(pipelined=2)).connected()
     rig.ask(*(request(PASSES, number) for number in range(3)))
     assert rig.client.flow == ["paused"]
@@ -199,7 +199,7 @@ async def test_reading_stops_while_too_much_is_kept_for_answers() -> None:
     assert rig.client.flow == ["resumed"]
 
 
-async def test_a_lost_upstream_closes_the_client_after_what_came(rig: Rig) -> None:
+async def test_a_lost_broker_closes_the_client_after_received_answers(rig: Rig) -> None:
     rig.ask(request(PASSES, 1), request(PASSES, 2))
     rig.reply(answer(1))
     rig.relay.upstream_lost()
@@ -208,7 +208,7 @@ async def test_a_lost_upstream_closes_the_client_after_what_came(rig: Rig) -> No
     assert not rig.client.aborted
 
 
-async def test_an_answer_in_the_making_is_not_given_when_the_upstream_is_lost(rig: Rig) -> None:
+async def test_an_answer_in_progress_is_dropped_when_the_broker_is_lost(rig: Rig) -> None:
     rig.ask(request(LATER, 1))
     rig.reply(answer(1))
     rig.relay.upstream_lost()
@@ -218,7 +218,7 @@ async def test_an_answer_in_the_making_is_not_given_when_the_upstream_is_lost(ri
     assert rig.client.closed
 
 
-async def test_a_lost_client_closes_the_upstream_after_what_it_sent(rig: Rig) -> None:
+async def test_a_lost_client_closes_the_broker_connection_after_its_requests(rig: Rig) -> None:
     rig.ask(request(SILENT, 1))
     rig.relay.connection_lost(None)
     assert rig.sent == request(SILENT, 1)
@@ -226,14 +226,14 @@ async def test_a_lost_client_closes_the_upstream_after_what_it_sent(rig: Rig) ->
     assert not rig.upstreams.transport.aborted
 
 
-async def test_a_connection_counts_until_both_its_ends_are_gone(rig: Rig) -> None:
+async def test_a_connection_is_counted_until_both_ends_are_closed(rig: Rig) -> None:
     rig.relay.connection_lost(None)
     assert rig.host.gone == []
     rig.relay.upstream_lost()
     assert rig.host.gone == [rig.relay]
 
 
-async def test_ends_that_do_not_go_are_cut(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
+async def test_ends_that_do_not_close_are_overdue(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
     rig.relay.connection_lost(None)
     now = asyncio.get_running_loop().time()
     assert rig.relay.overdue(now + 29) is None
@@ -242,7 +242,7 @@ async def test_ends_that_do_not_go_are_cut(rig: Rig, caplog: pytest.LogCaptureFi
     assert rig.upstreams.transport.aborted
 
 
-async def test_what_is_held_is_reported(rig: Rig) -> None:
+async def test_buffered_bytes_are_reported(rig: Rig) -> None:
     rig.ask(request(HELD, 1, bytes(40_000))[:30_000])
     assert rig.host.held == {rig.relay: 30_000}
     rig.upstreams.transport.unread = 5_000
@@ -251,7 +251,7 @@ async def test_what_is_held_is_reported(rig: Rig) -> None:
     assert rig.host.held == {rig.relay: 42_000}
 
 
-async def test_little_that_is_held_is_not(rig: Rig) -> None:
+async def test_few_buffered_bytes_are_not_reported(rig: Rig) -> None:
     rig.ask(request(HELD, 1, bytes(1000))[:500])
     assert rig.host.held == {}
 
@@ -271,7 +271,7 @@ async def test_a_failed_answer_closes_the_connection_with_one_line(
 @pytest.mark.parametrize(
     "give_up", [lambda later: later.set_exception(DriverStoppedError()), asyncio.Future.cancel]
 )
-async def test_an_answer_that_is_given_up_closes_the_connection_without_a_word(
+async def test_a_cancelled_answer_closes_the_connection_without_log_line(
     rig: Rig, caplog: pytest.LogCaptureFixture, give_up: Callable[[asyncio.Future[bytes]], object]
 ) -> None:
     rig.ask(request(LATER, 1))
@@ -286,7 +286,7 @@ def broken(incoming: IncomingRequest, client: ClientIdentity) -> Exchange:
     raise RuntimeError("bug")
 
 
-async def test_our_own_failure_closes_the_connection(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_internal_error_closes_the_connection(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
     rig.relay._interceptors = {PASSES: broken}
     rig.ask(request(PASSES, 1))
     assert rig.client.closed
@@ -308,7 +308,7 @@ async def test_a_held_request_that_never_completes_is_overdue() -> None:
     assert rig.relay.overdue(now + 4) == "a request was not complete after 3 s"
 
 
-async def test_its_time_begins_when_the_upstream_is_there() -> None:
+async def test_the_frame_timeout_starts_when_the_broker_is_connected() -> None:
     rig = Rig(ConnectionLimits(frame=3))
     rig.ask(request(HELD, 1, b"body")[:-1])
     await rig.connected()
@@ -317,27 +317,27 @@ async def test_its_time_begins_when_the_upstream_is_there() -> None:
     assert rig.relay.overdue(now + 4) == "a request was not complete after 3 s"
 
 
-async def test_one_that_passes_may_take_its_time() -> None:
+async def test_a_passing_request_has_no_frame_timeout() -> None:
     rig = await Rig(ConnectionLimits(frame=3)).connected()
     rig.ask(request(PASSES, 1, b"body")[:-1])
     assert rig.relay.overdue(asyncio.get_running_loop().time() + 4) is None
 
 
-async def test_a_client_that_waits_for_our_answer_is_not_overdue() -> None:
+async def test_a_client_that_waits_for_an_answer_in_progress_is_not_overdue() -> None:
     rig = await Rig(ConnectionLimits(idle=5)).connected()
     rig.ask(request(LATER, 1))
     rig.reply(answer(1))
     assert rig.relay.overdue(asyncio.get_running_loop().time() + 100) is None
 
 
-async def test_a_connection_can_be_ended_now(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_connection_can_be_aborted(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
     rig.relay.abort("idle")
     rig.relay.abort("idle")
     assert rig.client.aborted
     assert closings(caplog) == ["closed the connection of 10.0.0.9:4711: idle"]
 
 
-async def test_what_passes_is_counted(rig: Rig) -> None:
+async def test_passing_requests_and_answers_are_counted(rig: Rig) -> None:
     rig.ask(request(PASSES, 1, b"1234"))
     rig.reply(answer(1, b"12"))
     counts = rig.counts
