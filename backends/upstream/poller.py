@@ -1,7 +1,7 @@
-"""Looks at the upstream and tells the core: all moves often, topics when the moves do not say enough, all of it now and then.
+"""Poll the upstream and submit the results as events: reassignments often, affected topics when needed, everything rarely.
 
-The moves come from one answer of the controller, topics from one broker's Metadata, asked for after it: what is gone from the
-first is looked up in the second, never the other way round.
+A poll requests the list of reassignments from the controller first, then Metadata from one broker. So a reassignment
+that has left the list is looked up in newer Metadata, never in older.
 """
 
 import asyncio
@@ -35,26 +35,26 @@ log = logging.getLogger(__name__)
 
 SETTLING = {Stage.SUBMITTING, Stage.UNDOING, Stage.UNDONE, Stage.ENDED}
 
-HEARSAY = 10
-"""How often a broker is asked again about a topic that it does not know; the controller, which does, answers no Metadata."""
-HEARSAY_SECONDS = 0.1
+UNKNOWN_TOPIC_RETRIES = 10
+"""Retries for a topic that a broker does not know yet; KRaft controllers, which know it, do not answer Metadata."""
+UNKNOWN_TOPIC_PAUSE_SECONDS = 0.1
 
 
 class PollIntervals(NamedTuple):
-    """Seconds between two looks: while steps are in flight, while none is, and between two whole ones."""
+    """Seconds between two polls: with steps in flight, without, and between two polls of everything."""
 
     busy: float = 0.05
-    """A place in the window that was left is filled soon; with 50 moves a look takes some milliseconds."""
+    """Short, to start the next step soon after one ends; with 50 reassignments, a poll takes some milliseconds."""
     idle: float = 1.0
     whole: float = 10.0
     each_move: float = 0.0005
-    """The more moves there are, the more each look costs the controller: 1,000 are looked at twice a second, 12,000 every six seconds."""
+    """Seconds per reassignment, to limit the controller's load: 1,000 are polled twice a second, 12,000 every six seconds."""
     whole_share: float = 50.0
-    """After a whole look none follows for so many times as long: 100,000 partitions take about half a second."""
+    """Idle time after a poll of everything, as a multiple of its duration; 100,000 partitions take about half a second."""
 
 
 class UpstreamPoller:
-    """`submit` gives events to the core; `on_brokers` is told where brokers are before it is."""
+    """Polls the upstream. `submit` submits events; `on_brokers` gets the addresses of brokers before that."""
 
     def __init__(
         self,
@@ -72,20 +72,20 @@ class UpstreamPoller:
         self._moves: dict[TopicPartition, UpstreamMove] = {}
         self._brokers_at = self._whole_at = float("-inf")
         self._looking = asyncio.Lock()
-        """One look at a time, so that what is seen later is told later."""
+        """One poll at a time, so that events are in the order of the polls."""
         self._wake = asyncio.Event()
 
     def hurry(self) -> None:
-        """Something was decided: the next look comes soon."""
+        """Poll again soon, because something was decided."""
         self._wake.set()
 
     async def look(self) -> None:
-        """One look, told to the core. Raises BrokerError when the upstream cannot be looked at."""
+        """Poll once and submit the result. Raises BrokerError when the upstream does not answer."""
         async with self._looking:
             await self._look()
 
     async def look_at(self, topics: Sequence[str]) -> None:
-        """A look at all partitions of these topics. Raises BrokerError."""
+        """Poll all partitions of these topics. Raises BrokerError."""
         if not topics:
             return
         async with self._looking:
@@ -121,7 +121,7 @@ class UpstreamPoller:
             self._whole_every = max(self._pace.whole, took * self._pace.whole_share)
 
     async def run(self) -> None:
-        """Look for ever; what goes wrong is told to the core, and the next look is a whole one."""
+        """Poll until cancelled. After a failure, submit `Unreachable` and poll everything next."""
         while True:
             began, longest = self._clock.now(), self._pace.whole
             try:
@@ -133,10 +133,9 @@ class UpstreamPoller:
             await self._pause(self._clock.now() - began, longest)
 
     async def _pause(self, took: float, longest: float) -> None:
-        """A moment, so that what was just decided has reached the upstream; as long as the look was, up to `longest`.
+        """Pause for as long as the poll took, up to `longest`, so that polls take at most half of the time.
 
-        So no more time is spent looking than not, unless looks take longer than that. The time-outs of a look that failed
-        are no reason to wait: what comes back is to be seen soon.
+        After a failed poll `longest` is short: its time-outs are no reason to wait, and a return should be seen soon.
         """
         pace = self._pace
         least = max(pace.busy, min(max(took, len(self._moves) * pace.each_move), longest))
@@ -156,10 +155,10 @@ class UpstreamPoller:
         return [self._state.upstream_steps[key] for key in self._state.in_flight.delegated()]
 
     def _unclear(self, moves: dict[TopicPartition, UpstreamMove]) -> set[TopicPartition]:
-        """The partitions of which the moves alone do not say enough."""
+        """Return the partitions for which the list of reassignments is not enough."""
         state = self._state
         ours = {s.key for s in self._in_flight() if s.key not in moves or s.stage is Stage.ENDED}
-        # Only what was not there last time: a topic that we may not see would be asked for for ever.
+        # Only new ones: a topic that we are not authorized to see would be requested in each poll.
         news = moves.keys() - self._moves.keys() - set(state.in_flight.delegated())
         ended = state.external - moves.keys()
         return ours | news | ended | state.sighted_keys()
@@ -177,7 +176,7 @@ class UpstreamPoller:
         }
 
     async def _ask_all_topics(self) -> list[UpstreamTopic]:
-        """All topics; one that we have something to do with and that is not among them is asked for by name."""
+        """Return all topics. An active topic that is missing is requested by name, to see why."""
         seen = await self._ask_topics(None)
         missing = sorted(active_topics(self._state) - {topic.name for topic in seen})
         if missing:
@@ -191,14 +190,14 @@ class UpstreamPoller:
         return seen
 
     async def _ask_by_name(self, names: Sequence[str]) -> list[UpstreamTopic]:
-        """Topics that an order names. One was perhaps made a moment ago, and the broker that we ask has not heard of it yet."""
+        """Return the topics that a request names. The broker may not know a topic yet that was created just now."""
         response = await self._ask_named(names)
         seen = seen_topics(response, None)
-        for _ in range(HEARSAY):
+        for _ in range(UNKNOWN_TOPIC_RETRIES):
             unknown = sorted(topic.name or "" for topic in response.topics if topic.error_code)
             if not unknown:
                 break
-            await self._clock.sleep(HEARSAY_SECONDS)
+            await self._clock.sleep(UNKNOWN_TOPIC_PAUSE_SECONDS)
             response = await self._ask_named(unknown)
             seen += seen_topics(response, None)
         return seen

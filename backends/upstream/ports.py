@@ -1,4 +1,4 @@
-"""What the rest of the backend asks the upstream through, as a port; `backends.upstream.client` implements it."""
+"""The port through which this backend queries the upstream; `backends.upstream.client` implements it."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -13,16 +13,16 @@ class UpstreamPort(BrokerClient, Protocol):
 
     @property
     def brokers(self) -> Mapping[int, UpstreamBroker]:
-        """As the last `refresh` saw them."""
+        """The brokers of the last `refresh`, by id."""
         ...
 
     @property
     def off_loop(self) -> OffLoop:
-        """Where what came of a large answer is looked through."""
+        """The executor that converts large responses outside the event loop."""
         ...
 
     async def refresh(self) -> None:
-        """Learn the brokers. Raises BrokerError."""
+        """Update `brokers`. Raises BrokerError."""
         ...
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The records of a gateway: what is the upstream's own is not kept, it is looked at anew after each start."""
+"""The durable records of a gateway. Records of the upstream itself are not stored; polls return them after each start."""
 
 from collections.abc import Awaitable, Iterable, Sequence
 
@@ -9,17 +9,17 @@ from controller.ports import Store
 
 
 class OwnRecords:
-    """Implements `controller.ports.Store` on another one."""
+    """A `controller.ports.Store` that stores only our own records in another store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def load(self) -> Iterable[Record]:
-        """All that was kept."""
+        """Return the stored records."""
         return self._store.load()
 
     def commit(self, changes: Sequence[Change]) -> Awaitable[None]:
-        """Keep what is ours; an empty rest still waits for what was committed before it."""
+        """Store our own changes; without any, wait for earlier commits only."""
         return self._store.commit([change for change in changes if _ours(change)])
 
 

@@ -1,4 +1,4 @@
-"""Between the core's rows and the upstream's messages: 45, 43 (KIP-455, KIP-460)."""
+"""Convert effects to requests of API keys 45 and 43, and responses to outcomes (KIP-455, KIP-460)."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -29,7 +29,7 @@ class Refused(NamedTuple):
 
 
 def alter_request(rows: Sequence[Submit], timeout_ms: int) -> AlterPartitionReassignmentsRequest:
-    """One row a partition; the caller sees to it that none comes twice."""
+    """Return a request with one row per partition. `rows` must not contain a partition twice."""
     topics = grouped(
         (topic, ReassignablePartition(partition, replicas)) for topic, partition, replicas in rows
     )
@@ -38,7 +38,7 @@ def alter_request(rows: Sequence[Submit], timeout_ms: int) -> AlterPartitionReas
 
 
 def answers(rows: Sequence[Submit], response: AlterPartitionReassignmentsResponse) -> list[Answered]:
-    """What became of each row; one that the answer leaves out takes the error at the top."""
+    """Return the outcome of each row. A row that the response omits gets the error of the whole response."""
     top = outcome(response.error_code or ErrorCode.UNKNOWN_SERVER_ERROR, response.error_message)
     given = {
         (topic.name, row.partition_index): outcome(row.error_code, row.error_message)
@@ -51,13 +51,13 @@ def answers(rows: Sequence[Submit], response: AlterPartitionReassignmentsRespons
 
 
 def unanswered(rows: Sequence[Submit], why: str) -> list[Answered]:
-    """Rows whose answer did not come: whether the upstream has heard of them is not known."""
+    """Return the outcome of rows without an answer: whether they took effect is unknown."""
     lost = Outcome(ErrorCode.REQUEST_TIMED_OUT, why)
     return [(TopicPartition(topic, partition), replicas, lost) for topic, partition, replicas in rows]
 
 
 def outcome(code: int, message: str | None) -> Outcome:
-    """An error number of Kafka's as the core knows it; one that it does not know keeps its number in the message."""
+    """Return the outcome for an error code of Kafka; the message of an unknown code contains the number."""
     known = _KNOWN.get(code)
     if known is not None:
         return Outcome(known, message)
@@ -65,6 +65,6 @@ def outcome(code: int, message: str | None) -> Outcome:
 
 
 def elect_request(rows: Iterable[Elect], timeout_ms: int) -> ElectLeadersRequest:
-    """A preferred election of these partitions."""
+    """Return a request for preferred elections of these partitions."""
     topics = [TopicPartitions(topic, tuple(numbers)) for topic, numbers in grouped(rows).items()]
     return ElectLeadersRequest(0, topics, timeout_ms)

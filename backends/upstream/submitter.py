@@ -1,7 +1,7 @@
-"""Sends the core's rows to the upstream, in the order in which they were decided, many in one request.
+"""Send the controller's rows to the upstream, in order, many in one request.
 
-Chunks stay far below the 10,000 records at which Kafka takes half of a request and refuses the rest. When an answer does
-not come, nothing is sent again here: the next look at the upstream decides (`controller.upstream.reconciliation`).
+Requests stay far below the 10,000 records at which Kafka accepts one half of a request and refuses the other. A row
+without an answer is not sent again here: the next poll decides (`controller.upstream.reconciliation`).
 """
 
 import asyncio
@@ -21,18 +21,18 @@ from controller.ports import SubmitEvent
 log = logging.getLogger(__name__)
 
 CHUNK = 1_000
-"""Rows of one request."""
+"""Rows in one request."""
 TIMEOUT_SECONDS = 20.0
-"""After which the upstream drops what it has not begun. We await the answer for longer (`client.WRITE_SECONDS`, whatever else on
-that connection times out), so that no row comes after the look that decides about it.
+"""The time after which the upstream drops a request that it has not started.
 
-The upstream counts from when it reads the request. One that stood still before, so that both together are more than
-WRITE_SECONDS, may still carry out a row that we took for unanswered: no client can rule that out.
+The client waits for the answer longer than that (`client.WRITE_SECONDS`), so that no row takes effect after the poll that
+decides about it. The upstream counts from the time at which it reads the request. If it was suspended before, a row
+may still take effect after WRITE_SECONDS; no client can rule that out.
 """
 
 
 class Submitter:
-    """`submit` gives events to the core; `ready` is awaited before a request, so that a throttle is there first."""
+    """Sends rows and elections. `submit` submits events; `ready` is awaited before each request, to set throttles first."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Submitter:
         self._work = asyncio.Event()
 
     def add(self, effect: Submit | Elect) -> None:
-        """Send it as soon as those before it are answered."""
+        """Queue the row or the election; it is sent when earlier requests are answered."""
         if isinstance(effect, Elect):
             self._elections[effect] = None
         else:
@@ -61,7 +61,7 @@ class Submitter:
 
     @contextmanager
     def watch(self) -> Iterator[set[TopicPartition]]:
-        """The partitions of which a row is, or comes to be, on its way inside the `with`."""
+        """Return the partitions with an outstanding row at any time inside the `with` block, as a set that grows."""
         watch = set(self._outstanding)
         self._watches.append(watch)
         try:
@@ -70,7 +70,7 @@ class Submitter:
             self._watches.remove(watch)
 
     async def run(self) -> None:
-        """Send what there is, for ever."""
+        """Send queued rows until cancelled."""
         while True:
             await self._work.wait()
             self._work.clear()
@@ -87,7 +87,11 @@ class Submitter:
             request = alter_request(rows, int(TIMEOUT_SECONDS * 1000))
             answered = answers(rows, await self._client.ask(request))
         except BrokerError as error:
-            log.warning("%d rows were not answered, a look will tell what came of them: %s", len(rows), error)
+            log.warning(
+                "%d rows were not answered, the next poll shows whether they took effect: %s",
+                len(rows),
+                error,
+            )
             answered = unanswered(rows, str(error))
         await self._submit(Submitted(answered))
         for topic, partition, _ in rows:
@@ -97,7 +101,7 @@ class Submitter:
                 del self._outstanding[key]
 
     def _take(self) -> list[Submit]:
-        """The next rows, no partition twice: what came later for one waits for the answer to the earlier."""
+        """Remove and return the next rows. A second row of a partition waits for the answer to the first."""
         taken: dict[TopicPartition, Submit] = {}
         while self._rows and len(taken) < CHUNK:
             row = self._rows[0]

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from backends.client.errors import BrokerError, UnreachableError
-from backends.upstream.poller import HEARSAY, HEARSAY_SECONDS, PollIntervals
+from backends.upstream.poller import UNKNOWN_TOPIC_PAUSE_SECONDS, UNKNOWN_TOPIC_RETRIES, PollIntervals
 from common.clock import settle
 from common.tasks import cancel, spawn
 from controller.messages.effects import Submit
@@ -89,9 +89,9 @@ async def test_a_move_of_someone_else_is_looked_up_once(rig: Rig) -> None:
 async def test_topics_can_be_looked_at_out_of_turn_and_nothing_is_concluded_then(rig: Rig) -> None:
     await rig.looked()
     looking = asyncio.ensure_future(rig.looks.look_at(["foo", "never"]))
-    await rig.clock.advance(HEARSAY * HEARSAY_SECONDS)
+    await rig.clock.advance(UNKNOWN_TOPIC_RETRIES * UNKNOWN_TOPIC_PAUSE_SECONDS)
     await looking
-    assert rig.asked_topics() == [["foo", "never"], *[["never"]] * HEARSAY]
+    assert rig.asked_topics() == [["foo", "never"], *[["never"]] * UNKNOWN_TOPIC_RETRIES]
     (seen,) = rig.events.of(UpstreamPolled)
     assert ([topic.name for topic in seen.topics], seen.whole, seen.conclusive) == (["foo"], False, False)
     await rig.looks.look_at([])
