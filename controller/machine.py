@@ -1,8 +1,7 @@
-"""The one door: an event goes in, records, effects and a reply come out (`decide`).
+"""The entry point of the core: `decide` turns an event into records, effects and a reply.
 
-Whatever the event, the decision ends by starting what may start (`controller.reassignment.window`), so that nobody has to
-remember to. A handler that may take long is a generator; between two of its slices others may read the state, but
-no other event is decided.
+Every decision ends by starting the steps that have room (`controller.reassignment.window`). A handler that may take long is
+a generator. Between two of its slices other tasks may read the state, but no other event is decided.
 """
 
 from collections.abc import Callable, Iterator
@@ -45,7 +44,7 @@ Handler = Callable[[Decision, E], Iterator[None] | None]
 
 
 def decide(d: Decision, event: AnyEvent) -> Iterator[None]:
-    """Decide the event, slice by slice; after the last slice `d` is complete."""
+    """Decide the event, slice by slice. After the last slice `d` is complete."""
     slices = _HANDLERS[type(event)](d, event)
     if slices is not None:
         yield from slices

@@ -1,4 +1,4 @@
-"""Brokers come, go and ask to leave; leadership follows (Kafka: KafkaController.onBrokerStartup, onBrokerFailure)."""
+"""Start, stop and controlled shutdown of brokers (Kafka: KafkaController.onBrokerStartup, onBrokerFailure)."""
 
 from collections.abc import Iterable, Iterator
 
@@ -27,9 +27,9 @@ PARTITIONS_PER_SLICE = 500
 
 
 def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
-    """Fence earlier controllers, register the brokers, and take up what the records say is under way.
+    """Fence earlier controllers, register the brokers, and resume the reassignments of the records.
 
-    The brokers join first: what ends here is told only to those that have joined.
+    The brokers join first: changes are published only to brokers that have joined.
     """
     state = d.state
     d.put(ControllerEpoch(state.controller_epoch + 1))
@@ -55,7 +55,7 @@ def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
 
 
 def broker_started(d: Decision, event: BrokerStarted) -> Iterator[None]:
-    """Tell the broker what it holds, elect leaders where it makes that possible, and retry what waits."""
+    """Register the broker, elect leaders for offline partitions, and enqueue the reassignments that wait."""
     state = d.state
     if event.broker.id in state.live:
         yield from broker_stopped(d, BrokerStopped(event.broker.id))
@@ -71,7 +71,7 @@ def broker_started(d: Decision, event: BrokerStarted) -> Iterator[None]:
 
 
 def broker_stopped(d: Decision, event: BrokerStopped) -> Iterator[None]:
-    """Take the broker off leadership and ISRs; reassignments that need it stay, and wait."""
+    """Remove the broker from leadership and ISRs. Reassignments that need it wait."""
     state = d.state
     if event.broker not in state.live:
         return
@@ -84,7 +84,7 @@ def broker_stopped(d: Decision, event: BrokerStopped) -> Iterator[None]:
 
 
 def controlled_shutdown(d: Decision, event: ControlledShutdown) -> Iterator[None]:
-    """Move leadership off a broker that wants to stop; what only it can lead remains (Kafka: ControlledShutdown)."""
+    """Move leadership away from a broker that is about to stop. Partitions that only it can lead remain with it."""
     state = d.state
     broker = state.brokers.get(event.broker)
     if broker is None or event.broker not in state.live:
@@ -104,7 +104,7 @@ def controlled_shutdown(d: Decision, event: ControlledShutdown) -> Iterator[None
 
 
 def log_dir_failed(d: Decision, event: LogDirFailed) -> None:
-    """The broker lives, but these replicas of it do not."""
+    """Remove the replicas of a failed log directory from leadership and ISRs. The broker stays alive."""
     live = d.state.live - {event.broker}
     for key in event.partitions:
         partition = d.state.partition(*key)
@@ -114,7 +114,7 @@ def log_dir_failed(d: Decision, event: LogDirFailed) -> None:
 
 
 def update(d: Decision, before: Partition, after: Partition) -> None:
-    """Record a changed leader or ISR, tell the brokers, and let the reassignment see it."""
+    """Record a changed leader or ISR, publish it to the brokers, and advance the partition's reassignment."""
     if after is before:
         return
     wanted = d.state.reassignments.get(after.key)
@@ -135,7 +135,7 @@ def _register(d: Decision, broker: BrokerRegistration) -> int:
 
 
 def recover(d: Decision, partitions: Iterable[Partition]) -> Iterator[None]:
-    """Elect and shrink ISRs by who is alive."""
+    """Elect leaders and shrink ISRs of the partitions, by the brokers that are alive."""
     state = d.state
     unclean = {topic: state.unclean_allowed(topic) for topic in state.topics}
     for seen, partition in enumerate(partitions):
@@ -146,7 +146,7 @@ def recover(d: Decision, partitions: Iterable[Partition]) -> Iterator[None]:
 
 
 def _leave(d: Decision, partition: Partition, broker: int) -> bool:
-    """Take the broker out of the ISR and the lead; False when nobody else can lead."""
+    """Remove the broker from the ISR and from leadership. Return False if no other replica can lead."""
     state = d.state
     staying = state.live - state.shutting_down
     isr = tuple(r for r in partition.isr if r in staying)

@@ -1,7 +1,7 @@
-"""Topics are deleted (KIP-4), and not before their time, as by Kafka's ZooKeeper controller (TopicDeletionManager).
+"""Deletion of topics (KIP-4; Kafka's ZooKeeper controller: TopicDeletionManager).
 
-A topic with moving partitions is deleted when they have stopped; and where a broker that is down would keep its replicas, when all
-its brokers are there.
+The deletion of a topic is postponed while partitions of it move, and, if a broker that is down would keep its replicas, until
+all its brokers are alive.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ PARTITIONS_PER_SLICE = 500
 
 
 def delete_topics(d: Decision, event: DeleteTopics) -> Iterator[None]:
-    """Delete each topic, or mark it when that has to wait; reply with one outcome a topic."""
+    """Delete each topic, or mark it for a later deletion. The reply has one outcome per topic."""
     answers = []
     for name in event.names:
         topic = d.state.topics.get(name)
@@ -38,7 +38,7 @@ def delete_topics(d: Decision, event: DeleteTopics) -> Iterator[None]:
 
 
 def is_held_back(state: State, name: str) -> bool:
-    """The topic may not be deleted yet: a broker that stops may not hear of it any more."""
+    """Return whether the deletion must wait. Brokers in controlled shutdown count as down: they may miss the deletion."""
     if name in state.reassigning:
         return True
     staying = state.live - state.shutting_down
@@ -48,12 +48,12 @@ def is_held_back(state: State, name: str) -> bool:
 
 
 def retry_deletions(state: State) -> None:
-    """What held a deletion back may be gone: a broker is there, or everything has begun anew."""
+    """Try all postponed deletions again, after a broker or the controller has started."""
     state.deletable.extend(topic.name for topic in state.topics.values() if topic.deleting)
 
 
 def _end_what_waits(d: Decision, name: str) -> Iterator[None]:
-    """A step in flight holds the deletion back; what has not begun does not."""
+    """End the topic's reassignments without a step in flight, so that only those in flight postpone the deletion."""
     for seen, partition in enumerate(d.state.partitions[name]):
         wanted = d.state.reassignments.get(partition.key)
         if wanted is not None and not partition.moving:
@@ -63,12 +63,12 @@ def _end_what_waits(d: Decision, name: str) -> Iterator[None]:
 
 
 def resume_deletions(d: Decision) -> Iterator[None]:
-    """Delete the topics whose deletion was held back and is not any more."""
+    """Delete the topics whose deletion was postponed and is possible now."""
     deletable = d.state.deletable
     while deletable:
         name = deletable.popleft()
         topic = d.state.topics.get(name)
-        # What was to go when the last partition stopped may move again: a roll-back took one back.
+        # A rollback may have ordered a partition again since the topic became deletable.
         if topic is not None and topic.deleting and not is_held_back(d.state, name):
             for _ in _delete(d, name):
                 yield

@@ -1,6 +1,6 @@
-"""What others have stored already: brokers, other tools, earlier controllers of a ZooKeeper-mode cluster.
+"""Changes that brokers, tools or earlier controllers stored in the ZooKeeper of a ZooKeeper-mode cluster.
 
-It enters the state as it is, and is no change of ours to be stored again; what follows from it is.
+They are durable already: they change the state but are not written again. Changes that follow from them are.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ ROWS_PER_SLICE = 500
 
 
 def partitions_stored(d: Decision, event: PartitionsStored) -> Iterator[None]:
-    """Take ISRs that are news; what was decided meanwhile is on its way, and will be observed in its turn."""
+    """Apply ISRs that are newer than the state. Older ones precede a decision whose write will be observed later."""
     state = d.state
     for number, seen in enumerate(event.partitions, 1):
         known = state.partition(seen.topic, seen.partition)
@@ -39,7 +39,7 @@ def partitions_stored(d: Decision, event: PartitionsStored) -> Iterator[None]:
 
 
 def topic_stored(d: Decision, event: TopicStored) -> Iterator[None]:
-    """Give the new partitions leaders: the first live replica, with all live ones in sync."""
+    """Elect the first live replica of each new partition, with all live replicas in sync."""
     state = d.state
     if event.topic not in state.topics:
         state.put(Topic(event.topic, event.id))
@@ -58,7 +58,7 @@ def topic_stored(d: Decision, event: TopicStored) -> Iterator[None]:
 
 
 def configs_stored(d: Decision, event: ConfigsStored) -> Iterator[None]:
-    """Take the values; those that make no sense are taken for not set."""
+    """Apply the values. Invalid values count as not set."""
     state, resource, name = d.state, event.resource, event.name
     before = dict(state.configs.get((resource, name), {}))
     after = understood(resource, event.values)
@@ -77,7 +77,7 @@ def configs_stored(d: Decision, event: ConfigsStored) -> Iterator[None]:
 
 
 def understood(resource: ResourceType, values: Mapping[str, str]) -> dict[str, str]:
-    """The values under their own names, without those that are out of range: they were not checked by us."""
+    """Return the valid values by canonical name. The values are unchecked, because others stored them."""
     keys = TOPIC_KEYS if resource is ResourceType.TOPIC else BROKER_KEYS
     named = {ALIASES.get(name, name): value for name, value in values.items()}
     return {
@@ -86,7 +86,7 @@ def understood(resource: ResourceType, values: Mapping[str, str]) -> dict[str, s
 
 
 def broker_changed(d: Decision, event: BrokerChanged) -> None:
-    """Reach the broker, and have it reached, where it is now."""
+    """Record the broker's new registration, and publish its endpoints to all brokers."""
     known = d.state.brokers.get(event.broker.id)
     if known is not None and event.broker.id in d.state.live:
         number, host, port, rack, epoch = event.broker
@@ -95,6 +95,6 @@ def broker_changed(d: Decision, event: BrokerChanged) -> None:
 
 
 def halt(d: Decision, event: Halt) -> None:
-    """Nothing starts, or what waits may."""
+    """Start no steps, or start them again."""
     d.state.backlog.halted = event.halted
     d.answer(event, DONE)

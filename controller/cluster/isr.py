@@ -15,7 +15,7 @@ CHANGES_PER_SLICE = 200
 
 
 def alter_partition(d: Decision, event: AlterPartition) -> Iterator[None]:
-    """Take each ISR whose epochs are right; a reassignment that it completes goes on in the same decision."""
+    """Apply each ISR with valid epochs. A step that it completes ends in the same decision."""
     broker = d.state.brokers.get(event.broker)
     if broker is None or event.broker not in d.state.live:
         d.answer(event, AlterPartitionReply(Outcome(ErrorCode.STALE_BROKER_EPOCH), ()))

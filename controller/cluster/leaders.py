@@ -1,4 +1,4 @@
-"""ElectLeaders (43): preferred and unclean elections on request (KIP-183, KIP-460), and preferred ones by themselves."""
+"""Leader elections: preferred and unclean ones on request (KIP-183, KIP-460), and the automatic preferred ones."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def elect_leaders(d: Decision, event: ElectLeaders) -> Iterator[None]:
-    """Elect where it is needed; asked for all, those that need none are left out of the reply."""
+    """Elect leaders where needed. For all partitions, the reply omits those that need no election."""
     rows: list[tuple[TopicPartition, Outcome]] = []
     keys = event.partitions
     for key in _in_slices(keys if keys is not None else [p.key for p in d.state.all_partitions()]):
@@ -45,9 +45,9 @@ def elect_leaders(d: Decision, event: ElectLeaders) -> Iterator[None]:
 
 
 def rebalance_leaders(d: Decision, event: RebalanceLeaders) -> Iterator[None]:
-    """Give brokers back what they should lead (Kafka: KafkaController.checkAndTriggerAutoLeaderRebalance).
+    """Elect preferred leaders automatically (Kafka: KafkaController.checkAndTriggerAutoLeaderRebalance).
 
-    What is being reassigned is left to the reassignment, whose steps move leaders within limits of their own.
+    Partitions with a reassignment are skipped: their steps move leadership within limit L.
     """
     preferred: Counter[int] = Counter()
     elsewhere: dict[int, list[TopicPartition]] = {}
@@ -73,7 +73,7 @@ def rebalance_leaders(d: Decision, event: RebalanceLeaders) -> Iterator[None]:
 
 
 def _in_slices(items: Iterable[T]) -> Iterator[T | None]:
-    """The items, with None where others may have their turn."""
+    """Yield the items, with a None where the slice ends."""
     for seen, item in enumerate(items, 1):
         yield item
         if seen % PARTITIONS_PER_SLICE == 0:

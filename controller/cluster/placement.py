@@ -1,4 +1,4 @@
-"""Where the replicas of new partitions go: spread over brokers and racks, round robin (KIP-36)."""
+"""Placement of new partitions: replicas are spread over brokers and racks, round robin (KIP-36)."""
 
 from collections.abc import Iterator, Mapping
 from itertools import chain, zip_longest
@@ -8,16 +8,16 @@ from controller.model.cluster import Replicas
 
 
 def interleave_racks(racks: Mapping[int, str | None]) -> list[int]:
-    """Broker ids so that neighbours are in different racks as far as racks allow."""
+    """Return the broker ids so that neighbours are in different racks where possible."""
     by_rack = grouped((racks[broker], broker) for broker in sorted(racks))
     ordered = [by_rack[rack] for rack in sorted(by_rack, key=str)]
     return [broker for broker in chain.from_iterable(zip_longest(*ordered)) if broker is not None]
 
 
 def place(racks: Mapping[int, str | None], factor: int, first: int) -> Iterator[Replicas]:
-    """Endless replica lists of `factor` brokers; `first` numbers the first of these partitions.
+    """Yield replica lists of `factor` brokers without end; `first` is the number of the first partition.
 
-    Each broker leads in turn; with each round the followers shift, so that no two brokers always share partitions.
+    Brokers lead in rotation. The followers shift with each round, so that no two brokers always share partitions.
     `factor` is at most the number of brokers.
     """
     brokers = interleave_racks(racks)

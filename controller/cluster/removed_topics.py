@@ -1,4 +1,4 @@
-"""A topic that somebody else has removed: what was wanted of it ends, with that as the reason."""
+"""Topics that someone else deleted: their reassignments end with TOPIC_DELETED."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -22,7 +22,7 @@ PARTITIONS_PER_SLICE = 1_000
 
 
 def is_removed(d: Decision, topic: str) -> bool:
-    """Missed for so long that no broker's lag explains it: what is wanted of the topic ends, and cannot be had back."""
+    """Return whether polls have missed the topic for longer than a broker can lag. Ending its reassignments is final."""
     since = d.state.missing_since.setdefault(topic, d.now_ms)
     gone = d.now_ms - since >= TOPIC_REMOVED_MS
     if gone:
@@ -31,7 +31,7 @@ def is_removed(d: Decision, topic: str) -> bool:
 
 
 def topic_removed(d: Decision, name: str) -> Iterator[None]:
-    """The topic was deleted, or made anew: nothing is wanted of its partitions any more."""
+    """End the reassignments of a topic that was deleted or recreated, and delete its records."""
     state = d.state
     for seen, key in enumerate(_keys(state, name), 1):
         _forget(d, key)
@@ -46,7 +46,7 @@ def topic_removed(d: Decision, name: str) -> Iterator[None]:
 
 
 def drop_lost_reassignments(d: Decision) -> Iterator[None]:
-    """At the start: of partitions that went while another controller ruled, nothing is wanted any more."""
+    """At start, end the reassignments of partitions that were deleted under another controller."""
     state = d.state
     lost = [key for key in {**state.pending, **state.reassignments} if state.partition(*key) is None]
     for seen, key in enumerate(lost, 1):
@@ -56,7 +56,7 @@ def drop_lost_reassignments(d: Decision) -> Iterator[None]:
 
 
 def _keys(state: State, topic: str) -> list[TopicPartition]:
-    """Its partitions; of a topic that went while we did not run, those that the records still name."""
+    """Return the topic's partitions; those that records name if the topic was deleted while reassignd did not run."""
     known = [partition.key for partition in state.partitions.get(topic, ())]
     return known or [
         key

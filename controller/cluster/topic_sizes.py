@@ -1,4 +1,4 @@
-"""How many partitions one request may make or add, and how many one topic may have."""
+"""Bounds on the partitions and replicas of one request and of one topic."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,20 +12,20 @@ from controller.model.errors import DONE, Outcome
 from controller.state.state import State
 
 MAX_PARTITIONS = 10_000
-"""That one request may add, in all of its topics (Kafka: ReplicationControlManager)."""
+"""Partitions that one request may add, in all of its topics (Kafka: ReplicationControlManager)."""
 MAX_REPLICAS = 100_000
-"""The same in replicas."""
+"""Replicas that one request may add."""
 
 
 class Size(NamedTuple):
-    """What a request asks for."""
+    """The partitions and replicas that a request adds."""
 
     partitions: int
     replicas: int
 
 
 def excess(sizes: Sequence[Size]) -> Outcome | None:
-    """Why nothing of a request is done that asks for so many partitions and replicas, if so."""
+    """Return the refusal of a request that exceeds the bounds as a whole, or None."""
     partitions, replicas = sum(size.partitions for size in sizes), sum(size.replicas for size in sizes)
     if partitions <= MAX_PARTITIONS and replicas <= MAX_REPLICAS:
         return None
@@ -37,16 +37,16 @@ def excess(sizes: Sequence[Size]) -> Outcome | None:
 
 
 def size_of(state: State, topic: NewTopic) -> Size:
-    """Of a new topic."""
+    """Return the size of a new topic."""
     if topic.assignments:
         return Size(len(topic.assignments), sum(map(len, topic.assignments.values())))
     count, factor = wanted_of(state, topic)
-    # A factor beyond the brokers is refused by itself, and is to spoil no other topic.
+    # A factor above the number of brokers is refused for that topic only, so it must not exceed the bounds here.
     return Size(max(0, count), max(0, count) * max(0, min(factor, len(state.live))))
 
 
 def growth_size(state: State, wanted: NewPartitions) -> Size:
-    """Of what is added; nothing where the topic does not exist, since that is refused by itself."""
+    """Return the size of the added partitions; zero for an unknown topic, which is refused separately."""
     old = state.partitions.get(wanted.topic, ())
     added = max(0, wanted.total - len(old)) if old else 0
     if wanted.assignments is not None:
@@ -55,7 +55,7 @@ def growth_size(state: State, wanted: NewPartitions) -> Size:
 
 
 def wanted_of(state: State, topic: NewTopic) -> tuple[int, int]:
-    """How many partitions of how many replicas, with the cluster's defaults where the request leaves that open."""
+    """Return the number of partitions and the replication factor, with the cluster's defaults for -1."""
     count, factor = topic.partitions, topic.replication_factor
     return (
         count if count != -1 else _default(state, NUM_PARTITIONS),
@@ -64,7 +64,7 @@ def wanted_of(state: State, topic: NewTopic) -> tuple[int, int]:
 
 
 def check_room(state: State, topic: str, partitions: int, replicas: int) -> Outcome:
-    """A topic must fit where the backend keeps it."""
+    """Check that the backend can store a topic of this size."""
     old = state.partitions.get(topic, ())
     partitions += len(old)
     replicas += sum(len(each.replicas) for each in old)

@@ -1,4 +1,4 @@
-"""Topics are created and grown (KIP-4; Kafka: ReplicationControlManager). How they are deleted: `deletions`."""
+"""Creation of topics and partitions (KIP-4; Kafka: ReplicationControlManager). Deletion: `deletions`."""
 
 import re
 from collections import Counter
@@ -29,11 +29,11 @@ from controller.state.state import State
 PARTITIONS_PER_SLICE = 500
 TOPICS_PER_SLICE = 50
 MAX_NAME = 249
-"""Characters."""
+"""The longest topic name, in characters."""
 
 
 class _Layout(NamedTuple):
-    """New partitions: how many, of how many replicas, and where these go. Placed one by one, as they are made."""
+    """New partitions: their number, their replication factor, and their replica lists, which are computed lazily."""
 
     partitions: int = -1
     factor: int = -1
@@ -47,7 +47,7 @@ _LEGAL = re.compile(rf"[a-zA-Z0-9._-]{{1,{MAX_NAME}}}")
 
 
 def create_topics(d: Decision, event: CreateTopics) -> Iterator[None]:
-    """Create each topic on its own, or none of a request for too many partitions; reply with one row a topic."""
+    """Create each topic independently; none if the request is too large. The reply has one row per topic."""
     created: list[CreatedTopic] = []
     d.answer(event, created)
     refused = excess([size_of(d.state, topic) for topic in event.topics])
@@ -77,7 +77,7 @@ def create_topics(d: Decision, event: CreateTopics) -> Iterator[None]:
 
 
 def create_partitions(d: Decision, event: CreatePartitions) -> Iterator[None]:
-    """Grow each topic on its own, or none in a request for too many partitions; reply with one outcome a topic."""
+    """Add partitions to each topic independently; none if the request is too large."""
     answers: list[tuple[str, Outcome]] = []
     d.answer(event, answers)
     refused = excess([growth_size(d.state, topic) for topic in event.topics])
@@ -109,7 +109,7 @@ def _add_partitions(d: Decision, topic: str, first: int, layout: Iterable[Replic
 
 
 def is_legal(name: str) -> bool:
-    """Whether a topic may have this name (Kafka: Topic.validate)."""
+    """Return whether a topic may have this name (Kafka: Topic.validate)."""
     return _LEGAL.fullmatch(name) is not None and name not in {".", ".."}
 
 
@@ -175,7 +175,7 @@ def _manual_layout(state: State, topic: NewTopic) -> tuple[Outcome, _Layout]:
 
 def _growth(state: State, wanted: NewPartitions, first: int) -> tuple[Outcome, _Layout]:
     known = state.topics.get(wanted.topic)
-    # A topic of which only the name is known yet has no partition to take the number of replicas from.
+    # The replication factor is that of the first partition. A topic whose partitions are not read yet has none.
     if known is None or known.deleting or not state.partitions[wanted.topic]:
         return Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), NO_LAYOUT
     if wanted.topic in state.reassigning and not state.profile.grows_while_moving:
@@ -236,7 +236,7 @@ def _check_factor(state: State, factor: int) -> Outcome:
 
 
 def _racks(state: State) -> dict[int, str | None]:
-    """The brokers that new replicas may go to, and their racks."""
+    """Return the brokers that may receive new replicas, with their racks."""
     return {b: state.brokers[b].rack for b in state.live - state.shutting_down}
 
 

@@ -37,7 +37,7 @@ class DropReplica(NamedTuple):
 
 
 class TopicDeleted(NamedTuple):
-    """The topic was deleted; its replicas were dropped by effects before this one."""
+    """The topic was deleted. Earlier effects have dropped its replicas."""
 
     topic: str
 
@@ -93,7 +93,7 @@ class AlterThrottle(NamedTuple):
 
 
 class Wake(NamedTuple):
-    """Give the controller a `Continue` event after what waits now."""
+    """Submit a `Continue` event as background work."""
 
 
 BrokerCommand = Publish | DropReplica | BrokerJoined | BrokerLeft

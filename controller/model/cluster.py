@@ -1,4 +1,4 @@
-"""The values that make up the cluster as the controller sees it.
+"""The records of the cluster.
 
 Every value is an immutable record: the same object is held in memory, written to the store and carried by
 effects, so that the three can never disagree. A change replaces the record. Replica lists are tuples of broker
@@ -41,13 +41,13 @@ __all__ = [
 
 
 class ControllerEpoch(NamedTuple):
-    """How many times a controller has started on this data; fences the requests of earlier ones."""
+    """The number of controller starts on this data. Brokers refuse requests of earlier controllers."""
 
     epoch: int
 
     @property
     def key(self) -> tuple[()]:
-        """What the record is stored under."""
+        """The key under which the record is stored."""
         return ()
 
 
@@ -59,11 +59,11 @@ class Broker(NamedTuple):
     port: int
     rack: str | None
     epoch: int
-    """Grows with each registration; requests with another one are refused (STALE_BROKER_EPOCH)."""
+    """Increases with each registration. Requests with another epoch are refused (STALE_BROKER_EPOCH)."""
 
     @property
     def key(self) -> int:
-        """What the record is stored under."""
+        """The key under which the record is stored."""
         return self.id
 
 
@@ -74,16 +74,16 @@ class Topic(NamedTuple):
     id: bytes
     """Sixteen bytes, as on the wire."""
     deleting: bool = False
-    """Deletion was asked for and waits: a partition of the topic moves, or a broker with a replica is down (`controller.cluster.deletions`)."""
+    """The deletion was requested and is postponed (`controller.cluster.deletions`)."""
 
     @property
     def key(self) -> str:
-        """What the record is stored under."""
+        """The key under which the record is stored."""
         return self.name
 
 
 class Partition(NamedTuple):
-    """One partition as the brokers are told of it (Kafka: LeaderIsrAndControllerEpoch, ReplicaAssignment).
+    """A partition as published to the brokers (Kafka: LeaderIsrAndControllerEpoch, ReplicaAssignment).
 
     While a step is in flight, `replicas` is the next list followed by the replicas to be removed,
     `adding` the part that is new and `removing` the part that goes.
@@ -96,56 +96,56 @@ class Partition(NamedTuple):
     leader: int
     leader_epoch: int = 0
     partition_epoch: int = 0
-    """Version of leader and ISR, which leaders must know to change the ISR (ZooKeeper's version of the state znode)."""
+    """Version of leader and ISR. A leader must know it to change the ISR. In ZooKeeper mode: the state znode's version."""
     adding: Replicas = ()
     removing: Replicas = ()
 
     @property
     def key(self) -> TopicPartition:
-        """What the record is stored under."""
+        """The key under which the record is stored."""
         return tuple.__new__(TopicPartition, self[:2])
 
     @property
     def moving(self) -> bool:
-        """A step is in flight."""
+        """Replicas are being added or removed."""
         return bool(self.adding or self.removing)
 
     @property
     def current(self) -> Replicas:
-        """The replicas after the last completed step, in the order of `replicas`; none that are being added."""
+        """The replicas after the last completed step, without those being added, in the order of `replicas`."""
         return without(self.replicas, self.adding) if self.adding else self.replicas
 
     @property
     def next(self) -> Replicas:
-        """The replicas that the step in flight leads to; `replicas` when none is."""
+        """The replicas after the step in flight; `replicas` without one."""
         return without(self.replicas, self.removing) if self.removing else self.replicas
 
     @property
     def under_replicated(self) -> bool:
-        """A replica that is not being added is out of the ISR (KIP-352, counted by members)."""
+        """Whether a replica that is not being added is out of the ISR (KIP-352, counted by members)."""
         return any(r not in self.isr and r not in self.adding for r in self.replicas)
 
 
 class Reassignment(NamedTuple):
-    """What is wanted of one partition; deleted when the partition is there. Its phase is derived, never stored."""
+    """The original and the target of one partition; deleted when the partition is at its target. Its phase is derived."""
 
     topic: str
     partition: int
     original: Replicas
-    """The replicas when the first of an unbroken chain of orders was accepted; what a rollback restores."""
+    """The replicas when the first of its orders was accepted. A rollback restores them."""
     target: Replicas
     job: int = 0
-    """The newest job that ordered this; 0 when another controller began it."""
+    """The newest job that ordered it; 0 if another controller did."""
     blocked: str = ""
-    """Why nothing is done about it until people say what is to be done; empty when nothing is in the way."""
+    """Why it waits for a decision of an operator; empty if it does not."""
 
     @property
     def key(self) -> TopicPartition:
-        """What the record is stored under."""
+        """The key under which the record is stored."""
         return tuple.__new__(TopicPartition, self[:2])
 
     def current_of(self, partition: Partition) -> Replicas:
-        """`Partition.current` in the order that the list had before the step in flight, which `partition` forgot."""
+        """Return `Partition.current` in its order before the step in flight; the partition has that order no more."""
         current = partition.current
         if not partition.moving:
             return current
@@ -157,18 +157,18 @@ class Reassignment(NamedTuple):
 
     @property
     def rolling_back(self) -> bool:
-        """It goes back to where it began (KIP-236)."""
+        """Whether the target is the original (KIP-236)."""
         return self.target == self.original
 
 
 class Paused(NamedTuple):
-    """Nothing starts while `paused`; steps in flight go on."""
+    """While `paused`, no step starts. Steps in flight continue."""
 
     paused: bool
 
     @property
     def key(self) -> tuple[()]:
-        """What the record is stored under."""
+        """The key under which the record is stored."""
         return ()
 
 
@@ -186,11 +186,11 @@ Record = (
     | Lease
     | UpstreamStep
 )
-"""What is durable. Each is an upsert under its `key`."""
+"""The durable records. Each replaces the earlier one with the same `key`."""
 
 
 class Deleted(NamedTuple):
-    """The record of this kind and key is gone."""
+    """The deletion of the record of this class with this key."""
 
     kind: type[Record]
     key: object

@@ -33,7 +33,7 @@ class Config(NamedTuple):
 
     @property
     def key(self) -> ConfigName:
-        """What the record is stored under."""
+        """The key under which the record is stored."""
         return (self.resource, self.name, self.config)
 
 
@@ -53,7 +53,7 @@ class Lease(NamedTuple):
 
     @property
     def key(self) -> ConfigName:
-        """What the record is stored under."""
+        """The key under which the record is stored."""
         return (self.resource, self.name, self.config)
 
     @property

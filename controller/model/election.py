@@ -1,4 +1,4 @@
-"""Who leads a partition (Kafka: Election, PartitionLeaderElectionAlgorithms). Pure; preference is list order."""
+"""The leader of a partition (Kafka: Election, PartitionLeaderElectionAlgorithms). Pure functions; list order is preference."""
 
 from collections.abc import Container
 
@@ -6,12 +6,12 @@ from controller.model.cluster import NO_LEADER, Partition, Replicas
 
 
 def first_eligible(replicas: Replicas, isr: Container[int], live: Container[int]) -> int:
-    """The first replica that is alive and in sync, or NO_LEADER."""
+    """Return the first replica that is alive and in sync, or NO_LEADER."""
     return next((r for r in replicas if r in live and r in isr), NO_LEADER)
 
 
 def keep_or_elect(partition: Partition, replicas: Replicas, isr: Replicas, live: Container[int]) -> int:
-    """The leader for a new list and ISR: today's if it stays, else the first eligible, else NO_LEADER."""
+    """Return the leader for a new list and ISR: the present one if eligible, else the first eligible, else NO_LEADER."""
     leader = partition.leader
     if leader in replicas and leader in isr and leader in live:
         return leader
@@ -19,10 +19,10 @@ def keep_or_elect(partition: Partition, replicas: Replicas, isr: Replicas, live:
 
 
 def after_loss(partition: Partition, live: Container[int], *, unclean: bool) -> Partition:
-    """The partition once brokers that are not in `live` are taken off leadership and ISR.
+    """Return the partition without the brokers that are not in `live` in its ISR and leadership.
 
-    When no member of the ISR is left they all stay in it, for only they may lead again. With `unclean`, a replica out of sync
-    leads rather than none.
+    If no member of the ISR is alive, the ISR stays as it is, because only its members may lead again. With `unclean`, a
+    replica that is out of sync leads instead of none.
     """
     isr = tuple(r for r in partition.isr if r in live)
     leader = keep_or_elect(partition, partition.replicas, isr, live)
@@ -33,7 +33,7 @@ def after_loss(partition: Partition, live: Container[int], *, unclean: bool) -> 
 
 
 def with_leader(partition: Partition, leader: int, isr: Replicas) -> Partition:
-    """The partition under this leader and ISR, with new epochs; itself when nothing changes."""
+    """Return the partition with this leader and ISR and new epochs; the same object if nothing changes."""
     if leader == partition.leader and isr == partition.isr:
         return partition
     return partition._replace(

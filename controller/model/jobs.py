@@ -1,4 +1,4 @@
-"""What is kept of jobs and their partitions (KIP-236)."""
+"""The records of jobs and of their partitions that ended (KIP-236)."""
 
 from enum import IntEnum
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from controller.model.names import Replicas, TopicPartition
 
 
 class JobKind(IntEnum):
-    """What made a job."""
+    """The kind of request that created a job."""
 
     PLAN = 0
     ROLLBACK = 1
@@ -15,7 +15,7 @@ class JobKind(IntEnum):
 
 
 class Job(NamedTuple):
-    """All that was accepted in one request (KIP-236). Times are milliseconds since 1970."""
+    """What was accepted in one request (KIP-236). Times are milliseconds since 1970."""
 
     id: int
     kind: JobKind
@@ -23,20 +23,20 @@ class Job(NamedTuple):
     principal: str
     client_id: str | None
     total: int = 0
-    """Partitions that it took on."""
+    """The number of its partitions."""
     priority: int = 0
-    """Jobs with a higher one start first."""
+    """Jobs with a higher priority start first."""
     paused: bool = False
     ended_ms: int = 0
-    """When its last partition was finished; 0 while it goes on."""
+    """When its last partition ended; 0 while it runs."""
     undoes: int = 0
-    """The job that a rollback takes back; 0 for others."""
+    """The job that a rollback undoes; 0 for other jobs."""
     throttle: int = 0
-    """Bytes a second for its replicas in flight; 0 for no throttle of its own."""
+    """Bytes per second for its replicas in flight; 0 for no throttle of its own."""
 
     @property
     def key(self) -> int:
-        """What the record is stored under."""
+        """The key under which the record is stored."""
         return self.id
 
 
@@ -51,7 +51,7 @@ class Ending(IntEnum):
 
 
 class Finished(NamedTuple):
-    """A partition's part in a job, after its end; what a rollback of the whole job goes by (KIP-236)."""
+    """The ended part of a partition in a job. A rollback of the job uses it (KIP-236)."""
 
     job: int
     topic: str
@@ -64,7 +64,7 @@ class Finished(NamedTuple):
 
     @property
     def key(self) -> tuple[int, TopicPartition]:
-        """What the record is stored under."""
+        """The key under which the record is stored."""
         return (self.job, TopicPartition(self.topic, self.partition))
 
 
@@ -78,5 +78,5 @@ class Pending(NamedTuple):
 
     @property
     def key(self) -> TopicPartition:
-        """What the record is stored under."""
+        """The key under which the record is stored."""
         return tuple.__new__(TopicPartition, self[:2])

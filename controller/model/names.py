@@ -1,4 +1,4 @@
-"""How partitions and their replicas are named everywhere."""
+"""Names of partitions and replica lists."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 NO_LEADER = -1
 
 NO_ID = bytes(16)
-"""Of a topic that was made before topics had ids (KIP-516)."""
+"""The id of a topic that was created before topics had ids (KIP-516)."""
 
 Replicas = tuple[int, ...]
 """Broker ids in preference order: the first is the preferred leader."""
@@ -27,15 +27,15 @@ class TopicPartition(NamedTuple):
 
 
 SHOWN = 250
-"""Characters of a name or a value that a text repeats; what clients send may have 32,767."""
+"""Characters of a client's name or value that a message repeats. Clients may send 32,767."""
 
 
 def display_name(text: str) -> str:
-    """A name or a value from a request, short enough to stand in a text of ours."""
+    """Return a name or value from a request, shortened for a message."""
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
 
 
 @lru_cache(maxsize=65_536)
 def without(replicas: Replicas, others: Replicas) -> Replicas:
-    """Those of the first list that are not in the second, in order. Partitions with the same two lists share the answer."""
+    """Return the first list without the members of the second. Equal arguments share one result, to save memory."""
     return tuple(r for r in replicas if r not in others)

@@ -1,4 +1,4 @@
-"""What distinguishes the kinds of cluster that the core decides about."""
+"""The differences between the kinds of clusters, as the core sees them."""
 
 from dataclasses import dataclass
 

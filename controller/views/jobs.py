@@ -228,7 +228,7 @@ def totals(state: State) -> Totals:
     others = len(state.external)
     ongoing, moving, waiting = (
         len(state.reassignments),
-        len(state.in_flight) - others,
+        len(state.backlog.costs) - others,
         len(state.waiting),
     )
     return Totals(ongoing, moving, waiting, max(0, ongoing - moving - waiting), len(state.pending), others)

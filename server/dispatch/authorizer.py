@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 ANONYMOUS = "User:ANONYMOUS"
 UNKNOWN = "unknown"
-"""In a principal's place, where somebody else authenticated it and we cannot tell as whom. No principal is written so."""
+"""Stands for the principal if another broker authenticated it and its name is unknown. No principal has this form."""
 
 
 class Operation(IntEnum):
@@ -47,7 +47,7 @@ IMPLYING = {
     Operation.DESCRIBE: (Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER),
     Operation.DESCRIBE_CONFIGS: (Operation.ALTER_CONFIGS,),
 }
-"""Whoever may do one of these may do that as well (Kafka: AclAuthorizer's allow rule)."""
+"""Operation -> operations that imply it (Kafka: AclAuthorizer)."""
 
 TOPIC_OPERATIONS = (
     Operation.READ,
@@ -71,18 +71,18 @@ CLUSTER_OPERATIONS = (
 
 
 def topic(name: str) -> Resource:
-    """The topic of this name as a resource."""
+    """Return the topic as a resource."""
     return Resource(ResourceKind.TOPIC, name)
 
 
 class Authorizer(Protocol):
-    """Decides; asked for every request, so it answers at once."""
+    """Decides whether a principal may perform an operation. Called for every request: it must not block."""
 
     def allows(self, principal: str, operation: Operation, resource: Resource, /) -> bool: ...
 
 
 class AllowAll:
-    """Everyone may do everything: Kafka without an authorizer."""
+    """Allows every operation to everyone, as Kafka without an authorizer."""
 
     def allows(self, _principal: str, _operation: Operation, _resource: Resource, /) -> bool:
         return True

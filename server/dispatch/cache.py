@@ -1,4 +1,4 @@
-"""Encoded answers, kept until what they show changes."""
+"""A cache of encoded responses."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
@@ -9,7 +9,7 @@ from protocol.codec.wire import codec
 
 
 class Encoded(NamedTuple):
-    """The body of a response as it goes over the wire."""
+    """The encoded body of a response."""
 
     body: bytes
 
@@ -25,7 +25,7 @@ class _Making(NamedTuple):
 
 
 class BodyCache:
-    """One encoded body a key: the one of the newest revision that was asked for."""
+    """Keeps one encoded body per key: that of the newest requested revision."""
 
     def __init__(self, off_loop: WorkerThread) -> None:
         self._off_loop = off_loop

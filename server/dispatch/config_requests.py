@@ -1,4 +1,4 @@
-"""What the three config APIs (32, 33, 44) ask before the controller is asked."""
+"""Checks shared by the three config APIs (32, 33, 44)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -15,14 +15,14 @@ from server.dispatch.row_errors import DENIED, Verdict, merged, repeated
 R = TypeVar("R")
 
 CONFIG_BOUNDS = Bounds(rows=20_000, numbers=20_000)
-"""Of a request of one of the three: resources and their configs."""
+"""Bounds on the resources and configs of one request."""
 
 TWICE: Verdict = (ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
 CLUSTER_DENIED: Verdict = (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None)
 
 
 class Wanted(NamedTuple):
-    """The changes to one resource, as far as the request can be understood: `changes` None when it cannot."""
+    """The requested changes of one resource; `changes` is None if the request is invalid."""
 
     resource_type: int
     resource_name: str
@@ -30,7 +30,7 @@ class Wanted(NamedTuple):
 
 
 def refusal(resource_type: int, name: str, operation: Operation, context: Context) -> Verdict | None:
-    """Why the resource is not described or altered: its kind has no configs here, or it is not allowed."""
+    """Return why the resource is not described or altered, or None."""
     if resource_type == ResourceType.TOPIC:
         return None if context.allows_topic(operation, name) else DENIED
     if resource_type == ResourceType.BROKER:
@@ -41,7 +41,7 @@ def refusal(resource_type: int, name: str, operation: Operation, context: Contex
 async def alter(
     wanted: Sequence[Wanted], validate_only: bool, context: Context, *, replace: bool
 ) -> list[Verdict]:
-    """Hand what is allowed to the controller; return one verdict a resource."""
+    """Submit the permitted changes to the controller. Return one result per resource."""
     twice = repeated((each.resource_type, each.resource_name) for each in wanted)
     refusals = [_refusal(each, twice, context) for each in wanted]
     accepted = [

@@ -1,4 +1,4 @@
-"""What a handler is given beside the request."""
+"""The context of a request: its caller and the services for its handler."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,17 +17,17 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 LARGE_ROWS = 5_000
-"""Rows that take a few milliseconds to translate; more of them are translated off the loop, which costs a detour."""
+"""Rows that take a few milliseconds to translate. More rows are translated in the worker thread, which adds latency."""
 
 ROWS_PER_BREATH = 50
 
 NOT_ASKED = -2147483648
-"""Authorized operations of a response whose request did not ask for them."""
+"""The value of authorized operations if the request did not ask for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What all connections share. `new_id` makes sixteen random bytes for a topic."""
+    """What all connections share. `new_id` returns sixteen random bytes for a topic."""
 
     cluster_id: str
     state: State
@@ -53,41 +53,41 @@ class Context(NamedTuple):
 
     @property
     def controller_id(self) -> int:
-        """The broker that Metadata names as controller: all of them carry requests to the one there is."""
+        """The broker that Metadata names as controller. Any broker will do: all listeners lead to the same controller."""
         return min(self.state.live, default=-1)
 
     def cached(
         self, name: str, revision: int, rows: int, build: Callable[[], Any]
     ) -> Encoded | Awaitable[Encoded]:
-        """The encoded body of `build()`, kept until `revision` changes."""
+        """Return the encoded body of `build()`, cached until `revision` changes."""
         large = rows > LARGE_ROWS
         return self.services.bodies.get(name, revision, self.api_version, build, large=large)
 
     async def yield_to_loop(self, done: int) -> None:
-        """Let others be served after some rows; `done` counts them."""
+        """Let other tasks run after every `ROWS_PER_BREATH` rows; `done` counts the rows."""
         if done % ROWS_PER_BREATH == 0:
             await asyncio.sleep(0)
 
     def brokers(self) -> list[Broker]:
-        """All registered brokers, in order of id."""
+        """Return all registered brokers in order of id."""
         return [broker for _, broker in sorted(self.state.brokers.items())]
 
     async def compute(self, rows: int, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call the function, off the event loop when it has many rows to translate."""
+        """Call the function, in the worker thread if it has many rows to translate."""
         if rows <= LARGE_ROWS:
             return function(*args, **kwargs)
         return await self.services.off_loop.run(function, *args, **kwargs)
 
     def allows(self, operation: Operation, resource: Resource = CLUSTER) -> bool:
-        """Whether the principal may do this."""
+        """Return whether the principal may perform the operation."""
         return self.authorizer.allows(self.principal, operation, resource)
 
     def allows_topic(self, operation: Operation, name: str) -> bool:
-        """Whether the principal may do this to the topic."""
+        """Return whether the principal may perform the operation on the topic."""
         return self.authorizer.allows(self.principal, operation, topic(name))
 
     def operations_on(self, resource: Resource, asked: bool) -> int:
-        """The bit field of operations allowed on the resource (KIP-430), when it is asked for."""
+        """Return the bit field of permitted operations (KIP-430), or NOT_ASKED."""
         if not asked:
             return NOT_ASKED
         return authorized_operations(self.authorizer, self.principal, resource)

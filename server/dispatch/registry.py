@@ -1,7 +1,6 @@
-"""Which function answers which API key.
+"""The registry of handlers by API key.
 
-Each file of `server.handlers` registers itself here, and ApiVersions is built from what is registered: what is
-advertised is what is there.
+Each module of `server.handlers` registers its handler here. ApiVersions advertises what is registered.
 """
 
 from collections.abc import Awaitable, Callable
@@ -24,7 +23,7 @@ Refusal = Callable[[Request, int, str | None], Response]
 
 
 USUAL = Bounds(rows=10_000, numbers=100_000)
-"""Of an API whose handler names no other bounds."""
+"""The bounds of an API whose handler sets no others."""
 
 
 class Route(NamedTuple):
@@ -39,13 +38,13 @@ class Route(NamedTuple):
     versions: range
     operation: Operation | None
     bounds: Bounds
-    """What may be in a request; one with more is refused with `excess` before it is decoded."""
+    """Bounds on a request. A larger request is refused with `excess` before it is decoded."""
     excess: ErrorCode
     handle: Callable[[Any, Context], Any]
     refuse: Callable[[Any, int, str | None], Any]
 
     def refusal(self, request: Any, version: int, code: int, message: str | None) -> Any:
-        """What `refuse` makes, as far as the version can carry it: ElectLeaders 0 has no error at the top."""
+        """Return the response of `refuse` without fields that the version does not have, such as ElectLeaders 0's error."""
         response = self.refuse(request, code, message)
         schema = schema_of(type(response))
         absent = [field for field in schema.structs[schema.root] if not field.in_version(version)]

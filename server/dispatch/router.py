@@ -1,7 +1,7 @@
-"""From a request frame to the bytes of its answer: version, decoding, authorization, handler, encoding.
+"""The router: turns a request frame into the bytes of its response.
 
-Small requests whose handler answers at once take no task and no await. What is large is decoded and encoded off the
-loop.
+Steps: version check, decoding, authorization, handler, encoding. A small request with a synchronous handler needs no task and
+no await. Large requests and responses are decoded and encoded in the worker thread.
 """
 
 import logging
@@ -24,19 +24,19 @@ from server.ports import BrokerPort, Stats
 log = logging.getLogger(__name__)
 
 LARGE_BODY = 128 * 1024
-"""Bytes that take two milliseconds to decode; the detour of more of them costs less than what it spares others."""
+"""Bytes that take two milliseconds to decode. Larger bodies are decoded in the worker thread."""
 
 
 ECHOED = Bounds(rows=150_000, numbers=450_000)
-"""What a refusal repeats of a request. Of a larger one it has the first rows only, and costs no more than they do."""
+"""Rows that a refusal repeats. The refusal of a larger request has the first rows only."""
 
 
 AT_ONCE = Bounds(rows=LARGE_ROWS, numbers=4 * LARGE_ROWS)
-"""The same of a refusal that is made on the loop."""
+"""The same for a refusal made on the event loop."""
 
 
 class Caller(NamedTuple):
-    """What is the same for all requests of a connection."""
+    """What all requests of a connection have in common."""
 
     broker: BrokerPort
     principal: str
@@ -46,7 +46,7 @@ class Caller(NamedTuple):
 
 
 class Router:
-    """Answers requests by the handlers that are registered."""
+    """Answers requests with the registered handlers."""
 
     def __init__(self, services: Services, stats: Stats, routes: Mapping[int, Route] = ROUTES) -> None:
         load()
@@ -145,14 +145,14 @@ class Router:
             return _failed(route, context.api_version, request)
 
     def _refusal(self, route: Route, version: int, request: Any, code: int, message: str | None) -> Any:
-        """The response that refuses the request, or an awaitable of it: where one has many rows, so has the other."""
+        """Return the refusal, or an awaitable of it if the request has many rows, which the refusal repeats."""
         if is_large(request):
             return self._services.off_loop.run(route.refusal, request, version, code, message)
         return route.refusal(request, version, code, message)
 
 
 def too_large(bounds: Bounds) -> str:
-    """The text that refuses a request which exceeds the bounds."""
+    """Return the message for a request that exceeds the bounds."""
     return f"The request has more than {bounds.rows} rows or {bounds.numbers} numbers; use several requests."
 
 
@@ -161,7 +161,7 @@ def _least(one: Bounds, other: Bounds) -> Bounds:
 
 
 def is_large(response: tuple[Any, ...]) -> bool:
-    """Whether encoding takes long: counts the rows of its arrays, and of the arrays in those."""
+    """Return whether the response has many rows, counting arrays and the arrays in their rows."""
     rows = 0
     for field in response:
         if field and isinstance(field, list | tuple):
@@ -175,7 +175,7 @@ def is_large(response: tuple[Any, ...]) -> bool:
 
 
 def refused(frame: RequestFrame, code: int, message: str | None) -> bytes:
-    """Return the frame that refuses `frame` on the loop, at once: of a large one it repeats the first rows only."""
+    """Return the frame that refuses `frame`, made on the event loop. It repeats only the first rows of a large request."""
     route = ROUTES[frame.api_key]
     request, _ = decode_within(frame, _least(route.bounds, AT_ONCE))
     return _encode(route, frame, request, route.refusal(request, frame.api_version, code, message))
@@ -187,7 +187,7 @@ def _refused(route: Route, frame: RequestFrame, code: int, message: str | None) 
 
 
 def _failed(route: Route, version: int, request: Any) -> Any:
-    """What went wrong is ours to know, and in the log."""
+    """Return UNKNOWN_SERVER_ERROR without details: the log has the traceback."""
     return route.refusal(request, version, ErrorCode.UNKNOWN_SERVER_ERROR, None)
 
 
