@@ -137,6 +137,7 @@ def _end(d: Decision, polled: _Polled) -> None:
     else:
         d.put(partition._replace(replicas=replicas, adding=(), removing=()))
         d.delete(UpstreamStep, key)
+        release(d.state, key)
 
 
 def _advance(d: Decision, polled: _Polled) -> None:
