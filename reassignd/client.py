@@ -1,4 +1,4 @@
-"""A client of the API under `/v1`, for the commands. All its errors are CommandErrors of one line."""
+"""Client of the JSON API, for the commands. All failures are CommandError with a message of one line."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,16 +15,16 @@ from reassignd.config.token import read_token
 from reassignd.errors import CommandError, UnreachableError
 
 TIMEOUT = httpx.Timeout(600.0, connect=5.0)
-"""In seconds. Accepting a plan of a million partitions takes some time."""
+"""In seconds. Accepting a plan of a million partitions takes a while."""
 
-BUSY = 503
+SERVICE_UNAVAILABLE = 503
 
-IN_DOUBT = "; whether it was done is not known: `reassignd jobs` and `reassignd status` show how things are"
-"""Added to the error when a change was sent and no response was received."""
+UNKNOWN_RESULT = "; the result is unknown: check `reassignd jobs` and `reassignd status`"
+"""Appended to the message if a change was sent and there was no response."""
 
 
 class Target(NamedTuple):
-    """The server's URL, and the files for the client's authentication."""
+    """The URL of the server, and the credentials."""
 
     url: str
     token_file: Path | None = None
@@ -33,7 +33,7 @@ class Target(NamedTuple):
 
 
 class Client:
-    """A connection to one server. A context manager closes it."""
+    """A connection to a server; a context manager that closes it."""
 
     def __init__(self, target: Target) -> None:
         self._url = target.url
@@ -43,7 +43,7 @@ class Client:
         path = target.url.removeprefix(UNIX) if target.url.startswith(UNIX) else None
         if path is not None and not Path(path).is_socket():
             raise UnreachableError(
-                f"cannot reach {target.url}: there is no such socket; is the server running?"
+                f"cannot reach {target.url}: the socket does not exist; is the server running?"
             )
         tls = _tls(target) if target.url.startswith("https:") else False
         try:
@@ -67,24 +67,26 @@ class Client:
         return self.ask("GET", path, **query)
 
     def post(self, path: str, body: object = None, **query: object) -> Any:
-        """Send a POST request; see `get`. `body` is sent as JSON, or unchanged if it is bytes."""
+        """Like `get`. `body` is sent as JSON, or unchanged if it is bytes."""
         return self.ask("POST", path, body, **query)
 
     def ask(self, method: str, path: str, body: object = None, **query: object) -> Any:
-        """Send a request with any method; see `get` and `post`."""
+        """Like `get`, with any method."""
         content: dict[str, Any] = {"content": body} if isinstance(body, bytes) else {"json": body}
-        given = {name: _text(value) for name, value in query.items() if value is not None}
-        with self._one_line("" if method == "GET" else IN_DOUBT):
-            response = self._http.request(method, path, params=given, **(content if body is not None else {}))
+        parameters = {name: _text(value) for name, value in query.items() if value is not None}
+        with self._errors("" if method == "GET" else UNKNOWN_RESULT):
+            response = self._http.request(
+                method, path, params=parameters, **(content if body is not None else {})
+            )
             self._check(response)
             try:
                 return response.json()
             except ValueError as error:
-                raise CommandError(f"{self._url} does not answer like reassignd; is --url right?") from error
+                raise CommandError(f"{self._url} does not respond like reassignd; check --url") from error
 
     def stream(self, path: str) -> Iterator[bytes]:
-        """Yield the bytes of the response as they arrive. Raises what `get` raises."""
-        with self._one_line(), self._http.stream("GET", path) as response:
+        """Yield the bytes of the response as they arrive. Errors as for `get`."""
+        with self._errors(), self._http.stream("GET", path) as response:
             if response.is_error:
                 response.read()
             self._check(response)
@@ -96,25 +98,25 @@ class Client:
         try:
             text = str(response.json()["error"])
         except (ValueError, LookupError, TypeError):
-            text = f"{self._url} answers {response.status_code} {response.reason_phrase}; is --url right?"
-        raise UnreachableError(text) if response.status_code == BUSY else CommandError(text)
+            text = f"{self._url} returned {response.status_code} {response.reason_phrase}; check --url"
+        raise UnreachableError(text) if response.status_code == SERVICE_UNAVAILABLE else CommandError(text)
 
     @contextmanager
-    def _one_line(self, unanswered: str = "") -> Iterator[None]:
-        """Turn errors of httpx into CommandErrors. `unanswered` is added if the request may have been executed."""
+    def _errors(self, suffix: str = "") -> Iterator[None]:
+        """Convert errors of httpx; `suffix` is added if the request may have been executed."""
         try:
             yield
         except httpx.UnsupportedProtocol as error:
             raise CommandError(f"--url {self._url}: expected http://, https:// or unix:PATH") from error
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise UnreachableError(
-                f"cannot reach {self._url} ({error}); is `reassignd serve` running there? --url says where"
+                f"cannot reach {self._url} ({error}); is `reassignd serve` running? set its address with --url"
             ) from error
         except httpx.TimeoutException as error:
-            raise UnreachableError(f"{self._url} does not answer in time{unanswered}") from error
+            raise UnreachableError(f"{self._url} did not respond in time{suffix}") from error
         except httpx.TransportError as error:
-            broke = f"the connection to {self._url} broke ({error})"
-            raise UnreachableError(broke + unanswered) from error
+            broken = f"the connection to {self._url} was lost ({error})"
+            raise UnreachableError(broken + suffix) from error
         except httpx.HTTPError as error:
             raise CommandError(f"--url {self._url}: {error}") from error
 

@@ -1,4 +1,4 @@
-"""Files with secrets: a user who can read one can act as reassignd."""
+"""Check the mode of files with secrets."""
 
 import logging
 import stat
@@ -10,10 +10,10 @@ OTHERS_READ = stat.S_IRGRP | stat.S_IROTH
 
 
 def warn_if_open(path: Path, what: str) -> None:
-    """Log a warning if other users can read the file; `what` names the secret. A missing file is reported elsewhere."""
+    """Log a warning if other users can read the file, which contains `what`. A missing file is ignored here."""
     try:
         mode = path.stat().st_mode
     except OSError:
         return
     if mode & OTHERS_READ:
-        log.warning("others can read %s in %s; chmod 600 it", what, path)
+        log.warning("other users can read %s in %s; run chmod 600 on the file", what, path)

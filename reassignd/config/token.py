@@ -1,4 +1,4 @@
-"""The file of the bearer token."""
+"""Read the file with the bearer token."""
 
 import os
 from pathlib import Path
@@ -7,12 +7,12 @@ from reassignd.errors import CommandError
 
 
 def read_token(path: Path) -> str:
-    """Return the only word in the file. Raises CommandError if the file cannot be read or has another number of words."""
+    """Return the token. Raises CommandError if the file cannot be read or does not contain exactly one word."""
     try:
         words = path.read_text("ascii").split()
     except (OSError, UnicodeDecodeError) as error:
         reason = os.strerror(error.errno or 0) if isinstance(error, OSError) else "it is not ASCII text"
         raise CommandError(f"cannot read the token in {path}: {reason}") from error
     if len(words) != 1 or not words[0].isprintable():
-        raise CommandError(f"{path} must hold one token: a line without blanks")
+        raise CommandError(f"{path} must contain one token: a single line without spaces")
     return words[0]

@@ -25,7 +25,7 @@ from reassignd.runtime.adapter import BuildAdapter, Hooks
 from reassignd.runtime.retention import Retention, prune_periodically
 from reassignd.runtime.runtime import HttpContent
 from reassignd.spark.helper_process import exchange_lines
-from reassignd.spark.planning import Facts, SparkPlanning
+from reassignd.spark.planning import ClusterRates, SparkPlanning
 from reassignd.spark.worker import worker
 from server.api.call import ApiServices
 from server.api.progress import Progress
@@ -33,7 +33,7 @@ from server.dispatch.cache import BodyCache
 from server.dispatch.context import Services
 from server.dispatch.router import Router
 from server.driver.driver import Driver, wall_clock
-from server.driver.journal import Journal, report_for_ever
+from server.driver.journal import Journal, report_progress_periodically
 from server.metrics.exposition import Metrics
 from server.metrics.latency import RequestLatency
 from server.metrics.sources import Sources
@@ -113,7 +113,7 @@ class Assembly:
             raise
         self._tasks = [
             spawn(prune_periodically(self.adapter, self._retention, wall_clock, self._clock), "pruning"),
-            spawn(report_for_ever(self.state), "progress"),
+            spawn(report_progress_periodically(self.state, self._clock), "progress"),
             spawn(self._progress.run(), "bytes"),
             spawn(self._spark.run(), "planning on Spark"),
         ]
@@ -165,7 +165,7 @@ class Assembly:
             self.state,
             adapter,
             self._parts.off_loop,
-            Facts(adapter.sizes.size, lambda: throttle_rate(self.state) or adapter.bandwidth()),
+            ClusterRates(adapter.sizes.size, lambda: throttle_rate(self.state) or adapter.bandwidth()),
             lambda request: exchange_lines(worker(master), request, SPARK_SECONDS),
             lambda: obstacle(master),
             settings.planner_spark_min_partitions,

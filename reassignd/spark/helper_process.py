@@ -1,4 +1,4 @@
-"""A helper process that is given lines and answers with lines, and that cannot harm the one that started it."""
+"""A child process that reads lines and writes lines, isolated in a process group of its own."""
 
 import asyncio
 import contextlib
@@ -10,25 +10,25 @@ from typing import TypeVar
 
 Pipe = TypeVar("Pipe", asyncio.StreamReader, asyncio.StreamWriter)
 
-KEPT = 4096
-"""Bytes of what it says on stderr, the last ones."""
+MAX_STDERR_BYTES = 4096
+"""Bytes of stderr that are kept, the last ones."""
 
 
 class HelperError(Exception):
-    """It failed, or took too long; the text says which."""
+    """The process failed or timed out; the message says which."""
 
 
 async def exchange_lines(command: Sequence[str], request: AsyncIterable[bytes], seconds: float) -> bytes:
-    """What it writes to stdout after it was given the request; its stdin stays open until it ends.
+    """Write the request to stdin of the command and return its stdout. stdin stays open until the process ends.
 
-    Raises HelperError. Whatever happens, nothing of it runs on: it has a process group of its own, which is killed.
+    Raises HelperError. In all cases the process group is killed, so no child process remains.
     """
     try:
         process = await asyncio.create_subprocess_exec(
             *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
         )
     except OSError as error:
-        raise HelperError(f"it cannot be started: {error.strerror}") from error
+        raise HelperError(f"cannot start it: {error.strerror}") from error
     try:
         async with asyncio.timeout(seconds):
             return await _exchange(process, request)
@@ -41,20 +41,22 @@ async def exchange_lines(command: Sequence[str], request: AsyncIterable[bytes], 
 
 
 async def _exchange(process: Process, request: AsyncIterable[bytes]) -> bytes:
-    said, complaint, _ = await asyncio.gather(
-        _asked(process.stdout).read(), _end_of(_asked(process.stderr)), _feed(_asked(process.stdin), request)
+    output, errors, _ = await asyncio.gather(
+        _required(process.stdout).read(),
+        _last_bytes(_required(process.stderr)),
+        _feed(_required(process.stdin), request),
     )
     code = await process.wait()
     if code:
-        lines = complaint.decode(errors="replace").split("\n")
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
+        lines = errors.decode(errors="replace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "no message on stderr")
         raise HelperError(f"exit code {code}: {last}")
-    return said
+    return output
 
 
-def _asked(pipe: Pipe | None) -> Pipe:
+def _required(pipe: Pipe | None) -> Pipe:
     if pipe is None:
-        raise AssertionError("every pipe was asked for")
+        raise AssertionError("the pipe was not requested")
     return pipe
 
 
@@ -65,8 +67,8 @@ async def _feed(pipe: asyncio.StreamWriter, request: AsyncIterable[bytes]) -> No
             await pipe.drain()
 
 
-async def _end_of(pipe: asyncio.StreamReader) -> bytes:
+async def _last_bytes(pipe: asyncio.StreamReader) -> bytes:
     kept = b""
-    while piece := await pipe.read(KEPT):
-        kept = (kept + piece)[-KEPT:]
+    while piece := await pipe.read(MAX_STDERR_BYTES):
+        kept = (kept + piece)[-MAX_STDERR_BYTES:]
     return kept

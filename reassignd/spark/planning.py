@@ -1,7 +1,7 @@
-"""Large jobs are planned on Spark in the background, for a better order of their steps and a forecast.
+"""Plan large jobs with Spark in the background, for a better order of their steps and a forecast.
 
-A job starts at once, in the order that the controller gives it; what still waits when Spark has answered takes the
-order over. Nothing depends on the answer: without Spark, or when it fails, all goes on as it began.
+A job starts immediately, in the order of the controller. When Spark has finished, the remaining steps get its order.
+Planning is optional: if Spark is not installed or fails, the job continues in the order of the controller.
 """
 
 import asyncio
@@ -30,35 +30,35 @@ log = logging.getLogger(__name__)
 
 PERIOD_SECONDS = 1.0
 ROWS_READ = 5_000
-"""Partitions that are described in a row, which takes tens of milliseconds, off the loop."""
+"""Partitions that are read at once outside of the event loop, which takes tens of milliseconds."""
 ROWS_ORDERED = 250
-"""Partitions of one event: a millisecond or two to decide."""
+"""Partitions in one `Reorder` event, which takes one or two milliseconds to decide."""
 
-Handed = tuple[TopicPartition, Replicas]
-"""A partition as it was described."""
+Requested = tuple[TopicPartition, Replicas]
+"""A partition and its replicas at the time of the request."""
 
 Size = Callable[[TopicPartition], int | None]
 
 Ask = Callable[[AsyncIterable[bytes]], Awaitable[bytes]]
-"""Have a request of `planner.handover` answered. Raises HelperError."""
+"""Sends a request of `planner.handover` to the worker and returns its answer. Raises HelperError."""
 
 
-class Facts(NamedTuple):
-    """What a forecast needs beside the controller's state: bytes of a replica, and bytes per second and broker."""
+class ClusterRates(NamedTuple):
+    """Input of a forecast that is not in the controller's state: bytes of a replica, and bytes per second and broker."""
 
     size: Size
     bandwidth: Callable[[], int]
 
 
 class SparkPlanning:
-    """Hands jobs of at least `min_partitions` over, one after the other. `obstacle` tells what is not installed."""
+    """Plans jobs of at least `min_partitions`, one after the other. `obstacle` returns what is not installed."""
 
     def __init__(
         self,
         state: State,
         controller: Submitter,
         off_loop: WorkerThread,
-        facts: Facts,
+        facts: ClusterRates,
         ask: Ask,
         obstacle: Callable[[], str | None],
         min_partitions: int,
@@ -75,19 +75,19 @@ class SparkPlanning:
         self._seen = 0
         self._view = Spark(min_partitions=min_partitions)
         if min_partitions:
-            self._look()
+            self._check_spark()
 
     def view(self) -> Spark:
         """What it does, for `/v1/status`."""
         return self._view
 
     async def run(self, period_seconds: float = PERIOD_SECONDS) -> None:
-        """Look for large jobs, now and then; ends when the controller has stopped, or when no job is large enough."""
+        """Plan large jobs as they appear, until the controller stops. Returns immediately if planning is disabled."""
         while self._least:
             job = self._next()
             if job is None:
                 await asyncio.sleep(period_seconds)
-            elif self._look():
+            elif self._check_spark():
                 try:
                     await self._plan(job)
                 except DriverStoppedError:
@@ -95,14 +95,14 @@ class SparkPlanning:
             else:
                 log.info("job %d is not planned on Spark: %s", job, self._view.reason)
 
-    def _look(self) -> bool:
+    def _check_spark(self) -> bool:
         reason = self._obstacle()
         state = SparkState.READY if reason is None else SparkState.MISSING
         self._view = Spark(state, reason or "", self._least)
         return reason is None
 
     def _next(self) -> int | None:
-        """The oldest large job that was not looked at yet. Jobs do not grow once they are accepted."""
+        """Return the oldest large job that was not examined yet. Accepted jobs do not grow."""
         state = self._state
         for number in sorted(state.open):
             job = state.jobs.get(number)
@@ -117,48 +117,50 @@ class SparkPlanning:
 
     async def _plan(self, job: int) -> None:
         self._show(SparkState.WORKING, job, self._state.open.get(job, 0))
-        handed: list[Handed] = []
+        requested: list[Requested] = []
         try:
-            forecast, waves = handover.read_answer(BytesIO(await self._ask(self._request(job, handed))))
-            ordered = await self._reorder(job, zip(handed, waves, strict=True))
+            forecast, waves = handover.read_answer(BytesIO(await self._ask(self._request(job, requested))))
+            ordered = await self._reorder(job, zip(requested, waves, strict=True))
         except (HelperError, PlanError) as error:
-            self._show(SparkState.FAILED, job, len(handed))
+            self._show(SparkState.FAILED, job, len(requested))
             self._view = replace(self._view, reason=str(error))
-            log.warning("job %d goes on in its own order: Spark failed: %s", job, error)
+            log.warning("job %d continues in the order of the controller: Spark failed: %s", job, error)
             return
         self._show(SparkState.ORDERED, job, ordered)
         self._view = replace(self._view, forecast=msgspec.convert(forecast, Forecast))
-        log.info("job %d: %d partitions in Spark's order, %d waves", job, ordered, forecast["waves"])
+        log.info("job %d: %d partitions ordered by Spark, %d waves", job, ordered, forecast["waves"])
 
     def _show(self, state: SparkState, job: int, partitions: int) -> None:
         self._view = Spark(state, "", self._least, job, partitions, self._now_ms())
 
-    async def _request(self, job: int, handed: list[Handed]) -> AsyncIterator[bytes]:
-        """The job as it is, read while the state changes; `handed` gets what was described."""
+    async def _request(self, job: int, requested: list[Requested]) -> AsyncIterator[bytes]:
+        """Yield the request for a job, read while the state changes. The partitions are appended to `requested`."""
         state = self._state
         yield handover.head(state.backlog.usage.limits, self._facts.bandwidth(), state.live)
         keys = await self._off_loop.run(_keys, state, job)
         for start in range(0, len(keys), ROWS_READ):
             moves = await self._off_loop.run(_moves, state, keys[start : start + ROWS_READ], self._facts.size)
-            handed += [(TopicPartition(move.topic, move.partition), move.current) for move in moves]
+            requested += [(TopicPartition(move.topic, move.partition), move.current) for move in moves]
             yield await self._off_loop.run(handover.rows, moves)
         yield handover.END
 
-    async def _reorder(self, job: int, planned: Iterator[tuple[Handed, list[int]]]) -> int:
-        """In small events, so that others are decided in between."""
+    async def _reorder(self, job: int, planned: Iterator[tuple[Requested, list[int]]]) -> int:
+        """Submit the waves in small events, so that other events are processed in between."""
         ordered = 0
         while batch := list(islice(planned, ROWS_ORDERED)):
             rows = [
-                row for handed, waves in batch if (row := _to_come(self._state, handed, waves)) is not None
+                row
+                for requested, waves in batch
+                if (row := _remaining(self._state, requested, waves)) is not None
             ]
             ordered += await self._controller.submit(Reorder(job, rows))
             await asyncio.sleep(0)
         return ordered
 
 
-def _to_come(state: State, handed: Handed, waves: list[int]) -> PlannedSteps | None:
-    """The waves of the steps that the partition still has before it; those that it took meanwhile came first."""
-    key, replicas = handed
+def _remaining(state: State, requested: Requested, waves: list[int]) -> PlannedSteps | None:
+    """Return the waves of the partition's remaining steps, without those of steps that were completed meanwhile."""
+    key, replicas = requested
     wanted, partition = state.reassignments.get(key), state.partition(*key)
     if wanted is None or partition is None:
         return None
@@ -176,7 +178,7 @@ def _keys(state: State, job: int) -> list[TopicPartition]:
 
 
 def _moves(state: State, keys: Sequence[TopicPartition], size: Size) -> list[Move]:
-    """Those that are still on their way, from their last completed step on."""
+    """Return the moves of partitions that have not reached their target, from their last completed step."""
     moves = []
     for key in keys:
         wanted, partition = state.reassignments.get(key), state.partition(*key)

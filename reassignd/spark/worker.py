@@ -1,7 +1,7 @@
-"""Plans on Spark for a running server: `python -m reassignd.spark.worker URL`, lines in and out (`planner.handover`).
+"""The worker process that plans with Spark for a running server: `python -m reassignd.spark.worker URL`.
 
-A process of its own, since a JVM must not be able to take the server down or to slow it. It gives way to
-everything else on the machine, and ends, with its JVM, when the server has gone.
+It reads and writes lines (`planner.handover`). A separate process keeps failures and the load of the JVM away from the
+server. It has a low scheduling priority, and ends with its JVM when the server ends.
 """
 
 import os
@@ -24,19 +24,19 @@ Spark = Callable[[str], AbstractContextManager[Scheduler]]
 
 
 def worker(url: str) -> list[str]:
-    """The command that starts one."""
+    """Return the command line of a worker."""
     return [sys.executable, "-m", "reassignd.spark.worker", url]
 
 
 @contextmanager
 def spark_at(url: str) -> Iterator[Scheduler]:
-    """A session at this master, or Spark Connect server."""
+    """Open a session at the Spark master or Spark Connect server."""
     with running(remote=url) if url.startswith(CONNECT) else running(master=url) as session:
         yield schedule_of(session)
 
 
 def work(url: str, lines: TextIO, answers: TextIO, spark: Spark = spark_at) -> None:
-    """Take one request and answer it."""
+    """Read one request and write its answer."""
     try:
         request = read_request(lines)
         with spark(url) as scheduler:
@@ -46,7 +46,7 @@ def work(url: str, lines: TextIO, answers: TextIO, spark: Spark = spark_at) -> N
 
 
 def end_with(pipe: int) -> None:
-    """Wait until the other end of the pipe is closed, and be gone."""
+    """Wait until the other end of the pipe is closed, then kill the process group."""
     closed = select.poll()
     closed.register(pipe, 0)
     closed.poll()
@@ -54,12 +54,12 @@ def end_with(pipe: int) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Work for the process at the other end of stdin and stdout, in a process group of our own."""
+    """Serve one request of the parent process. The process group must not contain the parent."""
     [url] = arguments
     os.nice(NICENESS)
     Thread(target=end_with, args=(sys.stdin.fileno(),), daemon=True).start()
     with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as answers:
-        # What the JVM prints goes where warnings go.
+        # Output of the JVM on stdout would corrupt the answer: redirect it to stderr.
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
         work(url, sys.stdin, answers)
     return 0

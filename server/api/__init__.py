@@ -1,1 +1,1 @@
-"""The JSON API under `/v1`: one file a resource, and one table of routes (`server.api.table`)."""
+"""The JSON API under `/v1`: one module per resource, and the models of what they read and write (`server.api.models`)."""

@@ -1,6 +1,6 @@
-"""Who may use the API: a user of this machine who may, or whoever shows a token or a client certificate.
+"""Authentication for the API: by the local user of the connection, by a token, or by a client certificate.
 
-That no web page reaches it by way of somebody's browser is seen to before (`server.http.same_site`).
+Requests that a browser sends for other sites are refused before (`server.http.same_site`).
 """
 
 import hmac
@@ -14,9 +14,9 @@ from server.http.server import distinguished_name
 
 
 class Access:
-    """What a request must show: `token` or one of `certificates`, either is enough.
+    """What a request needs: the token or a client certificate, where one of these is configured.
 
-    Without both, its sender must be one of `users`, by their ids on this machine. None: whoever can connect may.
+    Otherwise the client must run as one of `users` (user ids of this machine); None permits every client.
     """
 
     def __init__(
@@ -25,21 +25,20 @@ class Access:
         self._token = None if token is None else token.encode()
         self._certificates = certificates
         self.users = users
-        """Who may without showing anything; None: whoever can connect."""
 
     def principal(self, request: Request) -> str:
-        """Who asks, as a job remembers it. Raises ApiError."""
+        """Return the client's name, which jobs record. Raises HttpError."""
         connection: HttpConnection | None = request.scope.get("state", {}).get(KEY)
         if self._certificates and connection is not None and connection.certificate:
             name = distinguished_name(connection.certificate)
             if name:
                 return f"User:{name}"
         if self._token is not None:
-            scheme, _, given = request.headers.get("authorization", "").partition(" ")
-            if scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._token):
+            scheme, _, token = request.headers.get("authorization", "").partition(" ")
+            if scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token):
                 return "User:token"
         if self._token is not None or self._certificates:
-            raise HttpError(401, f"not allowed: show {' or '.join(self._ways())}")
+            raise HttpError(401, f"not allowed: show {' or '.join(self._credentials())}")
         if self.users is not None:
             self._check_user(connection)
         return "User:local"
@@ -53,7 +52,7 @@ class Access:
                 "user that runs reassignd, and to root; for others set http.token.file",
             )
 
-    def _ways(self) -> Iterable[str]:
+    def _credentials(self) -> Iterable[str]:
         if self._token is not None:
             yield "the token of http.token.file (authorization: Bearer ...)"
         if self._certificates:

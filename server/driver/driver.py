@@ -1,11 +1,12 @@
-"""The one owner of the controller's state.
+"""The driver: the only owner of the controller's state.
 
-Events are taken one at a time: decided, handed to the store, and, once durable, answered and carried out, in the
-order of decisions. The next event is decided while the store still writes the last one, so that many share one
-flush. A decision that changes nothing waits for those before it, since it may be based on them.
+It takes one event at a time: it decides the event, hands the records to the store and, once they are durable, answers the
+submitter and carries out the effects. Answers and effects keep the order of the decisions. The driver decides the next
+event while the store still writes the records of the last one, so that many decisions share a disk flush. A decision without
+records waits for the commits before it, because it may be based on records that are not durable yet.
 
-Whatever goes wrong here ends the driver: memory may then be ahead of the store, and only a restart from the store
-makes them one again.
+Any failure here ends the driver: the state in memory may then be ahead of the store, and only a restart from the store
+makes them equal again.
 """
 
 import asyncio
@@ -32,35 +33,38 @@ TASK = "driver"
 """Prefix of the names of the driver's tasks."""
 
 CAPACITY = 1000
-"""Events submitted and not yet answered; whoever submits one more waits."""
+"""Events that may be submitted and not yet answered. Further submitters wait."""
 
 EFFECTS_PER_SLICE = 1000
-"""Effects handed to the backend in a row before others are served."""
+"""Effects handed to the backend before other tasks run."""
 
 SLICE_SECONDS = 0.002
-"""How long the driver decides small events in a row before others are served."""
+"""How long the driver decides small events before other tasks run."""
 
 
 def wall_clock() -> int:
-    """Milliseconds since 1970."""
+    """Return the time in milliseconds since 1970."""
     return time_ns() // 1_000_000
 
 
 class DriverStoppedError(Exception):
-    """The event was not decided, or whether it is durable is unknown."""
+    """The event was not decided, or it is unknown whether its decision is durable."""
 
 
 class _Decided(NamedTuple):
-    submission: QueuedEvent
+    queued: QueuedEvent
     decision: Decision
     commit: asyncio.Future[None] | None
+    """None if the decision has no records."""
     since: float
+    """When the records were handed to the store, in seconds."""
 
 
 class Driver:
-    """Runs decisions over `state`. `on_failure` is called once, when the driver had to stop by itself.
+    """Decides events with `decide` and owns `state`.
 
-    Of a lost store it is told without a line in the log. `now_ms` dates what is decided.
+    The driver calls `on_failure` once if it stops by itself; it logs the failure, unless the store was lost. `now_ms` gives the
+    time of decisions.
     """
 
     def __init__(
@@ -84,105 +88,106 @@ class Driver:
         self._on_failure = on_failure
         self._now_ms = now_ms
         self.note: Note = lambda _event, _decision: None
-        """Called with each decision when it is durable and answered; to be replaced by who wants to know."""
-        self._places = asyncio.Semaphore(capacity)
-        self._turns = EventQueue()
-        self._decided: asyncio.Queue[_Decided | None] = asyncio.Queue()
-        self._unfinished = 0
-        """Decisions that wait in `_decided` or for their commit; while it is 0, replies need not wait."""
-        self._waiting: set[asyncio.Future[Any]] = set()
+        """Called with each decision when it is durable and answered. Replace it to observe decisions."""
+        self._capacity = asyncio.Semaphore(capacity)
+        self._queue = EventQueue()
+        self._undelivered: asyncio.Queue[_Decided | None] = asyncio.Queue()
+        self._unanswered = 0
+        """Decisions that are not answered yet; while it is 0, a decision without records is answered at once."""
+        self._replies: set[asyncio.Future[Any]] = set()
         self._stopped = False
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to take events."""
+        """Start to take events."""
         self._task = asyncio.create_task(self._run(), name=TASK)
 
     async def stop(self) -> None:
-        """Take no new events, finish those submitted, and end."""
+        """Accept no more events, complete those that were submitted, and end."""
         self._stopped = True
-        self._turns.add(None)
+        self._queue.add(None)
         if self._task is not None:
             await self._task
 
     async def submit(self, event: Event[Reply]) -> Reply:
-        """Have the event decided; return its reply once the decision is durable.
+        """Decide the event and return its reply once the decision is durable.
 
-        Raises DriverStoppedError when that did not happen or cannot be known.
+        Raises DriverStoppedError if that did not happen, or if it is unknown.
         """
-        async with self._places:
+        async with self._capacity:
             if self._stopped:
                 raise DriverStoppedError("the controller has stopped")
             reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-            self._waiting.add(reply)
-            reply.add_done_callback(self._waiting.discard)
-            self._turns.add(QueuedEvent(event, reply))
-            self._stats.queue(len(self._turns))
+            self._replies.add(reply)
+            reply.add_done_callback(self._replies.discard)
+            self._queue.add(QueuedEvent(event, reply))
+            self._stats.queue(len(self._queue))
             return await reply
 
     async def _run(self) -> None:
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._decide_all(), name=f"{TASK}-decide")
-                tasks.create_task(self._finish_all(), name=f"{TASK}-finish")
+                tasks.create_task(self._decide_events(), name=f"{TASK}-decide")
+                tasks.create_task(self._deliver_decisions(), name=f"{TASK}-finish")
         except* Exception as failures:
             failure = failures.exceptions[0]
             if not isinstance(failure, StoreLostError):
-                log.exception("the controller stops: its memory may be ahead of its store")
+                log.exception("the controller stops: its state may be ahead of the store")
             await self._fail(failure)
 
-    async def _decide_all(self) -> None:
+    async def _decide_events(self) -> None:
         yielded = perf_counter()
-        while (submission := await self._turns.take()) is not None:
-            self._stats.queue(len(self._turns))
+        while (queued := await self._queue.take()) is not None:
+            self._stats.queue(len(self._queue))
             decision = Decision(self._state, self._now_ms())
             began = perf_counter()
-            await self._run_slices(decision, submission)
+            await self._run_slices(decision, queued)
             now = perf_counter()
-            self._stats.decision(type(submission.event).__name__, now - began)
-            self._settle(decision, submission, now)
+            self._stats.decision(type(queued.event).__name__, now - began)
+            self._commit(decision, queued, now)
             if now - yielded > SLICE_SECONDS:
                 await asyncio.sleep(0)
                 yielded = perf_counter()
-        self._decided.put_nowait(None)
+        self._undelivered.put_nowait(None)
 
-    async def _run_slices(self, decision: Decision, submission: QueuedEvent) -> None:
+    async def _run_slices(self, decision: Decision, queued: QueuedEvent) -> None:
         try:
-            slices = self._decide(decision, submission.event)
+            slices = self._decide(decision, queued.event)
             if slices is not None:
                 for _ in slices:
                     await asyncio.sleep(0)
         except Exception as error:
-            error.add_note(f"while deciding on {type(submission.event).__name__}")
+            error.add_note(f"while deciding on {type(queued.event).__name__}")
             raise
 
-    def _settle(self, decision: Decision, submission: QueuedEvent, now: float) -> None:
+    def _commit(self, decision: Decision, queued: QueuedEvent, now: float) -> None:
+        """Hand the records to the store; answer and carry out at once what depends on no commit."""
         if decision.changes:
             commit = asyncio.ensure_future(self._store.commit(decision.changes))
-        elif self._unfinished or len(decision.effects) > EFFECTS_PER_SLICE:
+        elif self._unanswered or len(decision.effects) > EFFECTS_PER_SLICE:
             commit = None
         else:
-            self._answer(decision, submission)
+            self._answer(decision, queued)
             self._perform(decision.effects)
             return
-        self._unfinished += 1
-        self._decided.put_nowait(_Decided(submission, decision, commit, now))
+        self._unanswered += 1
+        self._undelivered.put_nowait(_Decided(queued, decision, commit, now))
 
-    async def _finish_all(self) -> None:
-        while (decided := await self._decided.get()) is not None:
+    async def _deliver_decisions(self) -> None:
+        while (decided := await self._undelivered.get()) is not None:
             decision = decided.decision
             if decided.commit is not None:
                 await decided.commit
                 self._stats.commit(len(decision.changes), perf_counter() - decided.since)
-            self._answer(decision, decided.submission)
+            self._answer(decision, decided.queued)
             self._perform(decision.effects[:EFFECTS_PER_SLICE])
             for start in range(EFFECTS_PER_SLICE, len(decision.effects), EFFECTS_PER_SLICE):
                 await asyncio.sleep(0)
                 self._perform(decision.effects[start : start + EFFECTS_PER_SLICE])
-            self._unfinished -= 1
+            self._unanswered -= 1
 
-    def _answer(self, decision: Decision, submission: QueuedEvent) -> None:
-        event, reply = submission
+    def _answer(self, decision: Decision, queued: QueuedEvent) -> None:
+        event, reply = queued
         if reply is not None and not reply.done():
             reply.set_result(decision.reply)
         self.note(event, decision)
@@ -191,13 +196,13 @@ class Driver:
         if effects:
             self._backend.perform([each for each in effects if not isinstance(each, Wake)])
             if any(isinstance(each, Wake) for each in effects) and not self._stopped:
-                self._turns.add(QueuedEvent(Continue(), None))
+                self._queue.add(QueuedEvent(Continue(), None))
 
     async def _fail(self, failure: BaseException) -> None:
         self._stopped = True
-        for reply in [each for each in self._waiting if not each.done()]:
+        for reply in [each for each in self._replies if not each.done()]:
             reply.set_exception(DriverStoppedError("the controller has stopped"))
         self._on_failure(failure)
-        unfinished = [self._decided.get_nowait() for _ in range(self._decided.qsize())]
-        commits = [each.commit for each in unfinished if each is not None and each.commit is not None]
+        undelivered = [self._undelivered.get_nowait() for _ in range(self._undelivered.qsize())]
+        commits = [each.commit for each in undelivered if each is not None and each.commit is not None]
         await asyncio.gather(*commits, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""The order in which events are decided: as they come, but steps that begin in the background let others go first."""
+"""The queue of submitted events: first in, first out, except that background work lets other events pass."""
 
 import asyncio
 from typing import Any, NamedTuple
@@ -7,42 +7,47 @@ from controller.messages.event import AnyEvent
 from controller.messages.events import Continue
 
 ROUNDS_BEFORE_BACKGROUND = 6
-"""Rounds of the event loop before steps are started in the background: an answer that is ready takes some to leave."""
+"""Iterations of the event loop that the queue waits before it returns background work.
 
-PATIENCE = 100
-"""Events that go before steps are started in the background, though they came later."""
+A reply that is ready needs some of them to reach the socket. asyncio has neither priorities nor a callback for an idle loop,
+and a timer would slow down long plans, so the queue counts iterations.
+"""
+
+PASSES = 100
+"""Events that pass background work although they were submitted later. More would let it starve."""
 
 
 class QueuedEvent(NamedTuple):
-    """An event, and who waits for its reply, if anyone does."""
+    """An event and the future of its reply; None if nobody waits for one."""
 
     event: AnyEvent
     reply: asyncio.Future[Any] | None
 
 
 class EventQueue:
-    """Submissions that wait to be decided; None is the end."""
+    """The events that wait for their decision. None marks the end of the queue."""
 
     def __init__(self) -> None:
-        self._waiting: asyncio.PriorityQueue[tuple[int, QueuedEvent | None]] = asyncio.PriorityQueue()
-        """By turn, the smallest first; no two are equal."""
+        self._events: asyncio.PriorityQueue[tuple[int, QueuedEvent | None]] = asyncio.PriorityQueue()
+        """(position, event), the smallest position first; positions are unique."""
         self._last = 0
 
     def __len__(self) -> int:
-        return self._waiting.qsize()
+        return self._events.qsize()
 
-    def add(self, submission: QueuedEvent | None) -> None:
-        """It comes after those that are here, and background work after some that are not."""
+    def add(self, queued: QueuedEvent | None) -> None:
+        """Add an event at the end; background work behind the next `PASSES` events too."""
+        # Positions of other events are even, those of background work odd: so no two are equal.
         self._last += 2
-        background = submission is not None and isinstance(submission.event, Continue)
-        self._waiting.put_nowait((self._last + (2 * PATIENCE + 1 if background else 0), submission))
+        background = queued is not None and isinstance(queued.event, Continue)
+        self._events.put_nowait((self._last + (2 * PASSES + 1 if background else 0), queued))
 
     async def take(self) -> QueuedEvent | None:
-        """The next one; what comes in at the last moment still goes before background work."""
-        turn, submission = await self._waiting.get()
-        if submission is not None and isinstance(submission.event, Continue):
+        """Wait for the next event and remove it. An event that arrives meanwhile still passes background work."""
+        position, queued = await self._events.get()
+        if queued is not None and isinstance(queued.event, Continue):
             for _ in range(ROUNDS_BEFORE_BACKGROUND):
                 await asyncio.sleep(0)
-            self._waiting.put_nowait((turn, submission))
-            _, submission = self._waiting.get_nowait()
-        return submission
+            self._events.put_nowait((position, queued))
+            _, queued = self._events.get_nowait()
+        return queued

@@ -1,10 +1,9 @@
-"""What the controller did, in log lines for people: one a request or event that matters, none a partition.
+"""The log of decisions: one line per request or event of importance, none per partition.
 
-A `Journal` looks at each decision once it is durable. Rows are counted, never formatted, and
-counted in a way that 100,000 of them do not hold up others.
+`Journal.note` is called with each durable decision. It counts rows and formats only a few names, so that a request with
+100,000 rows does not delay others.
 """
 
-import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -12,6 +11,7 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any
 
+from common.clock import Clock
 from controller.messages import events, job_events
 from controller.messages.event import AnyEvent
 from controller.messages.upstream_events import Submitted, Unreachable, UpstreamPolled
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 PROGRESS_SECONDS = 10.0
 
 NAMED = 5
-"""Names in one line; the rest is counted."""
+"""Names in one line; further ones are only counted."""
 
 SAMPLE = 1_000
 """Waiting partitions whose reasons are counted for one line."""
@@ -38,7 +38,7 @@ _ORDERS = {JobKind.PLAN: "accepted", JobKind.ROLLBACK: "accepted", JobKind.QUEUE
 
 
 class Journal:
-    """Writes about decisions over `state`, which began as the records that were loaded."""
+    """Logs decisions. Create it when the store is loaded: jobs that exist then are not logged as new."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -46,7 +46,7 @@ class Journal:
         self._upstream = UpstreamJournal(state)
 
     def note(self, event: AnyEvent, decision: Decision) -> None:
-        """The decision on the event is durable."""
+        """Log the decision, which is durable."""
         writer = _WRITERS.get(type(event))
         if writer is not None:
             writer(self._state, event, decision)
@@ -77,11 +77,11 @@ def _accepted(job: Job) -> None:
     log.info("job %d %s: %s, from %s%s%s", job.id, verb, size, job.principal, client, undone)
 
 
-async def report_for_ever(state: State, period_seconds: float = PROGRESS_SECONDS) -> None:
-    """Write how far the reassignments are, now and then, when that has changed."""
+async def report_progress_periodically(state: State, clock: Clock) -> None:
+    """Log the progress of the reassignments every `PROGRESS_SECONDS`, if it has changed."""
     last = ""
     while True:
-        await asyncio.sleep(period_seconds)
+        await clock.sleep(PROGRESS_SECONDS)
         line = progress(state)
         if line and line != last:
             log.info("%s", line)
@@ -89,7 +89,7 @@ async def report_for_ever(state: State, period_seconds: float = PROGRESS_SECONDS
 
 
 def progress(state: State) -> str:
-    """How far the jobs that go on are; nothing when there are none."""
+    """Return the progress of all running jobs in one line; empty if there is none."""
     left = sum(state.open.values())
     if not left:
         return ""
@@ -114,7 +114,7 @@ def _controller_started(state: State, _: events.ControllerStarted, __: Decision)
     now = totals(state)
     if now.ongoing:
         log.info(
-            "taking up %s, %s in flight; %d waiting",
+            "resuming %s, %s in flight; %d waiting",
             _count(now.ongoing, "reassignment"),
             _count(now.moving, "step"),
             now.waiting,

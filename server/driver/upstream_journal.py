@@ -1,4 +1,4 @@
-"""What happens before a running Kafka, in log lines for people: trouble, and what someone else did to our moves."""
+"""The log of decisions about an upstream Kafka: its health, refused rows, and reassignments that others changed."""
 
 import logging
 from collections import Counter
@@ -15,18 +15,18 @@ log = logging.getLogger(__name__)
 NAMED = 5
 
 OVER = ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
-"""What was to be taken back had just ended."""
+"""Answer to the cancel of a step that ended a moment before."""
 
 
 class UpstreamJournal:
-    """Looks at decisions on what an upstream shows and answers."""
+    """Logs decisions on polls and responses of the upstream."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._trouble = ""
 
     def observed(self, decision: Decision) -> None:
-        """Something was seen, or cannot be."""
+        """Log changes of the cluster's health, and the reassignments that became blocked."""
         self.trouble()
         reasons = grouped(
             (change.blocked, str(change.key))
@@ -43,7 +43,7 @@ class UpstreamJournal:
             )
 
     def trouble(self) -> None:
-        """The health guard may hold, or let go."""
+        """Log it when the health guard begins or ceases to hold steps."""
         now = self._state.health_problem
         if now and now != self._trouble and self._state.unreachable:
             log.warning("nothing starts, the upstream cannot be looked at: %s", now)
@@ -54,7 +54,7 @@ class UpstreamJournal:
         self._trouble = now
 
     def submitted(self, event: Submitted) -> None:
-        """Rows that the upstream refused, by its reason."""
+        """Log the rows that the upstream refused, by reason."""
         refused = Counter(
             outcome.text for _, _, outcome in event.rows if not outcome.ok and outcome.error is not OVER
         )

@@ -1,1 +1,1 @@
-"""HTTP: the listener, its connections, and who may use it."""
+"""The HTTP listener: connections and their limits, TLS, and the checks against requests of other sites."""

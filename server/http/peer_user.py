@@ -1,7 +1,7 @@
-"""Which user of this machine holds the other end of a loopback connection, as Linux tells by netlink (sock_diag(7)).
+"""The local user at the other end of a loopback connection, by Linux's netlink interface (sock_diag(7)).
 
-The kernel is asked for the socket whose local address is our peer's. No secret has to be kept in a file, and clients need
-nothing to show.
+The kernel returns the owner of the socket whose local address is the peer's. So clients need no credentials, and no
+secret is stored in a file.
 """
 
 import contextlib
@@ -30,27 +30,30 @@ SOCKET_ID = PORTS.size + 2 * ENDS + 12
 ESTABLISHED, FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT = 1, 4, 5, 8
 
 SECONDS = 1.0
-"""How long the kernel is waited for; it answers at once."""
+"""Timeout for the kernel's answer, which comes at once."""
 
 
-def user_of(ours: Any) -> int | None:
-    """The user id of our TCP socket's peer; None when the system does not know it: it is on another machine, or gone, or this is not Linux."""
+def user_of(accepted: Any) -> int | None:
+    """Return the user id of an accepted TCP socket's peer.
+
+    None when it is not known: the peer is on another machine or has closed, or this is not Linux.
+    """
     if (
-        ours is None
-        or ours.family not in (socket.AF_INET, socket.AF_INET6)
+        accepted is None
+        or accepted.family not in (socket.AF_INET, socket.AF_INET6)
         or not hasattr(socket, "AF_NETLINK")
     ):
         return None
     with contextlib.suppress(OSError, struct.error, ValueError):
-        found = _ask(ours.family, ours.getpeername(), ours.getsockname())
-        # While our end lives nobody else can have the same pair of addresses: what was found is our peer.
-        [state] = ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)
-        return found if state in (ESTABLISHED, CLOSE_WAIT) else None
+        user = _ask(accepted.family, accepted.getpeername(), accepted.getsockname())
+        # While this end is open, no other socket can have the same pair of addresses: the user is the peer's.
+        [state] = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)
+        return user if state in (ESTABLISHED, CLOSE_WAIT) else None
     return None
 
 
 def supported() -> bool:
-    """The system tells it: asked about a connection of our own."""
+    """Return whether the system supports this. Tries it with a connection of this process."""
     with (
         contextlib.suppress(OSError),
         socket.create_server(("127.0.0.1", 0)) as listening,
@@ -63,7 +66,7 @@ def supported() -> bool:
 
 
 def _ask(family: int, peer: tuple[Any, ...], own: tuple[Any, ...]) -> int | None:
-    """The owner of the socket that is bound to `peer` and connected to `own`."""
+    """Return the owner of the socket that is bound to `peer` and connected to `own`."""
     ends = b"".join(socket.inet_pton(family, address[0]).ljust(ENDS, b"\0") for address in (peer, own))
     identity = PORTS.pack(peer[1], own[1]) + ends + struct.pack("=III", 0, ANY, ANY)
     query = QUERY.pack(family, socket.IPPROTO_TCP, 0, ANY) + identity
@@ -80,6 +83,6 @@ def _owner(answer: bytes) -> int | None:
         return None
     _, state, *_ = ANSWER_HEAD.unpack_from(answer, HEADER.size)
     *_, user, inode = ANSWER_TAIL.unpack_from(answer, HEADER.size + ANSWER_HEAD.size + SOCKET_ID)
-    # Without an inode no process holds it any more, and the user would read as root.
-    held = inode != 0 and state in (ESTABLISHED, FIN_WAIT1, FIN_WAIT2)
-    return user if held else None
+    # Without an inode no process owns the socket, and its user would be shown as root.
+    owned = inode != 0 and state in (ESTABLISHED, FIN_WAIT1, FIN_WAIT2)
+    return user if owned else None

@@ -1,1 +1,1 @@
-"""Metrics: the table, the sources of the numbers, and their exposition."""
+"""Metrics in Prometheus' text format: the table of metrics, the sources of their values, and `/metrics`."""

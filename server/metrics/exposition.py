@@ -1,4 +1,4 @@
-"""What `/metrics` shows: the table's numbers, read when they are asked for, and the process's own."""
+"""The text of `/metrics`: the metrics of the table, read at each scrape, and those of the process."""
 
 from collections.abc import Iterator
 
@@ -7,14 +7,14 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from controller.views.reassignments import counts
-from server.metrics.sources import Reading, Sources
+from server.metrics.sources import Scrape, Sources
 from server.metrics.table import METRICS, Metric, Samples, Summary, exposed_name
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics(Collector):
-    """Reads the table's numbers from `sources` at each scrape, and tells about the process as well."""
+    """A Prometheus collector that reads the metrics of the table from `sources` at each scrape."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
@@ -23,24 +23,24 @@ class Metrics(Collector):
         ProcessCollector(registry=self._registry)
 
     def collect(self) -> Iterator[Family]:
-        """One family a row."""
+        """Yield one metric family for each row of the table."""
         state, stats = self._sources.state, self._sources.stats
-        reading = Reading(self._sources, state, stats, counts(state), self._sources.traffic())
+        scrape = Scrape(self._sources, state, stats, counts(state), self._sources.traffic())
         for metric in METRICS:
-            yield _family(metric, metric.read(reading))
+            yield _family(metric, metric.read(scrape))
 
     def page(self) -> bytes:
-        """The text of `/metrics`."""
+        """Return the text of `/metrics`."""
         return generate_latest(self._registry)
 
 
 def _family(metric: Metric, samples: Samples) -> Family:
     family = Family(metric.name, metric.doc, metric.kind)
-    for values, number in samples:
+    for values, value in samples:
         labels = dict(zip(metric.labels, values, strict=True))
-        if isinstance(number, Summary):
-            family.add_sample(f"{metric.name}_count", labels, number.times)
-            family.add_sample(f"{metric.name}_sum", labels, number.total)
+        if isinstance(value, Summary):
+            family.add_sample(f"{metric.name}_count", labels, value.observations)
+            family.add_sample(f"{metric.name}_sum", labels, value.total)
         else:
-            family.add_sample(exposed_name(metric), labels, number)
+            family.add_sample(exposed_name(metric), labels, value)
     return family

@@ -1,4 +1,4 @@
-"""How long answers take, by API key (Kafka: RequestMetrics, TotalTimeMs without the time in the socket)."""
+"""Response times by API key (Kafka: RequestMetrics.TotalTimeMs, without the time in the socket)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
@@ -10,7 +10,7 @@ from server.dispatch.router import Caller
 
 
 class RequestLatency:
-    """Stands before `answer` and takes the time; `clock` gives seconds."""
+    """Wraps `answer` and measures the time of each call. `clock` returns seconds."""
 
     def __init__(self, answer: Answer, clock: Callable[[], float] = perf_counter) -> None:
         self._answer = answer
@@ -19,19 +19,19 @@ class RequestLatency:
         self.seconds: defaultdict[int, float] = defaultdict(float)
 
     def answer(self, frame: RequestFrame, caller: Caller) -> bytes | Awaitable[bytes]:
-        """As `server.dispatch.router.Router.answer`."""
-        began = self._clock()
+        """Answer the request, as `server.dispatch.router.Router.answer` does."""
+        start = self._clock()
         answer = self._answer(frame, caller)
         if isinstance(answer, bytes):
-            self._note(frame.api_key, began)
+            self._record(frame.api_key, start)
             return answer
-        return self._later(frame.api_key, began, answer)
+        return self._answer_later(frame.api_key, start, answer)
 
-    async def _later(self, api_key: int, began: float, answer: Awaitable[bytes]) -> bytes:
-        made = await answer
-        self._note(api_key, began)
-        return made
+    async def _answer_later(self, api_key: int, start: float, answer: Awaitable[bytes]) -> bytes:
+        data = await answer
+        self._record(api_key, start)
+        return data
 
-    def _note(self, api_key: int, began: float) -> None:
+    def _record(self, api_key: int, start: float) -> None:
         self.answers[api_key] += 1
-        self.seconds[api_key] += self._clock() - began
+        self.seconds[api_key] += self._clock() - start

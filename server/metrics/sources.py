@@ -1,4 +1,4 @@
-"""Where the metrics' numbers come from."""
+"""The sources of the metrics' values."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -14,7 +14,7 @@ NONE: Mapping[str, int] = MappingProxyType({})
 
 
 class Znodes(NamedTuple):
-    """What is counted of a ZooKeeper: refused documents and rows by kind of znode, and terms by event."""
+    """Counts of ZooKeeper mode: rejected documents and rows by kind of znode, and terms by event."""
 
     documents: Mapping[str, int] = NONE
     rows: Mapping[str, int] = NONE
@@ -22,14 +22,14 @@ class Znodes(NamedTuple):
 
 
 class Traffic(NamedTuple):
-    """Bytes that reassignments moved into and out of one broker since it started."""
+    """Bytes that reassignments copied to and from one broker since the broker started."""
 
     bytes_in: float
     bytes_out: float
 
 
 class Sources(NamedTuple):
-    """Where numbers come from. `traffic` is by broker id; `active` says whether this controller serves."""
+    """The objects that hold the values. `traffic` returns the bytes by broker id; `active` whether this controller serves."""
 
     version: str
     state: State
@@ -38,12 +38,12 @@ class Sources(NamedTuple):
     traffic: Callable[[], Mapping[int, Traffic]]
     active: Callable[[], bool]
     relayed: RelayCounters = RelayCounters()
-    """What went through the gateway, where there is one."""
+    """Requests that were relayed to brokers."""
     znodes: Znodes = Znodes()
 
 
-class Reading(NamedTuple):
-    """The sources at the time of one scrape; what several metrics need is worked out once."""
+class Scrape(NamedTuple):
+    """The sources during one scrape, with the values that several metrics share."""
 
     sources: Sources
     state: State

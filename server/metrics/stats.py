@@ -1,10 +1,13 @@
-"""Plain counters, for the metrics page to read when it is asked for."""
+"""Plain counters, read at each scrape.
+
+prometheus_client's counters would take two to seven times as long (docs/decisions.md), and every request counts several.
+"""
 
 from collections import Counter, defaultdict
 
 
 class Counters:
-    """Implements `server.ports.Stats` by adding up. Seconds are sums; divide by the count beside them."""
+    """Implements `server.ports.Stats` by adding. Seconds are totals."""
 
     def __init__(self) -> None:
         self.requests: Counter[int] = Counter()
@@ -12,7 +15,7 @@ class Counters:
         self.errors: Counter[tuple[int, int]] = Counter()
         """By API key and error code."""
         self.decisions: Counter[str] = Counter()
-        """By the event's type."""
+        """By event type."""
         self.decision_seconds: defaultdict[str, float] = defaultdict(float)
         self.commits = 0
         self.committed_changes = 0
@@ -20,7 +23,7 @@ class Counters:
         self.queue_length = 0
         self.connections = 0
         self.loop_lag_seconds = 0.0
-        """The last one measured."""
+        """The last measured value."""
 
     def request(self, api_key: int, error_code: int) -> None:
         self.requests[api_key] += 1

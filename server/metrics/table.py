@@ -1,10 +1,10 @@
-"""The table of metrics: name, kind, labels, how to read the number, and what it means.
+"""The table of metrics: name, type, labels, how to read the value, and description.
 
-Where Kafka has the metric, the name is that of its MBean in the form that the JMX exporter's usual rules give it:
+A metric that Kafka has too is named after its MBean, by the usual rules of the JMX exporter:
 `kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions` becomes
 `kafka_server_replicamanager_underreplicatedpartitions`. docs/metrics.md is generated from the table.
 
-KIP-352: under-replicated partitions without the adding replicas, and ReassignedCount.
+By KIP-352, adding replicas do not count as under-replicated, and ReassignedCount is a metric.
 """
 
 import platform
@@ -16,73 +16,75 @@ from controller.model.names import TopicPartition
 from controller.state.state import State
 from controller.views.jobs import totals
 from protocol.apis import ApiKey
-from server.metrics.sources import Reading
+from server.metrics.sources import Scrape
 
 
 class Summary(NamedTuple):
-    """How often, and how long altogether."""
+    """The number of observations and their total."""
 
-    times: int
+    observations: int
     total: float
 
 
 Samples = Iterable[tuple[tuple[str, ...], float | Summary]]
-"""Label values, in the order of the metric's labels, and the number."""
+"""Label values in the order of the metric's labels, and the value."""
 
 
 class Metric(NamedTuple):
-    """One row of the table. `kind` is Prometheus's; a summary's numbers are `Summary`, all others plain."""
+    """One row of the table. `kind` is the Prometheus type; values of summaries are `Summary`, others are numbers."""
 
     name: str
     kind: str
     labels: tuple[str, ...]
-    read: Callable[[Reading], Samples]
+    read: Callable[[Scrape], Samples]
     doc: str
 
 
 def _blocked(state: State, key: TopicPartition) -> bool:
-    wanted = state.reassignments.get(key)
-    return wanted is not None and bool(wanted.blocked)
+    reassignment = state.reassignments.get(key)
+    return reassignment is not None and bool(reassignment.blocked)
 
 
-def _gauge(name: str, read: Callable[[Reading], float], doc: str) -> Metric:
-    return Metric(name, "gauge", (), lambda reading: [((), read(reading))], doc)
+def _gauge(name: str, read: Callable[[Scrape], float], doc: str) -> Metric:
+    return Metric(name, "gauge", (), lambda scrape: [((), read(scrape))], doc)
 
 
-def _counter(name: str, read: Callable[[Reading], float], doc: str) -> Metric:
-    return Metric(name, "counter", (), lambda reading: [((), read(reading))], doc)
+def _counter(name: str, read: Callable[[Scrape], float], doc: str) -> Metric:
+    return Metric(name, "counter", (), lambda scrape: [((), read(scrape))], doc)
 
 
-def _requests(reading: Reading) -> Samples:
-    return [((_api_name(key),), count) for key, count in reading.stats.requests.items()]
+def _requests(scrape: Scrape) -> Samples:
+    return [((_api_name(key),), count) for key, count in scrape.stats.requests.items()]
 
 
-def _relayed_bytes(reading: Reading) -> Samples:
-    relayed = reading.sources.relayed
-    both = (("in", relayed.bytes_in), ("out", relayed.bytes_out))
-    return [((_api_name(key), way), size) for way, sizes in both for key, size in sizes.items()]
+def _relayed_bytes(scrape: Scrape) -> Samples:
+    relayed = scrape.sources.relayed
+    directions = (("in", relayed.bytes_in), ("out", relayed.bytes_out))
+    return [
+        ((_api_name(key), direction), size) for direction, sizes in directions for key, size in sizes.items()
+    ]
 
 
-def _errors(reading: Reading) -> Samples:
-    return [((_api_name(key), _error_name(code)), n) for (key, code), n in reading.stats.errors.items()]
+def _errors(scrape: Scrape) -> Samples:
+    return [((_api_name(key), _error_name(code)), n) for (key, code), n in scrape.stats.errors.items()]
 
 
-def _times(reading: Reading) -> Samples:
-    latency = reading.sources.latency
+def _times(scrape: Scrape) -> Samples:
+    latency = scrape.sources.latency
     return [((_api_name(k),), Summary(n, latency.seconds[k] * 1000)) for k, n in latency.answers.items()]
 
 
-def _decisions(reading: Reading) -> Samples:
-    stats = reading.stats
+def _decisions(scrape: Scrape) -> Samples:
+    stats = scrape.stats
     return [((event,), Summary(n, stats.decision_seconds[event])) for event, n in stats.decisions.items()]
 
 
-def _commits(reading: Reading) -> Samples:
-    return [((), Summary(reading.stats.commits, reading.stats.commit_seconds))]
+def _commits(scrape: Scrape) -> Samples:
+    return [((), Summary(scrape.stats.commits, scrape.stats.commit_seconds))]
 
 
-def _build(reading: Reading) -> Samples:
-    return [((reading.sources.version, platform.python_version()), 1)]
+def _build(scrape: Scrape) -> Samples:
+    return [((scrape.sources.version, platform.python_version()), 1)]
 
 
 METRICS = (
@@ -280,12 +282,12 @@ METRICS = (
 
 
 def exposed_name(metric: Metric) -> str:
-    """The name as a scrape shows it."""
+    """Return the metric's name in a scrape."""
     return metric.name + {"counter": "_total", "info": "_info"}.get(metric.kind, "")
 
 
 def _api_name(key: int) -> str:
-    """As Kafka writes it: `AlterPartitionReassignments`; a number when there is no such API here."""
+    """Return the name that Kafka gives the API, such as `AlterPartitionReassignments`; the number if it is unknown."""
     try:
         return ApiKey(key).name.title().replace("_", "")
     except ValueError:

@@ -1,4 +1,4 @@
-"""The page's files, served with headers that let it load nothing from anywhere else, and run nothing but its own script."""
+"""The files of the page. Their headers forbid other sites' content, and scripts other than the page's own."""
 
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
@@ -19,16 +19,16 @@ HEADERS = {
 
 
 def document() -> Response:
-    """The page itself."""
+    """Return the page."""
     return _file("index.html")
 
 
 def assets() -> list[BaseRoute]:
-    """Routes for what the page loads."""
-    return [Route(f"/{name}", _served(name)) for name in TYPES if name != "index.html"]
+    """Return the routes of the files that the page loads."""
+    return [Route(f"/{name}", _serve(name)) for name in TYPES if name != "index.html"]
 
 
-def _served(name: str) -> Callable[[Request], Awaitable[Response]]:
+def _serve(name: str) -> Callable[[Request], Awaitable[Response]]:
     async def serve(_: Request) -> Response:
         return _file(name)
 

@@ -1,25 +1,25 @@
-// What `reassignd status` says, in a browser: it asks /v1 and shows; nothing can be changed here.
+// Shows the state that `reassignd status` prints. Reads /v1 periodically, and changes nothing.
 "use strict";
 
 const EVERY_MS = 2000;
 const JOBS = 20;
 const PARTS = 100;
-const at = (id) => document.getElementById(id);
-const shown = () => location.hash.match(/^#job-(\d+)$/)?.[1]; // the job whose partitions are listed
+const element = (id) => document.getElementById(id);
+const listedJob = () => location.hash.match(/^#job-(\d+)$/)?.[1]; // the job in the address, whose partitions are listed
 
-class Refusal extends Error {
+class RequestError extends Error {
   constructor(status, text) {
     super(text);
     this.status = status;
   }
 }
 
-async function ask(path) {
+async function get(path) {
   const token = sessionStorage.getItem("token");
   const headers = token ? { authorization: `Bearer ${token}` } : {};
   const answer = await fetch(path, { headers });
   const body = await answer.json();
-  if (!answer.ok) throw new Refusal(answer.status, body.error);
+  if (!answer.ok) throw new RequestError(answer.status, body.error);
   return body;
 }
 
@@ -49,76 +49,76 @@ function duration(seconds) {
 const list = (replicas) => (replicas ? `[${replicas.join(", ")}]` : "");
 const time = (ms) => (ms ? new Date(ms).toLocaleString() : "");
 
-// What others have put into a text and nobody can see, such as marks that turn its direction around, is written out.
-const visible = (text) => String(text ?? "").replace(/[\p{C}\u2028\u2029]/gu, (each) => `\\u{${each.codePointAt(0).toString(16)}}`);
+// Names may contain invisible characters, such as marks that reverse the text's direction: show their codes.
+const visible = (text) => String(text ?? "").replace(/[\p{C}\u2028\u2029]/gu, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
 
-// ---- tables: what comes from others is text, never markup ------------------------------------------------------
+// ---- tables: values are set as text, never as markup ----------------------------------------------------------
 
 const FIGURE = /^[\d.,]+( [^\d\s]+( \d+ [^\d\s]+)?)?$/;
 
 function cell(value, kind, numeric) {
-  const made = document.createElement(kind);
-  if (value instanceof Node) made.append(value);
-  else made.textContent = visible(value);
-  if (numeric) made.className = "number";
-  return made;
+  const node = document.createElement(kind);
+  if (value instanceof Node) node.append(value);
+  else node.textContent = visible(value);
+  if (numeric) node.className = "number";
+  return node;
 }
 
 function table(id, heads, rows) {
   const numeric = heads.map((_, column) => rows.some((row) => FIGURE.test(row[column]?.textContent ?? row[column])));
   const line = (values, kind) => {
-    const made = document.createElement("tr");
-    made.append(...values.map((value, column) => cell(value, kind, numeric[column])));
-    return made;
+    const node = document.createElement("tr");
+    node.append(...values.map((value, column) => cell(value, kind, numeric[column])));
+    return node;
   };
-  at(id).replaceChildren(...(rows.length ? [line(heads, "th"), ...rows.map((row) => line(row, "td"))] : []));
-  if (id !== "jobs") at(id).closest("section").hidden = !rows.length;
+  element(id).replaceChildren(...(rows.length ? [line(heads, "th"), ...rows.map((row) => line(row, "td"))] : []));
+  if (id !== "jobs") element(id).closest("section").hidden = !rows.length;
 }
 
 function bar(done, total) {
-  const made = document.createElement("progress");
-  made.max = Math.max(total, 1);
-  made.value = done;
-  made.title = `${count(done)} of ${count(total)}`;
-  return made;
+  const node = document.createElement("progress");
+  node.max = Math.max(total, 1);
+  node.value = done;
+  node.title = `${count(done)} of ${count(total)}`;
+  return node;
 }
 
-function opener(number) {
-  const made = document.createElement("a");
-  made.href = `#job-${number}`;
-  made.textContent = number;
-  return made;
+function jobLink(number) {
+  const node = document.createElement("a");
+  node.href = `#job-${number}`;
+  node.textContent = number;
+  return node;
 }
 
-// ---- what is shown ----------------------------------------------------------------------------------------------
+// ---- sections ---------------------------------------------------------------------------------------------------
 
 function pill(text, kind) {
-  at("pill").textContent = text;
-  at("pill").className = kind;
+  element("pill").textContent = text;
+  element("pill").className = kind;
 }
 
 function trouble(text) {
-  at("trouble").textContent = visible(text);
-  at("trouble").hidden = !text;
+  element("trouble").textContent = visible(text);
+  element("trouble").hidden = !text;
 }
 
 function showStatus(status) {
   const { brokers, partitions, reassignments: moves, health } = status;
-  at("version").textContent = status.version;
-  at("cluster").textContent = visible(`cluster ${status.cluster_id}`);
-  if (health.trouble) pill(health.holds ? "holding" : "not well", "bad");
+  element("version").textContent = status.version;
+  element("cluster").textContent = visible(`cluster ${status.cluster_id}`);
+  if (health.trouble) pill(health.holds ? "holding" : "unhealthy", "bad");
   else if (status.paused) pill("paused", "warn");
-  else pill(moves.moving ? "moving" : "well", "good");
+  else pill(moves.moving ? "moving" : "healthy", "good");
   trouble(health.trouble && `${health.trouble}${health.holds ? ": nothing new starts" : ""}`);
   const throttle = status.throttle.bytes_per_second;
   const numbers = [
-    ["moving", moves.moving], ["queued", moves.queued], ["waiting", moves.waiting], ["of others", moves.others],
+    ["moving", moves.moving], ["queued", moves.queued], ["waiting", moves.waiting], ["external", moves.others],
     ["brokers", `${brokers.live} of ${brokers.registered}`, brokers.live < brokers.registered],
     ["offline", partitions.offline, partitions.offline], ["under-replicated", partitions.under_replicated],
     ["under min ISR", partitions.under_min_isr, partitions.under_min_isr],
     ["throttle", throttle === null ? "none" : `${bytes(throttle)}/s`],
   ];
-  at("numbers").replaceChildren(...numbers.map(([name, value, bad]) => {
+  element("numbers").replaceChildren(...numbers.map(([name, value, bad]) => {
     const box = document.createElement("div");
     const figure = document.createElement("b");
     figure.textContent = typeof value === "number" ? count(value) : value;
@@ -126,7 +126,7 @@ function showStatus(status) {
     box.append(figure, name);
     return box;
   }));
-  table("reasons", ["partitions", "reason"], status.reasons.map((each) => [count(each.partitions), each.reason]));
+  table("reasons", ["partitions", "reason"], status.reasons.map((row) => [count(row.partitions), row.reason]));
   table("limits", ["limit", "used", "config"], status.limits.filter((each) => each.limit !== null).map((each) =>
     [`${each.name} ${count(each.limit)}`, each.used === null ? "" : count(each.used), each.config]));
   table("incoming", ["broker", "copied", "of", "rate", "left"], status.incoming.map((each) =>
@@ -134,7 +134,7 @@ function showStatus(status) {
 }
 
 function showJobs({ jobs }) {
-  at("none").hidden = jobs.length > 0;
+  element("none").hidden = jobs.length > 0;
   const heads = ["job", "", "state", "done", "", "copied", "rate", "left", "moving", "waiting", "queued", "since", "from"];
   table("jobs", heads, jobs.map((job) => {
     const { copied } = job;
@@ -144,43 +144,43 @@ function showJobs({ jobs }) {
       duration(copied.seconds_left),
     ] : ["", "", ""];
     return [
-      opener(job.id), job.kind, job.state, bar(job.done, job.total), `${count(job.done)} of ${count(job.total)}`,
+      jobLink(job.id), job.kind, job.state, bar(job.done, job.total), `${count(job.done)} of ${count(job.total)}`,
       ...pace, count(job.moving), count(job.waiting), count(job.queued), time(job.created_ms), `${job.principal} ${job.client_id}`,
     ];
   }));
 }
 
 function showParts(detail) {
-  at("job").textContent = detail.job.id;
+  element("job").textContent = detail.job.id;
   table("parts", ["partition", "state", "replicas", "step", "target", "reason"], detail.partitions.map((part) =>
     [`${part.topic}-${part.partition}`, part.state, list(part.replicas), list(part.step), list(part.target), part.reason]));
-  at("more").textContent = detail.next === null ? "" : `The first ${PARTS}; reassignd job ${detail.job.id} shows all.`;
+  element("more").textContent = detail.next === null ? "" : `The first ${PARTS}; reassignd job ${detail.job.id} shows all.`;
 }
 
 async function refresh() {
   try {
-    showStatus(await ask("v1/status"));
-    showJobs(await ask(`v1/jobs?limit=${JOBS}`));
-    at("detail").hidden = !shown();
-    if (shown()) showParts(await ask(`v1/jobs/${shown()}?limit=${PARTS}`));
-    at("login").hidden = true;
+    showStatus(await get("v1/status"));
+    showJobs(await get(`v1/jobs?limit=${JOBS}`));
+    element("detail").hidden = !listedJob();
+    if (listedJob()) showParts(await get(`v1/jobs/${listedJob()}?limit=${PARTS}`));
+    element("login").hidden = true;
   } catch (error) {
-    const refused = error instanceof Refusal;
-    pill(refused ? "not served" : "not reachable", "bad");
-    trouble(refused ? error.message : "reassignd does not answer; it is asked again.");
-    at("login").hidden = !(refused && error.status === 401);
+    const refused = error instanceof RequestError;
+    pill(refused ? "refused" : "unreachable", "bad");
+    trouble(refused ? error.message : "reassignd does not answer. Retrying.");
+    element("login").hidden = !(refused && error.status === 401);
   }
 }
 
-at("login").addEventListener("submit", (event) => {
+element("login").addEventListener("submit", (event) => {
   event.preventDefault();
-  sessionStorage.setItem("token", at("token").value);
+  sessionStorage.setItem("token", element("token").value);
   refresh();
 });
 addEventListener("hashchange", refresh);
 
-async function forEver() {
+async function poll() {
   if (!document.hidden) await refresh();
-  setTimeout(forEver, EVERY_MS);
+  setTimeout(poll, EVERY_MS);
 }
-forEver();
+poll();

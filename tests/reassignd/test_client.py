@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from reassignd import client as client_module
-from reassignd.client import IN_DOUBT, Client, Target
+from reassignd.client import UNKNOWN_RESULT, Client, Target
 from reassignd.errors import CommandError, UnreachableError
 
 
@@ -94,12 +94,12 @@ def test_a_server_that_is_not_ready_is_unreachable() -> None:
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"{}"])
 def test_an_error_of_another_server_is_recognized(body: bytes) -> None:
     with answering(404, body) as (url, _):
-        assert refusal(Target(url)) == f"{url} answers 404 Not Found; is --url right?"
+        assert refusal(Target(url)) == f"{url} returned 404 Not Found; check --url"
 
 
 def test_a_response_of_another_server_is_recognized() -> None:
     with answering(200, b"<html>") as (url, _):
-        assert refusal(Target(url)) == f"{url} does not answer like reassignd; is --url right?"
+        assert refusal(Target(url)) == f"{url} does not respond like reassignd; check --url"
 
 
 def test_a_stream_yields_chunks_and_reports_errors() -> None:
@@ -118,37 +118,39 @@ def test_an_unreachable_server_is_reported_with_a_remedy() -> None:
         port = closed.getsockname()[1]
     line = refusal(Target(f"http://127.0.0.1:{port}"), UnreachableError)
     assert line.startswith(f"cannot reach http://127.0.0.1:{port} (")
-    assert line.endswith("is `reassignd serve` running there? --url says where")
+    assert line.endswith("is `reassignd serve` running? set its address with --url")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT"])
 def test_a_change_with_a_truncated_response_is_in_doubt(method: str) -> None:
     with hanging_up() as url:
         line = refusal(Target(url), UnreachableError, method)
-    assert line.startswith(f"the connection to {url} broke (")
-    assert line.endswith(IN_DOUBT)
+    assert line.startswith(f"the connection to {url} was lost (")
+    assert line.endswith(UNKNOWN_RESULT)
 
 
 def test_a_change_without_a_response_in_time_is_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_module, "TIMEOUT", httpx.Timeout(30, read=0.01))
     with silent() as url:
-        assert refusal(Target(url), UnreachableError, "POST") == f"{url} does not answer in time{IN_DOUBT}"
+        assert (
+            refusal(Target(url), UnreachableError, "POST") == f"{url} did not respond in time{UNKNOWN_RESULT}"
+        )
 
 
 def test_a_query_without_a_response_is_not_in_doubt() -> None:
     with hanging_up() as url:
-        assert IN_DOUBT not in refusal(Target(url), UnreachableError)
+        assert UNKNOWN_RESULT not in refusal(Target(url), UnreachableError)
 
 
 def test_a_change_that_was_never_sent_is_not_in_doubt() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    assert IN_DOUBT not in refusal(Target(f"http://127.0.0.1:{port}"), UnreachableError, "POST")
+    assert UNKNOWN_RESULT not in refusal(Target(f"http://127.0.0.1:{port}"), UnreachableError, "POST")
 
 
 def test_a_missing_socket_is_reported() -> None:
     line = refusal(Target("unix:/no/such"), UnreachableError)
-    assert line == "cannot reach unix:/no/such: there is no such socket; is the server running?"
+    assert line == "cannot reach unix:/no/such: the socket does not exist; is the server running?"
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "nonsense", "http://["])
@@ -160,7 +162,7 @@ def test_an_unreadable_token_is_reported(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="cannot read the token"):
         Client(Target("http://x", tmp_path / "none"))
     (tmp_path / "empty").write_text("\n")
-    with pytest.raises(CommandError, match="must hold one token"):
+    with pytest.raises(CommandError, match="must contain one token"):
         Client(Target("http://x", tmp_path / "empty"))
 
 

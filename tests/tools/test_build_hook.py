@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from reassignd import __version__
 from tools.build_hook import FOLDERS, rewrite
 
 ROOT = Path(__file__).parents[2]
@@ -76,6 +77,17 @@ def test_the_wheel_has_one_import_root_and_all_files(wheel: Path) -> None:
     assert len([name for name in names if name.endswith(".py")]) == len(sources)
     for name in ("py.typed", "server/page/index.html", "planner/report/report.css"):
         assert f"reassignd/{name}" in names
+    # Schemas are build input; the generated modules are installed.
+    assert not any("schemas" in name for name in names)
+
+
+@pytest.mark.whole
+def test_the_metadata_has_the_version_and_a_description_without_relative_links(wheel: Path) -> None:
+    [name] = [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith("METADATA")]
+    metadata = zipfile.ZipFile(wheel).read(name).decode()
+    assert f"\nVersion: {__version__}\n" in metadata
+    assert "\n# reassignd\n" in metadata
+    assert "](docs/" not in metadata
 
 
 @pytest.mark.whole

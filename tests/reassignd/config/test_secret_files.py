@@ -18,7 +18,9 @@ def test_a_file_that_others_can_read_is_logged(
     path.touch()
     path.chmod(mode)
     warn_if_open(path, "the token")
-    assert (f"others can read the token in {path}; chmod 600 it" in caplog.messages) is warned
+    assert (
+        f"other users can read the token in {path}; run chmod 600 on the file" in caplog.messages
+    ) is warned
 
 
 def test_a_missing_file_is_not_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -36,4 +38,6 @@ def test_a_command_config_with_passwords_is_checked(
     path.write_text(line)
     path.chmod(0o644)
     command_config.ClientProperties(path)
-    assert (f"others can read the passwords or keys in {path}; chmod 600 it" in caplog.messages) is warned
+    assert (
+        f"other users can read the passwords or keys in {path}; run chmod 600 on the file" in caplog.messages
+    ) is warned

@@ -16,7 +16,7 @@ def test_blanks_around_the_token_are_ignored(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "two words", "one\ntwo\n"])
 def test_a_token_is_one_line_without_blanks(tmp_path: Path, text: str) -> None:
     (tmp_path / "token").write_text(text)
-    with pytest.raises(CommandError, match="must hold one token"):
+    with pytest.raises(CommandError, match="must contain one token"):
         read_token(tmp_path / "token")
 
 

@@ -49,7 +49,7 @@ async def test_a_failure_is_told_in_its_last_words() -> None:
 
 
 async def test_a_silent_failure_is_one_too() -> None:
-    with pytest.raises(HelperError, match=r"^exit code -9: it said nothing$"):
+    with pytest.raises(HelperError, match=r"^exit code -9: no message on stderr$"):
         await ask(f"import os; os.kill(os.getpid(), {signal.SIGKILL:d})")
 
 
@@ -100,5 +100,5 @@ async def test_it_ends_when_nobody_waits_for_it_any_more(tmp_path: Path) -> None
 
 
 async def test_a_process_that_cannot_be_started_is_a_failure_like_any_other() -> None:
-    with pytest.raises(HelperError, match="cannot be started: No such file or directory"):
+    with pytest.raises(HelperError, match="cannot start it: No such file or directory"):
         await exchange_lines(["/no/such/program"], request(), 20)

@@ -20,13 +20,13 @@ from planner import handover
 from planner.schedule import schedule
 from reassignd.spark import planning
 from reassignd.spark.helper_process import HelperError
-from reassignd.spark.planning import Facts, SparkPlanning
+from reassignd.spark.planning import ClusterRates, SparkPlanning
 from server.api.spark import SparkState
 from server.driver.driver import DriverStoppedError
 from tests.builders import World, key, partition
 from tests.reassignd.shell import SLOW, Shell, started
 
-FACTS = Facts(lambda _: 100, lambda: 50)
+RATES = ClusterRates(lambda _: 100, lambda: 50)
 
 
 class Spark:
@@ -70,7 +70,7 @@ class Case:
             self.world.state,
             self.controller,
             WorkerThread(),
-            FACTS,
+            RATES,
             self.spark.ask,
             lambda: self.missing,
             least,

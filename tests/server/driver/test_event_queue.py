@@ -9,7 +9,7 @@ from controller.messages.effects import Wake
 from controller.messages.event import AnyEvent
 from controller.messages.events import BrokerStopped, Continue
 from controller.state.decision import Decision
-from server.driver.event_queue import PATIENCE
+from server.driver.event_queue import PASSES
 from tests.server.rig import Rig, settle
 
 
@@ -56,5 +56,5 @@ async def test_events_that_come_later_go_before_background_work(rig: Rig) -> Non
 
 
 async def test_background_work_does_not_wait_for_ever(rig: Rig) -> None:
-    events = await taken_after_a_wake(rig, 3 * PATIENCE)
-    assert PATIENCE <= events.index(Continue()) <= 2 * PATIENCE
+    events = await taken_after_a_wake(rig, 3 * PASSES)
+    assert PASSES <= events.index(Continue()) <= 2 * PASSES

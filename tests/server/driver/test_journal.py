@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from common.clock import ManualClock
 from controller.messages.event import AnyEvent
 from controller.messages.events import (
     AlterConfigs,
@@ -25,7 +26,7 @@ from controller.messages.events import (
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioritize, RollBackJob
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
-from server.driver.journal import Journal, progress, report_for_ever
+from server.driver.journal import PROGRESS_SECONDS, Journal, progress, report_progress_periodically
 from tests.builders import World, key, partition, registration
 from tests.server.rig import Rig, settle
 
@@ -158,7 +159,7 @@ def test_a_start_tells_what_it_takes_up_and_who_is_missing(noted: Noted) -> None
     state = noted.world.state
     state.live.clear()
     assert noted.lines(ControllerStarted([registration(1), registration(2), registration(3)])) == [
-        "taking up 1 reassignment, 1 step in flight; 0 waiting",
+        "resuming 1 reassignment, 1 step in flight; 0 waiting",
         "the records know brokers 4, 5, 6 that were not started: 0 partitions offline",
     ]
 
@@ -184,9 +185,10 @@ async def test_progress_is_told_again_only_when_it_has_changed(
 ) -> None:
     noted.lines(noted.order((3, 4), 0, 1))
     caplog.clear()
-    task = asyncio.create_task(report_for_ever(noted.world.state, 0))
+    clock = ManualClock()
+    task = asyncio.create_task(report_progress_periodically(noted.world.state, clock))
     for _ in range(10):
-        await asyncio.sleep(0)
+        await clock.advance(PROGRESS_SECONDS)
     task.cancel()
     assert caplog.messages == ["2 of 2 partitions left, 2 moving"]
 
