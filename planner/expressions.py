@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from controller.scheduling.steps import UNLIMITED
 
 Stage = Mapping[str, str]
-"""Columns to add, as SQL; each may use those of the stages before, not those beside it."""
+"""Columns to add, as SQL. A column can use those of earlier stages, but not those of its own stage."""
 
 NEXT_STEP: Sequence[Stage] = (
     {
@@ -75,7 +75,7 @@ CALM = (
     " and array_contains(current, leader)"
     " and not arrays_overlap(current, offline) and not arrays_overlap(target, offline)"
 )
-"""What nothing holds up: all brokers are live, all replicas in sync, and there are as many as min ISR asks for."""
+"""Condition of an unobstructed move: all brokers are online, all replicas in sync, and at least min ISR of them."""
 
 
 def _added(step: str) -> str:
@@ -133,10 +133,10 @@ CLOSED_FORM: Sequence[Stage] = (
     {"source": "if(step = 1, leader, successor)"},
     {"leader": "successor"},
 )
-"""One row a step, from `step` = 1 to `n`."""
+"""Generate one row per step, from `step` = 1 to `n`."""
 
 NO_LEADER_WAITS: Stage = {"next": "if(leader < 0 and (size(missing) > 0 or size(excess) > 0), null, next)"}
-"""Without a leader there is nobody to copy from."""
+"""A partition without a leader waits: there is no replica to copy from."""
 
 AFTER: Sequence[Stage] = (
     {

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LISTED = 1000
-"""Waiting partitions that a summary names; it counts all."""
+"""Maximum number of waiting partitions in a summary; all of them are counted."""
 
 COUNTED = ("replicas_in", "replicas_out", "bytes_in", "bytes_out", "leaders_in", "leaders_out")
 
 
 class Forecast(NamedTuple):
-    """What a plan amounts to: summary.json, key by key. Times in seconds, `bandwidth` in bytes per second."""
+    """The content of summary.json. Times are in seconds, `bandwidth` in bytes per second."""
 
     limits: Mapping[str, int]
     bandwidth: int
@@ -49,7 +49,7 @@ def forecast_of(
     waves: "pa.Table",
     waiting: Sequence[Mapping[str, Any]],
 ) -> Forecast:
-    """The sums of it all; `waves` is `wave_table` of the steps."""
+    """Compute the totals. `waves` is the result of `wave_table` for the steps."""
     import pyarrow.compute as pc
 
     each = per_wave(waves)
@@ -73,7 +73,7 @@ def forecast_of(
 
 
 def wave_table(steps: "pa.Table", bandwidth: int) -> "pa.Table":
-    """One row per wave and broker with anything to do: `wave, broker`, those of `COUNTED`, and `seconds`."""
+    """Return one row per wave and broker that takes part: `wave, broker`, the columns `COUNTED`, and `seconds`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -91,14 +91,14 @@ def wave_table(steps: "pa.Table", bandwidth: int) -> "pa.Table":
 
 
 def per_wave(waves: "pa.Table") -> "pa.Table":
-    """One row per wave with anything to do: `wave, bytes, replicas, seconds`."""
+    """Return one row per wave: `wave, bytes, replicas, seconds`."""
     sums = [("bytes_in", "sum"), ("replicas_in", "sum"), ("seconds", "max")]
     summed = waves.group_by("wave").aggregate(sums).select(["wave", *("_".join(each) for each in sums)])
     return summed.rename_columns(["wave", "bytes", "replicas", "seconds"]).sort_by("wave")
 
 
 def _listed(steps: "pa.Table", column: str) -> "pa.Table":
-    """One row per `broker` in the lists of the column, beside the step's other values."""
+    """Return one row per element of the list column, as `broker`, with the other values of the step."""
     import pyarrow.compute as pc
 
     rows = steps.select(["wave", "source", "replica_bytes"]).take(pc.list_parent_indices(steps[column]))
@@ -108,7 +108,7 @@ def _listed(steps: "pa.Table", column: str) -> "pa.Table":
 def _part(
     wave: "pa.ChunkedArray", broker: "pa.ChunkedArray", **counts: "int | pa.ChunkedArray"
 ) -> "pa.Table":
-    """Rows with these counts; all others are 0."""
+    """Return rows with these counts and 0 in the other columns of `COUNTED`."""
     import pyarrow as pa
 
     columns = {"wave": wave, "broker": broker}
@@ -128,7 +128,7 @@ def _sums(table: "pa.Table", keys: list[str]) -> "pa.Table":
 def _brokers(
     snapshot: Snapshot, steps: "pa.Table", waves: "pa.Table", bandwidth: int
 ) -> list[dict[str, Any]]:
-    """One row per broker, by id: what it has before and after, what goes in and out, and how long that takes."""
+    """Return one row per broker, by id: its load before and after, the traffic in and out, and the time."""
     before = _held(snapshot)
     dropped = (
         _listed(steps, "removing").group_by("broker").aggregate([("replica_bytes", "sum"), ([], "count_all")])
@@ -152,7 +152,7 @@ def _brokers(
 
 
 class Held(NamedTuple):
-    """What a broker holds."""
+    """The load of a broker."""
 
     replicas: int = 0
     bytes: int = 0

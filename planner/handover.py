@@ -1,7 +1,7 @@
-"""What the server hands to a planner in a process of its own, line by line, and what it gets back.
+"""The format of requests to the planner in a child process, and of its answers.
 
-A request is a line about the cluster, a line per move, and an empty line. The answer is a line with the forecast, or
-with the reason why there is none, and a line per move, in the request's order: the waves of its steps.
+A request is a line about the cluster, a line per move, and an empty line. An answer is a line with the forecast, then
+a line per move with the waves of its steps, in the order of the request; or a single line with an error.
 """
 
 import json
@@ -17,7 +17,7 @@ from planner.snapshot import Broker, Snapshot
 
 END = b"\n"
 
-TOLD = (
+FORECAST_KEYS = (
     "partitions",
     "steps",
     "waves",
@@ -29,11 +29,11 @@ TOLD = (
     "least_seconds",
     "waiting_partitions",
 )
-"""What is told of `planner.forecast.Forecast`."""
+"""Fields of `planner.forecast.Forecast` that an answer contains."""
 
 
 class Request(NamedTuple):
-    """Moves to plan; brokers that are not `live` are offline. `bandwidth` is in bytes per second and broker."""
+    """Moves to plan. Brokers that are not `live` are offline. `bandwidth` is in bytes per second and broker."""
 
     limits: PlanLimits
     bandwidth: int
@@ -42,17 +42,17 @@ class Request(NamedTuple):
 
 
 def head(limits: PlanLimits, bandwidth: int, live: Collection[int]) -> bytes:
-    """The first line of a request."""
+    """Return the first line of a request."""
     return json.dumps([limits, bandwidth, sorted(live)]).encode() + b"\n"
 
 
 def rows(moves: Iterable[Move]) -> bytes:
-    """Lines of a request."""
+    """Return the lines of a request for the moves."""
     return b"".join(json.dumps(move).encode() + b"\n" for move in moves)
 
 
 def read_request(lines: Iterator[str]) -> Request:
-    """Up to the empty line. Raises PlanError when the lines end before."""
+    """Read a request, up to the empty line. Raises PlanError if it is incomplete."""
     moves: list[Move] = []
     first = next(lines, "\n")
     for line in lines:
@@ -61,16 +61,16 @@ def read_request(lines: Iterator[str]) -> Request:
             return Request(PlanLimits(*limits), bandwidth, set(live), moves)
         topic, partition, current, target, isr, *others = json.loads(line)
         moves.append(Move(topic, partition, tuple(current), tuple(target), tuple(isr), *others))
-    raise PlanError("the request was cut off")
+    raise PlanError("the request is incomplete")
 
 
 def answer(request: Request, scheduler: Scheduler) -> Iterator[str]:
-    """The lines of the answer, once the plan is made."""
+    """Make the plan and yield the lines of the answer."""
     limits, bandwidth, live, moves = request
     snapshot = Snapshot({broker: Broker(broker) for broker in live}, {})
     plan = make_plan(repairs_first(moves, live), snapshot, limits, bandwidth, scheduler)
     forecast = plan.forecast._asdict()
-    yield json.dumps({name: forecast[name] for name in TOLD}) + "\n"
+    yield json.dumps({name: forecast[name] for name in FORECAST_KEYS}) + "\n"
     rows = (
         row
         for batch in plan.steps.select(["topic", "partition", "wave"]).to_batches(max_chunksize=10_000)
@@ -82,17 +82,17 @@ def answer(request: Request, scheduler: Scheduler) -> Iterator[str]:
 
 
 def failure(reason: str) -> str:
-    """The line that is the answer when there is no plan."""
+    """Return the answer for an error."""
     return json.dumps({"error": " ".join(reason.split())}) + "\n"
 
 
 def read_answer(lines: Iterable[bytes]) -> tuple[Mapping[str, Any], Iterator[list[int]]]:
-    """The forecast, and the waves of each move. Raises PlanError with the reason when there are none."""
-    each = iter(lines)
+    """Return the forecast and the waves of each move. Raises PlanError with the reason if there is no plan."""
+    remaining = iter(lines)
     try:
-        first = json.loads(next(each, b""))
+        first = json.loads(next(remaining, b""))
     except ValueError as error:
         raise PlanError("the planner ended without an answer") from error
     if "error" in first:
         raise PlanError(first["error"])
-    return first, (list(map(int, line.split())) for line in each)
+    return first, (list(map(int, line.split())) for line in remaining)

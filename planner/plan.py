@@ -1,7 +1,7 @@
-"""From a plan and a snapshot to every step, the waves they go in, and a forecast. docs/planner.md shows the use of it.
+"""Compute the steps of a plan, their waves, and a forecast, from the plan and a snapshot (docs/planner.md).
 
-The plan is the JSON of `kafka-reassign-partitions --execute`. What needs Spark is given as a function, so that
-everything else can be used without it.
+The plan has the format of `kafka-reassign-partitions --execute`. The scheduler is a parameter, so that this module
+does not need Spark.
 """
 
 import json
@@ -27,7 +27,7 @@ Target = tuple[TOPIC_PARTITION, Replicas]
 
 
 def read_targets(path: Path) -> list[Target]:
-    """The partitions of a plan and the replicas they are to have. Raises PlanError naming the entry that is wrong."""
+    """Return the partitions of a plan and their target replicas. Raises PlanError, which names an invalid entry."""
     try:
         entries = read_plan(parse(path.read_bytes()))
     except OSError as error:
@@ -38,14 +38,14 @@ def read_targets(path: Path) -> list[Target]:
 
 
 def moves_of(targets: Sequence[Target], snapshot: Snapshot) -> list[Move]:
-    """What is to move, repairs first, else in the plan's order. Raises PlanError naming what is unknown."""
+    """Return the moves, repairs first, then in the order of the plan. Raises PlanError for what is not in the snapshot."""
     topics = {topic for topic, _ in snapshot.partitions}
     moves = [_move(key, target, snapshot, topics) for key, target in targets]
     return repairs_first(moves, {broker.id for broker in snapshot.brokers.values() if broker.live})
 
 
 def repairs_first(moves: Iterable[Move], live: Set[int]) -> list[Move]:
-    """The moves of partitions that lack a replica, then the others; each in their order."""
+    """Return the moves of partitions that lack a replica, then the others, each in their order."""
     return sorted(moves, key=lambda move: len(move.isr) == len(move.current) and live >= {*move.current})
 
 
@@ -66,7 +66,7 @@ def _name(key: TOPIC_PARTITION) -> str:
 
 
 class Plan(NamedTuple):
-    """Arrow tables of steps and of waves, in the order of waves, and what they amount to."""
+    """Arrow tables of steps and of waves, in the order of waves, and the forecast."""
 
     steps: "pa.Table"
     waves: "pa.Table"
@@ -76,7 +76,7 @@ class Plan(NamedTuple):
 def make_plan(
     moves: Sequence[Move], snapshot: Snapshot, limits: PlanLimits, bandwidth: int, scheduler: Scheduler
 ) -> Plan:
-    """The whole plan. `bandwidth` is what each broker can send, and receive, for it: bytes per second."""
+    """Compute the plan. `bandwidth` is the rate of each broker, in each direction, in bytes per second."""
     live = {broker.id for broker in snapshot.brokers.values() if broker.live}
     used = {broker for move in moves for broker in (*move.current, *move.target)}
     schedule = scheduler(moves, used - live, limits.step)
@@ -88,7 +88,7 @@ def make_plan(
 
 
 def _in_waves(steps: "pa.Table", moves: Sequence[Move], limits: PlanLimits) -> "pa.Table":
-    """The steps with names, sizes and waves, in the order of waves."""
+    """Add topics, sizes and waves to the steps, and sort them by wave."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -141,13 +141,13 @@ JSON_COLUMNS = ["topic", "partition", "step", "replicas", "adding", "removing", 
 
 
 def json_lines(plan: Plan) -> Iterator[str]:
-    """Every step as an object on a line, wave by wave."""
+    """Yield each step as a JSON object, in the order of waves."""
     for batch in plan.steps.select(JSON_COLUMNS).to_batches(max_chunksize=10_000):
         yield from map(json.dumps, batch.to_pylist())
 
 
 def write_plan(plan: Plan, directory: Path) -> None:
-    """Write `steps.parquet`, `waves.parquet`, `summary.json` and `report.html`, over those of an earlier plan."""
+    """Write `steps.parquet`, `waves.parquet`, `summary.json` and `report.html`; existing files are replaced."""
     from pyarrow.parquet import write_table
 
     try:

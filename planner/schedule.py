@@ -23,7 +23,7 @@ STEPS = ("id", "step", "replicas", "adding", "removing", "source", "leader")
 
 
 class Move(NamedTuple):
-    """One partition as it is, and the replicas it is to have. `bytes` is the size of one replica."""
+    """The state of a partition and its target. `bytes` is the size of one replica."""
 
     topic: str
     partition: int
@@ -36,7 +36,7 @@ class Move(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One step, counted from 1: the list it ends with, and who leads before (`source` of the data) and after it."""
+    """A step, counted from 1: its final replica list, and the leader before (`source` of the data) and after it."""
 
     number: int
     replicas: Replicas
@@ -47,7 +47,7 @@ class Step(NamedTuple):
 
     @property
     def leader_movement(self) -> bool:
-        """Another broker leads after the step."""
+        """Whether the step changes the leader."""
         return self.leader != self.source
 
 
@@ -62,11 +62,11 @@ class Schedule(NamedTuple):
 
 
 Scheduler = Callable[[Sequence[Move], Collection[int], int], Schedule]
-"""Moves, the brokers that are offline, and the limit of a step, to all steps."""
+"""Computes all steps from the moves, the offline brokers, and the maximum number of replicas in a step."""
 
 
 def schedule(moves: Sequence[Move], offline: Collection[int], limit: int) -> Schedule:
-    """Every step of every partition, without Spark."""
+    """Compute all steps of all partitions, without Spark."""
     import pyarrow as pa
 
     live = {broker for move in moves for broker in (*move.current, *move.target)}.difference(offline)
@@ -95,7 +95,7 @@ def _table(
 
 
 def steps_of(move: Move, live: Container[int], limit: int = UNLIMITED) -> Iterator[Step]:
-    """The steps of at most `limit` replicas each; the last one is not the target's if the partition has to wait."""
+    """Yield the steps of a partition, with at most `limit` replicas each. They end before the target if it has to wait."""
     current, isr, leader = move.current, move.isr, move.leader
     number = 0
     while current != move.target and (leader != NO_LEADER or set(current) == set(move.target)):

@@ -1,4 +1,4 @@
-"""A cluster on paper: its brokers and partitions, as JSON lines or Parquet. docs/planner.md describes the format.
+"""Snapshots of a cluster: its brokers and partitions, as JSON lines or Parquet. docs/planner.md describes the format.
 
 Both hold the same rows: of kind `broker` and of kind `partition`. In Parquet the columns of the other kind are null.
 """
@@ -18,7 +18,7 @@ TOPIC_PARTITION = tuple[str, int]
 
 
 class Broker(NamedTuple):
-    """One broker; `rack` is None where racks are not configured."""
+    """A broker. `rack` is None if it is not configured."""
 
     id: int
     rack: str | None = None
@@ -28,7 +28,7 @@ class Broker(NamedTuple):
 
 
 class Partition(NamedTuple):
-    """One partition; `bytes` is the size of one replica, `leader` is -1 while nobody leads."""
+    """A partition. `bytes` is the size of one replica; `leader` is -1 if there is none."""
 
     topic: str
     partition: int
@@ -40,14 +40,14 @@ class Partition(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The cluster at one moment."""
+    """The state of a cluster at one moment."""
 
     brokers: dict[int, Broker]
     partitions: dict[TOPIC_PARTITION, Partition]
 
 
 def read_snapshot(path: Path) -> Snapshot:
-    """The snapshot in a file, or in a folder of Parquet files. Raises PlanError naming the first bad row."""
+    """Read a snapshot from a file or a folder of Parquet files. Raises PlanError, which names the first invalid row."""
     try:
         return _collect(path, _parquet_rows(path) if _is_parquet(path) else _json_rows(path))
     except OSError as error:
@@ -72,12 +72,12 @@ def write_snapshot(snapshot: Snapshot, path: Path) -> None:
 
 
 def is_integer(value: object, least: int = 0) -> TypeGuard[int]:
-    """A JSON number without a fraction (True and False are none), at least `least`, that a broker could hold."""
+    """Whether the value is an integer (not a boolean) from `least` to the maximum of its type in Kafka."""
     return type(value) is int and least <= value < 2**63
 
 
 def is_replicas(value: object) -> TypeGuard[list[int]]:
-    """A list of different broker ids."""
+    """Whether the value is a list of different broker ids."""
     return (
         isinstance(value, list)
         and all(type(each) is int and 0 <= each < 2**31 for each in value)

@@ -1,4 +1,4 @@
-"""The steps of millions of partitions on Spark, without Python workers (KIP-435).
+"""Compute the steps of millions of partitions with Spark SQL, without Python workers (KIP-435).
 
 The rules are SQL, in `planner.expressions`. Whole schedules have two ways: a closed form for partitions that nothing can
 hold up, and for the others the next step, again and again.
@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from common.plan_errors import PlanError
 from controller.scheduling.steps import UNLIMITED
 from planner.expressions import AFTER, CALM, CLOSED_FORM, NEXT_STEP, NO_LEADER_WAITS, SWAPS, Stage
-from planner.java import LEAST_VERSION, java_for_spark, locate
+from planner.java import MIN_VERSION, java_for_spark, locate
 from planner.schedule import STEPS, Move, Schedule, Scheduler
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-"""For a Spark that we start ourselves."""
+"""Settings for a Spark session that reassignd starts."""
 
 LOCAL = "local[*]"
 CONNECT = "sc://"
@@ -48,7 +48,7 @@ MOVES = ("id", "current", "target", "isr", "leader", "min_isr", "offline", "max_
 def moves_frame(
     spark: "SparkSession", moves: Sequence[Move], offline: Collection[int], limit: int = UNLIMITED
 ) -> "DataFrame":
-    """The columns `MOVES`; `id` counts the moves from 0."""
+    """Return a data frame with the columns `MOVES`; `id` numbers the moves from 0."""
     import pyarrow as pa
     from pyspark.sql import functions as f
 
@@ -70,12 +70,12 @@ def moves_frame(
 
 
 def next_steps(moves: "DataFrame") -> "DataFrame":
-    """The columns `MOVES`, and `next`."""
+    """Return a data frame with the columns `MOVES` and `next`."""
     return _through(NEXT_STEP, moves).select(*MOVES, "next")
 
 
 def schedule(moves: "DataFrame") -> Schedule:
-    """Every step of every partition that is not where it is to be; tables in the order of `id` and `step`."""
+    """Compute all steps of the partitions that have not reached their target; tables are sorted by `id` and `step`."""
     import pyarrow as pa
 
     moves = moves.where("current != target")
@@ -87,7 +87,7 @@ def schedule(moves: "DataFrame") -> Schedule:
 
 
 def _iterated(moves: "DataFrame") -> tuple[list["DataFrame"], list["DataFrame"]]:
-    """The rows of each step, the first of every partition first, and the rows that wait after it."""
+    """Yield for each step number the rows of that step, and the rows of partitions that wait after it."""
     state = moves.selectExpr(*MOVES, "0 as step")
     taken: list[DataFrame] = []
     stuck: list[DataFrame] = []
@@ -123,7 +123,7 @@ def _through(stages: Sequence[Stage], rows: "DataFrame") -> "DataFrame":
 
 
 def schedule_of(spark: "SparkSession") -> Scheduler:
-    """`schedule` on a session: from moves, the brokers that are offline, and the limit of a step."""
+    """Return a `Scheduler` that uses the session."""
 
     def schedule_moves(moves: Sequence[Move], offline: Collection[int], limit: int) -> Schedule:
         return schedule(moves_frame(spark, moves, offline, limit))
@@ -132,21 +132,21 @@ def schedule_of(spark: "SparkSession") -> Scheduler:
 
 
 def obstacle(url: str) -> str | None:
-    """What is not installed that a session at this master, or Spark Connect server, needs; nothing is started."""
+    """Return what is not installed but required for a session at this URL, or None. Does not start anything."""
     packages = all(importlib.util.find_spec(name) for name in ("pyspark", "pyarrow"))
     if packages and (url.startswith(CONNECT) or locate() is not None):
         return None
-    return f"install reassignd[spark] and Java {LEAST_VERSION} or later"
+    return f"install reassignd[spark] and Java {MIN_VERSION} or later"
 
 
 def submitted() -> bool:
-    """Whether spark-submit runs us."""
+    """Whether this process was started by spark-submit."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 @contextmanager
 def running(master: str | None = None, remote: str | None = None) -> Iterator["SparkSession"]:
-    """A session that is stopped at the end. Raises as `session` does, and PlanError when Spark gives up."""
+    """Open a session and stop it at the end. Raises like `session`, and PlanError if Spark fails."""
     spark = session(master, remote)
     from pyspark.errors import PySparkException
 
@@ -159,7 +159,7 @@ def running(master: str | None = None, remote: str | None = None) -> Iterator["S
 
 
 def session(master: str | None = None, remote: str | None = None) -> "SparkSession":
-    """A session: on a Spark Connect server (`remote`), on a master, or in this process on all its cores.
+    """Return a session at a Spark Connect server (`remote`), at a master, or in this process on all cores.
 
     Under spark-submit the settings given there count. Raises PlanError when something is missing or out of reach.
     """

@@ -1,4 +1,4 @@
-"""Waves: which steps may run side by side under KIP-435's limits, for forecasts and to spread the load.
+"""Waves: sets of steps that can run at the same time under the limits of KIP-435.
 
 First fit: in the order given, each step goes to the earliest wave with room for it, after the wave of the same
 partition's step before. A set of waves is one big integer, a bit a wave, so that a look at all of them costs little.
@@ -49,7 +49,7 @@ class WaveRoom:
         return closed >> (start - self.first)
 
     def take(self, wave: int, amount: int) -> None:
-        """A step with this amount is in the wave."""
+        """Add a step with this amount to the wave."""
         self._taken[wave] = taken = self._taken.get(wave, 0) + amount
         if taken + self._widest > self._limit:
             self._close(wave, taken)
@@ -78,7 +78,7 @@ class WaveRoom:
 
 
 class Waves:
-    """Waves counted from 0, filled step by step."""
+    """Waves, numbered from 0, to which steps are added one by one."""
 
     def __init__(self, limits: PlanLimits) -> None:
         self._limits = limits
@@ -89,7 +89,7 @@ class Waves:
         self._from = defaultdict[int, WaveRoom](lambda: WaveRoom(limits.per_broker))
 
     def place(self, load: Load, earliest: int) -> int:
-        """Put the step into the earliest wave with room for it, from `earliest` on; return that wave."""
+        """Add the step to the first wave, from `earliest` on, that has capacity for it; return the wave."""
         rooms = self._rooms(load)
         start = earliest
         for room, _ in rooms:
@@ -103,7 +103,7 @@ class Waves:
         return wave
 
     def _rooms(self, load: Load) -> list[tuple[WaveRoom, int]]:
-        """What there is a limit on. A reorder or a pure drop counts as a leader movement at most."""
+        """Yield the limits that apply to the step. A step that adds no replicas counts as a leader movement only."""
         _, partitions, leaders, replicas, per_broker = self._limits
         rooms = [(self._leaders, 1)] if load.leads and leaders < UNLIMITED else []
         amount = len(load.adding)
@@ -119,7 +119,7 @@ class Waves:
 
 
 def first_fit(loads: Iterable[Load], limits: PlanLimits) -> list[int]:
-    """The wave of each step, counted from 0."""
+    """Return the wave of each step, numbered from 0."""
     waves = Waves(limits)
     placed = []
     before: Hashable = None

@@ -1,4 +1,4 @@
-"""Charts as inline SVG. Colours are classes of the page's style sheet, so that they follow light and dark."""
+"""Charts as inline SVG. Colours are classes of the style sheet, which supports light and dark themes."""
 
 from collections.abc import Callable, Sequence
 from html import escape
@@ -14,7 +14,7 @@ Format = Callable[[float], str]
 
 
 class Bar(NamedTuple):
-    """One value, the text below it, and the text shown when pointed at."""
+    """A bar: its value, its label, and its tooltip."""
 
     label: str
     value: float
@@ -22,7 +22,7 @@ class Bar(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two values of one thing, one bar above the other."""
+    """Two values with one label, as two horizontal bars."""
 
     label: str
     first: float
@@ -31,7 +31,7 @@ class Pair(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One field of a heat map; `share` from 0 to 1 is its strength."""
+    """A cell of a heat map. `share`, from 0 to 1, is its intensity."""
 
     row: int
     column: int
@@ -40,7 +40,7 @@ class Cell(NamedTuple):
 
 
 def columns(bars: Sequence[Bar], form: Format, axis: str, height: int = 240) -> str:
-    """Upright bars side by side, with labels below as far as there is place."""
+    """Return a chart of vertical bars, with labels below them where there is space."""
     scale = ticks(max((bar.value for bar in bars), default=0))
     floor = height - BOTTOM
     each = (WIDTH - LEFT - RIGHT) / max(1, len(bars))
@@ -58,7 +58,7 @@ def columns(bars: Sequence[Bar], form: Format, axis: str, height: int = 240) -> 
 
 
 def pairs(rows: Sequence[Pair], form: Format) -> str:
-    """Two lying bars per row, the label before them, the larger value behind them."""
+    """Return a chart with two horizontal bars per row, between the label and the larger value."""
     scale = ticks(max((max(row.first, row.second) for row in rows), default=0))[-1]
     place = WIDTH - LEFT - RIGHT - 170
     parts = []
@@ -73,7 +73,7 @@ def pairs(rows: Sequence[Pair], form: Format) -> str:
 
 
 def line(points: Sequence[tuple[float, float]], form_x: Format, form_y: Format, height: int = 240) -> str:
-    """A line from 0, with the area below it filled. Points come in the order of x."""
+    """Return an area chart that starts at 0. The points are sorted by x."""
     scale_x = max((x for x, _ in points), default=0) or 1
     scale = ticks(max((y for _, y in points), default=0))
     floor = height - BOTTOM
@@ -97,7 +97,7 @@ def line(points: Sequence[tuple[float, float]], form_x: Format, form_y: Format, 
 
 
 def heat_map(rows: Sequence[str], labels: Sequence[str], cells: Sequence[Cell], axis: str) -> str:
-    """One line of fields per row; a field without a cell is empty. `labels` stand below the columns."""
+    """Return a heat map with a line per row. Missing cells are empty; `labels` are below the columns."""
     side = (WIDTH - LEFT - RIGHT) / max(1, len(labels))
     floor = len(rows) * ROW
     parts = [_text(LEFT - 8, index * ROW + 15, row, "end") for index, row in enumerate(rows)]

@@ -1,4 +1,4 @@
-"""The forecast as one page of HTML that needs nothing else: style, charts and numbers are all in it."""
+"""The forecast as a self-contained HTML page."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BINS = 80
-"""Waves are put together until there are no more than this in a chart."""
+"""Maximum number of waves in a chart; adjacent waves are combined."""
 
 SHOWN = 40
-"""Brokers in a chart: the busiest ones. The table has all."""
+"""Maximum number of brokers in a chart, the busiest ones. The table has all brokers."""
 
 NAMED = 10
-"""Waiting partitions in the table."""
+"""Maximum number of waiting partitions in the table."""
 
 Broker = Mapping[str, Any]
 
 
 def report(forecast: Forecast, waves: "pa.Table") -> str:
-    """The page."""
+    """Return the page."""
     style = files(__package__).joinpath("report.css").read_text("utf-8")
     busiest = sorted(forecast.brokers, key=_bytes_moved, reverse=True)
     shown = sorted(busiest[:SHOWN], key=lambda broker: broker["broker"])
@@ -92,7 +92,7 @@ def _charts(forecast: Forecast, waves: "pa.Table", shown: Sequence[Broker]) -> s
 
 
 class _Bins:
-    """Waves put together for a chart."""
+    """Adjacent waves, combined for a chart."""
 
     def __init__(self, waves: int) -> None:
         self.size = max(1, -(-waves // BINS))

@@ -1,10 +1,10 @@
-"""Numbers as people read them."""
+"""Format bytes, durations and counts."""
 
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
 def in_bytes(number: float) -> str:
-    """`1.5 GiB`: three digits at least, of the largest unit that leaves something before the point."""
+    """Return `1.5 GiB`: three significant digits in the largest unit of which the value is at least 1."""
     exponent = 0
     while number >= 1024 and exponent < len(UNITS) - 1:
         number /= 1024
@@ -14,7 +14,7 @@ def in_bytes(number: float) -> str:
 
 
 def in_time(seconds: float) -> str:
-    """`3 d 4 h`, `12 min 30 s`, `4.2 s`: two units at most."""
+    """Return `3 d 4 h`, `12 min 30 s` or `4.2 s`: at most two units."""
     if seconds < 60:
         return f"{seconds:.3g} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -28,12 +28,12 @@ def in_time(seconds: float) -> str:
 
 
 def in_words(number: int, noun: str) -> str:
-    """`1 step`, `12,000 steps`."""
+    """Return `1 step` or `12,000 steps`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def ticks(maximum: float, count: int = 4) -> list[float]:
-    """Round numbers from 0 to the first beyond `maximum`, about `count` of them; binary units for large ones."""
+    """Return about `count` round numbers from 0 to the first beyond `maximum`, in binary units if large."""
     if maximum <= 0:
         return [0, 1]
     unit = 1.0

@@ -1,4 +1,4 @@
-"""Reads arrays of flat structs, a whole run of rows of one shape at a time (see `protocol.codec.runs`)."""
+"""Reads arrays of flat structs, with one call for each run of rows of equal shape (see `protocol.codec.runs`)."""
 
 from collections.abc import Callable
 from functools import cached_property, lru_cache
@@ -27,7 +27,7 @@ ReadRows = Callable[[bytes, int, int], tuple[tuple[Any, ...], int]]
 
 
 class RunReader:
-    """Takes the place of the function that reads rows of `struct` one by one, and falls back to it."""
+    """Replaces the function that reads rows of `struct` one by one, and calls it for rows without a run."""
 
     def __init__(self, layout: Layout, struct: type, read_rows: ReadRows) -> None:
         self._layout = layout
@@ -38,7 +38,7 @@ class RunReader:
         self._steps = [self._step_of(field) for field in layout.plain(struct)]
 
     def __call__(self, data: bytes, pos: int, count: int) -> tuple[tuple[Any, ...], int]:
-        """Read `count` rows at `pos`; return them and where they end."""
+        """Read `count` rows at `pos`; return them and their end position."""
         if count < MIN_RUN:
             return self._read_rows(data, pos, count)
         if count < FIRST_WINDOW:
@@ -46,7 +46,7 @@ class RunReader:
         return self._read_many(data, pos, count)
 
     def _read_few(self, data: bytes, pos: int, count: int) -> tuple[tuple[Any, ...], int]:
-        """Read rows that most likely have the shape of those before."""
+        """Read a short array, whose rows most likely have the shape of the previous array."""
         if self._last is not None:
             end = pos + count * self._last.width
             rows = self._last.read_if_equal(data[pos:end])
@@ -76,7 +76,7 @@ class RunReader:
         return tuple(rows), pos
 
     def run_at(self, data: bytes, pos: int, count: int) -> tuple[int, int]:
-        """Return how many rows from `pos` on, `count` at most, have the shape of the first; and their width."""
+        """Return the number of rows from `pos`, at most `count`, with the shape of the first one, and their width."""
         shape = self._shape_at(data, pos) if count >= MIN_RUN else None
         return (0, 0) if shape is None else (shape.run_length(data, pos, count), shape.width)
 
@@ -127,9 +127,10 @@ class ReadShape:
             offset += width
 
     def run_length(self, data: bytes, pos: int, limit: int) -> int:
-        """Return how many rows from `pos` on, `limit` at most, have this shape.
+        """Return the number of rows from `pos`, at most `limit`, with this shape.
 
-        If the first row has it, the second begins one width later, and so on: comparing columns of bytes suffices.
+        Only the bytes with lengths are compared, column by column: while the rows so far have this shape, the next row
+        starts exactly one width later, so its lengths are at known offsets.
         """
         length, window = 0, FIRST_WINDOW
         limit = min(limit, (len(data) - pos) // self.width)
@@ -152,12 +153,12 @@ class ReadShape:
 
     @cached_property
     def read(self) -> Callable[[bytes], list[Any]]:
-        """The function that reads a run: bytes of rows that are known to have this shape."""
+        """Function that reads the bytes of rows that are known to have this shape."""
         return self._compile(self.row.names, self.row.read_format, "")
 
     @cached_property
     def read_if_equal(self) -> Callable[[bytes], list[Any]]:
-        """The function that reads rows and leaves out those of another shape: cheaper for few rows."""
+        """Function that reads rows and skips those of another shape. It is faster than `run_length` for few rows."""
         names, conditions = [], []
         for index, (_, _, number, variables) in enumerate(self.row.pieces):
             names += variables if number is None else [f"fixed_{index}"]

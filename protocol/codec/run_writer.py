@@ -1,4 +1,4 @@
-"""Writes arrays of flat structs, a whole run of rows of one shape at a time (see `protocol.codec.runs`)."""
+"""Writes arrays of flat structs, with one call for each run of rows of equal shape (see `protocol.codec.runs`)."""
 
 import struct as structs
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ PackRows = Callable[[Sequence[Any]], list[bytes]]
 
 
 class RunWriter:
-    """Takes the place of the function that writes rows of `struct` one by one, and falls back to it."""
+    """Replaces the function that writes rows of `struct` one by one, and calls it for rows without a run."""
 
     def __init__(
         self, layout: Layout, struct: type, write_rows: Callable[[Sequence[Any], Write], None]
@@ -68,7 +68,7 @@ class RunWriter:
             start += len(some)
 
     def _pack(self, rows: Sequence[Any]) -> bytes | None:
-        """Return the bytes of rows that all have one shape, most likely that of the rows before, or None."""
+        """Return the bytes of rows of equal shape, most likely that of the previous array. None if shapes differ."""
         if self._last is not None:
             packed = self._last.pack(rows)
             if packed is not None:
@@ -108,7 +108,7 @@ class WriteShape:
         self._struct = struct
 
     def pack(self, rows: Sequence[Any]) -> bytes | None:
-        """Return the bytes of `rows`, or None if one of them has another shape or is not fit to be written."""
+        """Return the bytes of `rows`, or None if one of them has another shape or an invalid value."""
         try:
             packed = self._pack_rows(rows)
         except (ValueError, TypeError, structs.error):
@@ -117,7 +117,7 @@ class WriteShape:
 
     @cached_property
     def _pack_rows(self) -> PackRows:
-        """The function that packs rows: unpacking them into variables checks the lengths."""
+        """Function that packs rows. Unpacking a row into variables checks the lengths of its arrays."""
         layout, row = self._layout, self.row
         plain, absent = layout.plain(self._struct), layout.absent(self._struct)
         source = Source()

@@ -1,4 +1,4 @@
-"""What run-wise reading and writing share: which structs are flat, and the shape of a row.
+"""Runs of rows with equal shape, for `run_reader` and `run_writer`: flat structs, and the shape of a row.
 
 Rows of one array mostly have the same shape: replica lists of one length, no error message. A run of such rows has a
 fixed width, so one `struct` format fits them all. A struct is *flat* in a version when its rows hold numbers, arrays of
@@ -13,24 +13,24 @@ from protocol.codec.source import Layout, local
 from protocol.schema import FIXED_FORMATS, Field
 
 MIN_RUN = 4
-"""Fewer rows in an array are read and written one by one."""
+"""Arrays with fewer rows are read and written row by row."""
 
 HOT_ROWS = 64
-"""A shape gets functions of its own when it has been seen in so many rows: a client can make us compile no faster."""
+"""Rows of a shape before functions are compiled for it. This bounds the compilations that a client can cause."""
 
 FIRST_STEP = 16
-"""Rows to take one by one before looking for a run again: twice as many after each look in vain."""
+"""Rows that are processed one by one before the next search for a run; doubled after each unsuccessful search."""
 
 LAST_STEP = 512
 
 MAX_LENGTH = 64
-"""Longer arrays are not worth a function of their own."""
+"""Maximum length of arrays in a shape; compiling functions for longer ones does not pay off."""
 
 MAX_SHAPES = 256
-"""Shapes kept for one struct and version: a bound for what a client can make us keep."""
+"""Maximum number of cached shapes of a struct and version. This bounds the memory that a client can use."""
 
 FIRST_WINDOW = 64
-"""Rows of a long array to look at first; `GROWTH` times as many when all of them have one shape."""
+"""Rows of a long array that are compared first. The number grows by `GROWTH` while all have the same shape."""
 
 GROWTH = 4
 
@@ -97,7 +97,7 @@ class RowShape:
                 self._add(f"{length}{FIXED_FORMATS[field.element]}", None, names)
 
     def is_hot(self, rows: int) -> bool:
-        """Note that `rows` more have this shape; tell whether it is worth a function of its own."""
+        """Count `rows` more rows of this shape; return whether compiling functions for it pays off."""
         self._seen += rows
         return self._seen >= HOT_ROWS
 

@@ -1,9 +1,9 @@
-"""`codec(MessageClass, version)`: bytes to messages and back.
+"""Encode and decode messages: `codec(MessageClass, version)`.
 
 The functions behind a codec are compiled from the message's schema when they are first used, and kept. Messages are
 `NamedTuple` classes of `protocol.messages`, one class for all versions. Arrays are tuples when they were decoded; any
-sequence can be encoded. A decoded message of 100,000 rows is 300,000 objects: who decodes such in a hurry keeps the
-garbage collector off meanwhile, and freezes (`gc.freeze`) what stays. That is the caller's business.
+sequence can be encoded. A decoded message with 100,000 rows has 300,000 objects, so callers should disable the garbage
+collector while they decode large messages (`common.garbage_collector.gc_paused`).
 """
 
 import struct
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Codec(Generic[T]):
-    """Reads and writes one message class in one version."""
+    """Encodes and decodes a message class in one version."""
 
     def __init__(self, message: Message, version: int) -> None:
         self._message = message
@@ -40,7 +40,7 @@ class Codec(Generic[T]):
         return self.decode_prefix(data if isinstance(data, bytes) else bytes(data))[0]
 
     def decode_prefix(self, data: bytes) -> tuple[T, int]:
-        """Return the message at the start of `data` and where it ends."""
+        """Return the message at the start of `data` and its end position."""
         try:
             return self._decode(data)
         except (struct.error, IndexError) as error:

@@ -32,8 +32,8 @@ def test_a_request_arrives_as_it_was_sent() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
-def test_a_request_that_was_cut_off_is_none(count: int) -> None:
-    with pytest.raises(PlanError, match="cut off"):
+def test_an_incomplete_request_is_an_error(count: int) -> None:
+    with pytest.raises(PlanError, match="is incomplete"):
         handover.read_request(iter(lines(move(0))[:count]))
 
 
