@@ -18,7 +18,7 @@ async def wait() -> None:
 async def test_a_task_that_fails_is_logged_under_its_name(caplog: pytest.LogCaptureFixture) -> None:
     await asyncio.wait([spawn(fail(), "our-task")])
     [record] = caplog.records
-    assert (record.levelno, record.getMessage()) == (logging.ERROR, "our-task failed")
+    assert (record.levelno, record.getMessage()) == (logging.ERROR, "our-task ended by an error")
 
 
 async def test_the_error_of_a_task_is_passed_to_the_callback() -> None:
