@@ -39,7 +39,7 @@ def test_a_request_is_answered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "spark", "reason"), [("", no_spark, "cut off"), (None, broken, "no Spark at local")]
+    ("text", "spark", "reason"), [("", no_spark, "incomplete"), (None, broken, "no Spark at local")]
 )
 def test_what_goes_wrong_is_the_answer(text: str | None, spark: object, reason: str) -> None:
     with pytest.raises(PlanError, match=reason):
