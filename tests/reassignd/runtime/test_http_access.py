@@ -72,7 +72,7 @@ def test_a_token_file_that_others_can_read_is_logged(token: Path, caplog: pytest
     assert caplog.text == ""
     token.chmod(0o644)
     http_access(settings(http_token_file=str(token)))
-    assert "others can read the token" in caplog.text
+    assert "other users can read the token" in caplog.text
 
 
 def test_a_token_over_plain_text_is_logged(token: Path, caplog: pytest.LogCaptureFixture) -> None:
