@@ -69,17 +69,17 @@ def test_invalid_input_is_reported_in_one_line_and_changes_nothing(shell: Shell,
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["cancel"], "one of --all, --topic, --job and --partition says what to cancel"),
+        (["cancel"], "give exactly one of --all, --topic, --job and --partition"),
         (
             ["cancel", "--all", "--job", "1"],
-            "one of --all, --topic, --job and --partition says what to cancel",
+            "give exactly one of --all, --topic, --job and --partition",
         ),
         (
             ["cancel", "--partition", "foo"],
             "Invalid value for '--partition': 'foo', expected TOPIC-N",
         ),
         (["limits", "P"], "Invalid value for '[NAME=VALUE]...': 'P', expected NAME=NUMBER or NAME=none"),
-        (["limits", "P=1", "P=2"], "Invalid value for '[NAME=VALUE]...': 'P' is there twice"),
+        (["limits", "P=1", "P=2"], "Invalid value for '[NAME=VALUE]...': 'P' is given twice"),
         (["execute"], "Missing option '--reassignment-json-file'."),
         (["job", "x"], "Invalid value for 'JOB': 'x' is not a valid integer range."),
         (["status", "--format", "xml"], "Invalid value for '--format': 'xml' is not one of 'text', 'json'."),

@@ -1,4 +1,4 @@
-"""The verbs against a running server, as a person uses them: submit, watch, limit, cancel, take back, queue."""
+"""The commands against a running server: submit, watch, limit, cancel, roll back, queue."""
 
 import json
 import re
@@ -12,15 +12,14 @@ import pytest
 
 from tests.reassignd.shell import ORIGINALS, PARTITIONS, PATIENCE_SECONDS, Shell, replicas_of
 
-pytestmark = pytest.mark.whole
 
 CRAWL = "throttle=1000"
-"""Bytes/s: what moves under this limit still moves at the end of the test."""
+"""Bytes per second; so low that moves last until the end of the test."""
 
 
 @contextmanager
 def verb(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """A verb in a process of its own, which does not outlive the test."""
+    """Run a command in a process of its own and kill it at the end."""
     command = [sys.executable, "-m", "reassignd", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -30,7 +29,7 @@ def verb(*arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def moving_and_why(shell: Shell) -> tuple[int, str]:
-    """How many partitions move, and the first reason why the others wait."""
+    """Return the number of moving partitions and the first reason why others wait."""
     status = shell.json("status")
     return status["reassignments"]["moving"], next((row["reason"] for row in status["reasons"]), "")
 
@@ -91,12 +90,12 @@ def test_waiting_outlives_the_server(slow: Shell) -> None:
         assert waiting.stderr is not None
         assert "Job 1: 6 partitions accepted.\n" in iter(waiting.stdout.readline, "")
         slow.server.kill()
-        assert any("trying again until it answers" in line for line in iter(waiting.stderr.readline, ""))
+        assert any("retrying until the server responds" in line for line in iter(waiting.stderr.readline, ""))
         slow.server.start()
         slow.ok("limits", "P=none", "throttle=none")
         _, err = waiting.communicate(timeout=PATIENCE_SECONDS)
     assert waiting.returncode == 0, err
-    assert "trying again" not in err
+    assert "retrying" not in err
     assert err.splitlines()[-1].startswith("Job 1 is done: 6 partitions in ")
 
 
@@ -121,7 +120,7 @@ def test_what_is_listed_can_be_executed_again_and_orders_the_targets_only(
     listed = tmp_path / "listed.json"
     listed.write_text(slow.ok("list"))
     again = slow.ok("execute", "--reassignment-json-file", str(listed))
-    assert "Nothing to do: every partition has these replicas, or is on its way to them." in again
+    assert "Nothing to do: every partition has these replicas already, or is being moved to them." in again
     assert slow.ok("list") == listed.read_text()
     slow.ok("cancel", "--all")
     slow.until(lambda: slow.ok("list") == "{}\n")
@@ -162,7 +161,7 @@ def test_a_plan_that_changes_nothing_is_done_at_once(shell: Shell) -> None:
     result = shell.run("execute", "--wait", "--reassignment-json-file", shell.plan(range(3), 0))
     assert (result.code, result.out) == (
         0,
-        "Nothing to do: every partition has these replicas, or is on its way to them.\n",
+        "Nothing to do: every partition has these replicas already, or is being moved to them.\n",
     )
 
 
