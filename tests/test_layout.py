@@ -20,7 +20,7 @@ TESTED_ELSEWHERE = {
     "backends/zookeeper/store/transaction.py": "tests/backends/zookeeper/store/test_store.py",
     "backends/zookeeper/znodes/paths.py": "tests/backends/zookeeper/store/test_store.py",
     "backends/zookeeper/session/tree.py": "tests/backends/zookeeper/behaviour.py",
-    "reassignd/commands/zk.py": "tests/zookeeper/test_orders.py",
+    "reassignd/commands/zk.py": "tests/zookeeper/test_zk_command.py",
     "reassignd/runtime/controller_term.py": "tests/zookeeper/test_moves.py",
     **{f"reassignd/commands/{name}.py": "tests/reassignd/test_commands.py" for name in COMMANDS},
     "controller/scheduling/buckets.py": "tests/controller/scheduling/test_backlog.py",

@@ -18,13 +18,13 @@ FAST = 100_000_000
 RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
 REPLICAS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 
-_numbers = itertools.count(1)
+_topic_numbers = itertools.count(1)
 
 
-def wait_for(look: Callable[[], object], expected: object) -> None:
+def wait_for(probe: Callable[[], object], expected: object) -> None:
     """Looks until what is expected is seen; fails after half a minute with what is seen then."""
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while (seen := look()) != expected and time.monotonic() < deadline:
+    while (seen := probe()) != expected and time.monotonic() < deadline:
         time.sleep(0.05)  # The server is another process: there is nothing to wait on but its answers.
     assert seen == expected, seen
 
@@ -39,9 +39,9 @@ class Cluster:
         self.admin = admin
         self.brokers: list[int] = sorted(admin.do("cluster")["brokers"])
 
-    def topic(self, assignment: Assignment, *, filled: bool = True) -> str:
+    def create_topic(self, assignment: Assignment, *, filled: bool = True) -> str:
         """Creates a topic with a new name and these replicas per partition."""
-        name = f"topic{next(_numbers)}"
+        name = f"topic{next(_topic_numbers)}"
         self.admin.do("create", topic=name, assignment=assignment)
         self.wait_for_replicas(name, assignment)
         if filled:
@@ -51,12 +51,12 @@ class Cluster:
     def partitions(self, topic: str) -> dict[str, Any]:
         """leader, replicas and isr by "TOPIC-PARTITION"; nothing for a topic that the broker asked does not know (yet)."""
         try:
-            described: dict[str, Any] = self.admin.do("describe", topic=topic)
+            partitions: dict[str, Any] = self.admin.do("describe", topic=topic)
         except AdminError as error:
             if error.args[0] == "UnknownTopicOrPartitionException":
                 return {}
             raise
-        return described
+        return partitions
 
     def replicas(self, topic: str) -> list[list[int]]:
         """The replicas of each partition."""
@@ -64,10 +64,10 @@ class Cluster:
 
     def reassignments(self) -> dict[str, Any]:
         """replicas, adding and removing of all that moves, by "TOPIC-PARTITION"."""
-        listed: dict[str, Any] = self.admin.do("list")
-        return listed
+        reassignments: dict[str, Any] = self.admin.do("list")
+        return reassignments
 
-    def lists(self, expected: set[str]) -> None:
+    def expect_reassignments(self, expected: set[str]) -> None:
         """Expects these reassignments: at once, or soon where it is another that carries out what was answered."""
         if self.server.embedded or self.kind == "kafka":
             assert set(self.reassignments()) == expected
@@ -76,7 +76,7 @@ class Cluster:
 
     def hold(self, topic: str) -> None:
         """From now on, what moves in the topic stays in flight."""
-        self._set("TOPIC", topic, dict.fromkeys(REPLICAS, "*"))
+        self._set_configs("TOPIC", topic, dict.fromkeys(REPLICAS, "*"))
         self._set_rates(str(SLOW))
 
     def release(self) -> None:
@@ -120,8 +120,8 @@ class Cluster:
 
     def _set_rates(self, value: str | None) -> None:
         for broker in self.brokers:
-            self._set("BROKER", str(broker), dict.fromkeys(RATES, value))
+            self._set_configs("BROKER", str(broker), dict.fromkeys(RATES, value))
 
-    def _set(self, kind: str, name: str, values: dict[str, str | None]) -> None:
+    def _set_configs(self, kind: str, name: str, values: dict[str, str | None]) -> None:
         ops = [["DELETE" if value is None else "SET", key, value] for key, value in values.items()]
         self.admin.do("set_configs", type=kind, name=name, ops=ops)

@@ -35,22 +35,22 @@ def main(bootstrap: str, topic: str, replicas: list[int]) -> None:
         description = admin.describe_topics(TopicCollection([topic]))[topic].result()
         return [node.id for node in description.partitions[0].replicas]
 
-    print("created", awaited(described, lambda _: True))
+    print("created", retry_until(described, lambda _: True))
     entry = ConfigEntry("retention.ms", "12345", incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
     admin.incremental_alter_configs([resource])[resource].result()
-    asked = ConfigResource(ResourceType.TOPIC, topic)
+    queried = ConfigResource(ResourceType.TOPIC, topic)
 
     def retention() -> str:
-        return str(admin.describe_configs([asked])[asked].result()["retention.ms"].value)
+        return str(admin.describe_configs([queried])[queried].result()["retention.ms"].value)
 
-    print("retention", awaited(retention, lambda seen: seen == "12345"))
+    print("retention", retry_until(retention, lambda seen: seen == "12345"))
     admin.delete_topics([topic])[topic].result()
     print("deleted")
 
 
-def awaited(ask: Callable[[], T], wanted: Callable[[T], bool]) -> T:
-    """The answer, once it is as wanted or patience ends: a broker may learn of a change late."""
+def retry_until(ask: Callable[[], T], accepted: Callable[[T], bool]) -> T:
+    """The answer, once it is as accepted or patience ends: a broker may learn of a change late."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
@@ -59,7 +59,7 @@ def awaited(ask: Callable[[], T], wanted: Callable[[T], bool]) -> T:
             if time.monotonic() > deadline:
                 raise
         else:
-            if wanted(seen) or time.monotonic() > deadline:
+            if accepted(seen) or time.monotonic() > deadline:
                 return seen
         time.sleep(0.05)
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.clients.cluster import Cluster
 from tests.clients.java_programs import TOOL_VERSIONS, JavaAdmin, Tools
-from tests.clients.leftovers import excuse, excuse_the_last
 from tests.clients.servers import Server, running_server
 from tests.clients.tool import Tool
+from tests.clients.unclosed_sockets import ignore_unclosed_sockets, ignore_unclosed_sockets_at_exit
 
 AGAINST = os.environ.get("REASSIGND_CLIENT_TESTS_AGAINST", "embedded")
 
@@ -18,11 +18,11 @@ collect_ignore = [] if AGAINST == "embedded" else ["test_survival.py", "test_lar
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    excuse(items, Path(__file__).parent)
+    ignore_unclosed_sockets(items, Path(__file__).parent)
 
 
 def pytest_unconfigure() -> None:
-    excuse_the_last()
+    ignore_unclosed_sockets_at_exit()
 
 
 @pytest.fixture(scope="session")

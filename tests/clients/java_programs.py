@@ -83,7 +83,7 @@ class JavaProgram:
         return answer
 
 
-class Ran(NamedTuple):
+class ToolResult(NamedTuple):
     """What a command line tool printed, and its exit code."""
 
     stdout: str
@@ -103,11 +103,11 @@ class Tools(JavaProgram):
         super().__init__(f"tools-{version}", "ToolHost.java")
         self.version = version
 
-    def run(self, tool: str, *arguments: str, stdin: str = "") -> Ran:
+    def run(self, tool: str, *arguments: str, stdin: str = "") -> ToolResult:
         """Runs a tool by the name of its script without `kafka-`, e.g. `run("topics", "--list", ...)`."""
         main = MAIN_CLASSES_OF[self.version][tool]
         answer = self.ask({"main": main, "args": list(arguments), "stdin": stdin})
-        return Ran(answer["stdout"], answer["stderr"], answer["exit"])
+        return ToolResult(answer["stdout"], answer["stderr"], answer["exit"])
 
 
 class AdminError(Exception):

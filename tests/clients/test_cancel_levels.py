@@ -23,14 +23,14 @@ def connection(cluster: Cluster) -> Iterator[RawConnection]:
 def two_moving_topics(cluster: Cluster) -> tuple[str, str]:
     """Topics of two partitions each; all four move."""
     a, b, c, d = cluster.brokers[:4]
-    first, second = (cluster.topic([[a, b], [b, a]]) for _ in range(2))
+    first, second = (cluster.create_topic([[a, b], [b, a]]) for _ in range(2))
     for topic in (first, second):
         cluster.hold(topic)
         cluster.move({f"{topic}-0": [c, d], f"{topic}-1": [d, c]})
     return first, second
 
 
-def cancelled(
+def cancel(
     connection: RawConnection, cluster: Cluster, request: AlterPartitionReassignmentsRequest
 ) -> set[str]:
     """The partitions in the answer, all of them without an error; Kafka gives none, and hangs up."""
@@ -49,20 +49,20 @@ def test_null_replicas_cancel_one_partition(cluster: Cluster, connection: RawCon
     rows = [ReassignablePartition(1, None)]
     answer = connection.ask(AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(first, rows)]), 0)
     assert [row.error_code for topic in answer.responses for row in topic.partitions] == [0]
-    cluster.lists({f"{first}-0", f"{second}-0", f"{second}-1"})
+    cluster.expect_reassignments({f"{first}-0", f"{second}-0", f"{second}-1"})
 
 
 def test_null_partitions_cancel_a_topic(cluster: Cluster, connection: RawConnection) -> None:
     first, second = two_moving_topics(cluster)
     request = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(first, None)])
     whole = {f"{first}-0", f"{first}-1"}
-    assert cancelled(connection, cluster, request) == {"reassignd": whole, "kafka": set()}[cluster.kind]
+    assert cancel(connection, cluster, request) == {"reassignd": whole, "kafka": set()}[cluster.kind]
     others = {f"{second}-0", f"{second}-1"}
-    cluster.lists({"reassignd": others, "kafka": others | whole}[cluster.kind])
+    cluster.expect_reassignments({"reassignd": others, "kafka": others | whole}[cluster.kind])
 
 
 def test_null_topics_cancel_everything(cluster: Cluster, connection: RawConnection) -> None:
     everything = {f"{topic}-{partition}" for topic in two_moving_topics(cluster) for partition in (0, 1)}
     request = AlterPartitionReassignmentsRequest(topics=None)
-    assert cancelled(connection, cluster, request) == {"reassignd": everything, "kafka": set()}[cluster.kind]
-    cluster.lists({"reassignd": set(), "kafka": everything}[cluster.kind])
+    assert cancel(connection, cluster, request) == {"reassignd": everything, "kafka": set()}[cluster.kind]
+    cluster.expect_reassignments({"reassignd": set(), "kafka": everything}[cluster.kind])

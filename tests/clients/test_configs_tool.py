@@ -3,20 +3,20 @@
 import pytest
 
 from tests.clients.cluster import Cluster, wait_for
-from tests.clients.java_programs import Ran
+from tests.clients.java_programs import ToolResult
 from tests.clients.tool import Tool
 
 RATE = "follower.replication.throttled.rate"
 
 
-def rows(ran: Ran) -> dict[str, str]:
+def rows(ran: ToolResult) -> dict[str, str]:
     """Value by name in what `--describe` printed."""
     return dict(line.split()[0].split("=", 1) for line in ran.lines[1:])
 
 
 def test_topic_configs_are_set_shown_and_deleted(cluster: Cluster, tool: Tool) -> None:
     a, b, *_ = cluster.brokers
-    topic = cluster.topic([[a, b]], filled=False)
+    topic = cluster.create_topic([[a, b]], filled=False)
     entity = ("--entity-type", "topics", "--entity-name", topic)
     added = tool("configs", *entity, "--alter", "--add-config", "min.insync.replicas=2,retention.ms=1000")
     assert added.lines == [f"Completed updating config for topic {topic}."]
@@ -30,7 +30,7 @@ def test_topic_configs_are_set_shown_and_deleted(cluster: Cluster, tool: Tool) -
 
 def test_all_configs_of_a_topic_are_shown_with_their_defaults(cluster: Cluster, tool: Tool) -> None:
     a, b, *_ = cluster.brokers
-    topic = cluster.topic([[a, b]], filled=False)
+    topic = cluster.create_topic([[a, b]], filled=False)
     ran = tool("configs", "--entity-type", "topics", "--entity-name", topic, "--describe", "--all")
     assert ran.lines[0] == f"All configs for topic {topic} are:"
     assert rows(ran)["unclean.leader.election.enable"] == "false"
@@ -77,7 +77,7 @@ def test_a_bad_value_is_refused_with_its_reason(
     cluster: Cluster, tool: Tool, setting: str, complaint: str
 ) -> None:
     a, b, *_ = cluster.brokers
-    topic = cluster.topic([[a, b]], filled=False)
+    topic = cluster.create_topic([[a, b]], filled=False)
     ran = tool(
         "configs", "--entity-type", "topics", "--entity-name", topic, "--alter", "--add-config", setting
     )

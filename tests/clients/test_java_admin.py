@@ -23,7 +23,7 @@ def test_the_cluster_names_its_brokers_and_a_controller_among_them(cluster: Clus
 
 def test_a_move_is_listed_while_it_runs_and_ends_in_sync(cluster: Cluster) -> None:
     a, b, c, d = cluster.brokers[:4]
-    topic = cluster.topic([[a, b], [b, a]])
+    topic = cluster.create_topic([[a, b], [b, a]])
     cluster.hold(topic)
     cluster.move({f"{topic}-0": [c, b, d]})
     state = {"replicas": [c, b, d, a], "adding": [c, d], "removing": [a]}
@@ -37,11 +37,11 @@ def test_a_move_is_listed_while_it_runs_and_ends_in_sync(cluster: Cluster) -> No
 
 def test_cancel_restores_the_replicas(cluster: Cluster) -> None:
     a, b, c, d = cluster.brokers[:4]
-    topic = cluster.topic([[d, a]])
+    topic = cluster.create_topic([[d, a]])
     cluster.hold(topic)
     cluster.move({f"{topic}-0": [b, c]})
     assert cluster.admin.do("alter", moves={f"{topic}-0": None}) == {f"{topic}-0": None}
-    cluster.lists(set())
+    cluster.expect_reassignments(set())
     # Kafka forgets the order that the replicas had.
     cluster.wait_for_replicas(topic, [{"reassignd": [d, a], "kafka": [a, d]}[cluster.kind]])
     assert cluster.partitions(topic)[f"{topic}-0"]["leader"] == d
@@ -49,7 +49,7 @@ def test_cancel_restores_the_replicas(cluster: Cluster) -> None:
 
 def test_an_override_keeps_the_first_original(cluster: Cluster) -> None:
     a, b, c, d = cluster.brokers[:4]
-    topic = cluster.topic([[a, b]])
+    topic = cluster.create_topic([[a, b]])
     cluster.hold(topic)
     cluster.move({f"{topic}-0": [a, d]})
     cluster.move({f"{topic}-0": [d, c]})
@@ -65,7 +65,7 @@ def test_an_override_keeps_the_first_original(cluster: Cluster) -> None:
 
 def test_the_same_target_again_changes_nothing(cluster: Cluster) -> None:
     a, b, c, d = cluster.brokers[:4]
-    topic = cluster.topic([[a, b]])
+    topic = cluster.create_topic([[a, b]])
     cluster.hold(topic)
     cluster.move({f"{topic}-0": [c, d]})
     before = cluster.reassignments()
@@ -75,7 +75,7 @@ def test_the_same_target_again_changes_nothing(cluster: Cluster) -> None:
 
 def test_the_original_as_target_takes_a_move_back(cluster: Cluster) -> None:
     a, b, c, d = cluster.brokers[:4]
-    topic = cluster.topic([[b, a]])
+    topic = cluster.create_topic([[b, a]])
     cluster.hold(topic)
     cluster.move({f"{topic}-0": [c, d]})
     cluster.move({f"{topic}-0": [b, a]})
@@ -85,7 +85,7 @@ def test_the_original_as_target_takes_a_move_back(cluster: Cluster) -> None:
 
 def test_each_bad_row_is_refused_and_spoils_no_other(cluster: Cluster) -> None:
     a, b, c, _ = cluster.brokers[:4]
-    topic = cluster.topic([[a, b]] * 4, filled=False)
+    topic = cluster.create_topic([[a, b]] * 4, filled=False)
     moves: dict[str, Any] = {
         f"{topic}-0": [77, a],
         f"{topic}-1": [a, a],
@@ -111,7 +111,7 @@ def test_each_bad_row_is_refused_and_spoils_no_other(cluster: Cluster) -> None:
 
 def test_a_change_of_the_replication_factor_can_be_forbidden(cluster: Cluster) -> None:
     a, b, c, _ = cluster.brokers[:4]
-    topic = cluster.topic([[a, b]], filled=False)
+    topic = cluster.create_topic([[a, b]], filled=False)
     rows = cluster.admin.do("alter", moves={f"{topic}-0": [a, b, c]}, allow_replication_factor_change=False)
     reason = "The replication factor is changed from 2 to 3"
     assert rows == {f"{topic}-0": refusal("InvalidReplicationFactorException", reason)}
@@ -121,7 +121,7 @@ def test_a_change_of_the_replication_factor_can_be_forbidden(cluster: Cluster) -
 
 def test_preferred_election_says_what_it_did_for_each_partition(cluster: Cluster) -> None:
     a, b, *_ = cluster.brokers
-    topic = cluster.topic([[a, b], [a, b]], filled=False)
+    topic = cluster.create_topic([[a, b], [a, b]], filled=False)
     cluster.move({f"{topic}-0": [b, a]})
     cluster.wait_for_replicas(topic, [[b, a], [a, b]])
     elected = cluster.admin.do(
@@ -135,7 +135,7 @@ def test_preferred_election_says_what_it_did_for_each_partition(cluster: Cluster
 
 def test_a_topic_grows(cluster: Cluster) -> None:
     a, b, *_ = cluster.brokers
-    topic = cluster.topic([[a, b]], filled=False)
+    topic = cluster.create_topic([[a, b]], filled=False)
     cluster.admin.do("grow", topic=topic, partitions=3)
     wait_for(lambda: [len(replicas) for replicas in cluster.replicas(topic)], [2, 2, 2])
     with pytest.raises(AdminError, match="InvalidPartitionsException"):
@@ -144,14 +144,14 @@ def test_a_topic_grows(cluster: Cluster) -> None:
 
 def test_a_topic_is_deleted(cluster: Cluster) -> None:
     a, b, *_ = cluster.brokers
-    topic = cluster.topic([[a, b]], filled=False)
+    topic = cluster.create_topic([[a, b]], filled=False)
     cluster.admin.do("delete", topics=[topic])
     wait_for(lambda: cluster.partitions(topic), {})
 
 
 def test_list_configs_can_be_appended_to_and_subtracted_from(cluster: Cluster) -> None:
     a, b, *_ = cluster.brokers
-    topic = cluster.topic([[a, b]], filled=False)
+    topic = cluster.create_topic([[a, b]], filled=False)
     key = "leader.replication.throttled.replicas"
 
     def change(operation: str, value: str, expected: str) -> None:
@@ -165,7 +165,7 @@ def test_list_configs_can_be_appended_to_and_subtracted_from(cluster: Cluster) -
 
 def test_every_replica_is_in_one_log_dir_of_its_broker(cluster: Cluster) -> None:
     a, b, *_ = cluster.brokers
-    topic = cluster.topic([[a, b]])
+    topic = cluster.create_topic([[a, b]])
     for broker in (a, b):
         dirs = cluster.admin.do("log_dirs", broker=broker)
         assert len(dirs) == 2

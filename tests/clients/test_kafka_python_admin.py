@@ -22,7 +22,7 @@ def client(cluster: Cluster) -> Iterator[KafkaAdminClient]:
 
 def test_a_move_is_started_listed_and_cancelled(cluster: Cluster, client: KafkaAdminClient) -> None:
     a, b, c, d = cluster.brokers[:4]
-    topic = cluster.topic([[a, b]])
+    topic = cluster.create_topic([[a, b]])
     cluster.hold(topic)
     partition = TopicPartition(topic, 0)
     assert client.alter_partition_reassignments({partition: [c, d]}) == {partition: None}
@@ -30,13 +30,13 @@ def test_a_move_is_started_listed_and_cancelled(cluster: Cluster, client: KafkaA
     assert client.list_partition_reassignments() == {partition: state}
     assert client.list_partition_reassignments({topic: [0]}) == {partition: state}
     assert client.alter_partition_reassignments({partition: None}) == {partition: None}
-    cluster.lists(set())
+    cluster.expect_reassignments(set())
     assert client.list_partition_reassignments() == {}
 
 
 def test_a_move_ends_at_its_target(cluster: Cluster, client: KafkaAdminClient) -> None:
     a, b, c, d = cluster.brokers[:4]
-    topic = cluster.topic([[a, b]])
+    topic = cluster.create_topic([[a, b]])
     client.alter_partition_reassignments({TopicPartition(topic, 0): [d, c, a]})
     cluster.wait_until_idle()
     cluster.wait_for_replicas(topic, [[d, c, a]])
@@ -44,7 +44,7 @@ def test_a_move_ends_at_its_target(cluster: Cluster, client: KafkaAdminClient) -
 
 def test_each_refusal_is_an_error_of_its_own(cluster: Cluster, client: KafkaAdminClient) -> None:
     a, b, *_ = cluster.brokers
-    topic = cluster.topic([[a, b], [a, b]], filled=False)
+    topic = cluster.create_topic([[a, b], [a, b]], filled=False)
     refused = client.alter_partition_reassignments(
         {TopicPartition(topic, 0): [a, a], TopicPartition(topic, 1): None, TopicPartition("nowhere", 0): [a]}
     )
@@ -57,7 +57,7 @@ def test_each_refusal_is_an_error_of_its_own(cluster: Cluster, client: KafkaAdmi
 
 def test_a_thousand_partitions_move_in_one_request(cluster: Cluster, client: KafkaAdminClient) -> None:
     a, b, c, _ = cluster.brokers[:4]
-    topic = cluster.topic([[a, b]] * 1000, filled=False)
+    topic = cluster.create_topic([[a, b]] * 1000, filled=False)
     moves = {TopicPartition(topic, number): [c, b] for number in range(1000)}
     assert client.alter_partition_reassignments(moves) == dict.fromkeys(moves)
     cluster.wait_until_idle()

@@ -14,12 +14,12 @@ class KafkaPython:
     """The command line, pointed at one server."""
 
     def __init__(self, bootstrap: str) -> None:
-        self._begin = [sys.executable, "-m", "kafka.admin", "-b", bootstrap, "--format", "json"]
+        self._command = [sys.executable, "-m", "kafka.admin", "-b", bootstrap, "--format", "json"]
 
     def __call__(self, *arguments: str) -> Any:
         """The document that it prints; raises CalledProcessError."""
         ran = subprocess.run(
-            [*self._begin, *arguments], capture_output=True, text=True, timeout=90, check=True
+            [*self._command, *arguments], capture_output=True, text=True, timeout=90, check=True
         )
         return json.loads(ran.stdout)
 
@@ -31,7 +31,7 @@ def kafka_python(cluster: Cluster) -> KafkaPython:
 
 def test_a_move_is_started_listed_and_cancelled(cluster: Cluster, kafka_python: KafkaPython) -> None:
     a, b, c, d = cluster.brokers[:4]
-    topic = cluster.topic([[a, b]])
+    topic = cluster.create_topic([[a, b]])
     cluster.hold(topic)
     name = f"{topic}:0"
     assert kafka_python("partitions", "alter-reassignments", "-r", f"{name}={c},{d}") == {name: None}
@@ -41,14 +41,14 @@ def test_a_move_is_started_listed_and_cancelled(cluster: Cluster, kafka_python: 
         "removing_replicas": [a, b],
     }
     assert kafka_python("partitions", "alter-reassignments", "-r", f"{name}=cancel") == {name: None}
-    cluster.lists(set())
+    cluster.expect_reassignments(set())
     assert kafka_python("partitions", "list-reassignments", "-p", name) == {}
     cluster.wait_for_replicas(topic, [[a, b]])
 
 
 def test_a_move_ends_at_its_target(cluster: Cluster, kafka_python: KafkaPython) -> None:
     a, b, c, d = cluster.brokers[:4]
-    topic = cluster.topic([[a, b], [b, a]])
+    topic = cluster.create_topic([[a, b], [b, a]])
     moves = ("-r", f"{topic}:0={c},{d}", "-r", f"{topic}:1={d},{a}")
     assert kafka_python("partitions", "alter-reassignments", *moves) == {
         f"{topic}:0": None,
@@ -59,7 +59,7 @@ def test_a_move_ends_at_its_target(cluster: Cluster, kafka_python: KafkaPython) 
 
 def test_a_refused_partition_is_named_with_its_error(cluster: Cluster, kafka_python: KafkaPython) -> None:
     a, b, *_ = cluster.brokers
-    topic = cluster.topic([[a, b]], filled=False)
+    topic = cluster.create_topic([[a, b]], filled=False)
     rows = kafka_python(
         "partitions", "alter-reassignments", "-r", f"{topic}:0={a},{a}", "-r", "nowhere:0=cancel"
     )
@@ -83,7 +83,7 @@ def test_a_topic_is_created_grown_described_and_deleted(cluster: Cluster, kafka_
 
 def test_configs_are_altered_shown_and_reset(cluster: Cluster, kafka_python: KafkaPython) -> None:
     a, b, *_ = cluster.brokers
-    topic = cluster.topic([[a, b]], filled=False)
+    topic = cluster.create_topic([[a, b]], filled=False)
     key = "retention.ms"
     resource = ("-r", "topic", "-n", topic)
 
@@ -99,7 +99,7 @@ def test_configs_are_altered_shown_and_reset(cluster: Cluster, kafka_python: Kaf
 
 def test_the_preferred_leader_is_elected(cluster: Cluster, kafka_python: KafkaPython) -> None:
     a, b, *_ = cluster.brokers
-    topic = cluster.topic([[a, b]], filled=False)
+    topic = cluster.create_topic([[a, b]], filled=False)
     cluster.move({f"{topic}-0": [b, a]})
     cluster.wait_for_replicas(topic, [[b, a]])
     result = kafka_python("partitions", "elect-leaders", "-p", f"{topic}:0")["replica_election_results"]
@@ -110,19 +110,19 @@ def test_the_preferred_leader_is_elected(cluster: Cluster, kafka_python: KafkaPy
 def test_the_cluster_and_what_it_speaks_are_described(cluster: Cluster, kafka_python: KafkaPython) -> None:
     described = kafka_python("cluster", "describe")
     assert [broker["broker_id"] for broker in described["brokers"]] == cluster.brokers
-    spoken = kafka_python("cluster", "api-versions")
-    assert spoken["AlterPartitionReassignments"] == [0, 1]
-    assert spoken["ListPartitionReassignments"] == [0, 0]
+    versions = kafka_python("cluster", "api-versions")
+    assert versions["AlterPartitionReassignments"] == [0, 1]
+    assert versions["ListPartitionReassignments"] == [0, 0]
 
 
 def test_log_dirs_tell_where_a_replica_lies(cluster: Cluster, kafka_python: KafkaPython) -> None:
     a, b, *_ = cluster.brokers
-    topic = cluster.topic([[a, b]], filled=False)
-    homes = [
+    topic = cluster.create_topic([[a, b]], filled=False)
+    brokers = [
         row["broker"]
         for row in kafka_python("cluster", "describe-log-dirs")
         for log_dir in row["log_dirs"]
-        for held in log_dir["topics"]
-        if held["name"] == topic
+        for topic_row in log_dir["topics"]
+        if topic_row["name"] == topic
     ]
-    assert sorted(homes) == [a, b]
+    assert sorted(brokers) == [a, b]

@@ -27,11 +27,11 @@ LIMIT = "reassignment.max.concurrent.partition.movements"
 pytestmark = pytest.mark.timeout(300)
 
 
-def lists(shift: int = 0) -> list[list[int]]:
+def replica_lists(shift: int = 0) -> list[list[int]]:
     return [replicas_of(number, shift) for number in range(PARTITIONS)]
 
 
-class Day:
+class LargePlan:
     """A server with a topic of 2,000 partitions, and both kinds of tools."""
 
     def __init__(self, server: Reassignd, tool: Tool, shell: Shell) -> None:
@@ -48,7 +48,7 @@ class Day:
     def execute(self, limit: int) -> None:
         """The plan, with kafka-reassign-partitions, so many partitions at once."""
         self.limit(limit)
-        ran = self.tool.reassign("--execute", {"foo": lists(3)})
+        ran = self.tool.reassign("--execute", {"foo": replica_lists(3)})
         assert ran.exit_code == 0
         assert ran.lines[-1].startswith("Successfully started partition reassignments for foo-0,")
 
@@ -66,77 +66,81 @@ class Day:
 
 
 @pytest.fixture(scope="module")
-def newest() -> Iterator[Tools]:
+def newest_tools() -> Iterator[Tools]:
     with Tools(TOOL_VERSIONS[-1]) as resident:
         yield resident
 
 
 @pytest.fixture
-def day(newest: Tools, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Day]:
+def large_plan(
+    newest_tools: Tools, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Iterator[LargePlan]:
     server = Reassignd(tmp_path / "data", SETTINGS)
     server.start()
-    create_topic(server.bootstrap, lists())
-    yield Day(server, Tool(newest, server.bootstrap, tmp_path), Shell(server, tmp_path, capsys))
+    create_topic(server.bootstrap, replica_lists())
+    yield LargePlan(server, Tool(newest_tools, server.bootstrap, tmp_path), Shell(server, tmp_path, capsys))
     server.kill()
 
 
-def test_limits_that_are_set_while_it_runs_act_and_outlive_kill_9(day: Day) -> None:
-    day.execute(limit=100)
-    day.shell.until(lambda: day.shell.moves()["moving"] > 20)
-    day.limit(20)
-    day.shell.until(lambda: 0 < day.shell.moves()["moving"] <= 20)
-    day.kill()
-    day.shell.until(lambda: 0 < day.shell.moves()["moving"] <= 20)
-    day.limit(100)
-    day.shell.until(lambda: day.shell.moves()["moving"] > 20)
-    assert day.finish() == lists(3)
+def test_limits_that_are_set_while_it_runs_act_and_outlive_kill_9(large_plan: LargePlan) -> None:
+    large_plan.execute(limit=100)
+    large_plan.shell.until(lambda: large_plan.shell.moves()["moving"] > 20)
+    large_plan.limit(20)
+    large_plan.shell.until(lambda: 0 < large_plan.shell.moves()["moving"] <= 20)
+    large_plan.kill()
+    large_plan.shell.until(lambda: 0 < large_plan.shell.moves()["moving"] <= 20)
+    large_plan.limit(100)
+    large_plan.shell.until(lambda: large_plan.shell.moves()["moving"] > 20)
+    assert large_plan.finish() == replica_lists(3)
 
 
-def test_half_of_it_is_cancelled_with_the_stock_tool(day: Day) -> None:
-    day.execute(limit=4)
-    half = day.shell.plan(range(HALF, PARTITIONS))
-    ran = day.tool("reassign", "--cancel", "--reassignment-json-file", half)
+def test_half_of_it_is_cancelled_with_the_stock_tool(large_plan: LargePlan) -> None:
+    large_plan.execute(limit=4)
+    half = large_plan.shell.plan(range(HALF, PARTITIONS))
+    ran = large_plan.tool("reassign", "--cancel", "--reassignment-json-file", half)
     assert ran.exit_code == 0
-    day.kill()
-    replicas = day.finish()
-    assert replicas == lists(3)[:HALF] + lists()[HALF:]
+    large_plan.kill()
+    replicas = large_plan.finish()
+    assert replicas == replica_lists(3)[:HALF] + replica_lists()[HALF:]
 
 
-def test_the_whole_job_goes_back_to_the_exact_original_lists(day: Day) -> None:
-    day.execute(limit=50)
-    day.shell.until(lambda: day.shell.json("jobs")["jobs"][0]["done"] >= 200)
-    day.shell.ok("rollback", "1")
-    day.kill()
-    assert day.finish() == lists()
-    assert day.shell.json("jobs")["jobs"][0]["undoes"] == 1
+def test_the_whole_job_goes_back_to_the_exact_original_lists(large_plan: LargePlan) -> None:
+    large_plan.execute(limit=50)
+    large_plan.shell.until(lambda: large_plan.shell.json("jobs")["jobs"][0]["done"] >= 200)
+    large_plan.shell.ok("rollback", "1")
+    large_plan.kill()
+    assert large_plan.finish() == replica_lists()
+    assert large_plan.shell.json("jobs")["jobs"][0]["undoes"] == 1
 
 
-def test_a_second_plan_is_queued_behind_it(day: Day) -> None:
-    day.execute(limit=50)
-    second = day.shell.plan(range(HALF, PARTITIONS), shift=1)
-    day.shell.ok("queue", "execute", "--reassignment-json-file", second)
-    assert day.shell.run("queue", "verify").code == 1
-    day.kill()
-    assert day.finish() == lists(3)[:HALF] + lists(1)[HALF:]
-    assert day.shell.run("queue", "verify").code == 0
+def test_a_second_plan_is_queued_behind_it(large_plan: LargePlan) -> None:
+    large_plan.execute(limit=50)
+    second = large_plan.shell.plan(range(HALF, PARTITIONS), shift=1)
+    large_plan.shell.ok("queue", "execute", "--reassignment-json-file", second)
+    assert large_plan.shell.run("queue", "verify").code == 1
+    large_plan.kill()
+    assert large_plan.finish() == replica_lists(3)[:HALF] + replica_lists(1)[HALF:]
+    assert large_plan.shell.run("queue", "verify").code == 0
 
 
-def test_status_shows_again_and_again_how_far_it_is(day: Day) -> None:
-    day.execute(limit=50)
+def test_status_shows_again_and_again_how_far_it_is(large_plan: LargePlan) -> None:
+    large_plan.execute(limit=50)
     command = [sys.executable, "-m", "reassignd", "status", "--watch", "--interval", "0.1"]
-    with subprocess.Popen([*command, "--url", day.shell.url], stdout=subprocess.PIPE, text=True) as watching:
-        seen = list(islice(progress(watching), 5))
-        watching.send_signal(signal.SIGINT)
-        watching.communicate()
-    assert watching.returncode == 0
+    with subprocess.Popen(
+        [*command, "--url", large_plan.shell.url], stdout=subprocess.PIPE, text=True
+    ) as process:
+        seen = list(islice(progress(process), 5))
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    assert process.returncode == 0
     assert seen == sorted(set(seen))
 
 
-def progress(watching: subprocess.Popen[str]) -> Iterator[tuple[int, float]]:
+def progress(process: subprocess.Popen[str]) -> Iterator[tuple[int, float]]:
     """Partitions done and MiB copied, whenever both have grown."""
-    assert watching.stdout is not None
+    assert process.stdout is not None
     done, copied = -1, -1.0
-    for line in watching.stdout:
+    for line in process.stdout:
         found = re.search(r"([\d,]+)/2,000 +([\d.]+) MiB of [\d.]+ MiB ", line)
         if found and int(found[1].replace(",", "")) > done and float(found[2]) > copied:
             done, copied = int(found[1].replace(",", "")), float(found[2])

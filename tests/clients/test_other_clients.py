@@ -24,7 +24,7 @@ def test_a_producer_learns_that_the_embedded_cluster_stores_no_records(cluster: 
     def delivered(error: object, _message: Message) -> None:
         errors.append(str(error))
 
-    topic = cluster.topic([[cluster.brokers[0]]])
+    topic = cluster.create_topic([[cluster.brokers[0]]])
     producer = Producer({"bootstrap.servers": cluster.bootstrap})
     producer.produce(topic, b"value", on_delivery=delivered)
     assert producer.flush(30) == 0

@@ -12,7 +12,7 @@ SAVE_THIS = "Save this to use as the --reassignment-json-file option during roll
 
 def test_generate_proposes_replicas_on_the_brokers_named(cluster: Cluster, tool: Tool) -> None:
     a, b, c, d = cluster.brokers[:4]
-    topic = cluster.topic([[a, b], [b, a]], filled=False)
+    topic = cluster.create_topic([[a, b], [b, a]], filled=False)
     topics = tool.write({"version": 1, "topics": [{"topic": topic}]})
     ran = tool("reassign", "--generate", "--topics-to-move-json-file", topics, "--broker-list", f"{c},{d}")
     title, current, proposed_title, proposed = ran.lines
@@ -26,7 +26,7 @@ def test_generate_proposes_replicas_on_the_brokers_named(cluster: Cluster, tool:
 
 def test_execute_prints_the_way_back_and_moves_every_replica(cluster: Cluster, tool: Tool) -> None:
     a, b, c, d = cluster.brokers[:4]
-    topic = cluster.topic([[a, b], [b, c]])
+    topic = cluster.create_topic([[a, b], [b, c]])
     ran = tool.reassign("--execute", {topic: [[c, d], [d, a]]})
     assert ran.exit_code == 0
     assert ran.lines[0] == "Current partition replica assignment"
@@ -43,7 +43,7 @@ def test_a_throttled_move_is_seen_in_flight_and_leaves_no_throttle_behind(
     cluster: Cluster, tool: Tool
 ) -> None:
     a, b, c, d = cluster.brokers[:4]
-    topic = cluster.topic([[a, b]])
+    topic = cluster.create_topic([[a, b]])
     moves = {topic: [[c, d]]}
     ran = tool.reassign("--execute", moves, "--throttle", SLOW)
     assert ran.lines[-3:] == [
@@ -75,7 +75,7 @@ def test_a_throttled_move_is_seen_in_flight_and_leaves_no_throttle_behind(
 
 def test_a_second_plan_needs_to_be_called_additional(cluster: Cluster, tool: Tool) -> None:
     a, b, c, d = cluster.brokers[:4]
-    topic = cluster.topic([[a, b], [b, a]])
+    topic = cluster.create_topic([[a, b], [b, a]])
     cluster.hold(topic)
     cluster.move({f"{topic}-0": [c, b]})
     ran = tool.reassign("--execute", {topic: [[c, b], [d, a]]})
@@ -87,14 +87,14 @@ def test_a_second_plan_needs_to_be_called_additional(cluster: Cluster, tool: Too
 
 def test_cancel_in_flight_goes_back_to_where_it_began(cluster: Cluster, tool: Tool) -> None:
     a, b, c, d = cluster.brokers[:4]
-    topic = cluster.topic([[d, a], [a, b]])
+    topic = cluster.create_topic([[d, a], [a, b]])
     moves = {topic: [[b, c], [c, d]]}
     tool.reassign("--execute", moves, "--throttle", SLOW)
     ran = tool.reassign("--cancel", moves)
     assert ran.exit_code == 0
     assert ran.lines[0] == f"Successfully cancelled partition reassignments for: {topic}-0,{topic}-1"
     assert ran.lines[-1] == f"Clearing topic-level throttles on topic {topic}"
-    cluster.lists(set())
+    cluster.expect_reassignments(set())
     assert tool("reassign", "--list").lines == ["No partition reassignments found."]
     # Kafka forgets the order that the replicas had.
     original = {"reassignd": [[d, a], [a, b]], "kafka": [[a, d], [a, b]]}[cluster.kind]
@@ -104,17 +104,17 @@ def test_cancel_in_flight_goes_back_to_where_it_began(cluster: Cluster, tool: To
 
 def test_cancel_can_leave_the_throttles_alone(cluster: Cluster, tool: Tool) -> None:
     a, b, c, _ = cluster.brokers[:4]
-    topic = cluster.topic([[a, b]])
+    topic = cluster.create_topic([[a, b]])
     moves = {topic: [[b, c]]}
     tool.reassign("--execute", moves, "--throttle", SLOW)
     tool.reassign("--cancel", moves, "--preserve-throttles")
-    cluster.lists(set())
+    cluster.expect_reassignments(set())
     assert str(SLOW) in cluster.throttles(topic)
 
 
 def test_cancel_of_what_does_not_move_says_so(cluster: Cluster, tool: Tool) -> None:
     a, b, c, _ = cluster.brokers[:4]
-    topic = cluster.topic([[a, b]], filled=False)
+    topic = cluster.create_topic([[a, b]], filled=False)
     ran = tool.reassign("--cancel", {topic: [[a, c]]})
     assert ran.exit_code == 0
     assert "None of the specified partition moves are active." in ran.stdout
@@ -122,7 +122,7 @@ def test_cancel_of_what_does_not_move_says_so(cluster: Cluster, tool: Tool) -> N
 
 def test_verify_tells_a_plan_that_was_never_carried_out(cluster: Cluster, tool: Tool) -> None:
     a, b, c, _ = cluster.brokers[:4]
-    topic = cluster.topic([[a, b]], filled=False)
+    topic = cluster.create_topic([[a, b]], filled=False)
     ran = tool.reassign("--verify", {topic: [[a, c]]})
     assert ran.lines[1] == (
         f"There is no active reassignment of partition {topic}-0,"
@@ -132,16 +132,16 @@ def test_verify_tells_a_plan_that_was_never_carried_out(cluster: Cluster, tool: 
 
 def test_a_new_order_completes_at_once(cluster: Cluster, tool: Tool) -> None:
     a, b, *_ = cluster.brokers
-    topic = cluster.topic([[a, b]])
+    topic = cluster.create_topic([[a, b]])
     cluster.hold(topic)
     tool.reassign("--execute", {topic: [[b, a]]})
     cluster.wait_for_replicas(topic, [[b, a]])
-    cluster.lists(set())
+    cluster.expect_reassignments(set())
 
 
 def test_the_replication_factor_can_grow_and_shrink(cluster: Cluster, tool: Tool) -> None:
     a, b, c, _ = cluster.brokers[:4]
-    topic = cluster.topic([[a, b]])
+    topic = cluster.create_topic([[a, b]])
     for target in ([a, b, c], [c]):
         assert tool.reassign("--execute", {topic: [target]}).exit_code == 0
         cluster.wait_until_idle()
@@ -150,7 +150,7 @@ def test_the_replication_factor_can_grow_and_shrink(cluster: Cluster, tool: Tool
 
 def test_a_replication_factor_that_must_not_change_is_guarded(cluster: Cluster, tool: Tool) -> None:
     a, b, c, _ = cluster.brokers[:4]
-    topic = cluster.topic([[a, b]], filled=False)
+    topic = cluster.create_topic([[a, b]], filled=False)
     ran = tool.reassign("--execute", {topic: [[a, b, c]]}, "--disallow-replication-factor-change")
     assert ran.exit_code == 1
     expected = {
@@ -163,7 +163,7 @@ def test_a_replication_factor_that_must_not_change_is_guarded(cluster: Cluster, 
 
 def test_unknown_topics_and_brokers_are_refused(cluster: Cluster, tool: Tool) -> None:
     a, b, *_ = cluster.brokers
-    topic = cluster.topic([[a, b]], filled=False)
+    topic = cluster.create_topic([[a, b]], filled=False)
     unknown_broker = tool.reassign("--execute", {topic: [[a, 77]]})
     assert (unknown_broker.exit_code, "Unknown broker id 77" in unknown_broker.stdout) == (1, True)
     unknown_topic = tool.reassign("--execute", {"nowhere": [[a, b]]})
@@ -172,7 +172,7 @@ def test_unknown_topics_and_brokers_are_refused(cluster: Cluster, tool: Tool) ->
 
 def test_a_replica_moves_to_the_log_dir_that_the_plan_names(cluster: Cluster, tool: Tool) -> None:
     a, b, c, _ = cluster.brokers[:4]
-    topic = cluster.topic([[a, b]])
+    topic = cluster.create_topic([[a, b]])
     log_dir = max(cluster.admin.do("log_dirs", broker=c))
     move = {"topic": topic, "partition": 0, "replicas": [c, b], "log_dirs": [log_dir, "any"]}
     plan = tool.write({"version": 1, "partitions": [move]})
@@ -183,14 +183,14 @@ def test_a_replica_moves_to_the_log_dir_that_the_plan_names(cluster: Cluster, to
     cluster.wait_until_idle()
     done = f"Reassignment of replica {topic}-0-{c} completed successfully."
     # The directory is changed beside the reassignment, and may take longer.
-    looks = (tool("reassign", "--verify", "--reassignment-json-file", plan) for _ in range(20))
-    assert any(done in verified.lines for verified in looks)
+    runs = (tool("reassign", "--verify", "--reassignment-json-file", plan) for _ in range(20))
+    assert any(done in verified.lines for verified in runs)
     assert f"{topic}-0" in cluster.admin.do("log_dirs", broker=c)[log_dir]
 
 
 def test_a_replica_moves_between_the_log_dirs_of_its_broker(cluster: Cluster, tool: Tool) -> None:
     a, b, *_ = cluster.brokers
-    topic = cluster.topic([[a, b]])
+    topic = cluster.create_topic([[a, b]])
     dirs = cluster.admin.do("log_dirs", broker=a)
     other = next(path for path, replicas in dirs.items() if f"{topic}-0" not in replicas)
     move = {"topic": topic, "partition": 0, "replicas": [a, b], "log_dirs": [other, "any"]}

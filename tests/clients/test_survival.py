@@ -23,7 +23,7 @@ def test_a_move_cut_short_by_kill_9_goes_on_after_the_restart(reassignd: Reassig
     with JavaAdmin(reassignd.bootstrap) as admin:
         cluster = Cluster(Server("reassignd", reassignd.bootstrap, embedded=True), admin)
         a, b, c, d = cluster.brokers[:4]
-        topic = cluster.topic([[a, b], [b, a]])
+        topic = cluster.create_topic([[a, b], [b, a]])
         cluster.hold(topic)
         cluster.move({f"{topic}-0": [c, d]})
         before = cluster.reassignments()
@@ -39,7 +39,7 @@ def test_a_cancel_outlives_kill_9(reassignd: Reassignd) -> None:
     with JavaAdmin(reassignd.bootstrap) as admin:
         cluster = Cluster(Server("reassignd", reassignd.bootstrap, embedded=True), admin)
         a, b, c, d = cluster.brokers[:4]
-        topic = cluster.topic([[b, a]])
+        topic = cluster.create_topic([[b, a]])
         cluster.hold(topic)
         cluster.move({f"{topic}-0": [c, d]})
         assert cluster.admin.do("alter", moves={f"{topic}-0": None}) == {f"{topic}-0": None}

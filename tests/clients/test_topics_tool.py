@@ -28,7 +28,7 @@ def test_a_topic_is_created_with_the_replicas_asked_for(cluster: Cluster, tool: 
 
 def test_a_topic_that_exists_is_not_created_again(cluster: Cluster, tool: Tool) -> None:
     a, b, *_ = cluster.brokers
-    topic = cluster.topic([[a, b]], filled=False)
+    topic = cluster.create_topic([[a, b]], filled=False)
     ran = tool("topics", "--create", "--topic", topic, "--partitions", 1, "--replication-factor", 1)
     assert ran.exit_code == 1
     assert f"Topic '{topic}' already exists." in ran.stdout
@@ -37,7 +37,7 @@ def test_a_topic_that_exists_is_not_created_again(cluster: Cluster, tool: Tool) 
 
 def test_describe_shows_what_is_added_and_removed(cluster: Cluster, tool: Tool) -> None:
     a, b, c, d = cluster.brokers[:4]
-    topic = cluster.topic([[a, b], [b, c]])
+    topic = cluster.create_topic([[a, b], [b, c]])
     cluster.hold(topic)
     cluster.move({f"{topic}-0": [c, d]})
     cluster.wait_until_moving(topic, [[c, d, a, b], [b, c]])
@@ -53,7 +53,7 @@ def test_describe_shows_what_is_added_and_removed(cluster: Cluster, tool: Tool) 
 
 def test_an_adding_replica_never_makes_a_partition_under_replicated(cluster: Cluster, tool: Tool) -> None:
     a, b, c, d = cluster.brokers[:4]
-    topic = cluster.topic([[a, b]])
+    topic = cluster.create_topic([[a, b]])
     cluster.hold(topic)
     cluster.move({f"{topic}-0": [c, d]})
     for listed in ("--under-replicated-partitions", "--unavailable-partitions", "--under-min-isr-partitions"):

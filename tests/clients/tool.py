@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.clients.java_programs import Ran, Tools
+from tests.clients.java_programs import ToolResult, Tools
 
 Moves = dict[str, list[list[int]]]
 """Replicas per partition, by topic."""
@@ -19,12 +19,12 @@ class Tool:
         self._bootstrap = bootstrap
         self._folder = folder
 
-    def __call__(self, name: str, *arguments: object, stdin: str = "") -> Ran:
+    def __call__(self, name: str, *arguments: object, stdin: str = "") -> ToolResult:
         """Runs `kafka-NAME --bootstrap-server ... ARGUMENTS`."""
-        given = map(str, arguments)
-        return self._tools.run(name, "--bootstrap-server", self._bootstrap, *given, stdin=stdin)
+        strings = map(str, arguments)
+        return self._tools.run(name, "--bootstrap-server", self._bootstrap, *strings, stdin=stdin)
 
-    def reassign(self, action: str, moves: Moves, *arguments: object) -> Ran:
+    def reassign(self, action: str, moves: Moves, *arguments: object) -> ToolResult:
         """Runs kafka-reassign-partitions with `--execute`, `--verify` or `--cancel` on these moves."""
         return self("reassign", action, "--reassignment-json-file", self.write(plan(moves)), *arguments)
 

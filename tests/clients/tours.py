@@ -67,11 +67,11 @@ CLIENTS = (
 def tour(
     client: Client, bootstrap: str, topic: str, start: Sequence[int], target: Sequence[int]
 ) -> list[str]:
-    """The lines that the client printed. Raises CalledProcessError, with what it said, where it fails."""
+    """The lines that the client printed. Raises CalledProcessError, with what it value, where it fails."""
     command = [*client.command(), bootstrap, topic, _listed(start), _listed(target)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TOUR_SECONDS, check=False)
-    lines = [line for line in done.stdout.splitlines() if not line.startswith("SLF4J")]
-    assert done.returncode == 0, (lines, done.stderr[-2_000:])
+    result = subprocess.run(command, capture_output=True, text=True, timeout=TOUR_SECONDS, check=False)
+    lines = [line for line in result.stdout.splitlines() if not line.startswith("SLF4J")]
+    assert result.returncode == 0, (lines, result.stderr[-2_000:])
     return lines
 
 
@@ -89,7 +89,7 @@ def expected(
         "broker 77": "39",
         "deleted": "",
     } | dict(client.differs)
-    return [f"{step} {said}".strip() for step, said in steps.items() if step not in client.omits]
+    return [f"{step} {value}".strip() for step, value in steps.items() if step not in client.omits]
 
 
 def _listed(replicas: Sequence[int]) -> str:

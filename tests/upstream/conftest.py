@@ -11,8 +11,8 @@ from backends.upstream.client import UpstreamClient
 from common.address import Address
 from tests.clients.cluster import Cluster
 from tests.clients.java_programs import JavaAdmin
-from tests.clients.leftovers import excuse, excuse_the_last
 from tests.clients.servers import Server
+from tests.clients.unclosed_sockets import ignore_unclosed_sockets, ignore_unclosed_sockets_at_exit
 from tests.reassignd.shell import Shell
 from tools.kafka_cluster import KafkaCluster, running_kafka
 from tools.kafka_settings import SMALL_FETCHES, SOON_FENCED, Spec
@@ -28,11 +28,11 @@ def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.Abstrac
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    excuse(items, Path(__file__).parent)
+    ignore_unclosed_sockets(items, Path(__file__).parent)
 
 
 def pytest_unconfigure() -> None:
-    excuse_the_last()
+    ignore_unclosed_sockets_at_exit()
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +55,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
 def gateway(kafka: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reassignd]:
     """Reassignd before the cluster without security."""
     folder = tmp_path_factory.mktemp("reassignd")
-    yield from served(Reassignd(folder, {}, len(kafka.brokers), kafka.bootstrap))
+    yield from running(Reassignd(folder, {}, len(kafka.brokers), kafka.bootstrap))
 
 
 @pytest.fixture(scope="session")
@@ -63,10 +63,10 @@ def secured_gateway(secured: KafkaCluster, tmp_path_factory: pytest.TempPathFact
     """Reassignd before the secured cluster, at its SASL_PLAINTEXT listener, as its super user."""
     config = {"upstream.command.config": str(secured.client_config("SASL_PLAINTEXT", "admin"))}
     bootstrap = secured.address(1, "SASL_PLAINTEXT")
-    yield from served(Reassignd(tmp_path_factory.mktemp("before"), config, len(secured.brokers), bootstrap))
+    yield from running(Reassignd(tmp_path_factory.mktemp("before"), config, len(secured.brokers), bootstrap))
 
 
-def served(reassignd: Reassignd) -> Iterator[Reassignd]:
+def running(reassignd: Reassignd) -> Iterator[Reassignd]:
     """While it runs."""
     reassignd.start()
     yield reassignd

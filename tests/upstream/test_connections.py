@@ -88,14 +88,16 @@ async def test_a_config_is_set_and_read(client: UpstreamClient) -> None:
     rate = AlterableConfig("leader.replication.throttled.rate", 0, "1000")
     change = IncrementalAlterConfigsRequest([AlterConfigsResource(4, "2", [rate])])
     assert (await client.ask(change, 2)).responses[0].error_code == 0
-    question = DescribeConfigsRequest([DescribeConfigsResource(4, "2", [rate.name])])
+    query = DescribeConfigsRequest([DescribeConfigsResource(4, "2", [rate.name])])
 
     async def values() -> list[str]:
-        return [row.value for row in (await client.ask(question, 2)).results[0].configs]
+        return [row.value for row in (await client.ask(query, 2)).results[0].configs]
 
     await until(values, ["1000"])
-    gone = IncrementalAlterConfigsRequest([AlterConfigsResource(4, "2", [rate._replace(config_operation=1)])])
-    assert (await client.ask(gone, 2)).responses[0].error_code == 0
+    deletion = IncrementalAlterConfigsRequest(
+        [AlterConfigsResource(4, "2", [rate._replace(config_operation=1)])]
+    )
+    assert (await client.ask(deletion, 2)).responses[0].error_code == 0
 
 
 async def test_what_kafka_does_not_serve_any_more_is_named(client: UpstreamClient) -> None:
@@ -118,30 +120,30 @@ async def test_a_killed_broker_is_passed_over_seen_fenced_and_found_again(
         assert (await client.ask(LIST)).error_code == 0
         with pytest.raises(UnreachableError, match="cannot connect"):
             await client.ask(NO_MOVE, BROKER)
-        await until(fenced(client), [BROKER])
+        await until(fenced_brokers(client), [BROKER])
     finally:
         kafka.start_node(BROKER)
         await asyncio.to_thread(kafka.wait_ready)
-    await until(fenced(client), [])
-    await until(answers_again(client, BROKER), expected=True)
+    await until(fenced_brokers(client), [])
+    await until(responds(client, BROKER), expected=True)
 
 
-def fenced(client: UpstreamClient) -> Callable[[], object]:
-    async def look() -> list[int]:
+def fenced_brokers(client: UpstreamClient) -> Callable[[], object]:
+    async def probe() -> list[int]:
         await client.refresh()
         return [broker.id for broker in client.brokers.values() if broker.fenced]
 
-    return look
+    return probe
 
 
-def answers_again(client: UpstreamClient, broker: int) -> Callable[[], object]:
-    async def look() -> bool:
+def responds(client: UpstreamClient, broker: int) -> Callable[[], object]:
+    async def probe() -> bool:
         try:
             return bool((await client.ask(LIST, broker)).error_code == 0)
         except BrokerError:
             return False
 
-    return look
+    return probe
 
 
 @pytest.mark.parametrize("listener", ["SASL_PLAINTEXT", "SASL_SSL"])
@@ -154,11 +156,11 @@ async def test_logging_in(secured: KafkaCluster, listener: str, mechanism: str) 
         assert [answer.error_code for answer in answers] == [0, 0]
 
 
-RIGHTS = [("admin", 0, 0), ("alter", 0, 0), ("describe", DENIED, 0), ("nothing", DENIED, DENIED)]
+ERROR_CODES = [("admin", 0, 0), ("alter", 0, 0), ("describe", DENIED, 0), ("nothing", DENIED, DENIED)]
 
 
 @pytest.mark.parametrize("listener", ["SASL_PLAINTEXT", "SSL"])
-@pytest.mark.parametrize(("principal", "alter", "describe"), RIGHTS)
+@pytest.mark.parametrize(("principal", "alter", "describe"), ERROR_CODES)
 async def test_each_principal_has_its_own_rights(
     secured: KafkaCluster, listener: str, principal: str, alter: int, describe: int
 ) -> None:
@@ -171,52 +173,52 @@ async def test_each_principal_has_its_own_rights(
 @pytest.mark.parametrize("user", ["admin", "nobody"])
 async def test_a_wrong_password_is_one_clear_line(secured: KafkaCluster, mechanism: str, user: str) -> None:
     wrong = Security(sasl=Credentials(mechanism, user, "wrong"))
-    text = await refusal(secured, "SASL_PLAINTEXT", wrong, AuthenticationError)
-    assert f" refused {user} by {mechanism}: Authentication failed" in text
-    assert "\n" not in text
+    message = await refusal(secured, "SASL_PLAINTEXT", wrong, AuthenticationError)
+    assert f" refused {user} by {mechanism}: Authentication failed" in message
+    assert "\n" not in message
 
 
 async def test_a_mechanism_that_is_not_enabled_is_named(secured: KafkaCluster) -> None:
     other = Security(sasl=Credentials("PLAIN", "admin", "admin-secret"))
-    text = await refusal(secured, "PLAINTEXT", other, AuthenticationError)
-    assert text.endswith("asks for no SASL (error 34): set security.protocol")
+    message = await refusal(secured, "PLAINTEXT", other, AuthenticationError)
+    assert message.endswith("asks for no SASL (error 34): set security.protocol")
 
 
 async def test_a_port_that_wants_sasl_is_recognised(secured: KafkaCluster) -> None:
-    text = await refusal(secured, "SASL_PLAINTEXT", Security(), InDoubtError)
-    assert text.endswith("the listener may require SASL: set security.protocol")
+    message = await refusal(secured, "SASL_PLAINTEXT", Security(), InDoubtError)
+    assert message.endswith("the listener may require SASL: set security.protocol")
 
 
 async def test_a_port_that_wants_tls_is_recognised(secured: KafkaCluster) -> None:
-    text = await refusal(secured, "SSL", Security(), UnreachableError)
-    assert text.endswith("if it is a TLS port, set security.protocol")
+    message = await refusal(secured, "SSL", Security(), UnreachableError)
+    assert message.endswith("if it is a TLS port, set security.protocol")
 
 
 async def test_a_port_without_tls_is_recognised(secured: KafkaCluster) -> None:
     tls = load(secured.client_config("SSL", "admin"))
-    text = await refusal(secured, "PLAINTEXT", tls, UnreachableError)
-    assert text.endswith("if it is a port without TLS, set security.protocol")
+    message = await refusal(secured, "PLAINTEXT", tls, UnreachableError)
+    assert message.endswith("if it is a port without TLS, set security.protocol")
 
 
 async def test_a_missing_client_certificate_is_recognised(secured: KafkaCluster) -> None:
     without = Security(tls=load(secured.client_config("SASL_SSL", "admin")).tls)
-    text = await refusal(secured, "SSL", without, BrokerError)
-    assert "certificate" in text
+    message = await refusal(secured, "SSL", without, BrokerError)
+    assert "certificate" in message
 
 
 async def test_an_authority_that_is_not_trusted_is_refused(secured: KafkaCluster, tmp_path: Path) -> None:
     properties = tmp_path / "system-trust.properties"
     properties.write_text("security.protocol=SSL\n")
-    text = await refusal(secured, "SSL", load(properties), AuthenticationError)
-    assert "the certificate of localhost" in text
-    assert "is not to be trusted" in text
+    message = await refusal(secured, "SSL", load(properties), AuthenticationError)
+    assert "the certificate of localhost" in message
+    assert "is not to be trusted" in message
 
 
 async def test_a_connection_outlives_its_authentication(secured: KafkaCluster) -> None:
     async with connected(secured, "SASL_PLAINTEXT", "admin", "SCRAM-SHA-512") as client:
         await client.refresh()
-        began = time.monotonic()
+        start = time.monotonic()
         # Longer than the broker takes requests after one authentication; a single loss would be an error here.
-        while time.monotonic() - began < 5:
+        while time.monotonic() - start < 5:
             assert (await client.ask(NO_MOVE, 1)).error_code == 0
             await asyncio.sleep(0.1)

@@ -14,7 +14,7 @@ def set_mark(cluster: Cluster, value: str | None) -> None:
 def test_a_move_waits_for_room_on_its_targets_disk_and_says_so(cluster: Cluster, shell: Shell) -> None:
     set_mark(cluster, "0.000001")
     try:
-        topic = cluster.topic([[1, 2]])
+        topic = cluster.create_topic([[1, 2]])
         cluster.move({f"{topic}-0": [2, 3]})
         wait_for(lambda: "full, 0% is the most" in shell.ok("status"), True)
         assert "broker 3: " in shell.ok("status")

@@ -1,4 +1,4 @@
-"""A plan in the middle of which something dies, or someone else lays a hand on: it ends where it should, and no record is lost."""
+"""A plan in the middle of which something dies, or someone else lays a hand on: it expect_completion where it should, and no record is lost."""
 
 import signal
 from collections.abc import Iterator
@@ -25,16 +25,16 @@ class Plan:
         self.direct, self.shell, self.traffic, self.topic = direct, shell, traffic, topic
         shell.ok("limits", "P=2")
         cluster.move({f"{topic}-{number}": replicas for number, replicas in enumerate(AFTER)})
-        self.until_done(3)
+        self.wait_until_done(3)
 
-    def until_done(self, partitions: int) -> None:
+    def wait_until_done(self, partitions: int) -> None:
         """Returns when so many are where they should be; some never are, before the end."""
         wait_for(lambda: len(AFTER) - self.shell.moves()["ongoing"] >= partitions, True)
         assert partitions == len(AFTER) or self.shell.moves()["ongoing"] > 0
 
-    def ends(self) -> None:
+    def expect_completion(self) -> None:
         """Everything is where it should be, and what was sent can be read."""
-        self.until_done(len(AFTER))
+        self.wait_until_done(len(AFTER))
         self.direct.wait_until_idle()
         self.direct.wait_for_replicas(self.topic, AFTER)
         self.traffic.wait_for(20)
@@ -42,7 +42,7 @@ class Plan:
 
 @pytest.fixture
 def plan(cluster: Cluster, direct: Cluster, shell: Shell, kafka: KafkaCluster) -> Iterator[Plan]:
-    topic = cluster.topic(BEFORE, filled=False)
+    topic = cluster.create_topic(BEFORE, filled=False)
     with Traffic(kafka.addresses(), topic, partitions=len(BEFORE)) as traffic:
         traffic.wait_for(50)
         yield Plan(cluster, direct, shell, traffic, topic)
@@ -53,7 +53,7 @@ def test_reassignd_is_killed(plan: Plan, gateway: Reassignd) -> None:
     assert gateway.kill() == -signal.SIGKILL
     plan.traffic.wait_for(20)
     gateway.start()
-    plan.ends()
+    plan.expect_completion()
 
 
 def test_the_target_broker_is_killed(plan: Plan, kafka: KafkaCluster) -> None:
@@ -62,27 +62,30 @@ def test_the_target_broker_is_killed(plan: Plan, kafka: KafkaCluster) -> None:
         assert "missing: broker 4" in plan.shell.ok("status")
         plan.traffic.wait_for(20)
         assert plan.shell.moves()["ongoing"] > 0
-    plan.ends()
+    plan.expect_completion()
     assert plan.shell.json("status")["health"]["trouble"] is None
 
 
 def test_what_repairs_starts_while_a_broker_is_missing(
     cluster: Cluster, direct: Cluster, shell: Shell, kafka: KafkaCluster
 ) -> None:
-    hurt, well = cluster.topic([[4, 1]], filled=False), cluster.topic([[1, 2]], filled=False)
+    under_replicated, healthy = (
+        cluster.create_topic([[4, 1]], filled=False),
+        cluster.create_topic([[1, 2]], filled=False),
+    )
     with kafka.without(4):
         wait_for(lambda: shell.json("status")["health"]["trouble"], "missing: broker 4")
-        cluster.move({f"{hurt}-0": [2, 1], f"{well}-0": [2, 3]})
-        direct.wait_for_replicas(hurt, [[2, 1]])
-        cluster.lists({f"{well}-0"})
+        cluster.move({f"{under_replicated}-0": [2, 1], f"{healthy}-0": [2, 3]})
+        direct.wait_for_replicas(under_replicated, [[2, 1]])
+        cluster.expect_reassignments({f"{healthy}-0"})
         assert "the cluster is not well: missing: broker 4" in shell.ok("status")
-    direct.wait_for_replicas(well, [[2, 3]])
+    direct.wait_for_replicas(healthy, [[2, 3]])
 
 
 def test_the_active_controller_is_killed(plan: Plan, kafka: KafkaCluster) -> None:
     with kafka.without(plan.direct.admin.do("quorum")):
         plan.traffic.wait_for(20)
-    plan.ends()
+    plan.expect_completion()
 
 
 def test_the_broker_behind_a_clients_connection_is_killed(
@@ -93,4 +96,4 @@ def test_the_broker_behind_a_clients_connection_is_killed(
         with kafka.without(3):
             wait_for(lambda: 3 in client.do("cluster")["brokers"], False)
             assert client.do("alter", moves={f"{plan.topic}-0": AFTER[0]}) == {f"{plan.topic}-0": None}
-    plan.ends()
+    plan.expect_completion()

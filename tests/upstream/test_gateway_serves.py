@@ -44,7 +44,7 @@ def readiness(gateway: Reassignd) -> tuple[int, str]:
 
 
 @contextmanager
-def administered(gateway: Reassignd, position: int = 0) -> Iterator[KafkaAdminClient]:
+def gateway_admin(gateway: Reassignd, position: int = 0) -> Iterator[KafkaAdminClient]:
     """kafka-python, by way of one of our ports."""
     with admin_client(ports_of(gateway)[position]) as admin:
         yield admin
@@ -54,7 +54,7 @@ def administered(gateway: Reassignd, position: int = 0) -> Iterator[KafkaAdminCl
 def test_every_port_leads_to_all_brokers_by_our_ports_and_names_one_the_controller(
     gateway: Reassignd, kafka: KafkaCluster, position: int
 ) -> None:
-    with administered(gateway, position) as admin:
+    with gateway_admin(gateway, position) as admin:
         described = admin.describe_cluster()
     assert described["controller_id"] in kafka.brokers
     found = {row["broker_id"]: f"{row['host']}:{row['port']}" for row in described["brokers"]}
@@ -89,7 +89,7 @@ def test_the_brokers_default_has_our_configs_and_no_broker_has(cluster: Cluster)
 def test_every_port_takes_orders_and_lists_them(
     gateway: Reassignd, cluster: Cluster, direct: Cluster, position: int
 ) -> None:
-    topic = cluster.topic([[1, 2]])
+    topic = cluster.create_topic([[1, 2]])
     cluster.hold(topic)
     row = ReassignableTopic(topic, [ReassignablePartition(0, (3, 4))])
     connection = RawConnection(ports_of(gateway)[position])
@@ -102,7 +102,7 @@ def test_every_port_takes_orders_and_lists_them(
 
 def test_a_move_is_carried_out_by_the_upstream(cluster: Cluster, direct: Cluster) -> None:
     a, b, c, d = direct.brokers
-    topic = cluster.topic([[d, a], [a, b]])
+    topic = cluster.create_topic([[d, a], [a, b]])
     cluster.move({f"{topic}-0": [b, c], f"{topic}-1": [d, c]})
     cluster.wait_until_idle()
     direct.wait_for_replicas(topic, [[b, c], [d, c]])
@@ -118,7 +118,7 @@ def test_a_topic_can_be_moved_as_soon_as_it_is_made(cluster: Cluster, direct: Cl
 
 
 @asynccontextmanager
-async def late_door(port: int, to: str) -> AsyncIterator[None]:
+async def delayed_proxy(port: int, to: str) -> AsyncIterator[None]:
     """A port that was closed until now, and leads to a broker."""
     host, _, actual = to.partition(":")
 
@@ -142,7 +142,7 @@ async def test_an_upstream_that_is_down_is_waited_for(kafka: KafkaCluster, tmp_p
     waiting = f"waiting for the upstream: cannot connect to 127.0.0.1:{closed}"
     await asyncio.to_thread(wait_for, lambda: waiting in readiness(gateway)[1], True)
     assert readiness(gateway)[0] == 503
-    async with late_door(closed, kafka.bootstrap):
+    async with delayed_proxy(closed, kafka.bootstrap):
         await asyncio.to_thread(wait_for, lambda: readiness(gateway)[0], 200)
         assert await asyncio.to_thread(gateway.stop) == 0
 

@@ -91,8 +91,8 @@ def read(gateway: Reassignd, topic: str, count: int) -> list[bytes]:
 
 def test_java_s_transactions_are_kept_apart(java: JavaClient, topic: str) -> None:
     assert java.do("transactions", topic=topic, count=6) == 6
-    wanted = sorted(f"{number}-{record}" for number in (0, 2, 4) for record in range(10))
-    assert sorted(java.do("read", topic=topic, count=30)) == wanted
+    expected = sorted(f"{number}-{record}" for number in (0, 2, 4) for record in range(10))
+    assert sorted(java.do("read", topic=topic, count=30)) == expected
 
 
 def test_offsets_and_records_go_in_one_transaction(admin: JavaAdmin, java: JavaClient, topic: str) -> None:
@@ -104,17 +104,17 @@ def test_offsets_and_records_go_in_one_transaction(admin: JavaAdmin, java: JavaC
     assert len(java.do("read", topic=copy, count=copied)) == copied
 
 
-def console(tool: str, gateway: Reassignd, topic: str, *arguments: str, said: str = "") -> str:
+def console(tool: str, gateway: Reassignd, topic: str, *arguments: str, stdin: str = "") -> str:
     """What a console client prints."""
     places = ["--bootstrap-server", gateway.bootstrap, "--topic", topic]
     command = java_command("tools-4.3", f"org.apache.kafka.tools.{tool}", *places, *arguments)
-    done = subprocess.run(command, input=said, capture_output=True, text=True, timeout=SECONDS, check=True)
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=SECONDS, check=True)
     return done.stdout
 
 
 def test_the_console_s_clients_work(gateway: Reassignd, topic: str) -> None:
     lines = [f"line {number}" for number in range(20)]
-    console("ConsoleProducer", gateway, topic, said="\n".join(lines) + "\n")
+    console("ConsoleProducer", gateway, topic, stdin="\n".join(lines) + "\n")
     printed = console("consumer.ConsoleConsumer", gateway, topic, "--from-beginning", "--max-messages", "20")
     assert sorted(printed.splitlines()) == sorted(lines)
 
@@ -153,18 +153,18 @@ def test_a_new_leader_is_named_at_our_port(
 ) -> None:
     host, _, own = gateway.bootstrap.partition(":")
     wrong_broker = f"{host}:{int(own) + 2}"
-    response = once_known(RawConnection(wrong_broker), topic, version)
+    response = produce_response(RawConnection(wrong_broker), topic, version)
     assert response.responses[0].partition_responses[0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert [(each.node_id, each.host, each.port) for each in response.node_endpoints] == [
         (1, host, int(own) + 1)
     ]
 
 
-def once_known(connection: RawConnection, topic: str, version: int) -> ProduceResponse:
+def produce_response(connection: RawConnection, topic: str, version: int) -> ProduceResponse:
     """What the broker says of a record, when it has heard of the topic."""
     deadline = time.monotonic() + SECONDS
     while True:
-        _, answer = connection.timed(produce(topic, version))
+        _, answer = connection.timed(produce_request(topic, version))
         response = codec(ProduceResponse, version).decode(answer[5:])
         unknown = (
             response.responses[0].partition_responses[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -174,7 +174,7 @@ def once_known(connection: RawConnection, topic: str, version: int) -> ProduceRe
             return response
 
 
-def produce(topic: str, version: int) -> bytes:
+def produce_request(topic: str, version: int) -> bytes:
     """One record for the first partition, acks=all."""
     batch = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 16_384)
     batch.append(0, None, None, b"value", [])

@@ -19,7 +19,7 @@ from protocol.messages.create_topics_request import CreatableTopic, CreateTopics
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from reassignd.config.command_config import load
-from tests.clients.java_programs import JavaClient, Ran, Tools
+from tests.clients.java_programs import JavaClient, ToolResult, Tools
 from tests.reassignd.shell import Shell
 from tests.upstream.conftest import bootstrap
 from tools.kafka_cluster import KafkaCluster
@@ -29,41 +29,43 @@ MOVEMENTS = "reassignment.max.concurrent.partition.movements"
 DEFAULT = ("--entity-type", "brokers", "--entity-default")
 
 
-class As:
+class PrincipalTools:
     """Kafka's tools in the name of a principal, through the gateway."""
 
     def __init__(self, tools: Tools, gateway: Reassignd, kafka: KafkaCluster) -> None:
         self._tools, self._gateway, self._kafka = tools, gateway, kafka
 
-    def __call__(self, principal: str, tool: str, *arguments: str, mechanism: str = "SCRAM-SHA-256") -> Ran:
+    def __call__(
+        self, principal: str, tool: str, *arguments: str, mechanism: str = "SCRAM-SHA-256"
+    ) -> ToolResult:
         config = self._kafka.client_config("SASL_PLAINTEXT", principal, mechanism)
         place = ("--bootstrap-server", self._gateway.bootstrap, "--command-config", str(config))
         return self._tools.run(tool, *place, *arguments)
 
 
 @pytest.fixture(scope="module")
-def run(secured: KafkaCluster, secured_gateway: Reassignd) -> Iterator[As]:
+def run(secured: KafkaCluster, secured_gateway: Reassignd) -> Iterator[PrincipalTools]:
     with Tools("4.3") as tools:
-        made = As(tools, secured_gateway, secured)
-        created = made("admin", "topics", "--create", "--topic", "guarded", "--replica-assignment", "1")
+        run = PrincipalTools(tools, secured_gateway, secured)
+        created = run("admin", "topics", "--create", "--topic", "guarded", "--replica-assignment", "1")
         assert created.exit_code == 0, created.stderr
-        yield made
+        yield run
 
 
-def said(ran: Ran) -> str:
+def output(ran: ToolResult) -> str:
     return ran.stdout + ran.stderr
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN", "OAUTHBEARER"])
-def test_who_may_describe_may_list(run: As, mechanism: str) -> None:
+def test_who_may_describe_may_list(run: PrincipalTools, mechanism: str) -> None:
     for principal in ("alter", "describe"):
         listed = run(principal, "reassign", "--list", mechanism=mechanism)
-        assert "No partition reassignments found" in said(listed)
+        assert "No partition reassignments found" in output(listed)
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "OAUTHBEARER"])
-def test_who_may_nothing_may_not_list(run: As, mechanism: str) -> None:
-    assert "ClusterAuthorizationException: Cluster authorization failed." in said(
+def test_who_may_nothing_may_not_list(run: PrincipalTools, mechanism: str) -> None:
+    assert "ClusterAuthorizationException: Cluster authorization failed." in output(
         run("nothing", "reassign", "--list", mechanism=mechanism)
     )
 
@@ -79,17 +81,17 @@ REQUESTS = {
 }
 
 
-async def answers(principal: str, places: list[Address], kafka: KafkaCluster) -> dict[str, Any]:
+async def error_codes(principal: str, addresses: list[Address], kafka: KafkaCluster) -> dict[str, Any]:
     """What that principal is told, as far as it does not depend on the place."""
     security = load(kafka.client_config("SASL_PLAINTEXT", principal))
-    client = UpstreamClient(places, Caller(security=security))
+    client = UpstreamClient(addresses, Caller(security=security))
     found = {name: codes(await client.ask(request)) for name, request in REQUESTS.items()}
     await client.close()
     return found
 
 
 def codes(response: Any) -> Any:
-    """All error codes of a response, in their places."""
+    """All error codes of a response, in their addresses."""
     if isinstance(response, list | tuple):
         return [response.error_code if hasattr(response, "error_code") else None, *map(codes, response)]
     return None
@@ -97,18 +99,18 @@ def codes(response: Any) -> Any:
 
 @pytest.mark.parametrize("principal", PRINCIPALS)
 async def test_everyone_gets_what_kafka_gives(
-    run: As, secured: KafkaCluster, secured_gateway: Reassignd, principal: str
+    run: PrincipalTools, secured: KafkaCluster, secured_gateway: Reassignd, principal: str
 ) -> None:
     host, _, port = secured_gateway.bootstrap.partition(":")
     # The second port: on reassignd's own, a broker's directories are not shown.
-    ours = await answers(principal, [Address(host, int(port) + 1)], secured)
-    theirs = await answers(principal, [bootstrap(secured, "SASL_PLAINTEXT")], secured)
-    assert ours == theirs
-    assert ours["alter nothing"][0] == (0 if principal in ("admin", "alter") else 31)
-    assert ours["list"][0] == (31 if principal == "nothing" else 0)
+    relayed = await error_codes(principal, [Address(host, int(port) + 1)], secured)
+    direct = await error_codes(principal, [bootstrap(secured, "SASL_PLAINTEXT")], secured)
+    assert relayed == direct
+    assert relayed["alter nothing"][0] == (0 if principal in ("admin", "alter") else 31)
+    assert relayed["list"][0] == (31 if principal == "nothing" else 0)
 
 
-def test_both_sides_may_be_encrypted(run: As, secured: KafkaCluster, tmp_path: Path) -> None:
+def test_both_sides_may_be_encrypted(run: PrincipalTools, secured: KafkaCluster, tmp_path: Path) -> None:
     settings = {
         "upstream.command.config": str(secured.client_config("SASL_SSL", "admin")),
         "listener.tls.certificate.file": str(secured.folder / "broker.pem"),
@@ -122,46 +124,46 @@ def test_both_sides_may_be_encrypted(run: As, secured: KafkaCluster, tmp_path: P
         config = secured.client_config("SASL_SSL", "describe")
         more = ("--command-config", str(config), "--list")
         listed = run._tools.run("reassign", "--bootstrap-server", place, *more)
-        assert "No partition reassignments found" in said(listed)
+        assert "No partition reassignments found" in output(listed)
     finally:
         encrypted.stop()
 
 
-def test_who_may_not_alter_configs_sets_no_limits(run: As) -> None:
+def test_who_may_not_alter_configs_sets_no_limits(run: PrincipalTools) -> None:
     for principal in ("alter", "describe", "nothing"):
         altered = run(principal, "configs", *DEFAULT, "--alter", "--add-config", f"{MOVEMENTS}=3")
-        assert "ClusterAuthorizationException: Cluster authorization failed." in said(altered)
-    assert MOVEMENTS not in said(run("admin", "configs", *DEFAULT, "--describe"))
+        assert "ClusterAuthorizationException: Cluster authorization failed." in output(altered)
+    assert MOVEMENTS not in output(run("admin", "configs", *DEFAULT, "--describe"))
 
 
-def test_who_may_sees_them(run: As) -> None:
+def test_who_may_sees_them(run: PrincipalTools) -> None:
     assert run("admin", "configs", *DEFAULT, "--alter", "--add-config", f"{MOVEMENTS}=3").exit_code == 0
-    assert f"{MOVEMENTS}=3" in said(run("admin", "configs", *DEFAULT, "--describe"))
+    assert f"{MOVEMENTS}=3" in output(run("admin", "configs", *DEFAULT, "--describe"))
     refused = run("nothing", "configs", *DEFAULT, "--describe", "--all")
-    assert "ClusterAuthorizationException" in said(refused)
+    assert "ClusterAuthorizationException" in output(refused)
     run("admin", "configs", *DEFAULT, "--alter", "--delete-config", MOVEMENTS)
 
 
-def test_relayed_requests_carry_the_clients_rights_alone(run: As) -> None:
+def test_relayed_requests_carry_the_clients_rights_alone(run: PrincipalTools) -> None:
     made = run("alter", "topics", "--create", "--topic", "mine", "--partitions", "1")
-    assert "Authorization failed" in said(made)
-    assert "guarded" not in said(run("alter", "topics", "--list"))
-    assert "guarded" in said(run("admin", "topics", "--list"))
+    assert "Authorization failed" in output(made)
+    assert "guarded" not in output(run("alter", "topics", "--list"))
+    assert "guarded" in output(run("admin", "topics", "--list"))
 
 
 def test_a_wrong_password_is_refused_by_the_upstream(
-    run: As, secured: KafkaCluster, secured_gateway: Reassignd
+    run: PrincipalTools, secured: KafkaCluster, secured_gateway: Reassignd
 ) -> None:
     config = secured.client_config("SASL_PLAINTEXT", "describe")
     wrong = config.with_name("wrong.properties")
     wrong.write_text(config.read_text().replace("describe-secret", "guessed"))
     place = ("--bootstrap-server", secured_gateway.bootstrap, "--command-config", str(wrong))
     refused = run._tools.run("reassign", *place, "--list")
-    assert "SaslAuthenticationException" in said(refused)
+    assert "SaslAuthenticationException" in output(refused)
 
 
 def test_a_client_may_authenticate_again_on_its_connection(
-    run: As, secured: KafkaCluster, secured_gateway: Reassignd
+    run: PrincipalTools, secured: KafkaCluster, secured_gateway: Reassignd
 ) -> None:
     config = secured.client_config("SASL_PLAINTEXT", "admin", "SCRAM-SHA-512")
     with JavaClient(secured_gateway.bootstrap, config) as client:
@@ -171,12 +173,12 @@ def test_a_client_may_authenticate_again_on_its_connection(
 
 
 def test_a_job_bears_the_subject_of_a_token(
-    run: As, secured_gateway: Reassignd, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: PrincipalTools, secured_gateway: Reassignd, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = tmp_path / "plan.json"
     row = {"topic": "guarded", "partition": 0, "replicas": [2]}
     plan.write_text(json.dumps({"version": 1, "partitions": [row]}))
     order = ("--reassignment-json-file", str(plan), "--execute")
     done = run("admin", "reassign", *order, mechanism="OAUTHBEARER")
-    assert "Successfully started partition reassignment for guarded-0" in said(done)
+    assert "Successfully started partition reassignment for guarded-0" in output(done)
     assert "admin" in Shell(secured_gateway, tmp_path, capsys).ok("jobs")

@@ -18,7 +18,7 @@ def rates(direct: Cluster, *brokers: int) -> list[str | None]:
 
 def slow_move(cluster: Cluster, shell: Shell) -> str:
     """A topic that moves from brokers 1 and 2 to 3, under our throttle."""
-    topic = cluster.topic([[1, 2]])
+    topic = cluster.create_topic([[1, 2]])
     shell.ok("limits", f"throttle={RATE}")
     cluster.move({f"{topic}-0": [1, 3]})
     return topic
@@ -66,7 +66,7 @@ def test_a_dead_broker_holds_up_no_other(
     cluster: Cluster, direct: Cluster, shell: Shell, kafka: KafkaCluster
 ) -> None:
     alive = slow_move(cluster, shell)
-    other = cluster.topic([[1, 2]])
+    other = cluster.create_topic([[1, 2]])
     cluster.move({f"{other}-0": [1, 4]})
     wait_for(lambda: rates(direct, 1, 3, 4), [str(RATE)] * 6)
     with kafka.without(4):

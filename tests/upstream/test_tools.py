@@ -35,7 +35,7 @@ def test_a_throttled_plan_is_executed_hurried_and_verified(
     cluster: Cluster, direct: Cluster, tool: Tool
 ) -> None:
     a, b, c, d = direct.brokers
-    topic = cluster.topic([[a, b]])
+    topic = cluster.create_topic([[a, b]])
     moves = {topic: [[c, d]]}
     assert tool.reassign("--execute", moves, "--throttle", SLOW).exit_code == 0
     wait_for(lambda: direct.config("TOPIC", topic, REPLICAS[0]), f"0:{a},0:{b}")
@@ -49,7 +49,7 @@ def test_a_throttled_plan_is_executed_hurried_and_verified(
 
 def test_a_plan_is_cancelled(cluster: Cluster, direct: Cluster, tool: Tool) -> None:
     a, b, c, d = direct.brokers
-    topic = cluster.topic([[d, a]])
+    topic = cluster.create_topic([[d, a]])
     moves = {topic: [[b, c]]}
     tool.reassign("--execute", moves, "--throttle", SLOW)
     assert "Successfully cancelled" in tool.reassign("--cancel", moves).stdout
@@ -106,7 +106,7 @@ def test_all_our_keys_are_shown_on_the_default(tool: Tool) -> None:
 def test_configs_of_topics_and_brokers_are_the_upstreams(
     cluster: Cluster, direct: Cluster, tool: Tool
 ) -> None:
-    topic = cluster.topic([[1, 2]], filled=False)
+    topic = cluster.create_topic([[1, 2]], filled=False)
 
     def is_set(kind: str, name: str, key: str) -> None:
         entity = ("--entity-type", f"{kind}s", "--entity-name", name)
@@ -119,7 +119,7 @@ def test_configs_of_topics_and_brokers_are_the_upstreams(
 
 
 def test_the_preferred_leader_is_elected(cluster: Cluster, direct: Cluster, tool: Tool) -> None:
-    topic = cluster.topic([[1, 2]], filled=False)
+    topic = cluster.create_topic([[1, 2]], filled=False)
     direct.move({f"{topic}-0": [2, 1]})
     direct.wait_for_replicas(topic, [[2, 1]])
     ran = tool("leader-election", "--election-type", "preferred", "--topic", topic, "--partition", 0)
@@ -128,7 +128,7 @@ def test_the_preferred_leader_is_elected(cluster: Cluster, direct: Cluster, tool
 
 
 def test_what_the_console_producer_sends_the_console_consumer_reads(cluster: Cluster, tool: Tool) -> None:
-    topic = cluster.topic([[1, 2]], filled=False)
+    topic = cluster.create_topic([[1, 2]], filled=False)
     lines = [f"line {number}" for number in range(20)]
     sent = tool("console-producer", "--topic", topic, stdin="\n".join([*lines, ""]))
     assert sent.exit_code == 0, sent

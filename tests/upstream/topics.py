@@ -23,15 +23,15 @@ Assignment = Sequence[tuple[int, ...]]
 
 PATIENCE_SECONDS = 60
 
-_numbers = itertools.count(1)
+_topic_numbers = itertools.count(1)
 
 
-async def until(look: Callable[[], Any], expected: Any) -> None:
+async def until(probe: Callable[[], Any], expected: Any) -> None:
     """Looks (a coroutine function) until what is expected is seen; fails with what is seen after a minute."""
     seen: Any = None
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while (seen := await look()) != expected:
+            while (seen := await probe()) != expected:
                 await asyncio.sleep(0.05)
     except TimeoutError:
         assert seen == expected
@@ -39,10 +39,10 @@ async def until(look: Callable[[], Any], expected: Any) -> None:
 
 async def create(client: UpstreamClient, assignment: Assignment) -> str:
     """A topic with a new name and these replicas, which all that matter know of when this returns."""
-    name = f"made{next(_numbers)}"
+    name = f"made{next(_topic_numbers)}"
     rows = [CreatableReplicaAssignment(partition, ids) for partition, ids in enumerate(assignment)]
-    made = await client.ask(CreateTopicsRequest([CreatableTopic(name, -1, -1, rows)], 30_000))
-    assert [row.error_code for row in made.topics] == [0], made
+    response = await client.ask(CreateTopicsRequest([CreatableTopic(name, -1, -1, rows)], 30_000))
+    assert [row.error_code for row in response.topics] == [0], response
     await until(lambda: replicas(client, name), list(assignment))
     return name
 
@@ -61,6 +61,6 @@ async def moving(client: UpstreamClient) -> list[str]:
 
 async def replicas(client: UpstreamClient, topic: str) -> list[tuple[int, ...]]:
     """The replicas of each partition; empty while the broker asked does not know the topic."""
-    seen = await client.ask(MetadataRequest([MetadataRequestTopic(name=topic)]))
-    rows = sorted(seen.topics[0].partitions, key=lambda row: row.partition_index)
+    response = await client.ask(MetadataRequest([MetadataRequestTopic(name=topic)]))
+    rows = sorted(response.topics[0].partitions, key=lambda row: row.partition_index)
     return [row.replica_nodes for row in rows]

@@ -46,17 +46,17 @@ class Traffic:
 
     def wait_for(self, records: int) -> None:
         """Return when that many more were acknowledged. Raises TimeoutError, or the producer's error."""
-        wanted = self._count() + records
+        expected = self._count() + records
         deadline = time.monotonic() + READ_SECONDS
-        while self._count() < wanted:
+        while self._count() < expected:
             if self.errors:
                 raise self.errors[0]
             if time.monotonic() > deadline:
-                raise TimeoutError(f"{wanted - self._count()} of {records} records were not acknowledged")
+                raise TimeoutError(f"{expected - self._count()} of {records} records were not acknowledged")
             time.sleep(0.01)
 
     def check(self) -> None:
-        """Read everything back: each acknowledged record is there once, and in its place."""
+        """ReadRequest everything back: each acknowledged record is there once, and in its topic_partition."""
         assert self.errors == []
         read = read_back(self._bootstrap, self._topic, len(self.acknowledged), **self._security)
         assert read == self.acknowledged
@@ -91,16 +91,21 @@ def read_back(bootstrap: str, topic: str, partitions: int, **security: Any) -> N
     consumer = KafkaConsumer(bootstrap_servers=bootstrap, **security)
     numbers: Numbers = {partition: [] for partition in range(partitions)}
     try:
-        places = [TopicPartition(topic, partition) for partition in range(partitions)]
-        consumer.assign(places)
-        consumer.seek_to_beginning(*places)
-        ends = consumer.end_offsets(places)
+        partitions_to_read = [TopicPartition(topic, partition) for partition in range(partitions)]
+        consumer.assign(partitions_to_read)
+        consumer.seek_to_beginning(*partitions_to_read)
+        ends = consumer.end_offsets(partitions_to_read)
         deadline = time.monotonic() + READ_SECONDS
-        while any(consumer.position(place) < ends[place] for place in places):
+        while any(
+            consumer.position(topic_partition) < ends[topic_partition]
+            for topic_partition in partitions_to_read
+        ):
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{topic} could not be read to its end within {READ_SECONDS} s")
-            for place, records in consumer.poll(timeout_ms=200).items():
-                numbers[place.partition] += (int.from_bytes(record.value[:8], "big") for record in records)
+            for topic_partition, records in consumer.poll(timeout_ms=200).items():
+                numbers[topic_partition.partition] += (
+                    int.from_bytes(record.value[:8], "big") for record in records
+                )
     finally:
         consumer.close()
     return numbers

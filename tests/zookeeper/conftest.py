@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.java_programs import Tools
-from tests.clients.leftovers import excuse, excuse_the_last
+from tests.clients.unclosed_sockets import ignore_unclosed_sockets, ignore_unclosed_sockets_at_exit
 from tests.zookeeper.site import Site
 from tools.zookeeper_cluster import running_cluster
 
@@ -26,8 +26,8 @@ def tools() -> Iterator[Tools]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    excuse(items, Path(__file__).parent)
+    ignore_unclosed_sockets(items, Path(__file__).parent)
 
 
 def pytest_unconfigure() -> None:
-    excuse_the_last()
+    ignore_unclosed_sockets_at_exit()

@@ -9,7 +9,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 READ_SECONDS = 60
 PAUSE_SECONDS = 0.002
 
-FILL = b"fill"
+FILLER = b"fill"
 """How values begin that were there before the load."""
 
 
@@ -61,17 +61,17 @@ class Load:
             self.sent += 1
 
     def _read(self) -> dict[int, list[int]]:
-        places = [TopicPartition(self._topic, number) for number in range(self._partitions)]
+        partitions = [TopicPartition(self._topic, number) for number in range(self._partitions)]
         consumer = KafkaConsumer(**self._cluster, auto_offset_reset="earliest", group_id=None)
-        consumer.assign(places)
-        ends = consumer.end_offsets(places)
-        consumer.seek_to_beginning(*places)
+        consumer.assign(partitions)
+        ends = consumer.end_offsets(partitions)
+        consumer.seek_to_beginning(*partitions)
         read: dict[int, list[int]] = defaultdict(list)
-        while any(consumer.position(place) < ends[place] for place in places):
+        while any(consumer.position(partition) < ends[partition] for partition in partitions):
             polled = consumer.poll(timeout_ms=READ_SECONDS * 1000)
             assert polled, "nothing more to read"
-            for place, records in polled.items():
-                ours = (record.value for record in records if not record.value.startswith(FILL))
-                read[place.partition] += [int(value.rstrip(b".")) for value in ours]
+            for partition, records in polled.items():
+                values = (record.value for record in records if not record.value.startswith(FILLER))
+                read[partition.partition] += [int(value.rstrip(b".")) for value in values]
         consumer.close()
         return read

@@ -13,19 +13,22 @@ CANCEL = "/admin/cancel_reassignment_in_progress"
 
 def submit(site: Site, topic: str, targets: Mapping[int, Sequence[int]]) -> None:
     """Orders targets by znode, as tools before Kafka 3 did."""
-    rows = [{"topic": topic, "partition": number, "replicas": list(to)} for number, to in targets.items()]
-    site.put_znode(REASSIGN, {"version": 1, "partitions": rows})
+    rows = [
+        {"topic": topic, "partition": number, "replicas": list(replicas)}
+        for number, replicas in targets.items()
+    ]
+    site.create_znode(REASSIGN, {"version": 1, "partitions": rows})
 
 
-def cancel_half_way(site: Site) -> None:
+def cancel_throttled_move(site: Site) -> None:
     """A throttled move is cancelled under load: partial copies go, and the order before is the order after."""
-    topic = site.topic([[1, 2, 3]])
+    topic = site.create_topic([[1, 2, 3]])
     site.fill(topic, 1)
     site.hold(topic)
     with Load(site.cluster.bootstrap, topic, 1) as load:
-        site.alter(topic, {0: [3, 4, 2]})
+        site.reassign(topic, {0: [3, 4, 2]})
         site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
-        site.alter(topic, {0: None})
+        site.reassign(topic, {0: None})
         site.wait_until_idle()
         site.release()
     load.check()
@@ -33,9 +36,9 @@ def cancel_half_way(site: Site) -> None:
     site.wait_for_hosts(topic, 0, {1, 2, 3})
 
 
-def move_by_znode(site: Site) -> None:
+def reassign_by_znode(site: Site) -> None:
     """A plan in ZooKeeper is carried out under load, and gone at the end."""
-    topic = site.topic([[1, 2], [2, 1]])
+    topic = site.create_topic([[1, 2], [2, 1]])
     with Load(site.cluster.bootstrap, topic, 2) as load:
         submit(site, topic, {0: [3, 4], 1: [4, 1]})
         wait_for(lambda: site.znode(REASSIGN), None)
@@ -47,13 +50,13 @@ def move_by_znode(site: Site) -> None:
 
 def cancel_by_znode(site: Site) -> None:
     """The cancel znode takes a throttled plan back under load; both znodes go."""
-    topic = site.topic([[1, 2, 3]])
+    topic = site.create_topic([[1, 2, 3]])
     site.fill(topic, 1)
     site.hold(topic)
     with Load(site.cluster.bootstrap, topic, 1) as load:
         submit(site, topic, {0: [3, 4, 2]})
         site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
-        site.put_znode(CANCEL, b"")
+        site.create_znode(CANCEL, b"")
         site.wait_for_replicas(topic, [[1, 2, 3]])
         site.release()
     load.check()
@@ -61,13 +64,13 @@ def cancel_by_znode(site: Site) -> None:
     wait_for(lambda: site.has_znode(REASSIGN) or site.has_znode(CANCEL), False)
 
 
-def drop_while_the_broker_is_down(site: Site) -> None:
+def drop_replica_of_stopped_broker(site: Site) -> None:
     """The log of a replica that was dropped goes when its broker returns."""
-    topic = site.topic([[2, 4]])
+    topic = site.create_topic([[2, 4]])
     site.fill(topic, 1)
     site.cluster.kill_broker(4)
     wait_for(lambda: _replicas(site, topic, "isr_nodes"), [2])
-    site.alter(topic, {0: [2, 3]})
+    site.reassign(topic, {0: [2, 3]})
     site.wait_until_idle()
     assert site.cluster.hosts(topic, 0) == {2, 3, 4}
     site.cluster.start_broker(4)
@@ -75,14 +78,14 @@ def drop_while_the_broker_is_down(site: Site) -> None:
     site.wait_for_hosts(topic, 0, {2, 3})
 
 
-def die_before_a_drop_is_answered(site: Site) -> None:
+def kill_before_stop_replica_response(site: Site) -> None:
     """The controller dies after a step has ended, and before the broker with the replica that was dropped has answered."""
-    topic = site.topic([[2, 4]])
+    topic = site.create_topic([[2, 4]])
     site.fill(topic, 1)
     pid = site.cluster.pid(4)
     os.kill(pid, signal.SIGSTOP)
     try:
-        site.alter(topic, {0: [2, 3]})
+        site.reassign(topic, {0: [2, 3]})
         wait_for(lambda: site.znode(f"/brokers/topics/{topic}")["partitions"]["0"], [2, 3])
         site.commander.kill()
     finally:
@@ -93,16 +96,16 @@ def die_before_a_drop_is_answered(site: Site) -> None:
     site.wait_for_hosts(topic, 0, {2, 3})
 
 
-def restart_in_order(site: Site) -> None:
+def restart_brokers_in_sequence(site: Site) -> None:
     """Brokers that stop in order, one right after the other has joined its ISRs again, are let go at once."""
-    topic = site.topic([[1, 2], [2, 3], [3, 4], [4, 1]])
-    said = {broker: len(site.cluster.log(broker)) for broker in site.cluster.brokers}
+    topic = site.create_topic([[1, 2], [2, 3], [3, 4], [4, 1]])
+    log_lengths = {broker: len(site.cluster.log(broker)) for broker in site.cluster.brokers}
     for broker in site.cluster.brokers:
         site.cluster.stop_broker(broker)
         site.cluster.start_broker(broker)
         site.cluster.wait_for_broker(broker)
         wait_for(lambda: _stored_isrs(site, topic), [[1, 2], [2, 3], [3, 4], [1, 4]])
-    for broker, length in said.items():
+    for broker, length in log_lengths.items():
         assert "unclean shutdown" not in site.cluster.log(broker)[length:]
 
 
@@ -112,6 +115,6 @@ def _stored_isrs(site: Site, topic: str) -> list[list[int]]:
     return [sorted(state["isr"]) for state in states]
 
 
-def _replicas(site: Site, topic: str, kind: str) -> list[int]:
-    replicas: list[int] = site.partitions(topic)[0][kind]
-    return replicas
+def _replicas(site: Site, topic: str, field: str) -> list[int]:
+    broker_ids: list[int] = site.partitions(topic)[0][field]
+    return broker_ids

@@ -19,29 +19,29 @@ from kazoo.exceptions import NoNodeError
 from backends.client.channel import connect
 from protocol.messages.metadata_request import MetadataRequest
 from protocol.messages.metadata_response import MetadataResponse
-from tests.zookeeper.load import FILL
+from tests.zookeeper.load import FILLER
 from tools.commander import Commander
 from tools.zookeeper_cluster import ZookeeperCluster
 
 PATIENCE_SECONDS = 60
 
-_numbers = itertools.count(1)
+_topic_numbers = itertools.count(1)
 
 
-def wait_for(look: Callable[[], object], expected: object, seconds: float = PATIENCE_SECONDS) -> None:
+def wait_for(probe: Callable[[], object], expected: object, seconds: float = PATIENCE_SECONDS) -> None:
     """Looks until what is expected is seen; fails after a minute with what is seen then.
 
     While brokers and controllers change, a client may not get an answer.
     """
     deadline = time.monotonic() + seconds
-    while (seen := _seen(look)) != expected and time.monotonic() < deadline:
+    while (seen := _result(probe)) != expected and time.monotonic() < deadline:
         time.sleep(0.1)  # The others are processes: there is nothing to wait on but their answers.
     assert seen == expected
 
 
-def _seen(look: Callable[[], object]) -> object:
+def _result(probe: Callable[[], object]) -> object:
     try:
-        return look()
+        return probe()
     except (KafkaError, RuntimeError) as error:  # the latter where kafka-python finds no controller
         return error
 
@@ -53,7 +53,7 @@ class Site:
         self.cluster = cluster
         self.commander = Commander(cluster, 1000, **overrides)
         self.admin: KafkaAdminClient
-        self._closing = ExitStack()
+        self._exit_stack = ExitStack()
 
     def __enter__(self) -> Self:
         if not self.commander.runs:
@@ -62,31 +62,31 @@ class Site:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._closing.close()
+        self._exit_stack.close()
         if self.commander.runs:
             assert self.commander.stop() == 0
 
     def wait_for_controller(self, expected: int) -> None:
         """Returns when every broker names this controller, and lists it; it is asked from then on."""
         for broker in self.cluster.brokers:
-            wait_for(partial(_controller, self.cluster.port(broker)), (expected, True))
+            wait_for(partial(_named_controller, self.cluster.port(broker)), (expected, True))
         self._connect()
-        wait_for(lambda: self.moving() is not None, True)
+        wait_for(lambda: self.reassignments() is not None, True)
 
     def _connect(self) -> None:
         """Anew: kafka-python keeps asking a controller that is gone, and may never learn of one that has come."""
-        self._closing.close()
+        self._exit_stack.close()
         self.admin = KafkaAdminClient(bootstrap_servers=self.cluster.bootstrap)
-        self._closing.callback(self.admin.close)
+        self._exit_stack.callback(self.admin.close)
 
     @property
     def folder(self) -> Path:
         """Where the cluster keeps its files."""
         return self.cluster.folder
 
-    def topic(self, assignment: Sequence[Sequence[int]], name: str = "") -> str:
+    def create_topic(self, assignment: Sequence[Sequence[int]], name: str = "") -> str:
         """A new topic whose partitions have these replicas; its name."""
-        name = name or f"topic-{next(_numbers)}"
+        name = name or f"topic-{next(_topic_numbers)}"
         rows = {number: list(replicas) for number, replicas in enumerate(assignment)}
         self.admin.create_topics([NewTopic(name, replica_assignments=rows)])
         self.wait_for_replicas(name, assignment)
@@ -94,8 +94,8 @@ class Site:
 
     def partitions(self, topic: str) -> list[dict[str, Any]]:
         """leader_id, replica_nodes and isr_nodes of each partition, as a broker tells them."""
-        described = self.admin.describe_topics([topic])[0]
-        rows: list[dict[str, Any]] = sorted(described["partitions"], key=lambda row: row["partition_index"])
+        topic_row = self.admin.describe_topics([topic])[0]
+        rows: list[dict[str, Any]] = sorted(topic_row["partitions"], key=lambda row: row["partition_index"])
         return rows
 
     def wait_for_replicas(self, topic: str, expected: Sequence[Sequence[int]]) -> None:
@@ -109,16 +109,16 @@ class Site:
             rows,
         )
 
-    def alter(self, topic: str, targets: Mapping[int, Sequence[int] | None]) -> None:
+    def reassign(self, topic: str, targets: Mapping[int, Sequence[int] | None]) -> None:
         """Orders targets, None to cancel; none is refused."""
-        self.alter_all({topic: targets})
+        self.reassign_topics({topic: targets})
 
-    def alter_all(self, topics: Mapping[str, Mapping[int, Sequence[int] | None]]) -> None:
+    def reassign_topics(self, topics: Mapping[str, Mapping[int, Sequence[int] | None]]) -> None:
         """The same for several topics in one request, which is one job."""
         rows = {
-            TopicPartition(topic, number): to and list(to)
+            TopicPartition(topic, number): replicas and list(replicas)
             for topic, targets in topics.items()
-            for number, to in targets.items()
+            for number, replicas in targets.items()
         }
         answer = self.admin.alter_partition_reassignments(rows)
         assert all(error is None for error in answer.values()), answer
@@ -128,31 +128,31 @@ class Site:
         producer = KafkaProducer(bootstrap_servers=self.cluster.bootstrap, acks="all")
         for partition in range(partitions):
             for _ in range(kilobytes):
-                producer.send(topic, FILL.ljust(1000), partition=partition)
+                producer.send(topic, FILLER.ljust(1000), partition=partition)
         producer.flush()
         producer.close()
 
-    def configure(self, kind: str, name: str, **values: str | None) -> None:
+    def set_configs(self, kind: str, name: str, **values: str | None) -> None:
         """Sets configs, None to delete; `__` stands for dots."""
-        given = {
+        changes = {
             key.replace("__", "."): ("DELETE" if value is None else "SET", value)
             for key, value in values.items()
         }
-        resource = ConfigResource(ConfigResourceType[kind], name, given)
+        resource = ConfigResource(ConfigResourceType[kind], name, changes)
         # A broker that does not know yet who the controller is refuses.
-        wait_for(lambda: self._refused(resource), [])
+        wait_for(lambda: self._config_errors(resource), [])
 
-    def _refused(self, resource: ConfigResource) -> list[str]:
+    def _config_errors(self, resource: ConfigResource) -> list[str]:
         answers = self.admin.alter_configs([resource], raise_on_unknown=False)
         return [answer for rows in answers.values() for answer in rows.values() if answer != "OK"]
 
     def hold(self, topic: str) -> None:
         """From now on, what moves in the topic stays in flight."""
-        listed = {
+        throttled = {
             "leader__replication__throttled__replicas": "*",
             "follower__replication__throttled__replicas": "*",
         }
-        self.configure("TOPIC", topic, **listed)
+        self.set_configs("TOPIC", topic, **throttled)
         self._set_rates("1000")
         time.sleep(1)  # Brokers hear of it by notification, and do not say when they have.
 
@@ -166,45 +166,45 @@ class Site:
             "follower__replication__throttled__rate": value,
         }
         for broker in self.cluster.brokers:
-            self.configure("BROKER", str(broker), **rates)
+            self.set_configs("BROKER", str(broker), **rates)
 
     def znode(self, path: str) -> Any:
         """The JSON of a znode, None when there is none."""
-        data = self._zookeeper(lambda client: _data(client, path))
+        data = self._with_zookeeper(lambda client: _znode_data(client, path))
         return None if data is None else json.loads(data)
 
     def has_znode(self, path: str) -> bool:
         """There is such a znode, whatever is in it."""
-        return bool(self._zookeeper(lambda client: client.exists(path)))
+        return bool(self._with_zookeeper(lambda client: client.exists(path)))
 
-    def registered(self) -> set[int]:
+    def registered_brokers(self) -> set[int]:
         """The ids below `/brokers/ids`."""
-        return set(map(int, self._zookeeper(lambda client: client.get_children("/brokers/ids"))))
+        return set(map(int, self._with_zookeeper(lambda client: client.get_children("/brokers/ids"))))
 
-    def put_znode(self, path: str, value: Any) -> None:
+    def create_znode(self, path: str, value: Any) -> None:
         """Makes a znode as a tool does."""
         data = value if isinstance(value, bytes) else json.dumps(value).encode()
-        self._zookeeper(lambda client: client.create(path, data, makepath=True))
+        self._with_zookeeper(lambda client: client.create(path, data, makepath=True))
 
     def set_znode(self, path: str, value: Any) -> None:
         """Writes over a znode, whoever's it is."""
         data = value if isinstance(value, bytes) else json.dumps(value).encode()
-        self._zookeeper(lambda client: client.set(path, data))
+        self._with_zookeeper(lambda client: client.set(path, data))
 
     def remove_znode(self, path: str) -> None:
         """Removes it with all below it; it need not be there."""
-        self._zookeeper(lambda client: client.exists(path) and client.delete(path, recursive=True))
+        self._with_zookeeper(lambda client: client.exists(path) and client.delete(path, recursive=True))
 
-    def _zookeeper(self, act: Callable[[KazooClient], Any]) -> Any:
+    def _with_zookeeper(self, action: Callable[[KazooClient], Any]) -> Any:
         client = KazooClient(self.cluster.zookeeper)
         client.start()
         try:
-            return act(client)
+            return action(client)
         finally:
             client.stop()
             client.close()
 
-    def moving(self) -> dict[str, Any]:
+    def reassignments(self) -> dict[str, Any]:
         """What ListPartitionReassignments says, by `TOPIC-PARTITION`."""
         try:
             listed = self.admin.list_partition_reassignments() or {}
@@ -215,18 +215,18 @@ class Site:
 
     def wait_until_idle(self, seconds: float = PATIENCE_SECONDS) -> None:
         """Returns when nothing moves any more."""
-        wait_for(self.moving, {}, seconds)
+        wait_for(self.reassignments, {}, seconds)
 
     def wait_for_hosts(self, topic: str, partition: int, brokers: set[int]) -> None:
         """Returns when just these brokers have a log of the partition on their disks."""
         wait_for(lambda: self.cluster.hosts(topic, partition), brokers)
 
 
-def _controller(port: int) -> tuple[int, bool]:
+def _named_controller(port: int) -> tuple[int, bool]:
     """Whom the broker names, and whether it lists that one."""
     # kafka-python cannot read what a broker 2.8 says of its cluster.
     response = asyncio.run(_metadata(port))
-    return response.controller_id, response.controller_id in [each.node_id for each in response.brokers]
+    return response.controller_id, response.controller_id in [broker.node_id for broker in response.brokers]
 
 
 async def _metadata(port: int) -> MetadataResponse:
@@ -239,7 +239,7 @@ async def _metadata(port: int) -> MetadataResponse:
     return response
 
 
-def _data(client: KazooClient, path: str) -> bytes | None:
+def _znode_data(client: KazooClient, path: str) -> bytes | None:
     try:
         data: bytes | None = client.get(path)[0]
     except NoNodeError:

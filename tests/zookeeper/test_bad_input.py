@@ -30,13 +30,13 @@ DOCUMENTS = {
 
 
 @pytest.fixture(autouse=True)
-def calm(site: Site) -> Iterator[None]:
+def idle_cluster(site: Site) -> Iterator[None]:
     yield
     site.release()
     site.wait_until_idle()
 
 
-def refused(site: Site, metric: str = "refused_documents", label: str = "znode") -> dict[str, float]:
+def counters(site: Site, metric: str = "refused_documents", label: str = "znode") -> dict[str, float]:
     """A metric about ZooKeeper, by its label."""
     with urllib.request.urlopen(f"http://{site.commander.http}/metrics", timeout=10) as page:
         lines = page.read().decode().splitlines()
@@ -47,16 +47,16 @@ def refused(site: Site, metric: str = "refused_documents", label: str = "znode")
 
 @pytest.mark.parametrize("data", [b"{garbage", MEGABYTE], ids=["garbage", "a megabyte"])
 def test_garbage_in_every_watched_znode(site: Site, data: bytes) -> None:
-    topic = site.topic([[1, 2], [2, 1]])
-    before = refused(site)
+    topic = site.create_topic([[1, 2], [2, 1]])
+    before = counters(site)
     with Load(site.cluster.bootstrap, topic, 2) as load:
         for path in DOCUMENTS:
-            site.put_znode(path, data)
+            site.create_znode(path, data)
         wait_for(
-            lambda: {kind: refused(site).get(kind, 0) - before.get(kind, 0) for kind in DOCUMENTS.values()},
+            lambda: {kind: counters(site).get(kind, 0) - before.get(kind, 0) for kind in DOCUMENTS.values()},
             dict.fromkeys(DOCUMENTS.values(), 1),
         )
-        site.alter(topic, {0: [3, 4], 1: [4, 3]})
+        site.reassign(topic, {0: [3, 4], 1: [4, 3]})
         site.wait_until_idle()
     load.check()
     for path in DOCUMENTS:
@@ -66,50 +66,50 @@ def test_garbage_in_every_watched_znode(site: Site, data: bytes) -> None:
 
 
 def test_unknown_brokers_and_partitions_are_refused_row_by_row(site: Site) -> None:
-    topic = site.topic([[1, 2]])
-    before = refused(site, "refused_rows").get("reassign_partitions", 0)
+    topic = site.create_topic([[1, 2]])
+    before = counters(site, "refused_rows").get("reassign_partitions", 0)
     rows = [(topic, 0, [3, 2]), (topic, 5, [1]), (topic, 0, [3, 4]), ("nothing", 0, [1]), (topic, 1, [98])]
     entries = [dict(zip(("topic", "partition", "replicas"), row, strict=True)) for row in rows]
-    site.put_znode(REASSIGN, {"version": 1, "partitions": entries})
+    site.create_znode(REASSIGN, {"version": 1, "partitions": entries})
     site.wait_for_replicas(topic, [[3, 4]])
     wait_for(lambda: site.znode(REASSIGN), None)
-    assert refused(site, "refused_rows")["reassign_partitions"] == before + 3
+    assert counters(site, "refused_rows")["reassign_partitions"] == before + 3
 
 
 def test_a_state_that_makes_no_sense_does_not_stop_the_move(site: Site) -> None:
-    topic = site.topic([[1, 2]])
+    topic = site.create_topic([[1, 2]])
     site.fill(topic, 1)
     site.hold(topic)
-    site.alter(topic, {0: [3, 4]})
+    site.reassign(topic, {0: [3, 4]})
     site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
-    before = refused(site).get("partition_state", 0)
+    before = counters(site).get("partition_state", 0)
     site.set_znode(f"/brokers/topics/{topic}/partitions/0/state", b"\xff{garbage")
-    wait_for(lambda: refused(site).get("partition_state", 0), before + 1)
-    site.alter(topic, {0: [3, 2]})
+    wait_for(lambda: counters(site).get("partition_state", 0), before + 1)
+    site.reassign(topic, {0: [3, 2]})
     site.release()
     site.wait_until_idle()
     site.wait_for_replicas(topic, [[3, 2]])
 
 
 def test_a_topic_znode_that_makes_no_sense_is_written_over(site: Site) -> None:
-    topic = site.topic([[1, 2]])
+    topic = site.create_topic([[1, 2]])
     site.set_znode(f"/brokers/topics/{topic}", b"{garbage")
-    site.alter(topic, {0: [3, 4]})
+    site.reassign(topic, {0: [3, 4]})
     site.wait_until_idle()
     site.wait_for_replicas(topic, [[3, 4]])
     assert site.znode(f"/brokers/topics/{topic}")["partitions"] == {"0": [3, 4]}
 
 
 def test_a_topic_is_deleted_in_mid_move(site: Site) -> None:
-    topic, other = site.topic([[1, 2]]), site.topic([[1, 2]])
+    topic, other = site.create_topic([[1, 2]]), site.create_topic([[1, 2]])
     site.fill(topic, 1)
     site.hold(topic)
-    site.put_znode(
+    site.create_znode(
         REASSIGN, {"version": 1, "partitions": [{"topic": topic, "partition": 0, "replicas": [3, 4]}]}
     )
     site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
     site.admin.delete_topics([topic])
-    site.alter(other, {0: [3, 4]})
+    site.reassign(other, {0: [3, 4]})
     site.wait_for_replicas(other, [[3, 4]])
     site.release()
     wait_for(lambda: site.znode(f"/brokers/topics/{topic}"), None)
@@ -119,56 +119,58 @@ def test_a_topic_is_deleted_in_mid_move(site: Site) -> None:
 
 def test_a_topic_is_torn_out_of_zookeeper_in_mid_move(site: Site) -> None:
     """By someone with a shell: the rest of the cluster goes on in a new term."""
-    topic, other = site.topic([[1, 2]]), site.topic([[1, 2]])
+    topic, other = site.create_topic([[1, 2]]), site.create_topic([[1, 2]])
     site.fill(topic, 1)
     site.hold(topic)
-    site.alter(topic, {0: [3, 4]})
+    site.reassign(topic, {0: [3, 4]})
     site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
-    won, before = refused(site, "terms", "event")["won"], len(site.commander.log)
+    won, before = counters(site, "terms", "event")["won"], len(site.commander.log)
     site.remove_znode(f"/brokers/topics/{topic}")
-    wait_for(lambda: refused(site, "terms", "event").get("won"), won + 1)
+    wait_for(lambda: counters(site, "terms", "event").get("won"), won + 1)
     site.wait_for_controller(1000)
     assert f"topic {topic} was removed from ZooKeeper, but not by this controller" in site.commander.log
     assert ": 1 topic deleted" in site.commander.log[before:]
     site.release()
-    site.alter(other, {0: [3, 4]})
+    site.reassign(other, {0: [3, 4]})
     site.wait_until_idle()
     site.wait_for_replicas(other, [[3, 4]])
 
 
 def test_a_second_controller_that_ignores_the_election(site: Site) -> None:
     """Someone counts the epoch up, and then empties the office."""
-    topic = site.topic([[1, 2]])
-    won = refused(site, "terms", "event")["won"]
+    topic = site.create_topic([[1, 2]])
+    won = counters(site, "terms", "event")["won"]
     site.set_znode("/controller_epoch", str(site.znode("/controller_epoch") + 1).encode())
-    site.put_znode("/admin/preferred_replica_election", {"version": 1, "partitions": []})
-    wait_for(lambda: refused(site, "terms", "event").get("won"), won + 1)
+    site.create_znode("/admin/preferred_replica_election", {"version": 1, "partitions": []})
+    wait_for(lambda: counters(site, "terms", "event").get("won"), won + 1)
     site.remove_znode("/controller")
-    wait_for(lambda: refused(site, "terms", "event").get("won"), won + 2)
+    wait_for(lambda: counters(site, "terms", "event").get("won"), won + 2)
     site.wait_for_controller(1000)
-    assert refused(site, "terms", "event")["lost"] >= 2
+    assert counters(site, "terms", "event")["lost"] >= 2
     assert "the term as controller has ended: another controller was elected" in site.commander.log
-    site.alter(topic, {0: [3, 4]})
+    site.reassign(topic, {0: [3, 4]})
     site.wait_until_idle()
     site.wait_for_replicas(topic, [[3, 4]])
 
 
 def test_a_short_loss_of_zookeeper_in_mid_write_is_one_line(site: Site) -> None:
-    topic = site.topic([[1, 2]])
+    topic = site.create_topic([[1, 2]])
     before = len(site.commander.log)
-    with writing(site, topic):
+    with config_writes(site, topic):
         site.cluster.kill_zookeeper()
         site.cluster.start_zookeeper()
         site.wait_for_controller(1000)
-    told = site.commander.log[before:]
-    assert "Traceback" not in told
+    new_log = site.commander.log[before:]
+    assert "Traceback" not in new_log
     assert (
-        told.count("WARN") + told.count("ERROR") == told.count("WARN the term as controller has ended") <= 1
+        new_log.count("WARN") + new_log.count("ERROR")
+        == new_log.count("WARN the term as controller has ended")
+        <= 1
     )
 
 
 @contextmanager
-def writing(site: Site, topic: str) -> Iterator[None]:
+def config_writes(site: Site, topic: str) -> Iterator[None]:
     """Meanwhile a client sets a config over and over."""
     ended = Event()
     admin = KafkaAdminClient(bootstrap_servers=site.cluster.bootstrap)

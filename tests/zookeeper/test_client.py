@@ -14,20 +14,20 @@ from tests.zookeeper.site import Site
 @pytest.fixture
 async def client(site: Site) -> AsyncIterator[ZookeeperClient]:
     """A client in a part of the tree where nobody else is."""
-    base = ZookeeperClient(site.cluster.zookeeper, 6.0, lambda: None)
-    await base.start()
-    place = f"/test-{uuid.uuid4().hex}"
-    await base.multi([Create(place)])
-    await base.stop()
-    client = ZookeeperClient(f"{site.cluster.zookeeper}{place}", 6.0, lambda: None)
+    root_client = ZookeeperClient(site.cluster.zookeeper, 6.0, lambda: None)
+    await root_client.start()
+    chroot = f"/test-{uuid.uuid4().hex}"
+    await root_client.multi([Create(chroot)])
+    await root_client.stop()
+    client = ZookeeperClient(f"{site.cluster.zookeeper}{chroot}", 6.0, lambda: None)
     await client.start()
     yield client
     await client.stop()
 
 
-@pytest.mark.parametrize("behaves", BEHAVIOUR, ids=lambda each: each.__name__)
-async def test_the_memory_tree_behaves_like_zookeeper(behaves: Behaviour, client: ZookeeperClient) -> None:
-    await behaves(client)
+@pytest.mark.parametrize("behaviour", BEHAVIOUR, ids=lambda behaviour: behaviour.__name__)
+async def test_the_memory_tree_behaves_like_zookeeper(behaviour: Behaviour, client: ZookeeperClient) -> None:
+    await behaviour(client)
 
 
 async def test_nobody_there_is_one_line() -> None:

@@ -11,20 +11,20 @@ from tools.commander import Blockable, Commander
 
 @pytest.fixture
 def topic(site: Site) -> str:
-    topic = site.topic([[1, 2]])
+    topic = site.create_topic([[1, 2]])
     site.fill(topic, 1)
     site.hold(topic)
     return topic
 
 
-def a_broker(site: Site) -> int:
+def elected_broker(site: Site) -> int:
     """Which broker has become the controller."""
     wait_for(lambda: (site.znode("/controller") or {}).get("brokerid", 0) in site.cluster.brokers, True)
     number: int = site.znode("/controller")["brokerid"]
     return number
 
 
-def ends_on(site: Site, topic: str, brokers: list[int]) -> None:
+def expect_replicas_on(site: Site, topic: str, brokers: list[int]) -> None:
     site.wait_until_idle()
     site.wait_for_replicas(topic, [brokers])
     site.wait_for_hosts(topic, 0, set(brokers))
@@ -32,27 +32,27 @@ def ends_on(site: Site, topic: str, brokers: list[int]) -> None:
 
 def test_the_leader_dies_in_mid_move(site: Site, topic: str) -> None:
     with Load(site.cluster.bootstrap, topic, 1) as load:
-        site.alter(topic, {0: [3, 4]})
+        site.reassign(topic, {0: [3, 4]})
         site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
         site.cluster.kill_broker(1)
         wait_for(lambda: site.partitions(topic)[0]["leader_id"] not in {-1, 1}, True)
         site.cluster.start_broker(1)
         site.cluster.wait_for_broker(1)
         site.release()
-        ends_on(site, topic, [3, 4])
+        expect_replicas_on(site, topic, [3, 4])
     load.check()
 
 
 def test_a_target_dies_in_mid_move_and_returns(site: Site, topic: str) -> None:
     with Load(site.cluster.bootstrap, topic, 1) as load:
-        site.alter(topic, {0: [3, 4]})
+        site.reassign(topic, {0: [3, 4]})
         site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
         site.cluster.kill_broker(4)
         wait_for(lambda: len(site.admin.describe_cluster()["brokers"]), 4)
         site.cluster.start_broker(4)
         site.cluster.wait_for_broker(4)
         site.release()
-        ends_on(site, topic, [3, 4])
+        expect_replicas_on(site, topic, [3, 4])
     load.check()
 
 
@@ -61,12 +61,12 @@ def test_reassignd_dies_in_mid_move_and_another_one_takes_over(site: Site, topic
     standby.start()
     try:
         with Load(site.cluster.bootstrap, topic, 1) as load:
-            site.alter(topic, {0: [3, 4]})
+            site.reassign(topic, {0: [3, 4]})
             site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
             site.commander.kill()
             site.wait_for_controller(1001)
             site.release()
-            ends_on(site, topic, [3, 4])
+            expect_replicas_on(site, topic, [3, 4])
         load.check()
         site.commander.start()
         assert site.znode("/controller")["brokerid"] == 1001
@@ -77,16 +77,16 @@ def test_reassignd_dies_in_mid_move_and_another_one_takes_over(site: Site, topic
 
 @pytest.fixture
 def blockable(site: Site) -> Iterator[Blockable]:
-    """In office, with the site's own reassignd standing by."""
-    standing = Blockable(site.cluster, 1001)
-    standing.start()
+    """In office, with the site's own reassignd standby by."""
+    standby = Blockable(site.cluster, 1001)
+    standby.start()
     try:
         assert site.commander.stop() == 0
         site.wait_for_controller(1001)
         site.commander.start()
-        yield standing
+        yield standby
     finally:
-        standing.kill()
+        standby.kill()
         site.wait_for_controller(1000)
 
 
@@ -108,39 +108,39 @@ def test_a_controller_that_stands_still_can_be_stopped(site: Site, blockable: Bl
 
 def test_a_broker_takes_over_when_reassignd_stops_and_finishes_the_step(site: Site, topic: str) -> None:
     with Load(site.cluster.bootstrap, topic, 1) as load:
-        site.alter(topic, {0: [3, 4]})
+        site.reassign(topic, {0: [3, 4]})
         site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
         assert site.commander.stop() == 0
-        site.wait_for_controller(a_broker(site))
+        site.wait_for_controller(elected_broker(site))
         site.release()
-        ends_on(site, topic, [3, 4])
+        expect_replicas_on(site, topic, [3, 4])
     load.check()
     site.commander.start()
     site.wait_for_controller(1000)
-    assert site.moving() == {}
+    assert site.reassignments() == {}
 
 
 def test_reassignd_takes_up_what_a_broker_has_begun(site: Site, topic: str) -> None:
     assert site.commander.stop() == 0
-    site.wait_for_controller(a_broker(site))
+    site.wait_for_controller(elected_broker(site))
     with Load(site.cluster.bootstrap, topic, 1) as load:
-        site.alter(topic, {0: [3, 4]})
+        site.reassign(topic, {0: [3, 4]})
         site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
         site.commander.start()
         site.wait_for_controller(1000)
-        assert site.moving()[f"{topic}-0"]["adding_replicas"] == [3, 4]
+        assert site.reassignments()[f"{topic}-0"]["adding_replicas"] == [3, 4]
         site.release()
-        ends_on(site, topic, [3, 4])
+        expect_replicas_on(site, topic, [3, 4])
     load.check()
 
 
 def test_zookeeper_goes_away_for_a_while(site: Site, topic: str) -> None:
     with Load(site.cluster.bootstrap, topic, 1) as load:
-        site.alter(topic, {0: [3, 4]})
+        site.reassign(topic, {0: [3, 4]})
         site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
         site.cluster.kill_zookeeper()
         site.cluster.start_zookeeper()
         site.wait_for_controller(1000)
         site.release()
-        ends_on(site, topic, [3, 4])
+        expect_replicas_on(site, topic, [3, 4])
     load.check()

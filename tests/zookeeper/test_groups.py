@@ -8,7 +8,7 @@ RECORDS = 60
 
 
 def test_groups_and_transactions_survive_a_move_of_everything(site: Site) -> None:
-    topic = site.topic([[1, 2], [2, 1]])
+    topic = site.create_topic([[1, 2], [2, 1]])
     producer = KafkaProducer(bootstrap_servers=site.cluster.bootstrap, transactional_id="mover", acks="all")
     producer.init_transactions()
     consumer = KafkaConsumer(
@@ -42,7 +42,9 @@ def move_everything(site: Site, topic: str) -> None:
         for row in site.partitions(name):
             now = row["replica_nodes"]
             assert 1000 not in now
-            site.alter(name, {row["partition_index"]: [b for b in (4, 3, 2, 1) if b not in now][: len(now)]})
+            site.reassign(
+                name, {row["partition_index"]: [b for b in (4, 3, 2, 1) if b not in now][: len(now)]}
+            )
 
 
 def poll(consumer: KafkaConsumer) -> list[int]:

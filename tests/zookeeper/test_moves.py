@@ -6,14 +6,14 @@ import pytest
 
 from tests.clients.java_programs import Tools
 from tests.zookeeper.load import Load
-from tests.zookeeper.scenarios import cancel_half_way
+from tests.zookeeper.scenarios import cancel_throttled_move
 from tests.zookeeper.site import Site, wait_for
 
 STEP = "reassignment.max.concurrent.replica.movements.per.partition"
 
 
 @pytest.fixture(autouse=True)
-def calm(site: Site) -> Iterator[None]:
+def idle_cluster(site: Site) -> Iterator[None]:
     yield
     site.release()
     site.wait_until_idle()
@@ -22,14 +22,14 @@ def calm(site: Site) -> Iterator[None]:
 def limit(site: Site, tools: Tools, *change: str) -> None:
     """Changes the cluster-wide default as an operator does."""
     default = ("--entity-type", "brokers", "--entity-default", "--alter")
-    ran = tools.run("configs", "--bootstrap-server", site.cluster.bootstrap, *default, *change)
-    assert ran.exit_code == 0, ran
+    result = tools.run("configs", "--bootstrap-server", site.cluster.bootstrap, *default, *change)
+    assert result.exit_code == 0, result
 
 
 def test_a_move_ordered_by_45_brings_the_data_and_leaves_none_behind(site: Site) -> None:
-    topic = site.topic([[1, 2], [2, 1]])
+    topic = site.create_topic([[1, 2], [2, 1]])
     with Load(site.cluster.bootstrap, topic, 2) as load:
-        site.alter(topic, {0: [3, 4], 1: [4, 3]})
+        site.reassign(topic, {0: [3, 4], 1: [4, 3]})
         site.wait_until_idle()
     load.check()
     site.wait_for_replicas(topic, [[3, 4], [4, 3]])
@@ -40,15 +40,15 @@ def test_a_move_ordered_by_45_brings_the_data_and_leaves_none_behind(site: Site)
 def test_replicas_move_one_at_a_time_and_the_limit_counts_from_the_next_step_on(
     site: Site, tools: Tools
 ) -> None:
-    topic = site.topic([[1, 2]])
+    topic = site.create_topic([[1, 2]])
     site.fill(topic, 1)
     limit(site, tools, "--add-config", f"{STEP}=1")
     site.hold(topic)
     with Load(site.cluster.bootstrap, topic, 1) as load:
-        site.alter(topic, {0: [3, 4]})
+        site.reassign(topic, {0: [3, 4]})
         key = f"{topic}-0"
         wait_for(lambda: sorted(site.znode(f"/brokers/topics/{topic}")["partitions"]["0"]), [1, 2, 3])
-        assert site.moving()[key] == {
+        assert site.reassignments()[key] == {
             "replicas": [3, 4, 1, 2],
             "adding_replicas": [3, 4],
             "removing_replicas": [1, 2],
@@ -62,16 +62,16 @@ def test_replicas_move_one_at_a_time_and_the_limit_counts_from_the_next_step_on(
 
 
 def test_a_cancel_half_way_restores_the_order_and_drops_the_partial_copies(site: Site) -> None:
-    cancel_half_way(site)
+    cancel_throttled_move(site)
 
 
 def test_an_override_leads_to_the_newer_target(site: Site) -> None:
-    topic = site.topic([[1, 2]])
+    topic = site.create_topic([[1, 2]])
     site.fill(topic, 1)
     site.hold(topic)
-    site.alter(topic, {0: [3, 2]})
+    site.reassign(topic, {0: [3, 2]})
     site.wait_for_hosts(topic, 0, {1, 2, 3})
-    site.alter(topic, {0: [4, 2]})
+    site.reassign(topic, {0: [4, 2]})
     site.release()
     site.wait_until_idle()
     site.wait_for_replicas(topic, [[4, 2]])
@@ -79,18 +79,18 @@ def test_an_override_leads_to_the_newer_target(site: Site) -> None:
 
 
 def test_leaders_and_isrs_are_told_of_what_is_added_and_removed(site: Site) -> None:
-    topic = site.topic([[1, 2]])
+    topic = site.create_topic([[1, 2]])
     site.fill(topic, 1)
     site.hold(topic)
-    site.alter(topic, {0: [3, 2]})
+    site.reassign(topic, {0: [3, 2]})
     site.wait_for_hosts(topic, 0, {1, 2, 3})
     stored = site.znode(f"/brokers/topics/{topic}")
     assert (stored["adding_replicas"], stored["removing_replicas"]) == ({"0": [3]}, {"0": [1]})
-    site.alter(topic, {0: None})
+    site.reassign(topic, {0: None})
 
 
 def test_many_partitions_move_at_once(site: Site) -> None:
-    topic = site.topic([[1, 2]] * 40)
-    site.alter(topic, {number: [3 + number % 2, 4 - number % 2] for number in range(40)})
+    topic = site.create_topic([[1, 2]] * 40)
+    site.reassign(topic, {number: [3 + number % 2, 4 - number % 2] for number in range(40)})
     site.wait_until_idle()
     site.wait_for_replicas(topic, [[3 + number % 2, 4 - number % 2] for number in range(40)])

@@ -13,7 +13,7 @@ from tests.zookeeper.test_moves import limit
 from tests.zookeeper.test_tools import plan
 from tools.java import java_command
 
-AT_ONCE = "reassignment.max.concurrent.partition.movements"
+MAX_PARTITIONS = "reassignment.max.concurrent.partition.movements"
 RATE = "leader.replication.throttled.rate"
 
 
@@ -28,28 +28,28 @@ class OldTool:
         """What it prints with `--zookeeper`."""
         return self._run("--zookeeper", self._site.cluster.zookeeper, *arguments)
 
-    def ask_brokers(self, *arguments: str) -> str:
+    def run_with_bootstrap_server(self, *arguments: str) -> str:
         """What it prints with `--bootstrap-server`."""
         return self._run("--bootstrap-server", self._site.cluster.bootstrap, *arguments)
 
     def verify(self, topic: str) -> dict[str, str]:
         """What it says of each partition of the topic: the rest of the line."""
-        marked = (line.partition(f" {topic}-") for line in self.run("--verify").splitlines())
-        said = (rest.partition(" ") for _, _, rest in marked if rest)
-        return {f"{topic}-{number.rstrip(',')}": text.rstrip(".") for number, _, text in said}
+        lines_of_topic = (line.partition(f" {topic}-") for line in self.run("--verify").splitlines())
+        statuses = (rest.partition(" ") for _, _, rest in lines_of_topic if rest)
+        return {f"{topic}-{number.rstrip(',')}": text.rstrip(".") for number, _, text in statuses}
 
     def _run(self, *arguments: str) -> str:
         main = "kafka.admin.ReassignPartitionsCommand"
         command = java_command(
             f"broker-{self.release}", main, *arguments, "--reassignment-json-file", self._file
         )
-        ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-        return ran.stdout + ran.stderr
+        result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        return result.stdout + result.stderr
 
 
 @pytest.fixture
 def topic(site: Site) -> str:
-    topic = site.topic([[1, 2], [2, 1]])
+    topic = site.create_topic([[1, 2], [2, 1]])
     site.fill(topic, 2)
     site.hold(topic)  # Brokers hear of the tool's own throttle when it is late.
     return topic
@@ -60,18 +60,18 @@ def tool(
     site: Site, tools: Tools, topic: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[OldTool]:
     """One partition moves at a time, and takes a while."""
-    limit(site, tools, "--add-config", f"{AT_ONCE}=1")
+    limit(site, tools, "--add-config", f"{MAX_PARTITIONS}=1")
     yield OldTool(site, request.param, plan(tmp_path, topic, {0: [3, 4], 1: [4, 3]}))
     site.release()
-    limit(site, tools, "--delete-config", AT_ONCE)
+    limit(site, tools, "--delete-config", MAX_PARTITIONS)
 
 
-def moves(site: Site, topic: str) -> bool:
+def any_moves(site: Site, topic: str) -> bool:
     """One of the two is under way; which one is first in the plan is up to the tool."""
     return any(site.cluster.hosts(topic, number) == {1, 2, 3, 4} for number in (0, 1))
 
 
-def rates(site: Site) -> set[str | None]:
+def throttle_rates(site: Site) -> set[str | None]:
     """The throttles of the brokers."""
     znodes = [site.znode(f"/config/brokers/{broker}") for broker in site.cluster.brokers]
     return {(znode or {"config": {}})["config"].get(RATE) for znode in znodes}
@@ -79,18 +79,18 @@ def rates(site: Site) -> set[str | None]:
 
 def test_a_plan_is_executed_throttled_and_verified(site: Site, topic: str, tool: OldTool) -> None:
     assert "Successfully started" in tool.run("--execute", "--throttle", "1000")
-    wait_for(lambda: moves(site, topic), True)
+    wait_for(lambda: any_moves(site, topic), True)
     both = {f"{topic}-0": "is still in progress", f"{topic}-1": "is still in progress"}
     assert tool.verify(topic) == both
-    assert rates(site) == {"1000"}
+    assert throttle_rates(site) == {"1000"}
     assert site.znode(f"/config/topics/{topic}")["config"].keys() >= {"leader.replication.throttled.replicas"}
     assert "existing" in tool.run("--execute", "--throttle", "100000000")
     site.release("100000000")
     wait_for(lambda: site.znode(REASSIGN), None)
-    said = tool.verify(topic)
-    assert said.keys() == both.keys()
-    assert all("complete" in each for each in said.values()), said
-    assert rates(site) == {None}
+    statuses = tool.verify(topic)
+    assert statuses.keys() == both.keys()
+    assert all("complete" in status for status in statuses.values()), statuses
+    assert throttle_rates(site) == {None}
     wait_for(lambda: site.znode(f"/config/topics/{topic}")["config"], {})
     site.wait_for_replicas(topic, [[3, 4], [4, 3]])
 
@@ -98,15 +98,15 @@ def test_a_plan_is_executed_throttled_and_verified(site: Site, topic: str, tool:
 def test_what_is_cancelled_has_failed(site: Site, topic: str, tool: OldTool) -> None:
     """2.4's tool cannot cancel, and 2.8's only by brokers; both say what has become of the plan."""
     tool.run("--execute", "--throttle", "1000")
-    wait_for(lambda: moves(site, topic), True)
+    wait_for(lambda: any_moves(site, topic), True)
     if tool.release == "2.8":
-        assert "Successfully cancelled" in tool.ask_brokers("--cancel", "--preserve-throttles")
+        assert "Successfully cancelled" in tool.run_with_bootstrap_server("--cancel", "--preserve-throttles")
     else:
-        site.put_znode("/admin/cancel_reassignment_in_progress", b"")
+        site.create_znode("/admin/cancel_reassignment_in_progress", b"")
     site.wait_for_replicas(topic, [[1, 2], [2, 1]])
     wait_for(lambda: site.znode(REASSIGN), None)
-    said = tool.verify(topic)
+    statuses = tool.verify(topic)
     expected = "failed" if tool.release == "2.4" else "rather than"
-    assert all(expected in each for each in said.values()), said
+    assert all(expected in status for status in statuses.values()), statuses
     for number in (0, 1):
         site.wait_for_hosts(topic, number, {1, 2})

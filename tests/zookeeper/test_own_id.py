@@ -16,18 +16,18 @@ from tests.zookeeper.site import Site, wait_for
 REFUSAL = "broker 1000, which is reassignd, the controller"
 
 
-def fetched(site: Site, path: str) -> Any:
+def http_json(site: Site, path: str) -> Any:
     """The JSON that reassignd serves over HTTP."""
     with urllib.request.urlopen(f"http://{site.commander.http}{path}", timeout=10) as page:
         return json.load(page)
 
 
 def test_it_is_not_registered_where_no_broker_needs_that(site: Site) -> None:
-    assert site.registered() == set(site.cluster.brokers)
+    assert site.registered_brokers() == set(site.cluster.brokers)
 
 
 def test_it_is_not_counted_as_a_broker(site: Site) -> None:
-    wait_for(lambda: fetched(site, "/v1/status")["brokers"], {"registered": 4, "live": 4, "offline": []})
+    wait_for(lambda: http_json(site, "/v1/status")["brokers"], {"registered": 4, "live": 4, "offline": []})
     with urllib.request.urlopen(f"http://{site.commander.http}/metrics", timeout=10) as page:
         lines = page.read().decode().splitlines()
     [fenced] = [
@@ -37,24 +37,24 @@ def test_it_is_not_counted_as_a_broker(site: Site) -> None:
 
 
 def test_it_is_refused_as_a_target(site: Site) -> None:
-    topic = site.topic([[1, 2]])
+    topic = site.create_topic([[1, 2]])
     answer = site.admin.alter_partition_reassignments({TopicPartition(topic, 0): [1, 1000]})
     [error] = answer.values()
     assert error is InvalidReplicationAssignmentError
-    assert site.moving() == {}
+    assert site.reassignments() == {}
 
 
 def test_it_is_refused_for_a_new_topic_and_for_new_partitions(site: Site) -> None:
     with pytest.raises(InvalidReplicationAssignmentError, match=REFUSAL):
         site.admin.create_topics([NewTopic("on-us", replica_assignments={0: [1000, 1]})])
-    topic = site.topic([[1, 2]])
+    topic = site.create_topic([[1, 2]])
     with pytest.raises(InvalidReplicationAssignmentError, match=REFUSAL):
         site.admin.create_partitions({topic: NewPartitions(2, [[1, 1000]])})
 
 
 def test_a_row_that_names_it_is_refused_by_itself(site: Site) -> None:
     """The others are carried out, and so is the next plan."""
-    topic = site.topic([[1, 2], [2, 1]])
+    topic = site.create_topic([[1, 2], [2, 1]])
     submit(site, topic, {0: [3, 4], 1: [2, 1000]})
     site.wait_for_replicas(topic, [[3, 4], [2, 1]])
     wait_for(lambda: site.znode(REASSIGN), None)
@@ -67,7 +67,7 @@ def test_a_row_that_names_it_is_refused_by_itself(site: Site) -> None:
 
 
 def test_a_topic_that_names_it_by_znode_is_placed_elsewhere(site: Site) -> None:
-    site.put_znode("/brokers/topics/placed", {"version": 1, "partitions": {"0": [1000, 1]}})
+    site.create_znode("/brokers/topics/placed", {"version": 1, "partitions": {"0": [1000, 1]}})
     wait_for(lambda: "placed" in site.admin.list_topics(), True)
     [row] = site.partitions("placed")
     assert set(row["replica_nodes"]) < set(site.cluster.brokers)
@@ -75,26 +75,26 @@ def test_a_topic_that_names_it_by_znode_is_placed_elsewhere(site: Site) -> None:
 
 
 def test_a_topic_with_more_replicas_than_brokers_is_refused(site: Site) -> None:
-    site.put_znode("/brokers/topics/wide", {"version": 1, "partitions": {"0": [1, 2, 3, 4, 1000]}})
+    site.create_znode("/brokers/topics/wide", {"version": 1, "partitions": {"0": [1, 2, 3, 4, 1000]}})
     line = "/brokers/topics/wide is ignored: partition 0 has 5 replicas, but there are 4 brokers"
     wait_for(lambda: line in site.commander.log, True)
     assert site.znode("/brokers/topics/wide")["partitions"] == {"0": [1, 2, 3, 4, 1000]}
-    site.put_znode("/admin/delete_topics/wide", b"")
+    site.create_znode("/admin/delete_topics/wide", b"")
     wait_for(lambda: site.has_znode("/brokers/topics/wide"), False)
 
 
 def test_the_tools_list_no_broker_twice(site: Site, tools: Tools) -> None:
-    topic = site.topic([[1, 2]])
+    topic = site.create_topic([[1, 2]])
     where = ("--bootstrap-server", site.cluster.bootstrap)
     described = tools.run("log-dirs", *where, "--describe", "--topic-list", topic)
     [line] = [line for line in described.lines if line.startswith("{")]
-    held = [
+    replicas = [
         (broker["broker"], partition["partition"])
         for broker in json.loads(line)["brokers"]
         for log_dir in broker["logDirs"]
         for partition in log_dir["partitions"]
     ]
-    assert sorted(held) == [(1, f"{topic}-0"), (2, f"{topic}-0")]
+    assert sorted(replicas) == [(1, f"{topic}-0"), (2, f"{topic}-0")]
     producer = KafkaProducer(bootstrap_servers=site.cluster.bootstrap, transactional_id="once")
     producer.init_transactions()
     producer.close()

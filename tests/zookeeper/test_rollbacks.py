@@ -23,29 +23,29 @@ def newest_job(site: Site) -> int:
 
 def test_a_job_that_is_half_done_is_rolled_back_whole(site: Site) -> None:
     """One partition has arrived, the other is held on its way."""
-    done, held = site.topic([[1, 2]]), site.topic([[1, 2, 3]])
+    moved, held = site.create_topic([[1, 2]]), site.create_topic([[1, 2, 3]])
     site.fill(held, 1)
     site.hold(held)
-    with Load(site.cluster.bootstrap, held, 1) as load, Load(site.cluster.bootstrap, done, 1) as other:
-        site.alter_all({done: {0: [3, 4]}, held: {0: [3, 4, 2]}})
-        site.wait_for_hosts(done, 0, {3, 4})
+    with Load(site.cluster.bootstrap, held, 1) as load, Load(site.cluster.bootstrap, moved, 1) as other:
+        site.reassign_topics({moved: {0: [3, 4]}, held: {0: [3, 4, 2]}})
+        site.wait_for_hosts(moved, 0, {3, 4})
         site.wait_for_hosts(held, 0, {1, 2, 3, 4})
         job = newest_job(site)
-        rolled = reassignd(site, "rollback", str(job))
-        assert (rolled.returncode, rolled.stdout) == (0, f"Job {job + 1} rolls back job {job}.\n")
+        rollback = reassignd(site, "rollback", str(job))
+        assert (rollback.returncode, rollback.stdout) == (0, f"Job {job + 1} rolls back job {job}.\n")
         site.release()
         site.wait_until_idle()
     load.check()
     other.check()
-    for topic, replicas in ((done, [1, 2]), (held, [1, 2, 3])):
+    for topic, replicas in ((moved, [1, 2]), (held, [1, 2, 3])):
         site.wait_for_replicas(topic, [replicas])
         site.wait_for_hosts(topic, 0, set(replicas))
 
 
 def test_a_job_that_has_ended_is_rolled_back_and_the_rollback_too(site: Site) -> None:
-    topic = site.topic([[1, 2], [2, 1]])
+    topic = site.create_topic([[1, 2], [2, 1]])
     site.fill(topic, 2, 20)
-    site.alter(topic, {0: [3, 4], 1: [4, 3]})
+    site.reassign(topic, {0: [3, 4], 1: [4, 3]})
     site.wait_until_idle()
     job = newest_job(site)
     assert reassignd(site, "rollback", str(job), "--wait").returncode == 0

@@ -54,18 +54,18 @@ from tools.zookeeper_cluster import ZookeeperCluster
 LISTENER = "SASL_PLAINTEXT"
 PACKAGE = "org.apache.kafka.common.security"
 USERS = ("admin", "broker", "alter", "describe", "nothing")
-BY_SCRAM = "scram"
+SCRAM_USER = "scram"
 MECHANISM = "SCRAM-SHA-256"
 
-GRANTED = (
+GRANTS = (
     ("broker", ResourceType.CLUSTER, "kafka-cluster", ACLOperation.CLUSTER_ACTION),
     ("alter", ResourceType.CLUSTER, "kafka-cluster", ACLOperation.ALTER),
     ("describe", ResourceType.CLUSTER, "kafka-cluster", ACLOperation.DESCRIBE),
-    (BY_SCRAM, ResourceType.CLUSTER, "kafka-cluster", ACLOperation.DESCRIBE),
+    (SCRAM_USER, ResourceType.CLUSTER, "kafka-cluster", ACLOperation.DESCRIBE),
 )
 
 
-class LoggingIn(ZookeeperCluster):
+class SaslCluster(ZookeeperCluster):
     """Everyone logs in, brokers too; `admin` alone may do everything."""
 
     def __init__(self, folder: Path) -> None:
@@ -76,8 +76,8 @@ class LoggingIn(ZookeeperCluster):
         server, _, chroot = self.zookeeper.partition("/")
         client = KazooClient(server)
         client.start()
-        user = {"version": 1, "config": {MECHANISM: scram_credential(f"{BY_SCRAM}-secret")}}
-        client.create(f"/{chroot}/config/users/{BY_SCRAM}", json.dumps(user).encode(), makepath=True)
+        user = {"version": 1, "config": {MECHANISM: scram_credential(f"{SCRAM_USER}-secret")}}
+        client.create(f"/{chroot}/config/users/{SCRAM_USER}", json.dumps(user).encode(), makepath=True)
         client.stop()
         client.close()
 
@@ -122,7 +122,7 @@ def login(user: str) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("logging-in")
-    cluster = LoggingIn(folder)
+    cluster = SaslCluster(folder)
     config = folder / "command.properties"
     config.write_text(client_properties(LISTENER, "admin", "PLAIN", folder))
     overrides = {
@@ -141,31 +141,31 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         stack.callback(site.admin.close)
         rows = [
             ACL(f"User:{user}", "*", operation, ACLPermissionType.ALLOW, ResourcePattern(kind, name))
-            for user, kind, name, operation in GRANTED
+            for user, kind, name, operation in GRANTS
         ]
         assert site.admin.create_acls(rows)["failed"] == []
         yield site
 
 
 def caller(user: str, password: str = "") -> Caller:
-    mechanism = MECHANISM if user == BY_SCRAM else "PLAIN"
+    mechanism = MECHANISM if user == SCRAM_USER else "PLAIN"
     return Caller(security=Security(sasl=Credentials(mechanism, user, password or f"{user}-secret")))
 
 
-def asked(site: Site, user: str, request: tuple[Any, ...], version: int) -> Any:
+def request(site: Site, user: str, message: tuple[Any, ...], version: int) -> Any:
     """What our listener answers this user."""
 
     async def ask() -> Any:
         host, _, port = site.commander.address.partition(":")
         channel = await connector(caller(user))(host, int(port))
-        answer = await channel.request(request, version)
+        answer = await channel.request(message, version)
         channel.close()
         return answer
 
     return asyncio.run(asyncio.wait_for(ask(), 30))
 
 
-def order(topic: str, *replicas: int) -> AlterPartitionReassignmentsRequest:
+def reassignment(topic: str, *replicas: int) -> AlterPartitionReassignmentsRequest:
     return AlterPartitionReassignmentsRequest(
         topics=[ReassignableTopic(topic, [ReassignablePartition(0, replicas)])]
     )
@@ -173,9 +173,9 @@ def order(topic: str, *replicas: int) -> AlterPartitionReassignmentsRequest:
 
 def test_data_moves_as_a_user_orders_and_brokers_tell_their_controller(site: Site) -> None:
     """At this inter-broker protocol a replica joins the ISR, and a producer has an id, only if brokers reach the controller."""
-    topic = site.topic([[1, 2]])
+    topic = site.create_topic([[1, 2]])
     with Load(site.cluster.bootstrap, topic, 1, **login("admin")) as load:
-        assert asked(site, "alter", order(topic, 3, 2), 0).error_code == 0
+        assert request(site, "alter", reassignment(topic, 3, 2), 0).error_code == 0
         site.wait_for_replicas(topic, [[3, 2]])
         site.wait_until_idle()
     load.check()
@@ -191,23 +191,23 @@ def test_a_broker_shuts_down_in_order(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("user", "may_list", "may_order"),
-    [("alter", 0, 0), ("describe", 0, 31), (BY_SCRAM, 0, 31), ("nothing", 31, 31), ("broker", 31, 31)],
+    ("user", "may_list", "may_alter"),
+    [("alter", 0, 0), ("describe", 0, 31), (SCRAM_USER, 0, 31), ("nothing", 31, 31), ("broker", 31, 31)],
 )
 def test_who_may_list_and_order_is_the_brokers_to_say(
-    site: Site, user: str, may_list: int, may_order: int
+    site: Site, user: str, may_list: int, may_alter: int
 ) -> None:
-    listed = asked(site, user, ListPartitionReassignmentsRequest(topics=None), 0)
-    ordered = asked(site, user, AlterPartitionReassignmentsRequest(), 0)
-    assert (listed.error_code, ordered.error_code) == (may_list, may_order)
+    listed = request(site, user, ListPartitionReassignmentsRequest(topics=None), 0)
+    altered = request(site, user, AlterPartitionReassignmentsRequest(), 0)
+    assert (listed.error_code, altered.error_code) == (may_list, may_alter)
 
 
 @pytest.mark.parametrize("user", ["alter", "nothing"])
 def test_who_has_no_right_to_topics_makes_and_deletes_none(site: Site, user: str) -> None:
-    topic = site.topic([[1, 2]])
-    created = asked(site, user, CreateTopicsRequest([CreatableTopic("another", 1, 1)]), 5)
-    grown = asked(site, user, CreatePartitionsRequest([CreatePartitionsTopic(topic, 2, None)]), 1)
-    deleted = asked(site, user, DeleteTopicsRequest(topic_names=[topic]), 3)
+    topic = site.create_topic([[1, 2]])
+    created = request(site, user, CreateTopicsRequest([CreatableTopic("another", 1, 1)]), 5)
+    grown = request(site, user, CreatePartitionsRequest([CreatePartitionsTopic(topic, 2, None)]), 1)
+    deleted = request(site, user, DeleteTopicsRequest(topic_names=[topic]), 3)
     assert [created.topics[0].error_code, grown.results[0].error_code, deleted.responses[0].error_code] == [
         29
     ] * 3
@@ -217,20 +217,20 @@ def test_who_has_no_right_to_topics_makes_and_deletes_none(site: Site, user: str
 @pytest.mark.parametrize(("user", "code"), [("admin", 0), ("alter", 31), ("describe", 31), ("nothing", 31)])
 def test_limits_are_set_by_who_may_alter_configs(site: Site, user: str, code: int) -> None:
     limit = AlterableConfig("reassignment.max.concurrent.partition.movements", 0, "7")
-    kafkas = AlterableConfig("log.cleaner.threads", 0, "1")
+    kafka_config = AlterableConfig("log.cleaner.threads", 0, "1")
     throttle = AlterableConfig("leader.replication.throttled.rate", 1, None)
-    for name, keys in (("", [limit]), ("1000", [throttle]), ("", [limit, kafkas])):
-        request = IncrementalAlterConfigsRequest([AlterConfigsResource(4, name, keys)])
-        assert asked(site, user, request, 1).responses[0].error_code == code
+    for name, keys in (("", [limit]), ("1000", [throttle]), ("", [limit, kafka_config])):
+        change = IncrementalAlterConfigsRequest([AlterConfigsResource(4, name, keys)])
+        assert request(site, user, change, 1).responses[0].error_code == code
 
 
 @pytest.mark.parametrize(("user", "code"), [("alter", 31), ("nothing", 31)])
 def test_only_brokers_speak_for_brokers(site: Site, user: str, code: int) -> None:
-    assert asked(site, user, AlterPartitionRequest(1, -1), 1).error_code == code
-    assert asked(site, user, AllocateProducerIdsRequest(1, -1), 0).error_code == code
-    assert asked(site, user, ControlledShutdownRequest(1), 2).error_code == code
+    assert request(site, user, AlterPartitionRequest(1, -1), 1).error_code == code
+    assert request(site, user, AllocateProducerIdsRequest(1, -1), 0).error_code == code
+    assert request(site, user, ControlledShutdownRequest(1), 2).error_code == code
     if user == "nothing":
-        assert asked(site, user, ElectLeadersRequest(), 1).error_code == code
+        assert request(site, user, ElectLeadersRequest(), 1).error_code == code
 
 
 def test_a_login_by_scram_is_made_by_the_tool_and_removed(site: Site, tools: Tools) -> None:
@@ -241,30 +241,30 @@ def test_a_login_by_scram_is_made_by_the_tool_and_removed(site: Site, tools: Too
     where = ("--bootstrap-server", site.commander.address, "--command-config", str(admin), "--alter", *user)
     made = tools.run("configs", *where, "--add-config", f"{MECHANISM}=[password=newcomer-secret]")
     assert "Completed updating config for user newcomer" in made.stdout
-    wait_for(lambda: logs_in(site, "newcomer"), True)
+    wait_for(lambda: can_log_in(site, "newcomer"), True)
     tools.run("configs", *where, "--delete-config", MECHANISM)
-    wait_for(lambda: logs_in(site, "newcomer"), False)
-    request = AlterUserScramCredentialsRequest([ScramCredentialDeletion("newcomer", 1)])
-    codes = [asked(site, name, request, 0).results[0].error_code for name in ("admin", "describe")]
+    wait_for(lambda: can_log_in(site, "newcomer"), False)
+    deletion = AlterUserScramCredentialsRequest([ScramCredentialDeletion("newcomer", 1)])
+    codes = [request(site, name, deletion, 0).results[0].error_code for name in ("admin", "describe")]
     assert codes == [91, 31]
 
 
-def logs_in(site: Site, user: str) -> bool:
+def can_log_in(site: Site, user: str) -> bool:
     """By SCRAM, at our listener."""
     host, _, port = site.commander.address.partition(":")
     credentials = Caller(security=Security(sasl=Credentials(MECHANISM, user, f"{user}-secret")))
 
-    async def come() -> bool:
+    async def log_in() -> bool:
         try:
             (await open_connection(Address(host, int(port)), credentials, 10)).abort("done")
         except AuthenticationError:
             return False
         return True
 
-    return asyncio.run(come())
+    return asyncio.run(log_in())
 
 
-@pytest.mark.parametrize("user", ["alter", BY_SCRAM])
+@pytest.mark.parametrize("user", ["alter", SCRAM_USER])
 async def test_a_wrong_password_is_refused(site: Site, user: str) -> None:
     host, _, port = site.commander.address.partition(":")
     with pytest.raises(AuthenticationError):

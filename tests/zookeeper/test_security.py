@@ -33,10 +33,10 @@ class Secured(ZookeeperCluster):
 
     def properties(self, broker: int) -> dict[str, str]:
         plain = super().properties(broker)
-        first = self._ports + 2 * broker
+        first_port = self._ports + 2 * broker
         return {
             **plain,
-            "listeners": f"{plain['listeners']},SSL://127.0.0.1:{first - 2},SASL_SSL://127.0.0.1:{first - 1}",
+            "listeners": f"{plain['listeners']},SSL://127.0.0.1:{first_port - 2},SASL_SSL://127.0.0.1:{first_port - 1}",
             "inter.broker.listener.name": "SSL",
             "ssl.truststore.type": "PEM",
             "ssl.truststore.location": str(self.folder / "ca.pem"),
@@ -72,7 +72,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def test_data_moves_and_brokers_tell_their_controller_over_tls(secured: Site) -> None:
     """At this inter-broker protocol a replica joins the ISR only if its leader reaches the controller."""
-    secured.put_znode("/brokers/topics/foo", {"version": 3, "partitions": {"0": [1, 2]}})
+    secured.create_znode("/brokers/topics/foo", {"version": 3, "partitions": {"0": [1, 2]}})
     secured.wait_for_replicas("foo", [[1, 2]])
     with Load(secured.cluster.bootstrap, "foo", 1) as load:
         submit(secured, "foo", {0: [3, 2]})
@@ -83,19 +83,21 @@ def test_data_moves_and_brokers_tell_their_controller_over_tls(secured: Site) ->
 
 
 def test_clients_at_another_listener_find_the_controller_too(secured: Site) -> None:
-    topic = secured.topic([[1, 2]])
-    secured.alter(topic, {0: [2, 3]})
+    topic = secured.create_topic([[1, 2]])
+    secured.reassign(topic, {0: [2, 3]})
     secured.wait_for_replicas(topic, [[2, 3]])
 
 
 async def test_at_another_one_they_log_in_over_tls(secured: Site) -> None:
     connect = connector(Caller(security=load(secured.folder / "command.properties")))
     registered = secured.znode("/brokers/ids/1")["endpoints"]
-    [broker] = [int(each.rpartition(":")[2]) for each in registered if each.startswith("SASL_SSL:")]
-    channel = await connect("127.0.0.1", broker)
-    told: MetadataResponse = await channel.request(MetadataRequest(topics=[]), 4)
+    [broker_port] = [
+        int(endpoint.rpartition(":")[2]) for endpoint in registered if endpoint.startswith("SASL_SSL:")
+    ]
+    channel = await connect("127.0.0.1", broker_port)
+    metadata: MetadataResponse = await channel.request(MetadataRequest(topics=[]), 4)
     channel.close()
-    [port] = [each.port for each in told.brokers if each.node_id == told.controller_id]
+    [port] = [broker.port for broker in metadata.brokers if broker.node_id == metadata.controller_id]
     channel = await connect("127.0.0.1", port)
     assert (await channel.request(ListPartitionReassignmentsRequest(), 0)).error_code == 0
     channel.close()

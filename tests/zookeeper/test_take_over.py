@@ -9,45 +9,45 @@ import pytest
 from tests.clients.java_programs import Tools
 from tests.zookeeper.scenarios import REASSIGN
 from tests.zookeeper.site import Site, wait_for
-from tests.zookeeper.test_failures import a_broker
+from tests.zookeeper.test_failures import elected_broker
 from tests.zookeeper.test_moves import limit
-from tests.zookeeper.test_orders import Zk
+from tests.zookeeper.test_zk_command import Zk
 from tools.commander import Commander
 
 CHILDREN = "/admin/reassignments"
 PLAIN = {"topic", "partition", "replicas"}
-AT_ONCE = "reassignment.max.concurrent.partition.movements"
+MAX_PARTITIONS = "reassignment.max.concurrent.partition.movements"
 
 
 @pytest.fixture
 def zk(site: Site, tools: Tools, tmp_path: Path) -> Iterator[Zk]:
     """One partition moves at a time, as long as reassignd is the controller."""
-    limit(site, tools, "--add-config", f"{AT_ONCE}=1")
+    limit(site, tools, "--add-config", f"{MAX_PARTITIONS}=1")
     yield Zk(site, tmp_path)
     site.release()
     if not site.commander.runs:
         site.commander.start()
     site.wait_for_controller(1000)
-    limit(site, tools, "--delete-config", AT_ONCE)
+    limit(site, tools, "--delete-config", MAX_PARTITIONS)
     site.wait_until_idle()
 
 
 @pytest.fixture
 def topic(site: Site) -> str:
-    topic = site.topic([[1, 2], [2, 1]])
+    topic = site.create_topic([[1, 2], [2, 1]])
     site.fill(topic, 2)
     site.hold(topic)
     return topic
 
 
-def a_broker_takes_over(site: Site) -> None:
-    site.wait_for_controller(a_broker(site))
+def wait_for_broker_takeover(site: Site) -> None:
+    site.wait_for_controller(elected_broker(site))
     site.release()
     site.wait_until_idle()
 
 
 @contextmanager
-def in_office(site: Site, **options: str) -> Iterator[None]:
+def other_controller(site: Site, **options: str) -> Iterator[None]:
     """Another reassignd takes the place of the one that there is, and is stopped at the end."""
     other = Commander(site.cluster, 1002, **options)
     other.start()
@@ -60,17 +60,17 @@ def in_office(site: Site, **options: str) -> Iterator[None]:
 
 
 def test_a_broker_takes_over_a_plan_and_carries_out_all_of_it(site: Site, zk: Zk, topic: str) -> None:
-    with in_office(site, **{"zookeeper.reassignments.children": "true"}):
+    with other_controller(site, **{"zookeeper.reassignments.children": "true"}):
         zk.plan("submit", topic, {0: [3, 2]})
         site.wait_for_hosts(topic, 0, {1, 2, 3})
         wait_for(lambda: site.znode(f"{CHILDREN}/{topic}/0"), [3, 2])
-        site.put_znode(f"{CHILDREN}/{topic}/1", [4, 1])
+        site.create_znode(f"{CHILDREN}/{topic}/1", [4, 1])
         wait_for(lambda: [set(row) for row in site.znode(REASSIGN)["partitions"]], [PLAIN, PLAIN])
         shown = zk.run("show").stdout
         assert f"{topic}-1 to 4,1, from 2,1" in shown
         assert "children: 2" in shown
         assert f"{CHILDREN}/{topic}/0 to 3,2, reassignment 0x" in shown
-    a_broker_takes_over(site)
+    wait_for_broker_takeover(site)
     wait_for(lambda: site.znode(REASSIGN), None)
     site.wait_for_replicas(topic, [[3, 2], [4, 1]])
 
@@ -78,11 +78,11 @@ def test_a_broker_takes_over_a_plan_and_carries_out_all_of_it(site: Site, zk: Zk
 def test_a_broker_refuses_a_plan_with_originals_and_finishes_what_is_under_way(
     site: Site, zk: Zk, topic: str
 ) -> None:
-    with in_office(site, **{"zookeeper.reassign.partitions.plain": "false"}):
+    with other_controller(site, **{"zookeeper.reassign.partitions.plain": "false"}):
         zk.plan("submit", topic, {0: [3, 2], 1: [4, 1]})
         site.wait_for_hosts(topic, 0, {1, 2, 3})
         wait_for(lambda: site.znode(REASSIGN)["partitions"][1].get("original_replicas"), [2, 1])
-    a_broker_takes_over(site)
+    wait_for_broker_takeover(site)
     site.wait_for_replicas(topic, [[3, 2], [2, 1]])
     wait_for(lambda: site.znode(REASSIGN), None)
     site.commander.start()
@@ -94,7 +94,7 @@ def test_a_broker_in_office_takes_what_is_submitted_and_is_left_alone_with_the_r
     site: Site, zk: Zk, topic: str
 ) -> None:
     assert site.commander.stop() == 0
-    site.wait_for_controller(a_broker(site))
+    site.wait_for_controller(elected_broker(site))
     site.release()
     assert zk.plan("submit", topic, {0: [3, 2], 1: [4, 1]}).returncode == 0
     wait_for(lambda: site.znode(REASSIGN), None)

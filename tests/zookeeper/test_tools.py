@@ -20,7 +20,7 @@ def plan(folder: Path, topic: str, moves: Mapping[int, Sequence[int]]) -> str:
 
 
 def test_the_tool_executes_verifies_and_clears_its_throttle(site: Site, tools: Tools, tmp_path: Path) -> None:
-    topic = site.topic([[1, 2], [2, 1]])
+    topic = site.create_topic([[1, 2], [2, 1]])
     site.fill(topic, 2)
     file = (
         "--bootstrap-server",
@@ -29,8 +29,8 @@ def test_the_tool_executes_verifies_and_clears_its_throttle(site: Site, tools: T
         plan(tmp_path, topic, {0: [3, 4], 1: [4, 1]}),
     )
     with Load(site.cluster.bootstrap, topic, 2) as load:
-        ran = tools.run("reassign", *file, "--execute", "--throttle", "10000000")
-        assert f"Successfully started partition reassignments for {topic}-0,{topic}-1" in ran.stdout
+        result = tools.run("reassign", *file, "--execute", "--throttle", "10000000")
+        assert f"Successfully started partition reassignments for {topic}-0,{topic}-1" in result.stdout
         wait_for(lambda: "is still in progress" in tools.run("reassign", *file, "--verify").stdout, False)
         verified = tools.run("reassign", *file, "--verify").stdout
     load.check()
@@ -41,14 +41,14 @@ def test_the_tool_executes_verifies_and_clears_its_throttle(site: Site, tools: T
 
 
 def test_the_tool_of_2_8_leaves_its_plan_in_zookeeper(site: Site, tmp_path: Path) -> None:
-    topic = site.topic([[1, 2]])
+    topic = site.create_topic([[1, 2]])
     with Load(site.cluster.bootstrap, topic, 1) as load:
         file = ("--reassignment-json-file", plan(tmp_path, topic, {0: [3, 4]}))
         tool = ("kafka.admin.ReassignPartitionsCommand", "--zookeeper", site.cluster.zookeeper)
-        ran = subprocess.run(
+        result = subprocess.run(
             java_command("broker-2.8", *tool, *file, "--execute"), capture_output=True, text=True, check=False
         )
-        assert "Successfully started partition reassignment" in ran.stdout, ran
+        assert "Successfully started partition reassignment" in result.stdout, result
         wait_for(lambda: site.znode("/admin/reassign_partitions"), None)
     load.check()
     site.wait_for_replicas(topic, [[3, 4]])
@@ -58,10 +58,10 @@ def test_the_tool_of_2_8_leaves_its_plan_in_zookeeper(site: Site, tmp_path: Path
 def test_a_limit_that_makes_no_sense_is_refused(site: Site, tools: Tools) -> None:
     default = ("--entity-type", "brokers", "--entity-default", "--alter", "--add-config")
     limit = "reassignment.max.concurrent.partition.movements"
-    ran = tools.run(
+    result = tools.run(
         "configs", "--bootstrap-server", site.cluster.bootstrap, *default, f"{limit}=2,log.cleaner.threads=1"
     )
-    assert ran.exit_code == 0, ran
+    assert result.exit_code == 0, result
     wait_for(lambda: site.znode("/config/brokers/<default>")["config"].get(limit), "2")
     tools.run(
         "configs",

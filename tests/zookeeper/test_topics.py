@@ -10,7 +10,7 @@ from tools.commander import Commander
 
 
 def test_a_topic_is_gone_with_all_its_data_when_it_is_deleted(site: Site) -> None:
-    topic = site.topic([[1, 2], [3, 4]])
+    topic = site.create_topic([[1, 2], [3, 4]])
     site.fill(topic, 2, 20)
     site.admin.delete_topics([topic])
     wait_for(lambda: topic in site.admin.list_topics(), False)
@@ -20,17 +20,17 @@ def test_a_topic_is_gone_with_all_its_data_when_it_is_deleted(site: Site) -> Non
 
 
 def test_a_topic_made_anew_is_empty(site: Site) -> None:
-    topic = site.topic([[1, 2]])
+    topic = site.create_topic([[1, 2]])
     site.fill(topic, 1, 20)
     site.admin.delete_topics([topic])
-    site.topic([[2, 1]], topic)
+    site.create_topic([[2, 1]], topic)
     with Load(site.cluster.bootstrap, topic, 1) as load:
         wait_for(lambda: load.sent > 10, True)
     load.check()
 
 
 def test_a_deletion_waits_for_a_broker_that_is_down(site: Site) -> None:
-    topic = site.topic([[1, 2], [3, 4]])
+    topic = site.create_topic([[1, 2], [3, 4]])
     site.fill(topic, 2, 20)
     site.cluster.stop_broker(2)
     site.admin.delete_topics([topic])
@@ -46,22 +46,22 @@ def test_a_deletion_waits_for_a_broker_that_is_down(site: Site) -> None:
 
 
 def test_a_topic_made_by_a_tool_in_zookeeper_is_led(site: Site) -> None:
-    site.put_znode("/brokers/topics/by-hand", {"version": 1, "partitions": {"0": [4, 3], "1": [3, 2]}})
+    site.create_znode("/brokers/topics/by-hand", {"version": 1, "partitions": {"0": [4, 3], "1": [3, 2]}})
     site.wait_for_replicas("by-hand", [[4, 3], [3, 2]])
 
 
 def test_partitions_are_added(site: Site) -> None:
-    topic = site.topic([[1, 2]])
+    topic = site.create_topic([[1, 2]])
     site.admin.create_partitions({topic: 3})
     wait_for(lambda: len(site.partitions(topic)), 3)
     wait_for(lambda: all(len(row["isr_nodes"]) == 2 for row in site.partitions(topic)), True)
 
 
 def test_a_topic_that_moves_gets_no_partitions_until_it_has_arrived(site: Site) -> None:
-    topic = site.topic([[1, 2]])
+    topic = site.create_topic([[1, 2]])
     site.fill(topic, 1)
     site.hold(topic)
-    site.alter(topic, {0: [3, 2]})
+    site.reassign(topic, {0: [3, 2]})
     site.wait_for_hosts(topic, 0, {1, 2, 3})
     with pytest.raises(ReassignmentInProgressError):
         site.admin.create_partitions({topic: 3})
@@ -77,8 +77,8 @@ def test_a_topic_that_moves_gets_no_partitions_until_it_has_arrived(site: Site) 
 
 
 def test_a_topics_configs_reach_the_brokers(site: Site) -> None:
-    topic = site.topic([[1, 2]])
-    site.configure("TOPIC", topic, retention__ms="12345")
+    topic = site.create_topic([[1, 2]])
+    site.set_configs("TOPIC", topic, retention__ms="12345")
     wait_for(lambda: site.znode(f"/config/topics/{topic}")["config"], {"retention.ms": "12345"})
     wait_for(
         lambda: f"{topic}" in site.cluster.log(1) and "retention.ms -> 12345" in site.cluster.log(1), True
@@ -86,7 +86,7 @@ def test_a_topics_configs_reach_the_brokers(site: Site) -> None:
 
 
 def test_a_broker_that_stops_hands_its_leaderships_over_and_rejoins(site: Site, tools: Tools) -> None:
-    topic = site.topic([[1, 2, 3], [2, 3, 4]])
+    topic = site.create_topic([[1, 2, 3], [2, 3, 4]])
     with Load(site.cluster.bootstrap, topic, 2) as load:
         site.cluster.stop_broker(1)
         wait_for(lambda: site.partitions(topic)[0]["leader_id"] in {2, 3}, True)
@@ -97,25 +97,25 @@ def test_a_broker_that_stops_hands_its_leaderships_over_and_rejoins(site: Site, 
     assert "Controlled shutdown request returned successfully" in site.cluster.log(1)
     assert "unclean shutdown" not in site.cluster.log(1)
     election = ("--election-type", "preferred", "--topic", topic, "--partition", "0")
-    ran = tools.run("leader-election", "--bootstrap-server", site.cluster.bootstrap, *election)
-    assert "Successfully completed leader election (PREFERRED)" in ran.stdout
+    result = tools.run("leader-election", "--bootstrap-server", site.cluster.bootstrap, *election)
+    assert "Successfully completed leader election (PREFERRED)" in result.stdout
     wait_for(lambda: site.partitions(topic)[0]["leader_id"], 1)
 
 
 def test_a_preferred_election_is_held_by_znode(site: Site) -> None:
-    topic = site.topic([[1, 2]])
-    site.alter(topic, {0: [2, 1]})
+    topic = site.create_topic([[1, 2]])
+    site.reassign(topic, {0: [2, 1]})
     site.wait_for_replicas(topic, [[2, 1]])
     assert site.partitions(topic)[0]["leader_id"] == 1
     path = "/admin/preferred_replica_election"
-    site.put_znode(path, {"version": 1, "partitions": [{"topic": topic, "partition": 0}]})
+    site.create_znode(path, {"version": 1, "partitions": [{"topic": topic, "partition": 0}]})
     wait_for(lambda: site.partitions(topic)[0]["leader_id"], 2)
     assert site.znode(path) is None
 
 
 def test_preferred_leaders_come_back_by_themselves_where_that_is_configured(site: Site) -> None:
-    topic = site.topic([[1, 2]])
-    site.alter(topic, {0: [2, 1]})
+    topic = site.create_topic([[1, 2]])
+    site.reassign(topic, {0: [2, 1]})
     site.wait_for_replicas(topic, [[2, 1]])
     assert site.partitions(topic)[0]["leader_id"] == 1
     imbalance = {

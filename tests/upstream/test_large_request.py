@@ -19,7 +19,7 @@ from protocol.messages.create_topics_request import (
 )
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from tests.reassignd.shell import Shell
-from tests.upstream.conftest import served
+from tests.upstream.conftest import running
 from tools.kafka_cluster import KafkaCluster, running_kafka
 from tools.kafka_settings import Spec
 from tools.processes import Reassignd
@@ -28,8 +28,8 @@ from tools.raw_connection import RawConnection
 TOPICS = ("large0", "large1", "large2")
 PARTITIONS = 4_000
 """Of each topic; more than 10,000 cannot be created in one call either."""
-TOGETHER = len(TOPICS) * PARTITIONS
-MOST = 10_000
+TOTAL = len(TOPICS) * PARTITIONS
+MAX_RECORDS = 10_000
 """Records that Kafka's controller writes for one request."""
 PATIENCE_SECONDS = 240
 
@@ -47,39 +47,39 @@ def large() -> Iterator[KafkaCluster]:
 def gateway(large: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reassignd]:
     """Reassignd before it."""
     folder = tmp_path_factory.mktemp("large")
-    yield from served(Reassignd(folder, {}, len(large.brokers), large.bootstrap))
+    yield from running(Reassignd(folder, {}, len(large.brokers), large.bootstrap))
 
 
 @pytest.fixture
-def past(large: KafkaCluster) -> Iterator[RawConnection]:
+def direct(large: KafkaCluster) -> Iterator[RawConnection]:
     """Past the gateway, with all topics there."""
     connection = RawConnection(large.bootstrap)
     for topic in TOPICS:
-        rows = [CreatableReplicaAssignment(number, (home(number),)) for number in range(PARTITIONS)]
+        rows = [CreatableReplicaAssignment(number, (broker_of(number),)) for number in range(PARTITIONS)]
         made = connection.ask(CreateTopicsRequest([CreatableTopic(topic, -1, -1, rows)], 60_000), 5)
         assert made.topics[0].error_code == 0, made
-    until(lambda: shifts(connection), {0: TOGETHER})
+    wait_for(lambda: shifts(connection), {0: TOTAL})
     yield connection
     connection.close()
 
 
-def until(look: Callable[[], Any], expected: Any) -> float:
+def wait_for(probe: Callable[[], Any], expected: Any) -> float:
     """Looks until that is seen; how many seconds it took."""
-    began = time.monotonic()
-    while (seen := look()) != expected and time.monotonic() - began < PATIENCE_SECONDS:
+    start = time.monotonic()
+    while (seen := probe()) != expected and time.monotonic() - start < PATIENCE_SECONDS:
         time.sleep(0.5)
     assert seen == expected
-    return time.monotonic() - began
+    return time.monotonic() - start
 
 
-def home(number: int, shift: int = 0) -> int:
+def broker_of(number: int, shift: int = 0) -> int:
     """One of four brokers."""
     return (number + shift) % 4 + 1
 
 
-def moved_by(connection: RawConnection, shift: int) -> Counter[int]:
+def shift_partitions(connection: RawConnection, shift: int) -> Counter[int]:
     """Moves every partition so many brokers on, in one call; how many rows had which error."""
-    rows = [ReassignablePartition(number, (home(number, shift),)) for number in range(PARTITIONS)]
+    rows = [ReassignablePartition(number, (broker_of(number, shift),)) for number in range(PARTITIONS)]
     topics = [ReassignableTopic(topic, rows) for topic in TOPICS]
     answer = connection.ask(AlterPartitionReassignmentsRequest(topics=topics), 0)
     assert answer.error_code == 0
@@ -90,19 +90,19 @@ def shifts(connection: RawConnection) -> Counter[int]:
     """How many partitions are how many brokers from home."""
     seen = connection.ask(MetadataRequest([MetadataRequestTopic(name=topic) for topic in TOPICS]), 8)
     return Counter(
-        (row.replica_nodes[0] - home(row.partition_index)) % 4 if len(row.replica_nodes) == 1 else -1
+        (row.replica_nodes[0] - broker_of(row.partition_index)) % 4 if len(row.replica_nodes) == 1 else -1
         for topic in seen.topics
         for row in topic.partitions
     )
 
 
 def test_all_rows_are_taken_and_carried_out_where_kafka_takes_10_000(
-    gateway: Reassignd, shell: Shell, past: RawConnection, record_property: Callable[[str, object], None]
+    gateway: Reassignd, shell: Shell, direct: RawConnection, record_property: Callable[[str, object], None]
 ) -> None:
     through = RawConnection(gateway.bootstrap)
-    assert moved_by(through, 1) == {0: TOGETHER}
+    assert shift_partitions(through, 1) == {0: TOTAL}
     through.close()
-    seconds = until(lambda: shell.moves()["ongoing"], 0)
+    seconds = wait_for(lambda: shell.moves()["ongoing"], 0)
     record_property("seconds until all were moved", round(seconds, 1))
-    until(lambda: shifts(past), {1: TOGETHER})
-    assert moved_by(past, 2) == {0: MOST, -1: TOGETHER - MOST}
+    wait_for(lambda: shifts(direct), {1: TOTAL})
+    assert shift_partitions(direct, 2) == {0: MAX_RECORDS, -1: TOTAL - MAX_RECORDS}

@@ -19,7 +19,7 @@ def serve(kafka: KafkaCluster, tmp_path: Path) -> list[str]:
     return [*command, "--bootstrap-server", kafka.bootstrap, "--data-dir", str(tmp_path), *place]
 
 
-def complaint(*command: str) -> str:
+def last_error_line(*command: str) -> str:
     """The last line of a reassignd that ends with exit code 1."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1, done.stderr
@@ -28,17 +28,17 @@ def complaint(*command: str) -> str:
 
 
 def test_its_own_port_is_in_use(serve: list[str]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        said = complaint(*serve, "--listener", f"127.0.0.1:{port}")
-    assert f"cannot listen on 127.0.0.1:{port}: port {port} is in use; change `listener`" in said
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        message = last_error_line(*serve, "--listener", f"127.0.0.1:{port}")
+    assert f"cannot listen on 127.0.0.1:{port}: port {port} is in use; change `listener`" in message
 
 
 def test_the_upstream_is_a_gateway_too(serve: list[str], gateway: Reassignd) -> None:
-    said = complaint(*serve, "--bootstrap-server", gateway.bootstrap)
-    assert "that is a gateway of reassignd; give Kafka's own brokers as --bootstrap-server" in said
+    message = last_error_line(*serve, "--bootstrap-server", gateway.bootstrap)
+    assert "that is a gateway of reassignd; give Kafka's own brokers as --bootstrap-server" in message
 
 
 def test_the_ports_of_brokers_cannot_be_read(serve: list[str], tmp_path: Path) -> None:
     (tmp_path / "gateway-ports.json").write_text("{")
-    assert f"cannot read the ports of brokers in {tmp_path / 'gateway-ports.json'}" in complaint(*serve)
+    assert f"cannot read the ports of brokers in {tmp_path / 'gateway-ports.json'}" in last_error_line(*serve)

@@ -1,4 +1,4 @@
-"""Whatever can be asked without changing anything, the gateway answers as Kafka does, but for addresses and our own keys."""
+"""Whatever can be request without changing anything, the gateway answers as Kafka does, but for addresses and our own keys."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -13,8 +13,8 @@ from protocol.schema import version_range
 from server.gateway.addresses import NO_BROKER
 from tests.clients.cluster import Cluster
 from tests.clients.java_programs import Tools
-from tests.upstream.borrowed import decoded, frame, message
-from tests.upstream.reads import NOT_READ, Read, populate, reads
+from tests.upstream.kafka_schemas import decoded, frame, message
+from tests.upstream.read_requests import NOT_READ_APIS, ReadRequest, populate, reads
 from tests.upstream.test_gateway_serves import ports_of
 from tools.kafka_cluster import KafkaCluster
 from tools.processes import Reassignd
@@ -23,7 +23,7 @@ from tools.raw_connection import RawConnection, address
 TRIES = 30
 """Free space on disks and offsets of the quorum change between two answers, though not between all of them."""
 
-CUT = {
+OTHER_VERSIONS = {
     ApiKey.SASL_HANDSHAKE: range(1, 2),
     1: range(4, 16),
 }
@@ -33,11 +33,11 @@ HIDDEN = {78, 79}
 """The share group's records, whose answers carry addresses."""
 
 
-Moved = Mapping[tuple[str, int], tuple[str, int]]
+AddressMap = Mapping[tuple[str, int], tuple[str, int]]
 """Host and port of each broker at the gateway, by its own."""
 
 
-class Sides(NamedTuple):
+class ConnectionPair(NamedTuple):
     """A broker itself, and by its port of the gateway."""
 
     direct: RawConnection
@@ -45,11 +45,12 @@ class Sides(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def sides(kafka: KafkaCluster, gateway: Reassignd) -> Iterator[Mapping[int, Sides]]:
+def pairs(kafka: KafkaCluster, gateway: Reassignd) -> Iterator[Mapping[int, ConnectionPair]]:
     """By broker."""
     ports = ports_of(gateway)
     made = {
-        each: Sides(RawConnection(kafka.address(each)), RawConnection(ports[each])) for each in kafka.brokers
+        each: ConnectionPair(RawConnection(kafka.address(each)), RawConnection(ports[each]))
+        for each in kafka.brokers
     }
     yield made
     for pair in made.values():
@@ -58,7 +59,7 @@ def sides(kafka: KafkaCluster, gateway: Reassignd) -> Iterator[Mapping[int, Side
 
 
 @pytest.fixture(scope="module")
-def everything(kafka: KafkaCluster, direct: Cluster) -> Iterator[list[Read]]:
+def read_requests(kafka: KafkaCluster, direct: Cluster) -> Iterator[list[ReadRequest]]:
     """What there is to read is there."""
     direct.admin.do("set_configs", type="BROKER", name="2", ops=[["SET", "log.cleaner.threads", "2"]])
     yield reads(populate(kafka.bootstrap, direct.admin))
@@ -66,9 +67,9 @@ def everything(kafka: KafkaCluster, direct: Cluster) -> Iterator[list[Read]]:
 
 
 @pytest.fixture(scope="module")
-def moved(kafka: KafkaCluster, gateway: Reassignd) -> Moved:
-    ours = dict(zip(kafka.brokers, ports_of(gateway)[1:], strict=True))
-    return {address(kafka.address(each)): address(ours[each]) for each in kafka.brokers}
+def addresses(kafka: KafkaCluster, gateway: Reassignd) -> AddressMap:
+    relayed = dict(zip(kafka.brokers, ports_of(gateway)[1:], strict=True))
+    return {address(kafka.address(each)): address(relayed[each]) for each in kafka.brokers}
 
 
 def versions(connection: RawConnection) -> dict[int, range]:
@@ -78,94 +79,98 @@ def versions(connection: RawConnection) -> dict[int, range]:
 
 
 def test_every_api_is_shown_in_kafkas_versions_but_where_addresses_could_not_be_replaced(
-    sides: Mapping[int, Sides],
+    pairs: Mapping[int, ConnectionPair],
 ) -> None:
-    for pair in sides.values():
-        theirs, ours = map(versions, pair)
-        assert theirs.keys() - ours.keys() == HIDDEN & theirs.keys()
-        assert {key: found for key, found in ours.items() if found != theirs[key]} == CUT
+    for pair in pairs.values():
+        direct, relayed = map(versions, pair)
+        assert direct.keys() - relayed.keys() == HIDDEN & direct.keys()
+        assert {key: found for key, found in relayed.items() if found != direct[key]} == OTHER_VERSIONS
 
 
 def test_every_api_that_is_shown_is_read_below_or_changes_something(
-    sides: Mapping[int, Sides], everything: list[Read]
+    pairs: Mapping[int, ConnectionPair], read_requests: list[ReadRequest]
 ) -> None:
-    for pair in sides.values():
+    for pair in pairs.values():
         for shown in map(versions, pair):
-            assert shown.keys() <= {each.key for each in everything} | NOT_READ | HIDDEN
+            assert shown.keys() <= {each.key for each in read_requests} | NOT_READ_APIS | HIDDEN
 
 
-def test_every_answer_is_kafkas(sides: Mapping[int, Sides], everything: list[Read], moved: Moved) -> None:
-    shown = versions(sides[1].relayed)
+def test_every_answer_is_kafkas(
+    pairs: Mapping[int, ConnectionPair], read_requests: list[ReadRequest], addresses: AddressMap
+) -> None:
+    shown = versions(pairs[1].relayed)
     compared = 0
-    for read in everything:
+    for read in read_requests:
         known = version_range(message(read.name).versions)
         for version in shown.get(read.key, range(0)):
             if version < read.since:
                 continue
             assert version in known, read.name
-            answers = [same(pair, read, version, moved) for pair in sides.values()]
-            assert any(read.says in answer for answer in answers), (read.name, version)
+            answers = [equal_response(pair, read, version, addresses) for pair in pairs.values()]
+            assert any(read.contains in answer for answer in answers), (read.name, version)
             compared += len(answers)
     assert compared > 400
 
 
-def same(pair: Sides, read: Read, version: int, moved: Moved) -> bytes:
+def equal_response(pair: ConnectionPair, read: ReadRequest, version: int, addresses: AddressMap) -> bytes:
     """The broker's answer, once it and the gateway's are the same."""
-    asked = frame(read.name, version, read.values)
-    theirs, expected, found = b"", None, b"?"
+    request = frame(read.name, version, read.values)
+    direct, expected, found = b"", None, b"?"
     for _ in range(TRIES):
-        theirs, ours = (connection.timed(asked)[1] for connection in pair)
-        expected = comparable(read, version, moved, theirs)
-        found = comparable(read, version, {each: each for each in moved.values()}, ours)
+        direct, relayed = (connection.timed(request)[1] for connection in pair)
+        expected = comparable(read, version, addresses, direct)
+        found = comparable(read, version, {each: each for each in addresses.values()}, relayed)
         if expected == found:
             break
     assert found == expected, (read.name, version)
-    return theirs
+    return direct
 
 
-def comparable(read: Read, version: int, moved: Moved, answer: bytes) -> Any:
-    """The bytes; or what they say, where it may differ, with our addresses in the place of `moved` ones."""
-    rule = DIFFERING.get(read.key)
-    return answer if rule is None else rule(decoded(read.name, version, answer), moved)
+def comparable(read: ReadRequest, version: int, addresses: AddressMap, answer: bytes) -> Any:
+    """The bytes; or what they say, where it may differ, with our addresses in the place of `addresses` ones."""
+    normalize = NORMALIZERS.get(read.key)
+    return answer if normalize is None else normalize(decoded(read.name, version, answer), addresses)
 
 
-def _brokers(response: Any, moved: Moved) -> Any:
+def _brokers(response: Any, addresses: AddressMap) -> Any:
     """KRaft names another live broker as the controller each time."""
-    rows = [_at_ours(each, moved) for each in response.brokers]
+    rows = [_with_gateway_address(each, addresses) for each in response.brokers]
     named, live = response.controller_id, {each[0] for each in rows}
     return response._replace(brokers=rows, controller_id=named if named == NO_BROKER else named in live)
 
 
-def _cluster(response: Any, moved: Moved) -> Any:
-    return response if response.endpoint_type != 1 else _brokers(response, moved)
+def _cluster(response: Any, addresses: AddressMap) -> Any:
+    return response if response.endpoint_type != 1 else _brokers(response, addresses)
 
 
-def _coordinators(response: Any, moved: Moved) -> Any:
+def _coordinators(response: Any, addresses: AddressMap) -> Any:
     if response.coordinators:
-        return response._replace(coordinators=[_at_ours(each, moved) for each in response.coordinators])
-    return _at_ours(response, moved)
+        return response._replace(
+            coordinators=[_with_gateway_address(each, addresses) for each in response.coordinators]
+        )
+    return _with_gateway_address(response, addresses)
 
 
-def _at_ours(row: Any, moved: Moved) -> Any:
+def _with_gateway_address(row: Any, addresses: AddressMap) -> Any:
     if not row.host:
         return row
-    host, port = moved[row.host, row.port]
+    host, port = addresses[row.host, row.port]
     return row._replace(host=host, port=port)
 
 
 def _configs(response: Any, _moved: object) -> Any:
-    def kafkas(row: Any) -> Any:
-        theirs = [each for each in row.configs if not each.name.startswith("reassignment.")]
+    def without_gateway_keys(row: Any) -> Any:
+        direct = [each for each in row.configs if not each.name.startswith("reassignment.")]
         default = (row.resource_type, row.resource_name) == (ResourceType.BROKER, CLUSTER_DEFAULT)
-        return row._replace(configs=theirs) if default else row
+        return row._replace(configs=direct) if default else row
 
-    return response._replace(results=[kafkas(each) for each in response.results])
+    return response._replace(results=[without_gateway_keys(each) for each in response.results])
 
 
 def _quorum(response: Any, _moved: object) -> Any:
     """Without the times: the leader's own is now."""
 
-    def timeless(replicas: Any) -> list[Any]:
+    def without_times(replicas: Any) -> list[Any]:
         times = {"last_fetch_timestamp": -1, "last_caught_up_timestamp": -1}
         return [
             each._replace(**times) if hasattr(each, "last_fetch_timestamp") else each for each in replicas
@@ -173,7 +178,9 @@ def _quorum(response: Any, _moved: object) -> Any:
 
     (topic,) = response.topics
     (row,) = topic.partitions
-    row = row._replace(current_voters=timeless(row.current_voters), observers=timeless(row.observers))
+    row = row._replace(
+        current_voters=without_times(row.current_voters), observers=without_times(row.observers)
+    )
     return response._replace(topics=[topic._replace(partitions=[row])])
 
 
@@ -182,7 +189,7 @@ def _versions(response: Any, _moved: object) -> Any:
     return response._replace(api_keys=())
 
 
-DIFFERING: Mapping[int, Callable[[Any, Any], Any]] = {
+NORMALIZERS: Mapping[int, Callable[[Any, Any], Any]] = {
     ApiKey.METADATA: _brokers,
     ApiKey.FIND_COORDINATOR: _coordinators,
     ApiKey.API_VERSIONS: _versions,
@@ -200,7 +207,7 @@ def tools() -> Iterator[Tools]:
 
 AT = "--bootstrap-server"
 BROKERS = ("configs", AT, "--describe", "--entity-type", "brokers")
-CUT_IN_TEXT = tuple(f"\t{each}(" for each in ("Fetch", "SaslHandshake", "ShareFetch", "ShareAcknowledge"))
+OMITTED_LINES = tuple(f"\t{each}(" for each in ("Fetch", "SaslHandshake", "ShareFetch", "ShareAcknowledge"))
 
 
 @pytest.mark.parametrize(
@@ -220,18 +227,24 @@ CUT_IN_TEXT = tuple(f"\t{each}(" for each in ("Fetch", "SaslHandshake", "ShareFe
     ids=lambda line: " ".join(each for each in line if each != AT),
 )
 def test_tools_print_the_same(
-    tools: Tools, kafka: KafkaCluster, gateway: Reassignd, everything: list[Read], line: tuple[str, ...]
+    tools: Tools,
+    kafka: KafkaCluster,
+    gateway: Reassignd,
+    read_requests: list[ReadRequest],
+    line: tuple[str, ...],
 ) -> None:
-    theirs, ours = "", "?"
+    direct, relayed = "", "?"
     for _ in range(TRIES):
-        theirs, ours = (printed(tools, at, line) for at in (kafka.bootstrap, gateway.bootstrap))
+        direct, relayed = (
+            printed(tools, bootstrap, line) for bootstrap in (kafka.bootstrap, gateway.bootstrap)
+        )
         for broker, port in zip(kafka.brokers, ports_of(gateway)[1:], strict=True):
-            ours = ours.replace(port, kafka.address(broker))
-            ours = ours.replace(port.replace(":", " "), kafka.address(broker).replace(":", " "))
-        if theirs == ours:
+            relayed = relayed.replace(port, kafka.address(broker))
+            relayed = relayed.replace(port.replace(":", " "), kafka.address(broker).replace(":", " "))
+        if direct == relayed:
             break
-    assert ours == theirs
-    assert ours
+    assert relayed == direct
+    assert relayed
 
 
 def printed(tools: Tools, bootstrap: str, line: tuple[str, ...]) -> str:
@@ -240,4 +253,4 @@ def printed(tools: Tools, bootstrap: str, line: tuple[str, ...]) -> str:
     arguments.insert(arguments.index(AT) + 1, bootstrap)
     ran = tools.run(tool, *arguments)
     assert ran.exit_code == 0, ran
-    return "\n".join(each for each in sorted(ran.stdout.splitlines()) if not each.startswith(CUT_IN_TEXT))
+    return "\n".join(each for each in sorted(ran.stdout.splitlines()) if not each.startswith(OMITTED_LINES))

@@ -44,7 +44,7 @@ def zk(site: Site, tmp_path: Path) -> Iterator[Zk]:
 
 
 def test_a_plan_by_znode_moves_the_data_and_is_gone_at_the_end(site: Site, zk: Zk) -> None:
-    topic = site.topic([[1, 2], [2, 1]])
+    topic = site.create_topic([[1, 2], [2, 1]])
     with Load(site.cluster.bootstrap, topic, 2) as load:
         assert zk.plan("submit", topic, {0: [3, 4], 1: [4, 3]}).stdout.startswith("submitted: 2 partitions")
         wait_for(lambda: site.znode(REASSIGN), None)
@@ -54,7 +54,7 @@ def test_a_plan_by_znode_moves_the_data_and_is_gone_at_the_end(site: Site, zk: Z
 
 
 def test_a_plan_is_cancelled_half_way(site: Site, zk: Zk) -> None:
-    topic = site.topic([[1, 2, 3]])
+    topic = site.create_topic([[1, 2, 3]])
     site.fill(topic, 1)
     site.hold(topic)
     with Load(site.cluster.bootstrap, topic, 1) as load:
@@ -72,7 +72,7 @@ def test_a_plan_is_cancelled_half_way(site: Site, zk: Zk) -> None:
 
 
 def test_a_queued_plan_runs_behind_what_runs(site: Site, zk: Zk) -> None:
-    topic = site.topic([[1, 2], [2, 1]])
+    topic = site.create_topic([[1, 2], [2, 1]])
     site.fill(topic, 2)
     site.hold(topic)
     zk.plan("submit", topic, {0: [3, 2]})

@@ -35,7 +35,7 @@ PARTITIONS = [field("TopicName", "string"), field("Partitions", "[]int32")]
 SHARED = [field("GroupId", "string"), field("Topics", "[]Topic", nullableVersions="0+", fields=PARTITIONS)]
 OWNER = [field("PrincipalType", "string"), field("PrincipalName", "string")]
 
-LACKING = {
+EXTRA_SCHEMAS = {
     "DescribeDelegationToken": schema(
         "DescribeDelegationTokenRequest",
         41,
@@ -55,7 +55,7 @@ LACKING = {
 @cache
 def message(name: str, half: str = "Request") -> Message:
     """The request of this API, or its response."""
-    found = LACKING.get(name) if half == "Request" else None
+    found = EXTRA_SCHEMAS.get(name) if half == "Request" else None
     if found is None:
         found = load((kafka_python() / KAFKA_PYTHON / f"{name}{half}.json").read_text())
     module = ModuleType(f"{__name__}.{name}{half}")

@@ -33,7 +33,7 @@ def started(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         cluster.stop()
 
 
-def topics(site: Site) -> set[str]:
+def listed_topics(site: Site) -> set[str]:
     """As a broker tells them that is reached through reassignd's own listener."""
     try:
         admin = KafkaAdminClient(bootstrap_servers=site.commander.address)
@@ -45,10 +45,10 @@ def topics(site: Site) -> set[str]:
         return set()
 
 
-def serves(site: Site, name: str) -> None:
+def use_as_bootstrap(site: Site, name: str) -> None:
     """A topic is made, filled and read again, with reassignd's listener as the bootstrap address."""
-    site.topic([[1, 2], [2, 3]], name)
-    wait_for(lambda: name in topics(site), True)
+    site.create_topic([[1, 2], [2, 3]], name)
+    wait_for(lambda: name in listed_topics(site), True)
     producer = KafkaProducer(bootstrap_servers=site.commander.address, acks="all")
     assert producer.send(name, b"x", partition=0).get(30).offset == 0
     producer.close()
@@ -59,7 +59,7 @@ def serves(site: Site, name: str) -> None:
 
 
 def test_clients_are_served(started: Site) -> None:
-    serves(started, "first")
+    use_as_bootstrap(started, "first")
 
 
 def test_clients_are_served_after_the_brokers_were_restarted_one_by_one(started: Site) -> None:
@@ -68,14 +68,14 @@ def test_clients_are_served_after_the_brokers_were_restarted_one_by_one(started:
         started.cluster.start_broker(broker)
         started.cluster.wait_for_broker(broker)
     started.wait_for_controller(1000)
-    serves(started, "second")
+    use_as_bootstrap(started, "second")
 
 
 def test_clients_are_served_after_all_brokers_were_restarted_at_once(started: Site) -> None:
     for broker in started.cluster.brokers:
         started.cluster.kill_broker(broker)
     # A broker does not start while its registration of before is there.
-    wait_for(lambda: started.registered() & set(started.cluster.brokers), set())
+    wait_for(lambda: started.registered_brokers() & set(started.cluster.brokers), set())
     start_brokers(started.cluster)
     started.wait_for_controller(1000)
-    serves(started, "third")
+    use_as_bootstrap(started, "third")

@@ -42,7 +42,7 @@ def before(older: ZookeeperCluster, tmp_path_factory: pytest.TempPathFactory) ->
     assert made.stop() == 0
 
 
-def asked(gateway: Reassignd, position: int, request: Any, version: int = 0) -> Any:
+def request_at(gateway: Reassignd, position: int, request: Any, version: int = 0) -> Any:
     """The answer by one of the ports, of which the first leads to any broker."""
     connection = RawConnection(ports_of(gateway)[position])
     answer = connection.ask(request, version)
@@ -57,9 +57,9 @@ def test_the_controller_is_the_upstreams_and_every_port_takes_orders(
     controller = connection.ask(MetadataRequest(()), 1).controller_id
     connection.close()
     for position in range(4):
-        assert asked(before, position, MetadataRequest(()), 1).controller_id == controller
-        assert asked(before, position, NO_MOVE).error_code == 0
-        assert asked(before, position, ListPartitionReassignmentsRequest()).error_code == 0
+        assert request_at(before, position, MetadataRequest(()), 1).controller_id == controller
+        assert request_at(before, position, NO_MOVE).error_code == 0
+        assert request_at(before, position, ListPartitionReassignmentsRequest()).error_code == 0
 
 
 def test_a_plan_is_carried_out_and_a_broker_that_is_not_listed_is_missing(
@@ -68,7 +68,7 @@ def test_a_plan_is_carried_out_and_a_broker_that_is_not_listed_is_missing(
     shell = Shell(before, tmp_path, capsys)
     with JavaAdmin(before.bootstrap) as admin:
         cluster = Cluster(Server("reassignd", before.bootstrap), admin)
-        topic = cluster.topic([[1, 2], [2, 1], [1, 2]])
+        topic = cluster.create_topic([[1, 2], [2, 1], [1, 2]])
         cluster.move({f"{topic}-{number}": [2, 3] for number in range(3)})
         cluster.wait_until_idle()
         cluster.wait_for_replicas(topic, [[2, 3]] * 3)
@@ -84,4 +84,4 @@ def test_who_may_not_is_refused_at_every_port(
     grant = ("User:stranger", "*", ACLOperation.ALTER, ACLPermissionType.ALLOW)
     with admin_client(older.bootstrap) as admin:  # Refused the second time: it is there already.
         admin.create_acls([ACL(*grant, ResourcePattern(ResourceType.CLUSTER, "kafka-cluster"))])
-    wait_for(lambda: [asked(before, position, request_).error_code for position in (0, 1, 2)], [31] * 3)
+    wait_for(lambda: [request_at(before, position, request_).error_code for position in (0, 1, 2)], [31] * 3)

@@ -1,4 +1,4 @@
-"""People who reassign past the gateway, delete what moves, or leave without an answer: what is theirs, and what is ours."""
+"""People who reassign past the gateway, delete what moves, or leave without an answer: what is external, and what is own."""
 
 import json
 import socket
@@ -16,26 +16,26 @@ from tools.processes import Reassignd
 from tools.raw_connection import address, encode
 
 
-def newest(shell: Shell) -> Any:
+def newest_job(shell: Shell) -> Any:
     """The job of the last order, with its partitions."""
     jobs = shell.json("jobs")["jobs"]
     return shell.json("job", str(max(job["id"] for job in jobs)))
 
 
-def part(shell: Shell) -> tuple[str, str]:
+def partition_state(shell: Shell) -> tuple[str, str]:
     """State and reason of the only partition of the newest job."""
-    (row,) = newest(shell)["partitions"]
+    (row,) = newest_job(shell)["partitions"]
     return row["state"], row["reason"]
 
 
-def cancelled_by_someone_else(cluster: Cluster, direct: Cluster, shell: Shell) -> str:
+def externally_cancelled_topic(cluster: Cluster, direct: Cluster, shell: Shell) -> str:
     """A topic whose only partition was to move, until someone took that back past us."""
-    topic = cluster.topic([[1, 2]])
+    topic = cluster.create_topic([[1, 2]])
     cluster.hold(topic)
     cluster.move({f"{topic}-0": [3, 4]})
     wait_for(lambda: set(direct.reassignments()), {f"{topic}-0"})
     direct.admin.do("alter", moves={f"{topic}-0": None})
-    wait_for(lambda: part(shell), ("waiting", "cancelled by someone else"))
+    wait_for(lambda: partition_state(shell), ("waiting", "cancelled by someone else"))
     cluster.release()
     direct.wait_for_replicas(topic, [[1, 2]])
     return topic
@@ -44,16 +44,16 @@ def cancelled_by_someone_else(cluster: Cluster, direct: Cluster, shell: Shell) -
 def test_what_someone_else_cancels_waits_until_it_is_resumed(
     cluster: Cluster, direct: Cluster, shell: Shell
 ) -> None:
-    topic = cancelled_by_someone_else(cluster, direct, shell)
-    shell.ok("resume", str(newest(shell)["job"]["id"]))
+    topic = externally_cancelled_topic(cluster, direct, shell)
+    shell.ok("resume", str(newest_job(shell)["job"]["id"]))
     direct.wait_for_replicas(topic, [[3, 4]])
-    wait_for(lambda: part(shell), ("done", ""))
+    wait_for(lambda: partition_state(shell), ("done", ""))
 
 
 def test_a_new_order_is_stronger_than_what_someone_else_did(
     cluster: Cluster, direct: Cluster, shell: Shell
 ) -> None:
-    topic = cancelled_by_someone_else(cluster, direct, shell)
+    topic = externally_cancelled_topic(cluster, direct, shell)
     cluster.move({f"{topic}-0": [2, 4]})
     direct.wait_for_replicas(topic, [[2, 4]])
     cluster.wait_until_idle()
@@ -62,43 +62,43 @@ def test_a_new_order_is_stronger_than_what_someone_else_did(
 def test_others_moves_are_listed_and_count_against_the_limits(
     cluster: Cluster, direct: Cluster, shell: Shell
 ) -> None:
-    theirs, ours = cluster.topic([[1, 2]]), cluster.topic([[2, 3]], filled=False)
+    external, own = cluster.create_topic([[1, 2]]), cluster.create_topic([[2, 3]], filled=False)
     shell.ok("limits", "P=1")
-    cluster.hold(theirs)
-    direct.move({f"{theirs}-0": [3, 4]})
+    cluster.hold(external)
+    direct.move({f"{external}-0": [3, 4]})
     wait_for(lambda: shell.moves()["others"], 1)
-    assert set(cluster.reassignments()) == {f"{theirs}-0"}
-    cluster.move({f"{ours}-0": [4, 1]})
-    assert newest(shell)["partitions"][0]["state"] == "queued"
-    assert newest(shell)["reasons"][0]["reason"].startswith("limit P")
+    assert set(cluster.reassignments()) == {f"{external}-0"}
+    cluster.move({f"{own}-0": [4, 1]})
+    assert newest_job(shell)["partitions"][0]["state"] == "queued"
+    assert newest_job(shell)["reasons"][0]["reason"].startswith("limit P")
     cluster.release()
-    direct.wait_for_replicas(theirs, [[3, 4]])
-    direct.wait_for_replicas(ours, [[4, 1]])
+    direct.wait_for_replicas(external, [[3, 4]])
+    direct.wait_for_replicas(own, [[4, 1]])
     cluster.wait_until_idle()
 
 
 def test_a_topic_that_is_deleted_while_it_moves_ends_its_rows(
     cluster: Cluster, direct: Cluster, shell: Shell
 ) -> None:
-    topic = cluster.topic([[1, 2], [2, 3]])
+    topic = cluster.create_topic([[1, 2], [2, 3]])
     cluster.hold(topic)
     shell.ok("limits", "P=1")
     cluster.move({f"{topic}-0": [3, 4], f"{topic}-1": [4, 1]})
     wait_for(lambda: set(direct.reassignments()), {f"{topic}-0"})
     direct.admin.do("delete", topics=[topic])
-    wait_for(lambda: [row["state"] for row in newest(shell)["partitions"]], ["topic deleted"] * 2)
-    assert newest(shell)["job"]["state"] == "ended"
+    wait_for(lambda: [row["state"] for row in newest_job(shell)["partitions"]], ["topic deleted"] * 2)
+    assert newest_job(shell)["job"]["state"] == "ended"
     assert cluster.reassignments() == {}
 
 
 def test_a_plan_whose_sender_has_vanished_is_kept(
     cluster: Cluster, direct: Cluster, gateway: Reassignd
 ) -> None:
-    topic = cluster.topic([[1, 2]])
+    topic = cluster.create_topic([[1, 2]])
     cluster.hold(topic)
     rows = [ReassignableTopic(topic, [ReassignablePartition(0, (3, 4))])]
-    with socket.create_connection(address(gateway.bootstrap)) as vanishing:
-        vanishing.sendall(encode(AlterPartitionReassignmentsRequest(topics=rows), 0))
+    with socket.create_connection(address(gateway.bootstrap)) as connection:
+        connection.sendall(encode(AlterPartitionReassignmentsRequest(topics=rows), 0))
         wait_for(lambda: set(direct.reassignments()), {f"{topic}-0"})
     assert set(cluster.reassignments()) == {f"{topic}-0"}
     cluster.release()
@@ -109,31 +109,31 @@ def test_a_plan_whose_sender_has_vanished_is_kept(
 def test_a_cancel_of_everything_takes_back_the_moves_of_others(
     cluster: Cluster, direct: Cluster, shell: Shell
 ) -> None:
-    theirs = cluster.topic([[1, 2]])
-    cluster.hold(theirs)
-    direct.move({f"{theirs}-0": [3, 4]})
+    external = cluster.create_topic([[1, 2]])
+    cluster.hold(external)
+    direct.move({f"{external}-0": [3, 4]})
     wait_for(lambda: shell.moves()["others"], 1)
-    assert shell.ok("cancel", "--all").startswith(f"1 partition cancelled.\n{theirs}-0 goes to [1,2]\n")
+    assert shell.ok("cancel", "--all").startswith(f"1 partition cancelled.\n{external}-0 goes to [1,2]\n")
     wait_for(direct.reassignments, {})
     cluster.release()
-    direct.wait_for_replicas(theirs, [[1, 2]])
+    direct.wait_for_replicas(external, [[1, 2]])
 
 
 def test_a_queued_plan_waits_for_the_end_of_someone_elses_move(
     cluster: Cluster, direct: Cluster, shell: Shell, tmp_path: Path
 ) -> None:
-    theirs = cluster.topic([[1, 2]])
-    cluster.hold(theirs)
-    direct.move({f"{theirs}-0": [3, 4]})
+    external = cluster.create_topic([[1, 2]])
+    cluster.hold(external)
+    direct.move({f"{external}-0": [3, 4]})
     wait_for(lambda: shell.moves()["others"], 1)
     plan = tmp_path / "plan.json"
     plan.write_text(
-        json.dumps({"version": 1, "partitions": [{"topic": theirs, "partition": 0, "replicas": [4, 1]}]})
+        json.dumps({"version": 1, "partitions": [{"topic": external, "partition": 0, "replicas": [4, 1]}]})
     )
     shell.ok("execute", "--queue", "--reassignment-json-file", str(plan))
-    assert part(shell) == ("queued", "someone else moves it: this starts where that ends")
-    assert set(direct.reassignments()) == {f"{theirs}-0"}
+    assert partition_state(shell) == ("queued", "someone else moves it: this starts where that ends")
+    assert set(direct.reassignments()) == {f"{external}-0"}
     cluster.release()
-    direct.wait_for_replicas(theirs, [[3, 4]])
-    direct.wait_for_replicas(theirs, [[4, 1]])
-    wait_for(lambda: part(shell), ("done", ""))
+    direct.wait_for_replicas(external, [[3, 4]])
+    direct.wait_for_replicas(external, [[4, 1]])
+    wait_for(lambda: partition_state(shell), ("done", ""))

@@ -9,7 +9,7 @@ UNCLOSED = "Exception ignored in. <(socket|ssl)"
 """How pytest begins to tell of a socket that nobody closed."""
 
 
-def excuse(items: list[pytest.Item], folder: Path) -> None:
+def ignore_unclosed_sockets(items: list[pytest.Item], folder: Path) -> None:
     """The tests in the folder do not fail over such a socket."""
     mark = pytest.mark.filterwarnings(f"ignore:{UNCLOSED}:pytest.PytestUnraisableExceptionWarning")
     for item in items:
@@ -17,6 +17,6 @@ def excuse(items: list[pytest.Item], folder: Path) -> None:
             item.add_marker(mark)
 
 
-def excuse_the_last() -> None:
+def ignore_unclosed_sockets_at_exit() -> None:
     """Nor does pytest itself, which collects what is left when the last test has ended."""
     warnings.filterwarnings("ignore", UNCLOSED, pytest.PytestUnraisableExceptionWarning)

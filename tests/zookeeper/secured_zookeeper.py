@@ -13,13 +13,13 @@ MODULE = f"{PROVIDER}.DigestLoginModule"
 SECRET = "kafka-secret"  # noqa: S105 (of a cluster that lives for a test)
 
 
-class Guarded(ZookeeperCluster):
+class SecuredZookeeper(ZookeeperCluster):
     """Brokers, if there are any, come as `kafka`, and have `zookeeper.set.acl`."""
 
     def __init__(self, folder: Path, brokers: int) -> None:
         super().__init__(folder, brokers, protocol="3.9", settings={"zookeeper.set.acl": "true"})
         self._secure_port = free_ports(1)
-        self.by_tls = f"localhost:{self._secure_port}/kafka"
+        self.tls_address = f"localhost:{self._secure_port}/kafka"
         certificates.make(folder, ["server", "kafka"])
         self.change_password(SECRET)
 
@@ -56,7 +56,7 @@ class Guarded(ZookeeperCluster):
     def tls(self) -> dict[str, str]:
         """Settings of reassignd, to come by TLS."""
         return {
-            "zookeeper.connect": self.by_tls,
+            "zookeeper.connect": self.tls_address,
             "zookeeper.ssl.client.enable": "true",
             "zookeeper.tls.ca.file": str(self.folder / "ca.pem"),
             "zookeeper.tls.certificate.file": str(self.folder / "kafka.pem"),

@@ -16,12 +16,12 @@ from tests.zookeeper.test_rollbacks import newest_job, reassignd
 BYTES = "reassignment.max.concurrent.bytes"
 TIMEOUT = "reassignment.step.timeout.ms"
 KILOBYTES = 200
-LOOK_SECONDS = 2.5 * SELDOM_SECONDS
+POLL_SECONDS = 2.5 * SELDOM_SECONDS
 """After a look that took long there is a long pause."""
 
 
 @pytest.fixture(autouse=True)
-def calm(site: Site, tools: Tools) -> Iterator[None]:
+def idle_cluster(site: Site, tools: Tools) -> Iterator[None]:
     yield
     site.release()
     left = {BYTES, TIMEOUT} & (site.znode("/config/brokers/<default>") or {"config": {}})["config"].keys()
@@ -30,60 +30,60 @@ def calm(site: Site, tools: Tools) -> Iterator[None]:
     site.wait_until_idle()
 
 
-def size(site: Site, topic: str) -> int:
+def smallest_partition(site: Site, topic: str) -> int:
     """Bytes of the topic's smallest partition, as far as they are known."""
     rows = (json.loads(line) for line in reassignd(site, "snapshot").stdout.splitlines())
     return min(int(row["bytes"]) for row in rows if row.get("topic") == topic)
 
 
-def copied(site: Site, job: int) -> Any:
+def copied_bytes(site: Site, job: int) -> Any:
     """What the API says of a job's bytes."""
     with urllib.request.urlopen(f"http://{site.commander.http}/v1/jobs/{job}", timeout=10) as answer:
         return json.load(answer)["job"]["copied"] or {"bytes": 0, "total": 0}
 
 
-def measured(site: Site, topic: str) -> None:
+def fill_and_measure(site: Site, topic: str) -> None:
     """Returns when the topic's size is known: a new job has all sizes looked at."""
     site.fill(topic, len(site.partitions(topic)), KILOBYTES)
-    other = site.topic([[1, 2]])
-    site.alter(other, {0: [3, 2]})
-    wait_for(lambda: size(site, topic) >= KILOBYTES * 1000, True, LOOK_SECONDS)
+    other = site.create_topic([[1, 2]])
+    site.reassign(other, {0: [3, 2]})
+    wait_for(lambda: smallest_partition(site, topic) >= KILOBYTES * 1000, True, POLL_SECONDS)
     site.wait_until_idle()
 
 
 def test_a_job_is_counted_in_bytes(site: Site) -> None:
-    topic = site.topic([[1, 2]])
+    topic = site.create_topic([[1, 2]])
     site.hold(topic)
-    measured(site, topic)
-    site.alter(topic, {0: [3, 2]})
+    fill_and_measure(site, topic)
+    site.reassign(topic, {0: [3, 2]})
     job = newest_job(site)
-    wait_for(lambda: copied(site, job)["total"] >= KILOBYTES * 1000, True)
-    wait_for(lambda: 0 < copied(site, job)["bytes"] < copied(site, job)["total"], True)
+    wait_for(lambda: copied_bytes(site, job)["total"] >= KILOBYTES * 1000, True)
+    wait_for(lambda: 0 < copied_bytes(site, job)["bytes"] < copied_bytes(site, job)["total"], True)
 
 
 def test_so_many_bytes_are_on_their_way_at_once(site: Site, tools: Tools) -> None:
-    topic = site.topic([[1, 2], [1, 2], [1, 2]])
+    topic = site.create_topic([[1, 2], [1, 2], [1, 2]])
     site.hold(topic)
-    measured(site, topic)
+    fill_and_measure(site, topic)
     limit(site, tools, "--add-config", f"{BYTES}={KILOBYTES * 1500}")
-    site.alter(topic, {number: [3, 2] for number in range(3)})
-    adding = f"/brokers/topics/{topic}"
-    wait_for(lambda: len(site.znode(adding)["adding_replicas"]), 1)
-    assert len(site.moving()) == 3
+    site.reassign(topic, {number: [3, 2] for number in range(3)})
+    topic_path = f"/brokers/topics/{topic}"
+    wait_for(lambda: len(site.znode(topic_path)["adding_replicas"]), 1)
+    assert len(site.reassignments()) == 3
     limit(site, tools, "--delete-config", BYTES)
-    wait_for(lambda: len(site.znode(adding)["adding_replicas"]), 3)
+    wait_for(lambda: len(site.znode(topic_path)["adding_replicas"]), 3)
 
 
 def test_a_step_that_gets_nowhere_is_undone_and_done_when_it_can_be(site: Site, tools: Tools) -> None:
-    topic = site.topic([[1, 2]])
+    topic = site.create_topic([[1, 2]])
     site.hold(topic)
-    measured(site, topic)
-    site.alter(topic, {0: [4, 2]})
+    fill_and_measure(site, topic)
+    site.reassign(topic, {0: [4, 2]})
     site.wait_for_hosts(topic, 0, {1, 2, 4})
     site.cluster.kill_broker(4)
     limit(site, tools, "--add-config", f"{TIMEOUT}=2000")
     wait_for(lambda: site.znode(f"/brokers/topics/{topic}")["partitions"]["0"], [1, 2])
-    assert list(site.moving()) == [f"{topic}-0"]
+    assert list(site.reassignments()) == [f"{topic}-0"]
     site.cluster.start_broker(4)
     site.cluster.wait_for_broker(4)
     site.release()

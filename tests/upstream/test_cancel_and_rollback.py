@@ -31,7 +31,7 @@ def connection(gateway: Reassignd) -> Iterator[RawConnection]:
     ("either", "after"), [("gateway", [4, 1]), ("kafka", [1, 4])], indirect=["either"], ids=str
 )
 def test_cancel_restores_the_order_that_kafka_forgets(either: Cluster, after: list[int]) -> None:
-    topic = either.topic([[4, 1]])
+    topic = either.create_topic([[4, 1]])
     either.hold(topic)
     either.move({f"{topic}-0": [2, 3]})
     either.admin.do("alter", moves={f"{topic}-0": None})
@@ -44,7 +44,7 @@ def test_cancel_restores_the_order_that_kafka_forgets(either: Cluster, after: li
     ("either", "after"), [("gateway", [1, 2]), ("kafka", [4, 1, 2])], indirect=["either"], ids=str
 )
 def test_cancel_after_an_override_leaks_no_replica(either: Cluster, after: list[int]) -> None:
-    topic = either.topic([[1, 2]])
+    topic = either.create_topic([[1, 2]])
     either.hold(topic)
     either.move({f"{topic}-0": [1, 4]})
     either.move({f"{topic}-0": [4, 3]})
@@ -54,16 +54,16 @@ def test_cancel_after_an_override_leaks_no_replica(either: Cluster, after: list[
     either.wait_for_replicas(topic, [after])
 
 
-def moving(cluster: Cluster) -> tuple[str, str]:
+def two_moving_topics(cluster: Cluster) -> tuple[str, str]:
     """Two topics of two partitions each; all four are held in flight."""
-    topics = [cluster.topic([[1, 2], [2, 1]]) for _ in range(2)]
+    topics = [cluster.create_topic([[1, 2], [2, 1]]) for _ in range(2)]
     for topic in topics:
         cluster.hold(topic)
         cluster.move({f"{topic}-0": [3, 4], f"{topic}-1": [4, 3]})
     return topics[0], topics[1]
 
 
-def cancelled(connection: RawConnection, request: AlterPartitionReassignmentsRequest) -> set[str]:
+def cancel(connection: RawConnection, request: AlterPartitionReassignmentsRequest) -> set[str]:
     answer = connection.ask(request, 1)
     rows = {
         f"{topic.name}-{row.partition_index}": row.error_code
@@ -77,8 +77,8 @@ def cancelled(connection: RawConnection, request: AlterPartitionReassignmentsReq
 def test_null_partitions_take_back_a_topic(
     cluster: Cluster, direct: Cluster, connection: RawConnection
 ) -> None:
-    first, second = moving(cluster)
-    rows = cancelled(connection, AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(first, None)]))
+    first, second = two_moving_topics(cluster)
+    rows = cancel(connection, AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(first, None)]))
     assert rows == {f"{first}-0", f"{first}-1"}
     direct.wait_for_replicas(first, [[1, 2], [2, 1]])
     assert set(direct.reassignments()) == {f"{second}-0", f"{second}-1"}
@@ -87,8 +87,8 @@ def test_null_partitions_take_back_a_topic(
 def test_null_topics_take_back_everything(
     cluster: Cluster, direct: Cluster, connection: RawConnection
 ) -> None:
-    topics = moving(cluster)
-    rows = cancelled(connection, AlterPartitionReassignmentsRequest(topics=None))
+    topics = two_moving_topics(cluster)
+    rows = cancel(connection, AlterPartitionReassignmentsRequest(topics=None))
     assert rows == {f"{topic}-{partition}" for topic in topics for partition in (0, 1)}
     for topic in topics:
         direct.wait_for_replicas(topic, [[1, 2], [2, 1]])
@@ -97,7 +97,7 @@ def test_null_topics_take_back_everything(
 
 def test_rollback_takes_back_what_was_finished_too(cluster: Cluster, direct: Cluster, shell: Shell) -> None:
     originals = [[4, 1], [3, 2], [2, 1], [1, 4]]
-    topic = cluster.topic(originals, filled=False)
+    topic = cluster.create_topic(originals, filled=False)
     shell.ok("limits", "P=1")
     cluster.move({f"{topic}-{number}": [2, 3] for number in range(4)})
     (job,) = shell.json("status")["jobs"]
