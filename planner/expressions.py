@@ -1,7 +1,7 @@
 """Steps as Spark SQL expressions over arrays of broker ids (KIP-435): text only, run by `planner.spark`.
 
-`NEXT_STEP` says the rules of `controller.scheduling.steps` once more, a row a partition. `SWAPS` and `CLOSED_FORM` give all steps of a
-partition at once, for those that nothing can hold up (`CALM`).
+`NEXT_STEP` computes the next step of each row's partition, by the rules of `controller.scheduling.steps`. `SWAPS` and
+`CLOSED_FORM` compute all steps of a partition at once, if nothing can delay them (`CALM`).
 """
 
 from collections.abc import Mapping, Sequence

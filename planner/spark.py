@@ -1,8 +1,8 @@
 """Compute the steps of millions of partitions with Spark SQL, without Python workers (KIP-435).
 
-The rules are SQL, in `planner.expressions`. Whole schedules have two ways: a closed form for partitions that nothing can
-hold up, and for the others the next step, again and again.
-Nothing outside of this file knows pyspark, which is imported when it is needed.
+The rules are SQL, in `planner.expressions`: SQL runs in the JVM, and Python functions would need workers. A schedule is computed in two ways. Partitions whose steps cannot be delayed have a closed form: one query gives
+all their steps. The other partitions are iterated, one query per step.
+Only this module uses pyspark. It imports pyspark in functions, since reassignd runs without it.
 """
 
 import importlib.util
@@ -23,7 +23,8 @@ from planner.schedule import STEPS, Move, Schedule, Scheduler
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# The steps compile to methods that Java would otherwise only interpret, which takes four times as long.
+# Spark translates the SQL to Java methods that are too large for the JVM's compiler by default. Interpreted, they take
+# four times as long.
 JAVA_OPTIONS = "-XX:-DontCompileHugeMethods"
 
 SETTINGS = {
@@ -48,7 +49,10 @@ MOVES = ("id", "current", "target", "isr", "leader", "min_isr", "offline", "max_
 def moves_frame(
     spark: "SparkSession", moves: Sequence[Move], offline: Collection[int], limit: int = UNLIMITED
 ) -> "DataFrame":
-    """Return a data frame with the columns `MOVES`; `id` numbers the moves from 0."""
+    """Return a data frame with the columns `MOVES`; `id` is the index of the move.
+
+    The rows are passed as an Arrow table: Spark converts rows of Python objects one by one, in Python.
+    """
     import pyarrow as pa
     from pyspark.sql import functions as f
 
@@ -56,11 +60,11 @@ def moves_frame(
     table = pa.table(
         {
             "id": pa.array(range(len(moves)), pa.int64()),
-            "current": pa.array([each.current for each in moves], ids),
-            "target": pa.array([each.target for each in moves], ids),
-            "isr": pa.array([each.isr for each in moves], ids),
-            "leader": pa.array([each.leader for each in moves], pa.int32()),
-            "min_isr": pa.array([each.min_isr for each in moves], pa.int32()),
+            "current": pa.array([move.current for move in moves], ids),
+            "target": pa.array([move.target for move in moves], ids),
+            "isr": pa.array([move.isr for move in moves], ids),
+            "leader": pa.array([move.leader for move in moves], pa.int32()),
+            "min_isr": pa.array([move.min_isr for move in moves], pa.int32()),
         }
     )
     brokers = ",".join(map(str, sorted(offline)))
@@ -80,19 +84,19 @@ def schedule(moves: "DataFrame") -> Schedule:
 
     moves = moves.where("current != target")
     calm = _closed_form(moves.where(CALM)).toArrow()
-    odd, waiting = _iterated(moves.where(f"not ({CALM})"))
-    steps = pa.concat_tables([calm, *(each.toArrow() for each in odd)])
-    stuck = pa.concat_tables([each.toArrow() for each in waiting])
+    iterated, waiting = _iterated(moves.where(f"not ({CALM})"))
+    steps = pa.concat_tables([calm, *(frame.toArrow() for frame in iterated)])
+    stuck = pa.concat_tables([frame.toArrow() for frame in waiting])
     return Schedule(steps.sort_by([("id", "ascending"), ("step", "ascending")]), stuck.sort_by("id"))
 
 
 def _iterated(moves: "DataFrame") -> tuple[list["DataFrame"], list["DataFrame"]]:
-    """Yield for each step number the rows of that step, and the rows of partitions that wait after it."""
+    """Return for each step number a frame of its steps, and a frame of the partitions that have no next step."""
     state = moves.selectExpr(*MOVES, "0 as step")
     taken: list[DataFrame] = []
     stuck: list[DataFrame] = []
     while True:
-        # The checkpoint keeps Spark from computing the steps before once more for each step.
+        # Data frames are lazy: without the checkpoint each action would compute all earlier steps again.
         state = (
             _through((*NEXT_STEP, NO_LEADER_WAITS), state).select(*MOVES, "step", "next").localCheckpoint()
         )
@@ -106,15 +110,18 @@ def _iterated(moves: "DataFrame") -> tuple[list["DataFrame"], list["DataFrame"]]
 
 
 def _as_is(columns: Sequence[str], **changed: str) -> list[str]:
+    """Return select expressions for the columns. `changed` maps a column to the column that replaces it."""
     return [f"{changed.get(name, name)} as {name}" for name in columns]
 
 
 def _closed_form(moves: "DataFrame") -> "DataFrame":
+    """Return all steps: each row is repeated for the step numbers 1 to `n`, and its step computed from the number."""
     rows = _through(SWAPS, moves).selectExpr("*", "explode(sequence(1, n)) as step")
     return _through(CLOSED_FORM, rows).select(*STEPS)
 
 
 def _through(stages: Sequence[Stage], rows: "DataFrame") -> "DataFrame":
+    """Add the columns of each stage. Columns of one stage do not refer to each other, as `withColumns` requires."""
     from pyspark.sql import functions as f
 
     for stage in stages:
@@ -132,7 +139,7 @@ def schedule_of(spark: "SparkSession") -> Scheduler:
 
 
 def obstacle(url: str) -> str | None:
-    """Return what is not installed but required for a session at this URL, or None. Does not start anything."""
+    """Return what must be installed before a session at this URL can start, or None. Does not start anything."""
     packages = all(importlib.util.find_spec(name) for name in ("pyspark", "pyarrow"))
     if packages and (url.startswith(CONNECT) or locate() is not None):
         return None
@@ -161,7 +168,8 @@ def running(master: str | None = None, remote: str | None = None) -> Iterator["S
 def session(master: str | None = None, remote: str | None = None) -> "SparkSession":
     """Return a session at a Spark Connect server (`remote`), at a master, or in this process on all cores.
 
-    Under spark-submit the settings given there count. Raises PlanError when something is missing or out of reach.
+    Under spark-submit, the settings of spark-submit are used. Raises PlanError if a package is missing or Spark
+    cannot be reached.
     """
     try:
         from pyspark.errors import PySparkException
@@ -202,12 +210,12 @@ def _connect(url: str) -> "SparkSession":
         connected = SparkSession.builder.remote(url).getOrCreate()
     except ImportError as error:
         raise PlanError(f"--remote needs more packages: pip install 'pyspark[connect]' ({error})") from error
-    connected.range(1).isEmpty()
+    connected.range(1).isEmpty()  # The first query needs a working connection: errors are raised here.
     return connected
 
 
 def _reach(url: str) -> None:
-    """Raises PlanError when nobody listens there; Spark's client would try for minutes."""
+    """Raise PlanError if the server does not accept connections. Spark's client would retry for minutes."""
     parts = urlsplit(url)
     try:
         if parts.scheme != "sc" or parts.hostname is None:

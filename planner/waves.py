@@ -1,8 +1,10 @@
 """Waves: sets of steps that can run at the same time under the limits of KIP-435.
 
-First fit: in the order given, each step goes to the earliest wave with room for it, after the wave of the same
-partition's step before. A set of waves is one big integer, a bit a wave, so that a look at all of them costs little.
-At run time there are no waves but a rolling window (`controller.reassignment.window`), which never waits for the slowest of a wave.
+First fit: each step, in the given order, is placed in the first wave that has capacity for it and comes after the wave
+of the partition's previous step. The scan over the waves of a million steps must be fast, so a set of waves is one
+integer with a bit per wave: the waves without capacity for a step are the union (`|`) of one integer per limit.
+Only plans have waves. The server has a rolling window instead (`controller.reassignment.window`), which does not wait
+for the slowest step of a wave.
 """
 
 from collections import defaultdict
@@ -14,9 +16,9 @@ from controller.scheduling.steps import UNLIMITED
 
 
 class Load(NamedTuple):
-    """What one step takes: the brokers that get a replica, the broker it comes from, whether leadership moves.
+    """What one step counts against the limits: brokers that get a replica, the broker that sends it, a new leader.
 
-    `partition` tells which steps are of one partition; they are given one after the other, in their order.
+    `partition` identifies the partition. The steps of a partition are adjacent and in order.
     """
 
     partition: Hashable
@@ -25,55 +27,64 @@ class Load(NamedTuple):
     leads: bool
 
 
-class WaveRoom:
-    """One limit: what of it is taken in each wave. More than the limit fits where nothing is taken yet.
+class WaveCapacity:
+    """The use of one limit in each wave.
 
-    `first` is the first wave that is not full. Those before it are not remembered: what first fit costs grows with
-    the number of waves that it looks at.
+    A step that exceeds the limit alone can be placed in an empty wave; otherwise it could not run at all. `first` is
+    the first wave that is not full. Earlier waves are dropped, since the cost of a placement grows with the number
+    of waves that are kept.
     """
 
-    __slots__ = ("_closed", "_limit", "_taken", "_widest", "first")
+    __slots__ = ("_closed", "_largest", "_limit", "_used", "first")
 
     def __init__(self, limit: int) -> None:
         self.first = 0
         self._limit = limit
-        self._taken: dict[int, int] = {}
+        self._used: dict[int, int] = {}
+        """Use by wave. Full waves are not in it."""
         self._closed = {1: 0}
-        self._widest = 1
+        """For each amount that has been requested: the waves without capacity for it. Bit 0 is `first`."""
+        self._largest = 1
+        """The largest key of `_closed`."""
 
     def closed(self, start: int, amount: int) -> int:
-        """The waves without room for the amount, a bit each; bit 0 is `start`, which is not before `first`."""
+        """Return the waves without capacity for the amount. Bit 0 is the wave `start`, at least `first`."""
         closed = self._closed.get(amount)
         if closed is None:
-            closed = self._first_look(amount)
+            closed = self._find_closed(amount)
         return closed >> (start - self.first)
 
     def take(self, wave: int, amount: int) -> None:
         """Add a step with this amount to the wave."""
-        self._taken[wave] = taken = self._taken.get(wave, 0) + amount
-        if taken + self._widest > self._limit:
-            self._close(wave, taken)
+        self._used[wave] = used = self._used.get(wave, 0) + amount
+        # Most steps end here: the wave still has capacity for every amount, so no bit changes.
+        if used + self._largest > self._limit:
+            self._close(wave, used)
 
-    def _close(self, wave: int, taken: int) -> None:
+    def _close(self, wave: int, used: int) -> None:
+        """Set the wave's bit for each amount that it has no capacity for. Drop the leading full waves."""
         bit = 1 << (wave - self.first)
         for amount in self._closed:
-            if taken + amount > self._limit:
+            if used + amount > self._limit:
                 self._closed[amount] |= bit
-        if taken >= self._limit:
-            del self._taken[wave]
+        if used >= self._limit:
+            del self._used[wave]
             if wave == self.first:
-                self._forget(_lowest_clear(self._closed[1]))
+                self._drop(_lowest_clear(self._closed[1]))
 
-    def _forget(self, count: int) -> None:
+    def _drop(self, count: int) -> None:
+        """Drop the first `count` waves, which are full. Shorter integers make all operations faster."""
         self.first += count
         for amount in self._closed:
             self._closed[amount] >>= count
 
-    def _first_look(self, amount: int) -> int:
-        tight = (wave for wave, taken in self._taken.items() if taken + amount > self._limit)
-        closed = self._closed[1] | sum(1 << (wave - self.first) for wave in tight)
+    def _find_closed(self, amount: int) -> int:
+        """Compute the waves without capacity for an amount that is requested for the first time."""
+        closed_waves = (wave for wave, used in self._used.items() if used + amount > self._limit)
+        # Full waves are not in `_used`, but have their bit for amount 1.
+        closed = self._closed[1] | sum(1 << (wave - self.first) for wave in closed_waves)
         self._closed[amount] = closed
-        self._widest = max(self._widest, amount)
+        self._largest = max(self._largest, amount)
         return closed
 
 
@@ -82,54 +93,61 @@ class Waves:
 
     def __init__(self, limits: PlanLimits) -> None:
         self._limits = limits
-        self._leaders = WaveRoom(limits.leaders)
-        self._partitions = WaveRoom(limits.partitions)
-        self._replicas = WaveRoom(limits.replicas)
-        self._into = defaultdict[int, WaveRoom](lambda: WaveRoom(limits.per_broker))
-        self._from = defaultdict[int, WaveRoom](lambda: WaveRoom(limits.per_broker))
+        self._leaders = WaveCapacity(limits.leaders)
+        self._partitions = WaveCapacity(limits.partitions)
+        self._replicas = WaveCapacity(limits.replicas)
+        self._into = defaultdict[int, WaveCapacity](lambda: WaveCapacity(limits.per_broker))
+        self._from = defaultdict[int, WaveCapacity](lambda: WaveCapacity(limits.per_broker))
 
     def place(self, load: Load, earliest: int) -> int:
         """Add the step to the first wave, from `earliest` on, that has capacity for it; return the wave."""
-        rooms = self._rooms(load)
+        uses = self._uses(load)
+        # A wave before `first` of any limit is full for that limit.
         start = earliest
-        for room, _ in rooms:
-            start = max(start, room.first)
+        for capacity, _ in uses:
+            start = max(start, capacity.first)
         closed = 0
-        for room, amount in rooms:
-            closed |= room.closed(start, amount)
+        for capacity, amount in uses:
+            closed |= capacity.closed(start, amount)
         wave = start + _lowest_clear(closed)
-        for room, amount in rooms:
-            room.take(wave, amount)
+        for capacity, amount in uses:
+            capacity.take(wave, amount)
         return wave
 
-    def _rooms(self, load: Load) -> list[tuple[WaveRoom, int]]:
-        """Yield the limits that apply to the step. A step that adds no replicas counts as a leader movement only."""
+    def _uses(self, load: Load) -> list[tuple[WaveCapacity, int]]:
+        """Return the limits that apply to the step, and the amount of each. Unlimited ones are left out.
+
+        A step that adds no replicas counts as a leader movement only. An amount above the limit counts as the limit,
+        so that the step is placed in a wave of its own.
+        """
         _, partitions, leaders, replicas, per_broker = self._limits
-        rooms = [(self._leaders, 1)] if load.leads and leaders < UNLIMITED else []
+        uses = [(self._leaders, 1)] if load.leads and leaders < UNLIMITED else []
         amount = len(load.adding)
         if amount:
             if partitions < UNLIMITED:
-                rooms.append((self._partitions, 1))
+                uses.append((self._partitions, 1))
             if replicas < UNLIMITED:
-                rooms.append((self._replicas, min(amount, replicas)))
+                uses.append((self._replicas, min(amount, replicas)))
             if per_broker < UNLIMITED:
-                rooms.append((self._from[load.source], min(amount, per_broker)))
-                rooms += [(self._into[broker], 1) for broker in load.adding]
-        return rooms
+                uses.append((self._from[load.source], min(amount, per_broker)))
+                uses += [(self._into[broker], 1) for broker in load.adding]
+        return uses
 
 
 def first_fit(loads: Iterable[Load], limits: PlanLimits) -> list[int]:
     """Return the wave of each step, numbered from 0."""
     waves = Waves(limits)
     placed = []
-    before: Hashable = None
+    previous: Hashable = None
     wave = -1
     for load in loads:
-        wave = waves.place(load, wave + 1 if load.partition == before else 0)
-        before = load.partition
+        # The steps of one partition run one after the other.
+        wave = waves.place(load, wave + 1 if load.partition == previous else 0)
+        previous = load.partition
         placed.append(wave)
     return placed
 
 
 def _lowest_clear(bits: int) -> int:
+    """Return the position of the lowest bit that is 0."""
     return (~bits & (bits + 1)).bit_length() - 1

@@ -1,8 +1,8 @@
-"""Counts the rows of a message before it is decoded, so that a request which is too large costs little.
+"""Counts the rows of a message before it is decoded, so that a request that is too large costs little memory.
 
-A decoded row takes fifty times its bytes. `Counter.cut` walks over a message without making anything of it, and stops as soon
-as it has seen more than is allowed. There is one function per struct, `skip_<Struct>(data, pos, count, left)`, which returns
-where `count` rows end; `left` holds how many rows and how many numbers may still come.
+A decoded row takes about fifty times the memory of its bytes. `Counter.cut` walks over the bytes without decoding them,
+and stops when a bound is exceeded. A generated function per struct, `skip_<Struct>(data, pos, count, left)`, returns the
+position after `count` rows, and subtracts what it counts from `left`: the rows and numbers that are still allowed.
 """
 
 from collections.abc import Callable
@@ -20,34 +20,34 @@ from protocol.errors import DecodeError
 from protocol.schema import FIXED_FORMATS, FIXED_SIZES, Field
 
 ROWS, NUMBERS = 0, 1
-"""Places in `left`."""
+"""Indexes in `left`."""
 
 CHUNKS = (1, 9, 90, 900)
-"""A request that is cut keeps at most 1,000 rows of the array that is too long, or as many of these as could be walked over."""
+"""Sizes of the first chunks of rows. A truncated message keeps the chunks before the bound, so at most 1,000 rows."""
 
 Skip = Callable[[bytes, int, int, list[int]], int]
 
 
 class Bounds(NamedTuple):
-    """How large a message may be.
+    """Maximum size of a message.
 
-    `rows` are structs and strings in arrays, and tagged fields; `numbers` are numbers in arrays, such as broker ids.
+    `rows` counts structs and strings in arrays, and tagged fields; `numbers` counts numbers in arrays, such as broker ids.
     """
 
     rows: int
     numbers: int
 
     def surely_hold(self, size: int) -> bool:
-        """Whether no message of so many bytes can exceed them: nothing takes less than a byte."""
+        """Whether no message of `size` bytes can exceed the bounds. A row or number takes at least one byte."""
         return size <= self.rows and size <= self.numbers
 
 
 class _TooManyError(Exception):
-    """More than is allowed."""
+    """A bound is exceeded."""
 
 
 class Counter:
-    """Counts in one message class and version."""
+    """Counts the rows of messages of one class and version."""
 
     def __init__(self, message_class: type, version: int) -> None:
         self._class, self._version = message_class, version
@@ -65,20 +65,20 @@ class Counter:
                 self._skips[name] = _in_runs(self._layout, struct, self._skips[name])
 
     def cut(self, data: bytes, bounds: Bounds) -> Any | None:
-        """Return None when the message at the start of `data` is within the bounds; else a message with its first rows.
+        """Return None if the message at the start of `data` is within the bounds, else a message with its first rows.
 
-        What makes no sense is None too: decoding says what is wrong with it.
+        An invalid message returns None too; decoding it raises the error.
         """
         left = [*bounds]
         pos = 0
         plain = self._layout.plain(self._layout.message.root)
         try:
-            for at, field in enumerate(plain):
+            for index, field in enumerate(plain):
                 rows: list[tuple[int, int]] = []
                 try:
                     end = self._skip(field, data, pos, left, rows)
                 except _TooManyError:
-                    return self._beginning(data, pos, plain[: at + 1], rows)
+                    return self._truncated(data, pos, plain[: index + 1], rows)
                 pos = end
             if self._layout.flexible:
                 _skip_tags(data, pos, left)
@@ -89,7 +89,10 @@ class Counter:
         return None
 
     def _skip(self, field: Field, data: bytes, pos: int, left: list[int], rows: list[tuple[int, int]]) -> int:
-        """Return where the field of the root ends; `rows` gets how many rows of it end where."""
+        """Return the position after a field of the root struct.
+
+        For an array, append (number of rows so far, position after them) to `rows` after each chunk.
+        """
         layout = self._layout
         if field.type in FIXED_SIZES:
             return pos + FIXED_SIZES[field.type]
@@ -99,12 +102,12 @@ class Counter:
                 pos += 1
                 if data[pos - 1] > 127:
                     return pos
-            return self._of(struct)(data, pos, 1, left)
+            return self._skip_struct(struct)(data, pos, 1, left)
         if not field.is_array:
             return _scalar(field.type, compact)(data, pos, 1, left)
         if field.element in FIXED_FORMATS:
             return _numbers(FIXED_SIZES[field.element], compact)(data, pos, left)
-        skip = _scalar(field.element, compact) if struct is None else self._of(struct)
+        skip = _scalar(field.element, compact) if struct is None else self._skip_struct(struct)
         count, pos = _read_length(data, pos, compact)
         done = 0
         for chunk in (*CHUNKS, count):
@@ -116,22 +119,23 @@ class Counter:
             rows.append((done, pos))
         return pos
 
-    def _of(self, struct: type) -> Skip:
+    def _skip_struct(self, struct: type) -> Skip:
         skip: Skip = self._skips[f"skip_{struct.__name__}"]
         return skip
 
-    def _beginning(self, data: bytes, pos: int, fields: list[Field], rows: list[tuple[int, int]]) -> Any:
-        """The message up to the array that is too long, which is the last of the fields; what follows has its defaults."""
+    def _truncated(self, data: bytes, pos: int, fields: list[Field], rows: list[tuple[int, int]]) -> Any:
+        """Return the message up to the array that exceeds the bounds, the last of `fields`; later fields have defaults."""
         wire: Codec[Any] = codec(self._class, self._version)
+        # An encoded message of defaults supplies the bytes of the later fields, which start at `end`.
         empty, end = wire.encode(self._class()), 0
         for field in fields:
             end = self._skip(field, empty, end, [0, 0], [])
         compact = self._layout.is_compact(fields[-1])
         length = writing.compact_length if compact else writing.long_length
-        count, until = rows[-1] if rows else (0, 0)
-        _, begin = _read_length(data, pos, compact)
+        count, rows_end = rows[-1] if rows else (0, 0)
+        _, rows_begin = _read_length(data, pos, compact)
         try:
-            return wire.decode(b"".join((data[:pos], length(count), data[begin:until], empty[end:])))
+            return wire.decode(b"".join((data[:pos], length(count), data[rows_begin:rows_end], empty[end:])))
         except DecodeError:
             return self._class()
 
@@ -141,10 +145,10 @@ _counters: dict[tuple[type, int], Counter] = {}
 
 def counter(message_class: type, version: int) -> Counter:
     """Return the counter of a message class of `protocol.messages`."""
-    made = _counters.get((message_class, version))
-    if made is None:
-        made = _counters[message_class, version] = Counter(message_class, version)
-    return made
+    cached = _counters.get((message_class, version))
+    if cached is None:
+        cached = _counters[message_class, version] = Counter(message_class, version)
+    return cached
 
 
 def _check(left: list[int]) -> None:
@@ -157,7 +161,7 @@ def _read_length(data: bytes, pos: int, compact: bool) -> tuple[int, int]:
 
 
 def _skip_tags(data: bytes, pos: int, left: list[int]) -> int:
-    """A tagged field may hold rows too, which are not looked for: its bytes count, by the least that a tag takes."""
+    """Skip tagged fields. They may contain rows, so every two bytes count as one: the least that a tagged field takes."""
     count, _ = reading.read_varint(data, pos)
     if count > left[ROWS]:
         raise _TooManyError
@@ -180,7 +184,7 @@ def _numbers(size: int, compact: bool) -> Callable[[bytes, int, list[int]], int]
 
 @cache
 def _scalar(kind: str, compact: bool) -> Skip:
-    """Strings, or bytes, one after the other."""
+    """Return a function that skips strings or byte arrays."""
     if compact:
         read_length = reading.read_compact_length
     else:
@@ -251,7 +255,7 @@ def _rows(compact: bool) -> Callable[[bytes, int, list[int]], tuple[int, int]]:
 
 
 def _in_runs(layout: Layout, struct: type, skip_rows: Skip) -> Skip:
-    """Rows of one shape in a row are walked over together, as most rows of a plan are."""
+    """Return a function that skips rows, consecutive rows of one shape at once. Most plans have such rows only."""
     runs = RunReader(layout, struct, lambda _data, pos, _count: ((), pos))
 
     def skip(data: bytes, pos: int, count: int, left: list[int]) -> int:

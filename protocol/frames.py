@@ -1,4 +1,4 @@
-"""Frames: a size, a header, a body. Stateless but for `FrameSplitter`, which cuts a stream of bytes into frames."""
+"""Frames: a size, a header, a body. Only `FrameSplitter`, which splits a stream of bytes into frames, has state."""
 
 from functools import lru_cache
 from struct import pack, unpack_from
@@ -13,7 +13,7 @@ from protocol.messages.request_header import RequestHeader
 from protocol.messages.response_header import ResponseHeader
 
 MAX_FRAME = 100 * 1024 * 1024
-"""Kafka's socket.request.max.bytes, in bytes."""
+"""Maximum size of a frame in bytes, as the default of Kafka's socket.request.max.bytes."""
 
 POLLED = frozenset({
     ApiKey.API_VERSIONS,
@@ -21,17 +21,17 @@ POLLED = frozenset({
     ApiKey.LIST_PARTITION_REASSIGNMENTS,
     ApiKey.DESCRIBE_CLUSTER,
 })  # fmt: skip
-"""What clients ask over and over; nothing in it is secret."""
+"""Requests that clients repeat. They contain no secrets, so decoded ones may be cached."""
 
 SMALL_BODY = 256
-"""Bytes up to which a request is worth remembering: decoding one costs more than comparing it with what came before."""
+"""Maximum size of a cached request in bytes. For such requests a lookup in the cache costs less than decoding."""
 
 
 class RequestFrame(NamedTuple):
     """A request whose header has been read. The body, which may be large, is decoded by `decode_request`.
 
-    `known` is false when we have no schema for the key and version: the client id and the body are then None and
-    empty. Kafka closes the connection, but for ApiVersions, which is answered with error 35 in version 0.
+    `known` is false if there is no schema for the key and version; then the client id is None and the body is empty.
+    Kafka closes the connection after such a request. An ApiVersions request is answered with error 35 in version 0.
     """
 
     api_key: int
@@ -52,9 +52,9 @@ class ResponseFrame(NamedTuple):
 
 
 class FrameSplitter:
-    """Cuts a stream into frames. Memory follows the bytes received, never a length that was claimed.
+    """Splits a stream into frames. It allocates memory for received bytes only, not for the size that a frame states.
 
-    A length below 0 or above `max_frame` is noted in `error`, and nothing after it is read.
+    A size below 0 or above `max_frame` sets `error`; the bytes after it are ignored.
     """
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
@@ -64,16 +64,16 @@ class FrameSplitter:
 
     @property
     def incomplete(self) -> bool:
-        """Whether a frame has begun and its rest is to come."""
+        """Whether a part of a frame has been received."""
         return bool(self._buffer)
 
     @property
     def held(self) -> int:
-        """Bytes of that frame."""
+        """Number of bytes received of the incomplete frame."""
         return len(self._buffer)
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
-        """Take bytes of any number; return the frames that are now complete, without their sizes."""
+        """Add received bytes; return the frames that are now complete, without their sizes."""
         if self.error is not None:
             return []
         if (
@@ -81,7 +81,7 @@ class FrameSplitter:
             and len(data) >= 4
             and unpack_from(">i", data)[0] == len(data) - 4 <= self._max_frame
         ):
-            return [bytes(data[4:])]  # one whole frame, as most reads are
+            return [bytes(data[4:])]  # Most reads have exactly one frame, which needs no buffer.
         self._buffer += data
         frames = []
         start = 0
@@ -102,7 +102,7 @@ class FrameSplitter:
 def parse_request(payload: bytes) -> RequestFrame:
     """Read the header of a request frame."""
     if len(payload) < 8:
-        raise DecodeError(f"a request of {len(payload)} bytes")
+        raise DecodeError(f"a request of {len(payload)} bytes is too short for a header")
     key, version, correlation_id = unpack_from(">hhi", payload)
     shape = _shape(key, version)
     if shape is None:
@@ -129,15 +129,15 @@ def decode_request(frame: RequestFrame) -> Any:
 def decode_within(frame: RequestFrame, bounds: Bounds) -> tuple[Any, bool]:
     """Return the request message and True; of one that exceeds the bounds, its first rows and False."""
     size = len(frame.body)
-    if size > bounds.rows or size > bounds.numbers:  # Nothing takes less than a byte.
+    if not bounds.surely_hold(size):
         shape = _shape(frame.api_key, frame.api_version)
-        beginning = (
+        truncated = (
             None
             if shape is None
             else counter(shape.request_class, frame.api_version).cut(bytes(frame.body), bounds)
         )
-        if beginning is not None:
-            return beginning, False
+        if truncated is not None:
+            return truncated, False
     return decode_request(frame), True
 
 
@@ -170,7 +170,7 @@ def encode_response(frame: RequestFrame, response: tuple[Any, ...], version: int
 
 
 def frame_response(frame: RequestFrame, body: bytes, version: int | None = None) -> bytes:
-    """Return the whole frame that answers `frame` with a body that is encoded already."""
+    """Return the whole frame that answers `frame`, with an encoded body."""
     shape = _shape(frame.api_key, frame.api_version if version is None else version)
     if shape is not None and shape.response_header_version:
         return b"".join((pack(">iix", len(body) + 5, frame.correlation_id), body))
@@ -193,13 +193,13 @@ def _request_codec(key: int, version: int) -> Codec[Any]:
 
 @lru_cache(maxsize=1024)
 def _decode_small(key: int, version: int, body: bytes) -> Any:
-    """Whoever polls sends the same body over and over; messages cannot change, so they share one."""
+    """Decode a request, and cache it: clients that poll repeat the same body, and messages are immutable."""
     return _request_codec(key, version).decode(body)
 
 
 @lru_cache(maxsize=1024)
 def _shape(key: int, version: int) -> _Shape | None:
-    """The codecs of a request; bounded, since strangers choose the arguments."""
+    """Return the codecs of a request, or None. The cache is bounded, since clients choose the arguments."""
     api = find_api(key)
     if api is None or version not in api.versions:
         return None

@@ -1,9 +1,9 @@
 """Write `protocol/messages/` from message schemas: `python -m protocol.generate [--check]`.
 
-Our own schemas are in `schemas/`. What stock Kafka's and our messages have in common is read from the schema files that
-the kafka-python package carries, so only this command needs that package. One module comes of one schema file: many
-APIs give nested structs of request and response the same name. `--check` writes nothing, and fails when a module is
-missing, stale or left over.
+Messages that differ from Kafka's are described in `schemas/`. The schemas of all others are read from the kafka-python
+package, which only this command needs. Each schema file becomes one module, because in many APIs a request and its
+response have structs of the same name. `--check` writes nothing, and fails if a module is missing, out of date or has
+no schema.
 """
 
 import argparse
@@ -66,11 +66,11 @@ HEADER = """\
 
 
 RESERVED = {"count", "index"}
-"""Methods of a tuple, which a field must not hide."""
+"""Methods of `tuple`; a field of that name gets an underscore."""
 
 
 def snake_case(name: str) -> str:
-    """Return Kafka's camel case `name` as ours: "IsKRaftController" is is_kraft_controller."""
+    """Convert a name of a Kafka schema to a Python name: "IsKRaftController" to is_kraft_controller."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.replace("KRaft", "Kraft")).lower()
     return f"{words}_" if keyword.iskeyword(words) or words in RESERVED else words
 
@@ -87,7 +87,7 @@ def _opaque_records(field: dict[str, Any]) -> dict[str, Any]:
 
 
 def kafka_python() -> Path:
-    """Return the folder of the installed kafka-python, without importing it."""
+    """Return the folder of the installed kafka-python, without importing it. Raises ModuleNotFoundError."""
     spec = find_spec("kafka")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError("message schemas are read from kafka-python: install requirements/test.txt")
@@ -95,7 +95,7 @@ def kafka_python() -> Path:
 
 
 def sources() -> dict[str, tuple[str, str]]:
-    """Return schema name -> (where it comes from, its text), ours first."""
+    """Return the source and the text of each schema, by name. A schema of ours replaces the one of kafka-python."""
     ours = {
         path.stem: (f"schemas/{path.name}", path.read_text()) for path in sorted(OUR_SCHEMAS.glob("*.json"))
     }
@@ -108,7 +108,7 @@ def sources() -> dict[str, tuple[str, str]]:
 
 
 class ModuleWriter:
-    """Turns one parsed schema into the text of its module."""
+    """Writes the module of one parsed schema."""
 
     def __init__(self, schema: dict[str, Any], source: str) -> None:
         self.schema = schema
@@ -119,7 +119,7 @@ class ModuleWriter:
         self._collect(schema["name"], schema["fields"])
 
     def _collect(self, name: str, fields: list[dict[str, Any]]) -> None:
-        """Add the struct `name` after the structs it needs, without the fields that no valid version carries."""
+        """Add the struct `name` after the structs that it refers to, without fields that no valid version has."""
         kept = [field for field in fields if self._is_carried(field)]
         for field in kept:
             element = field["type"].removeprefix("[]")
@@ -217,7 +217,7 @@ def _call(arguments: list[str], indent: int = 0) -> str:
 
 
 def modules() -> dict[str, str]:
-    """Return module file name -> text for every schema."""
+    """Return the text of each module, by file name."""
     return {
         f"{snake_case(name)}.py": ModuleWriter(load(text), source).text()
         for name, (source, text) in sources().items()
@@ -225,7 +225,7 @@ def modules() -> dict[str, str]:
 
 
 def stale(expected: dict[str, str]) -> list[str]:
-    """Return the names of module files that are missing, differ from `expected` or should not be there."""
+    """Return the names of module files that are missing, differ from `expected` or are not in it."""
     present = {path.name: path.read_text() for path in MESSAGES.glob("*.py") if path.name != "__init__.py"}
     return sorted(
         name for name in expected.keys() | present.keys() if expected.get(name) != present.get(name)
@@ -233,17 +233,17 @@ def stale(expected: dict[str, str]) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; return its exit code: 1 if `--check` found something stale."""
+    """Run the command; return its exit code, which is 1 if `--check` found a module that is out of date."""
     parser = argparse.ArgumentParser(
         prog="python -m protocol.generate", description="Write protocol/messages/."
     )
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if anything is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a module is out of date")
     options = parser.parse_args(arguments)
     expected = modules()
     names = stale(expected)
     if options.check:
         for name in names:
-            sys.stderr.write(f"protocol/messages/{name} is stale: run python -m protocol.generate\n")
+            sys.stderr.write(f"protocol/messages/{name} is out of date: run python -m protocol.generate\n")
         return 1 if names else 0
     for name in names:
         if name in expected:

@@ -1,6 +1,6 @@
-"""The backend before a running Kafka: what is decided goes there, what is seen there comes back (`--backend upstream`).
+"""The upstream backend: sends effects to a running Kafka, and submits what it polls there (`--backend upstream`).
 
-KIP-455 carried out by another Kafka, with KIP-435's steps and KIP-236's way back on top of it.
+The upstream carries out the reassignments (KIP-455). Steps (KIP-435) and cancellation (KIP-236) are the core's.
 """
 
 import asyncio
@@ -36,17 +36,18 @@ RETRY_SECONDS = 1.0
 
 
 OnBrokers = Callable[[Mapping[int, tuple[str, int]]], Awaitable[None]]
-"""Host and port, by broker."""
+"""Callback with the host and port of each broker, by id."""
 
 
-async def _nobody(_: Mapping[int, tuple[str, int]]) -> None:
-    """Told in vain."""
+async def _ignore_brokers(_: Mapping[int, tuple[str, int]]) -> None:
+    """Default callback: does nothing."""
 
 
 class UpstreamBackend:
-    """Implements `controller.ports.Backend`. `submit` gives events to the core.
+    """Implements `controller.ports.Backend`. `submit` passes events to the core.
 
-    `on_brokers` is told where the brokers are before the core is, `on_failure` once of an error that nobody foresaw.
+    `on_brokers` is called with the brokers' addresses before the core gets them. `on_failure` is called once, with
+    the first unexpected error of a task.
     """
 
     def __init__(
@@ -55,16 +56,18 @@ class UpstreamBackend:
         state: State,
         submit: SubmitEvent,
         *,
-        on_brokers: OnBrokers = _nobody,
+        on_brokers: OnBrokers = _ignore_brokers,
         on_failure: Callable[[BaseException], None],
         clock: Clock | None = None,
-        pace: PollIntervals | None = None,
+        intervals: PollIntervals | None = None,
     ) -> None:
         self._client, self._submit, self._on_failure = client, submit, on_failure
         self._clock = clock or RealClock()
         self._throttle_configs = ThrottleConfigs(client, state, submit, self._clock)
         self._submitter = Submitter(client, submit, self._throttle_configs.settled)
-        self._looks = UpstreamPoller(client, state, self._submitter, submit, on_brokers, self._clock, pace)
+        self._poller = UpstreamPoller(
+            client, state, self._submitter, submit, on_brokers, self._clock, intervals
+        )
         self.sizes = ReplicaSizes(client, state, submit, self._clock)
         self._topic_configs = TopicConfigs(client, state, submit, self._clock)
         self._stalls = StallWatch(state, self.sizes.received)
@@ -80,50 +83,53 @@ class UpstreamBackend:
                 case ReadThrottle() | AlterThrottle():
                     self._throttle_configs.perform(effect)
                 case ConfigsChanged():
-                    pass  # The state has the configs, and the poll below is all that follows from them.
+                    pass  # The state has the new configs; they need no action but the poll below.
                 case _:
                     assert_never(effect)
         if effects:
-            self._looks.hurry()
+            self._poller.poll_soon()
 
-    async def start(self, waits: Callable[[str], None] = lambda _: None) -> None:
-        """Take in the upstream; waits until it can be reached. Raises AuthenticationError when it never will be."""
-        said = ""
+    async def start(self, on_wait: Callable[[str], None] = lambda _: None) -> None:
+        """Poll until the upstream answers, measure the replicas, and start the tasks. Raises AuthenticationError.
+
+        `on_wait` is called with a message when the upstream cannot be reached, once for each different error.
+        """
+        reported = ""
         while True:
             try:
-                await self._looks.look()
+                await self._poller.poll()
                 break
             except AuthenticationError:
                 raise
             except BrokerError as error:
-                if str(error) != said:
-                    said = str(error)
-                    waits(f"waiting for the upstream: {said}")
-                await self._submit(Unreachable(said))
+                if str(error) != reported:
+                    reported = str(error)
+                    on_wait(f"waiting for the upstream: {reported}")
+                await self._submit(Unreachable(reported))
                 await self._clock.sleep(RETRY_SECONDS)
-        # Before anything starts: the limit on bytes and the disk guard go by sizes.
+        # Sizes are measured before the first step starts: the limit on bytes and the disk guard depend on them.
         await self.sizes.measure()
         work = {
             "upstream-rows": self._submitter.run(),
-            "upstream-looks": self._looks.run(),
+            "upstream-polls": self._poller.run(),
             "upstream-throttle": self._throttle_configs.run(),
             "upstream-sizes": self.sizes.run(),
             "upstream-configs": self._topic_configs.run(),
             "upstream-stalls": self._stalls.run(self._clock, self._submit),
         }
-        self._tasks = [spawn(each, name, self._fail) for name, each in work.items()]
+        self._tasks = [spawn(coroutine, name, self._fail) for name, coroutine in work.items()]
 
-    async def look_at(self, topics: Iterable[str]) -> None:
-        """Have the core know these topics and their sizes as they are now; when they cannot be seen, what it knows must do."""
+    async def refresh_topics(self, topics: Iterable[str]) -> None:
+        """Submit the present state of these topics and their sizes. On failure the core uses the last known state."""
         names = sorted(set(topics))
         try:
-            await self._looks.look_at(names)
+            await self._poller.poll_topics(names)
         except BrokerError as error:
-            log.warning("an order goes by what was seen last: %s", error)
+            log.warning("topics cannot be polled, a request uses their last known state: %s", error)
         await self.sizes.learn(names)
 
     async def stop(self) -> None:
-        """Stop; what is under way upstream goes on."""
+        """Stop the tasks and close the connections. Reassignments in flight continue in the upstream."""
         await cancel(*self._tasks)
         await self._client.close()
 

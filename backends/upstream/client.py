@@ -1,4 +1,4 @@
-"""What the rest of the backend asks the upstream through: any broker, or a given one."""
+"""Client of the upstream: sends a request to a given broker, or to any broker that can be reached."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,10 +22,10 @@ log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 10.0
-"""After which a broker that says nothing is given up, and the next one asked: looks must not stand still for it."""
+"""Timeout of a read, after which the next broker is asked. It is short, so that polls do not wait for a dead broker."""
 WRITE_SECONDS = 30.0
-WITH_FENCED_BROKERS = 2
-"""DescribeCluster from this version on tells of brokers that are registered but fenced (KIP-1073)."""
+FENCED_BROKERS_VERSION = 2
+"""First version of DescribeCluster that includes brokers that are registered but fenced (KIP-1073)."""
 
 READS = frozenset(
     {
@@ -37,11 +37,11 @@ READS = frozenset(
         ApiKey.DESCRIBE_TOPIC_PARTITIONS,
     }
 )
-"""What changes nothing, and so may be asked twice."""
+"""Requests that change nothing, and so may be sent twice."""
 
 
 class UpstreamBroker(NamedTuple):
-    """A broker as the upstream advertises it. One that is fenced is registered, but not (yet, or any more) live."""
+    """A broker as the upstream advertises it. A fenced broker is registered, but not live."""
 
     id: int
     host: str
@@ -51,7 +51,7 @@ class UpstreamBroker(NamedTuple):
 
 
 class UpstreamClient:
-    """Our own connections to a cluster, one a broker. What it knows of the cluster is what the last `refresh` saw."""
+    """Connections to a cluster, one per broker. Its attributes describe the cluster as of the last `refresh`."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class UpstreamClient:
         self.brokers: Mapping[int, UpstreamBroker] = {}
         self.cluster_id = ""
         self.controller_id = -1
-        """Where requests to any broker go first. With KRaft that is one of the live brokers, which passes them on."""
+        """The first candidate for requests to any broker. With KRaft it is a live broker, which forwards requests."""
         self._bootstrap: Sequence[Address] = tuple(bootstrap)
         self._caller = caller or Caller()
         self._clock = clock or RealClock()
@@ -74,24 +74,24 @@ class UpstreamClient:
 
     @property
     def linked(self) -> set[Address]:
-        """The addresses that connections are kept for."""
+        """Addresses that have a link."""
         return set(self._links)
 
     async def refresh(self) -> None:
-        """Learn the brokers, fenced ones too where the upstream tells (Kafka 4.0 and later). Raises BrokerError."""
+        """Update the list of brokers. It has fenced brokers with Kafka 4.0 and later. Raises BrokerError."""
         try:
-            seen = await self.ask(
-                DescribeClusterRequest(include_fenced_brokers=True), version=WITH_FENCED_BROKERS
+            response = await self.ask(
+                DescribeClusterRequest(include_fenced_brokers=True), version=FENCED_BROKERS_VERSION
             )
         except UnsupportedError:
             await self._refresh_by_metadata()
             return
-        if seen.error_code != ErrorCode.NONE:
-            controller = seen.error_code == ErrorCode.MISMATCHED_ENDPOINT_TYPE
-            hint = "; that is a controller's port, give a broker's" if controller else ""
-            raise BrokerError(f"the upstream does not describe itself: error {seen.error_code}{hint}")
-        rows = [UpstreamBroker(b.broker_id, b.host, b.port, b.rack, b.is_fenced) for b in seen.brokers]
-        self._learn(seen.cluster_id, seen.controller_id, rows)
+        if response.error_code != ErrorCode.NONE:
+            controller = response.error_code == ErrorCode.MISMATCHED_ENDPOINT_TYPE
+            hint = "; this is a controller's port, use a broker's" if controller else ""
+            raise BrokerError(f"the upstream refuses DescribeCluster: error {response.error_code}{hint}")
+        rows = [UpstreamBroker(b.broker_id, b.host, b.port, b.rack, b.is_fenced) for b in response.brokers]
+        self._update(response.cluster_id, response.controller_id, rows)
 
     async def ask(
         self,
@@ -101,17 +101,18 @@ class UpstreamClient:
         version: int | None = None,
         timeout_seconds: float | None = None,
     ) -> Any:
-        """The response of that broker, or of any.
+        """Send a request and return the response of `broker`, or of any broker if that is None.
 
-        Without a `broker`, the next one is tried when one cannot be reached, and, for READS only, when the answer did
-        not come; the time counts for each try, and is READ_SECONDS or WRITE_SECONDS if not given. Raises what `BrokerConnection.ask` and `open_connection` raise: an
-        InDoubtError on a write is for the caller to look into.
+        If any broker may answer, the next one is tried when one cannot be reached and, for READS only, when one does
+        not answer. The timeout is per broker; its default is READ_SECONDS or WRITE_SECONDS. Raises the errors of
+        `BrokerConnection.ask` and `open_connection`. After an InDoubtError of a write, the caller must find out
+        whether the upstream has carried it out.
         """
         repeatable = schema_of(type(request)).api_key in READS
         seconds = timeout_seconds or (READ_SECONDS if repeatable else WRITE_SECONDS)
         if broker is not None:
             return await self._link_to(broker).ask(request, seconds, version)
-        failure: BrokerError = UnreachableError("there is no broker to ask: the client is closed")
+        failure: BrokerError = UnreachableError("no broker can be asked: the client is closed")
         for link in self._candidates():
             try:
                 return await link.ask(request, seconds, version)
@@ -125,7 +126,7 @@ class UpstreamClient:
         raise failure
 
     async def close(self) -> None:
-        """Close all connections; what is unanswered is lost."""
+        """Close all connections. Requests in flight fail."""
         self._closed = True
         links, self._links = self._links, {}
         for link in links.values():
@@ -150,11 +151,11 @@ class UpstreamClient:
         return connection
 
     def _candidates(self) -> Iterator[Link]:
-        """The controller, live brokers, fenced ones, the bootstrap servers; those that did not answer last time, last."""
+        """Yield links to the controller, live brokers, fenced brokers and bootstrap servers; failing links last."""
         first = sorted(self.brokers.values(), key=lambda b: (b.id != self.controller_id, b.fenced, b.id))
         addresses: list[Address] = [Address(broker.host, broker.port) for broker in first]
         addresses += self._bootstrap
-        # A link is made, or found, when its turn comes: the one of a moment ago may have been forgotten since.
+        # Links are looked up one by one: `_update` may remove a link while an earlier one is in use.
         for address in sorted(dict.fromkeys(addresses), key=self._failing):
             yield self._link(address)
 
@@ -163,16 +164,17 @@ class UpstreamClient:
         return link is not None and not link.healthy
 
     async def _refresh_by_metadata(self) -> None:
-        seen = await self.ask(MetadataRequest(topics=()))
-        rows = [UpstreamBroker(b.node_id, b.host, b.port, b.rack) for b in seen.brokers]
-        self._learn(seen.cluster_id or "", seen.controller_id, rows)
+        response = await self.ask(MetadataRequest(topics=()))
+        rows = [UpstreamBroker(b.node_id, b.host, b.port, b.rack) for b in response.brokers]
+        self._update(response.cluster_id or "", response.controller_id, rows)
 
-    def _learn(self, cluster_id: str, controller_id: int, rows: Sequence[UpstreamBroker]) -> None:
+    def _update(self, cluster_id: str, controller_id: int, rows: Sequence[UpstreamBroker]) -> None:
+        """Replace the list of brokers, and retire the links to other addresses."""
         if not rows:
-            raise UnreachableError("the upstream knows of no broker yet")
+            raise UnreachableError("the upstream lists no brokers yet")
         self.cluster_id, self.controller_id = cluster_id, controller_id
         self.brokers = {row.id: row for row in rows}
-        # A bootstrap address need not be one that is advertised; whether it answered is remembered all the same.
+        # Links to bootstrap addresses stay, advertised or not: they remember whether the address answered.
         kept = {(row.host, row.port) for row in rows}.union(self._bootstrap)
         for address in self._links.keys() - kept:
             link = self._links[address]

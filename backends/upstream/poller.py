@@ -12,7 +12,7 @@ from typing import NamedTuple
 from backends.client.errors import BrokerError
 from backends.upstream.ports import UpstreamPort
 from backends.upstream.submitter import Submitter
-from backends.upstream.topic_metadata import seen_topics
+from backends.upstream.topic_metadata import polled_topics
 from common.clock import Clock, within
 from common.error_codes import ErrorCode
 from controller.messages.upstream_events import (
@@ -64,43 +64,43 @@ class UpstreamPoller:
         submit: SubmitEvent,
         on_brokers: Callable[[Mapping[int, tuple[str, int]]], Awaitable[None]],
         clock: Clock,
-        pace: PollIntervals | None = None,
+        intervals: PollIntervals | None = None,
     ) -> None:
         self._client, self._state, self._submitter, self._submit = client, state, submitter, submit
-        self._on_brokers, self._clock, self._pace = on_brokers, clock, pace or PollIntervals()
-        self._whole_every = self._pace.whole
+        self._on_brokers, self._clock, self._intervals = on_brokers, clock, intervals or PollIntervals()
+        self._whole_every = self._intervals.whole
         self._moves: dict[TopicPartition, UpstreamMove] = {}
         self._brokers_at = self._whole_at = float("-inf")
-        self._looking = asyncio.Lock()
+        self._polling = asyncio.Lock()
         """One poll at a time, so that events are in the order of the polls."""
         self._wake = asyncio.Event()
 
-    def hurry(self) -> None:
-        """Poll again soon, because something was decided."""
+    def poll_soon(self) -> None:
+        """End the pause before the next poll, because the core has decided something."""
         self._wake.set()
 
-    async def look(self) -> None:
+    async def poll(self) -> None:
         """Poll once and submit the result. Raises BrokerError when the upstream does not answer."""
-        async with self._looking:
-            await self._look()
+        async with self._polling:
+            await self._poll()
 
-    async def look_at(self, topics: Sequence[str]) -> None:
+    async def poll_topics(self, topics: Sequence[str]) -> None:
         """Poll all partitions of these topics. Raises BrokerError."""
         if not topics:
             return
-        async with self._looking:
+        async with self._polling:
             with self._submitter.watch() as outstanding:
                 moves = await self._ask_moves()
-                seen = await self._ask_by_name(topics)
+                polled = await self._ask_by_name(topics)
                 await self._submit(
-                    UpstreamPolled(None, seen, moves, False, frozenset(outstanding), conclusive=False)
+                    UpstreamPolled(None, polled, moves, False, frozenset(outstanding), conclusive=False)
                 )
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         now = self._clock.now()
         whole = now - self._whole_at >= self._whole_every
         brokers = None
-        if whole or now - self._brokers_at >= self._pace.idle:
+        if whole or now - self._brokers_at >= self._intervals.idle:
             await self._client.refresh()
             await self._on_brokers({b.id: (b.host, b.port) for b in self._client.brokers.values()})
             brokers = [
@@ -117,32 +117,32 @@ class UpstreamPoller:
         self._brokers_at = now if brokers is not None else self._brokers_at
         if whole:
             self._whole_at = now
-            took = self._clock.now() - now
-            self._whole_every = max(self._pace.whole, took * self._pace.whole_share)
+            duration = self._clock.now() - now
+            self._whole_every = max(self._intervals.whole, duration * self._intervals.whole_share)
 
     async def run(self) -> None:
         """Poll until cancelled. After a failure, submit `Unreachable` and poll everything next."""
         while True:
-            began, longest = self._clock.now(), self._pace.whole
+            began, longest_pause = self._clock.now(), self._intervals.whole
             try:
-                await self.look()
+                await self.poll()
             except BrokerError as error:
                 self._whole_at = float("-inf")
-                longest = self._pace.idle
+                longest_pause = self._intervals.idle
                 await self._submit(Unreachable(str(error)))
-            await self._pause(self._clock.now() - began, longest)
+            await self._pause(self._clock.now() - began, longest_pause)
 
-    async def _pause(self, took: float, longest: float) -> None:
-        """Pause for as long as the poll took, up to `longest`, so that polls take at most half of the time.
+    async def _pause(self, duration: float, longest: float) -> None:
+        """Pause for the duration of the last poll, up to `longest`, so that polls take at most half of the time.
 
-        After a failed poll `longest` is short: its time-outs are no reason to wait, and a return should be seen soon.
+        After a failed poll `longest` is short: its duration is that of timeouts, and a recovery should be seen soon.
         """
-        pace = self._pace
-        least = max(pace.busy, min(max(took, len(self._moves) * pace.each_move), longest))
+        intervals = self._intervals
+        pause = max(intervals.busy, min(max(duration, len(self._moves) * intervals.each_move), longest))
         self._wake.clear()
-        await self._clock.sleep(least)
+        await self._clock.sleep(pause)
         if not self._busy and not self._wake.is_set():
-            await within(self._clock, max(0.0, pace.idle - least), self._wake)
+            await within(self._clock, max(0.0, intervals.idle - pause), self._wake)
 
     @property
     def _busy(self) -> bool:
@@ -157,16 +157,18 @@ class UpstreamPoller:
     def _unclear(self, moves: dict[TopicPartition, UpstreamMove]) -> set[TopicPartition]:
         """Return the partitions for which the list of reassignments is not enough."""
         state = self._state
-        ours = {s.key for s in self._in_flight() if s.key not in moves or s.stage is Stage.ENDED}
-        # Only new ones: a topic that we are not authorized to see would be requested in each poll.
-        news = moves.keys() - self._moves.keys() - set(state.in_flight.delegated())
-        ended = state.external - moves.keys()
-        return ours | news | ended | state.sighted_keys()
+        steps = {s.key for s in self._in_flight() if s.key not in moves or s.stage is Stage.ENDED}
+        # Only moves that the last poll did not have: otherwise a topic that we may not describe is requested each time.
+        new_moves = moves.keys() - self._moves.keys() - set(state.in_flight.delegated())
+        ended_moves = state.external - moves.keys()
+        return steps | new_moves | ended_moves | state.sighted_keys()
 
     async def _ask_moves(self) -> dict[TopicPartition, UpstreamMove]:
         response = await self._client.ask(ListPartitionReassignmentsRequest(topics=None))
         if response.error_code != ErrorCode.NONE:
-            raise BrokerError(f"the upstream does not list its reassignments: {_named(response.error_code)}")
+            raise BrokerError(
+                f"the upstream refuses to list reassignments: {_error_name(response.error_code)}"
+            )
         return {
             TopicPartition(topic.name, row.partition_index): UpstreamMove(
                 tuple(row.replicas), tuple(row.adding_replicas), tuple(row.removing_replicas)
@@ -176,31 +178,31 @@ class UpstreamPoller:
         }
 
     async def _ask_all_topics(self) -> list[UpstreamTopic]:
-        """Return all topics. An active topic that is missing is requested by name, to see why."""
-        seen = await self._ask_topics(None)
-        missing = sorted(active_topics(self._state) - {topic.name for topic in seen})
+        """Return all topics. An active topic that is missing is requested by name, to get its error code."""
+        topics = await self._ask_topics(None)
+        missing = sorted(active_topics(self._state) - {topic.name for topic in topics})
         if missing:
             response = await self._ask_named(missing)
             for topic in response.topics:
                 if topic.error_code not in {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}:
                     raise BrokerError(
-                        f"the upstream does not show us topic {topic.name}: {_named(topic.error_code)}"
+                        f"the upstream refuses to describe topic {topic.name}: {_error_name(topic.error_code)}"
                     )
-            seen += seen_topics(response, None)
-        return seen
+            topics += polled_topics(response, None)
+        return topics
 
     async def _ask_by_name(self, names: Sequence[str]) -> list[UpstreamTopic]:
-        """Return the topics that a request names. The broker may not know a topic yet that was created just now."""
+        """Return the topics that a request names. Retry for new topics, which the broker may not know yet."""
         response = await self._ask_named(names)
-        seen = seen_topics(response, None)
+        topics = polled_topics(response, None)
         for _ in range(UNKNOWN_TOPIC_RETRIES):
             unknown = sorted(topic.name or "" for topic in response.topics if topic.error_code)
             if not unknown:
                 break
             await self._clock.sleep(UNKNOWN_TOPIC_PAUSE_SECONDS)
             response = await self._ask_named(unknown)
-            seen += seen_topics(response, None)
-        return seen
+            topics += polled_topics(response, None)
+        return topics
 
     async def _ask_named(self, names: Iterable[str]) -> MetadataResponse:
         named = [MetadataRequestTopic(name=name) for name in names]
@@ -219,11 +221,11 @@ class UpstreamPoller:
         if any(topic.error_code for topic in response.topics):
             self._whole_at = float("-inf")
         if keys is None:
-            return await self._client.off_loop.run(seen_topics, response, None)
-        return seen_topics(response, keys)
+            return await self._client.off_loop.run(polled_topics, response, None)
+        return polled_topics(response, keys)
 
 
-def _named(code: int) -> str:
+def _error_name(code: int) -> str:
     try:
         return ErrorCode(code).name
     except ValueError:

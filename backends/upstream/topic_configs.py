@@ -32,10 +32,10 @@ class TopicConfigs:
     def __init__(self, client: BrokerClient, state: State, submit: SubmitEvent, clock: Clock) -> None:
         self._client, self._state, self._submit, self._clock = client, state, submit, clock
         self._read_at: dict[str, float] = {}
-        """When the configs of each relevant topic were read."""
+        """Time of the last read of each relevant topic's configs."""
 
     async def run(self) -> None:
-        """Read again and again until cancelled."""
+        """Read the configs that are due, every OFTEN_SECONDS, until cancelled."""
         while True:
             await self.read()
             await self._clock.sleep(OFTEN_SECONDS)
@@ -59,14 +59,14 @@ class TopicConfigs:
     async def _read(self, topics: Sequence[str]) -> None:
         resources = [DescribeConfigsResource(ResourceType.TOPIC, topic, CONFIGS) for topic in topics]
         response = await self._client.ask(DescribeConfigsRequest(resources))
-        seen = {}
+        configs_by_topic = {}
         for result in response.results:
             if result.error_code == ErrorCode.NONE:
                 values = {c.name: c.value for c in result.configs if c.config_source != ConfigSource.DEFAULT}
-                seen[result.resource_name] = {config: values.get(config) for config in CONFIGS}
+                configs_by_topic[result.resource_name] = {config: values.get(config) for config in CONFIGS}
             elif result.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 log.warning(
                     "the configs of topic %s cannot be read: %s", result.resource_name, result.error_message
                 )
-        if seen:
-            await self._submit(TopicConfigsSeen(seen))
+        if configs_by_topic:
+            await self._submit(TopicConfigsSeen(configs_by_topic))

@@ -1,4 +1,4 @@
-"""Metadata of an upstream, as the core is told of it."""
+"""Convert a Metadata response of the upstream to the core's types."""
 
 from common.error_codes import ErrorCode
 from controller.messages.upstream_events import UpstreamPartition, UpstreamTopic
@@ -6,10 +6,10 @@ from controller.model.names import TopicPartition
 from protocol.messages.metadata_response import MetadataResponse
 
 
-def seen_topics(response: MetadataResponse, keys: set[TopicPartition] | None) -> list[UpstreamTopic]:
-    """The topics in Metadata; of each those partitions that are in `keys`, all of them when that is None.
+def polled_topics(response: MetadataResponse, keys: set[TopicPartition] | None) -> list[UpstreamTopic]:
+    """Return the topics of the response, with the partitions in `keys`, or with all partitions if `keys` is None.
 
-    A topic that is gone is left out; one whose metadata is not complete yet, too.
+    Topics with an error are left out: they do not exist, or their metadata is not complete yet.
     """
     topics = []
     for topic in response.topics:

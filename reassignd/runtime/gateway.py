@@ -121,9 +121,9 @@ class GatewayAdapter:
     async def submit(self, event: Event[Reply]) -> Reply:
         """Submit the event; for an order, after the replicas of its topics were read from the upstream."""
         if isinstance(event, AlterReassignments | Queue):
-            await self.backend.look_at(topic for topic, _ in event.topics or ())
+            await self.backend.refresh_topics(topic for topic, _ in event.topics or ())
         elif isinstance(event, RollBackJob):
-            await self.backend.look_at(key.topic for key in self._state.finished.get(event.job, ()))
+            await self.backend.refresh_topics(key.topic for key in self._state.finished.get(event.job, ()))
         return await self._hooks.submit(event)
 
     async def start(self, show_obstacle: Callable[[str], None]) -> None:

@@ -19,7 +19,7 @@ def test_stale_missing_and_left_over_modules_are_found_and_mended(
     (tmp_path / "metadata_request.py").write_text("stale")
     (tmp_path / "left_over.py").write_text("")
     assert main(["--check"]) == 1
-    assert "left_over.py is stale: run python -m protocol.generate" in capsys.readouterr().err
+    assert "left_over.py is out of date: run python -m protocol.generate" in capsys.readouterr().err
     assert main([]) == 0
     assert main(["--check"]) == 0
     assert not (tmp_path / "left_over.py").exists()

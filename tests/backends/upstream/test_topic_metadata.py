@@ -1,4 +1,4 @@
-from backends.upstream.topic_metadata import seen_topics
+from backends.upstream.topic_metadata import polled_topics
 from controller.messages.upstream_events import UpstreamPartition
 from protocol.messages.metadata_response import (
     MetadataResponse,
@@ -11,12 +11,12 @@ from tests.builders import key
 def test_of_a_topic_those_partitions_are_taken_that_are_asked_for() -> None:
     rows = [MetadataResponsePartition(0, n, 1, 7, (1, 2), (1,), ()) for n in range(3)]
     response = MetadataResponse(topics=[MetadataResponseTopic(0, "foo", b"x" * 16, False, rows)])
-    (topic,) = seen_topics(response, {key("foo-1")})
+    (topic,) = polled_topics(response, {key("foo-1")})
     assert (topic.name, topic.id) == ("foo", b"x" * 16)
     assert topic.partitions == {1: UpstreamPartition((1, 2), (1,), 1, 7)}
-    assert len(seen_topics(response, None)[0].partitions) == 3
+    assert len(polled_topics(response, None)[0].partitions) == 3
 
 
 def test_a_topic_whose_metadata_is_not_complete_is_left_out() -> None:
     response = MetadataResponse(topics=[MetadataResponseTopic(error_code=5, name="new")])
-    assert seen_topics(response, None) == []
+    assert polled_topics(response, None) == []

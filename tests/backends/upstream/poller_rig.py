@@ -1,4 +1,4 @@
-"""Looks at a scripted upstream, under a clock that tests move."""
+"""A poller of a scripted upstream, with a manual clock."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,9 +29,9 @@ MOVE = UpstreamMove((3, 1), (3,), (1,))
 
 
 class Rig:
-    """An upstream with topics of two partitions; `moves` by name, `errors` by topic, `hidden` are not among all."""
+    """An upstream with two partitions per topic. A request for all topics leaves out those in `hidden`."""
 
-    def __init__(self, pace: PollIntervals | None = None) -> None:
+    def __init__(self, intervals: PollIntervals | None = None) -> None:
         self.client, self.events, self.clock, self.state = Scripted(), Events(), ManualClock(), State()
         self.topics: dict[str, list[Replicas]] = {"foo": [(1,), (1,)], "bar": [(1,), (1,)]}
         self.moves: dict[str, UpstreamMove] = {}
@@ -40,11 +40,17 @@ class Rig:
         self.client.answers[ListPartitionReassignmentsRequest] = self._list
         self.client.answers[MetadataRequest] = self._metadata
         self.submitter = Submitter(self.client, self.events.submit, settle)
-        self.looks = UpstreamPoller(
-            self.client, self.state, self.submitter, self.events.submit, self.told, self.clock, pace
+        self.poller = UpstreamPoller(
+            self.client,
+            self.state,
+            self.submitter,
+            self.events.submit,
+            self.set_brokers,
+            self.clock,
+            intervals,
         )
 
-    async def told(self, brokers: Mapping[int, tuple[str, int]]) -> None:
+    async def set_brokers(self, brokers: Mapping[int, tuple[str, int]]) -> None:
         self.brokers = brokers
 
     def _list(self, *_: Any) -> ListPartitionReassignmentsResponse:
@@ -71,9 +77,9 @@ class Rig:
         ]
         return MetadataResponseTopic(0, name, name.encode().ljust(16), False, rows)
 
-    async def looked(self) -> None:
-        """A whole look has been taken, and all of it is known."""
-        await self.looks.look()
+    async def poll_all(self) -> None:
+        """Poll everything once, and put the topics into the state."""
+        await self.poller.poll()
         for name, lists in self.topics.items():
             self.state.put(Topic(name, name.encode().ljust(16)))
             for number, replicas in enumerate(lists):
@@ -82,7 +88,7 @@ class Rig:
         self.client.asked.clear()
 
     def step(self, name: str, stage: Stage = Stage.ACTIVE) -> None:
-        """A step of ours is in flight."""
+        """Put a step in flight into the state."""
         self.state.put(UpstreamStep(*key(name), (1,), (3,), stage))
 
     def asked_topics(self) -> list[list[str] | None]:
