@@ -82,7 +82,7 @@ def records(state: State) -> list[Record]:
     ]
 
 
-class World:
+class InMemoryController:
     """A controller with its state in memory, and all that it decided so far.
 
     What `do` decides is replayed from its changes alone, as a store would, and must lead to the same state.
@@ -106,7 +106,7 @@ class World:
             self.state.put(record)
             self._replayed.put(record)
 
-    def having(self, *partitions: Partition) -> "World":
+    def with_partitions(self, *partitions: Partition) -> "InMemoryController":
         """With these partitions; one that moves has a reassignment from its current to its next list."""
         for made in partitions:
             if made.topic not in self.state.topics:
@@ -116,12 +116,12 @@ class World:
                 self.put(Reassignment(made.topic, made.partition, made.current, made.next, 0))
         return self
 
-    def configured(self, name: str, value: str, topic: str = "foo") -> "World":
+    def with_topic_config(self, name: str, value: str, topic: str = "foo") -> "InMemoryController":
         """With this value set on the topic."""
         self.put(Config(ResourceType.TOPIC, topic, name, value))
         return self
 
-    def limited(self, **limits: int) -> "World":
+    def with_limits(self, **limits: int) -> "InMemoryController":
         """With these limits of KIP-435, named by the fields of `Limits`."""
         names = {field: name for name, field in CONFIGS.items()}
         for field, value in limits.items():
@@ -141,13 +141,13 @@ class World:
         for key in list(self.state.in_flight):
             self.isr(str(key), self.state.partitions[key.topic][key.partition].replicas)
 
-    def settle(self) -> "World":
+    def settle(self) -> "InMemoryController":
         """Let everything move until nothing does."""
         while self.state.in_flight:
             self.catch_up()
         return self
 
-    def moving(self) -> list[str]:
+    def in_flight(self) -> list[str]:
         """The partitions with a step in flight."""
         return list(map(str, self.state.in_flight))
 
@@ -210,9 +210,9 @@ class World:
         """The broker asks to leave."""
         return self.do(ControlledShutdown(broker, -1))
 
-    def restarted(self, live: Iterable[int] | None = None) -> "World":
+    def restart(self, live: Iterable[int] | None = None) -> "InMemoryController":
         """The controller that starts on the records of this one; by default the same brokers answer."""
-        other = World(())
+        other = InMemoryController(())
         other.put(*records(self.state))
         brokers = sorted(self.state.live) if live is None else live
         other.do(ControllerStarted([registration(broker) for broker in brokers]))
@@ -222,7 +222,7 @@ class World:
         topic, number = key(name)
         return self.state.partitions[topic][number]
 
-    def wanted(self, name: str) -> Reassignment | None:
+    def reassignment_of(self, name: str) -> Reassignment | None:
         """The ongoing reassignment of the partition."""
         return self.state.reassignments.get(key(name))
 
@@ -230,7 +230,7 @@ class World:
         """Where the partition's reassignment stands."""
         return phase_of(self.state, key(name))
 
-    def why(self, name: str) -> str:
+    def waiting_reason(self, name: str) -> str:
         """Why the partition's reassignment waits."""
         return self.state.waiting[key(name)]
 

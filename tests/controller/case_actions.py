@@ -33,7 +33,7 @@ from server import handlers
 from server.dispatch.authorizer import ANONYMOUS, CLUSTER, AclTable, Operation
 from server.dispatch.registry import ROUTES, Route
 from server.handlers import list_partition_reassignments
-from tests.builders import World, key, partition
+from tests.builders import InMemoryController, key, partition
 from tests.server.fakes import decoded
 
 GIVEN = {
@@ -77,7 +77,7 @@ class Played:
             if part not in GIVEN | _VERBS.keys():
                 raise NotOursError(part)
         self.given = given
-        self.world = _world(given)
+        self.controller = _controller(given)
         self.began = self._partitions()
         self.replies: list[Reply] = []
         self.after: list[dict[str, Partition]] = []
@@ -93,7 +93,7 @@ class Played:
         return name
 
     def _partitions(self) -> dict[str, Partition]:
-        return {str(now.key): now for now in self.world.state.all_partitions()}
+        return {str(now.key): now for now in self.controller.state.all_partitions()}
 
     def _allows(self, api: ApiKey) -> bool:
         """Whether the access rules of the case, if it has any, allow the request."""
@@ -108,7 +108,7 @@ class Played:
         orders = list(_orders(action))
         if not self._allows(ApiKey.ALTER_PARTITION_REASSIGNMENTS):
             return _refused_alter(orders)
-        reply: AlterReply = self.world.do(AlterReassignments(orders)).reply
+        reply: AlterReply = self.controller.do(AlterReassignments(orders)).reply
         rows = {f"{topic}-{n}": outcome for topic, all_ in reply.topics for n, outcome in all_}
         size = sum(len(all_) for _, all_ in reply.topics)
         return Reply(reply.outcome, rows, size, [topic for topic, _ in reply.topics])
@@ -116,11 +116,11 @@ class Played:
     def list_(self, action: Mapping[str, Json]) -> Reply:
         if not self._allows(ApiKey.LIST_PARTITION_REASSIGNMENTS):
             return _refused_list(action["topics"])
-        response = list_partition_reassignments._response(self.world.state, action["topics"])
+        response = list_partition_reassignments._response(self.controller.state, action["topics"])
         return _listing(decoded(response, 0))
 
     def isr_change(self, action: Mapping[str, Json]) -> Reply:
-        outcome = self.world.isr(action.get("partition") or self.only, action["isr"])
+        outcome = self.controller.isr(action.get("partition") or self.only, action["isr"])
         self.found["alter_partition_answer"] = f"{outcome.error.name} ({outcome.error})"
         return Reply(outcome)
 
@@ -129,11 +129,13 @@ class Played:
 
     def revert(self, action: Mapping[str, Json]) -> Reply:
         """Cancel; if that would be unclean, allow it and cancel again."""
-        outcome = self.world.alter({action["revert"]: None})[action["revert"]]
+        outcome = self.controller.alter({action["revert"]: None})[action["revert"]]
         self.found["unclean"] = outcome.error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
         if self.found["unclean"]:
-            self.world.configured("unclean.leader.election.enable", "true", key(action["revert"]).topic)
-            outcome = self.world.alter({action["revert"]: None})[action["revert"]]
+            self.controller.with_topic_config(
+                "unclean.leader.election.enable", "true", key(action["revert"]).topic
+            )
+            outcome = self.controller.alter({action["revert"]: None})[action["revert"]]
         return Reply(outcome)
 
     def elect(self, action: Mapping[str, Json]) -> Reply:
@@ -141,48 +143,48 @@ class Played:
         replicas, isr = tuple(action["list"]), tuple(action["isr"])
         live = action.get("live", action.get("live_or_shutting"))
         asked = Partition("t", 0, replicas, isr, NO_LEADER)
-        world = World(replicas, live=live)
+        controller = InMemoryController(replicas, live=live)
         if action["elect"] == "reassign":
             asked = asked._replace(leader=first_eligible(replicas, isr, live))
         elif action["elect"] == "offline":
             asked = after_loss(asked, live, unclean=action["unclean"])
         elif action["elect"] == "preferred":
-            world.having(asked).do(ElectLeaders(ElectionType.PREFERRED, None))
-            asked = world["t-0"]
+            controller.with_partitions(asked).do(ElectLeaders(ElectionType.PREFERRED, None))
+            asked = controller["t-0"]
         else:
-            world.having(asked._replace(leader=replicas[0]))
+            controller.with_partitions(asked._replace(leader=replicas[0]))
             for broker in action["shutting"]:
-                world.shut_down(broker)
-            asked = world["t-0"]
+                controller.shut_down(broker)
+            asked = controller["t-0"]
         self.found["leader"] = None if asked.leader == NO_LEADER else asked.leader
         self.found["isr"] = list(asked.isr)
         return Reply(Outcome())
 
     def elect_preferred(self, _: Mapping[str, Json]) -> Reply:
-        self.world.do(ElectLeaders(ElectionType.PREFERRED, None))
+        self.controller.do(ElectLeaders(ElectionType.PREFERRED, None))
         return Reply(Outcome())
 
     def create_partitions(self, action: Mapping[str, Json]) -> Reply:
         wanted = [NewPartitions(topic, total) for topic, total in action["create"].items()]
-        return Reply(Outcome(), rows=dict(self.world.do(CreatePartitions(wanted)).reply))
+        return Reply(Outcome(), rows=dict(self.controller.do(CreatePartitions(wanted)).reply))
 
     def delete_topic(self, action: Mapping[str, Json]) -> Reply:
-        return Reply(Outcome(), rows=dict(self.world.do(DeleteTopics([action["topic"]])).reply))
+        return Reply(Outcome(), rows=dict(self.controller.do(DeleteTopics([action["topic"]])).reply))
 
     def broker_down(self, action: Mapping[str, Json]) -> Reply:
-        self.world.stop(action["broker"])
+        self.controller.stop(action["broker"])
         return Reply(Outcome())
 
     def broker_up(self, action: Mapping[str, Json]) -> Reply:
-        self.world.start(action["broker"])
+        self.controller.start(action["broker"])
         return Reply(Outcome())
 
     def read(self, action: Mapping[str, Json]) -> Reply:
-        now = self.world[self.only]
+        now = self.controller[self.only]
         self.found |= {
             "UnderReplicated": int(now.under_replicated),
             "ReplicasCount": len(now.current),
-            "ReassigningPartitions": counts(self.world.state).reassigning,
+            "ReassigningPartitions": counts(self.controller.state).reassigning,
         }
         if action["read"] not in self.found:
             raise NotOursError(action["read"])
@@ -210,19 +212,19 @@ def _verb(action: Mapping[str, Json]) -> str:
     return str(action["api"]) if "api" in action else action.get("event", next(iter(action)))
 
 
-def _world(given: Mapping[str, Json]) -> World:
+def _controller(given: Mapping[str, Json]) -> InMemoryController:
     live = set(given["live"]) - {*given.get("fenced", ()), *given.get("not_acceptable_leaders", ())}
     live &= set(given.get("acceptable_leaders", live))
-    world = World(given["brokers"], live=live)
-    world.state.shutting_down.update(given.get("shutting_down", ()))
+    controller = InMemoryController(given["brokers"], live=live)
+    controller.state.shutting_down.update(given.get("shutting_down", ()))
     for name, fields in given["partitions"].items():
-        world.having(*_partitions(name, fields))
+        controller.with_partitions(*_partitions(name, fields))
     for topic in given.get("topics_queued_for_deletion", ()):
-        world.put(world.state.topics[topic]._replace(deleting=True))
+        controller.put(controller.state.topics[topic]._replace(deleting=True))
     for topic, values in given.get("topic_config", {}).items():
         for config, value in values.items():
-            world.configured(config, value, topic)
-    return world
+            controller.with_topic_config(config, value, topic)
+    return controller
 
 
 def _partitions(name: str, fields: Json) -> Iterator[Partition]:

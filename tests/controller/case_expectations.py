@@ -76,10 +76,10 @@ def _after_each(played: Played, wanted: Sequence[Mapping[str, Json]]) -> Iterato
 def _eventually(played: Played, wanted: Mapping[str, Json]) -> Iterator[Difference]:
     """Once every replica has caught up."""
     for _ in range(3):
-        for now in list(played.world.state.all_partitions()):
-            played.world.isr(str(now.key), now.replicas)
+        for now in list(played.controller.state.all_partitions()):
+            played.controller.isr(str(now.key), now.replicas)
     for name, replicas in wanted.items():
-        yield from _compare(name, replicas, list(played.world.replicas(name)))
+        yield from _compare(name, replicas, list(played.controller.replicas(name)))
 
 
 def _top(played: Played, wanted: Mapping[str, Json]) -> Iterator[Difference]:
@@ -153,11 +153,11 @@ def _confirmed(played: Played, wanted: Mapping[str, Json]) -> Iterator[Differenc
 
 def _sent(played: Played) -> Iterator[Json]:
     """The effects as the requests that they become."""
-    for effect in played.world.effects:
+    for effect in played.controller.effects:
         if isinstance(effect, Publish):
             yield from _as_requests(effect)
         elif isinstance(effect, BrokerJoined):
-            assigned = any(effect.broker in now.replicas for now in played.world.state.all_partitions())
+            assigned = any(effect.broker in now.replicas for now in played.controller.state.all_partitions())
             still = "it is still assigned" if assigned else "it is not assigned"
             yield f"LeaderAndIsr to {effect.broker} ({still}), full UpdateMetadata"
 
@@ -168,17 +168,17 @@ def _resumed(played: Played, wanted: Sequence[str]) -> Iterator[Difference]:
 
 
 def _replica_state(played: Played, wanted: Mapping[str, str]) -> Iterator[Difference]:
-    live = played.world.state.live
+    live = played.controller.state.live
     yield from _compare("state", wanted, {b: "Online" if int(b) in live else "Offline" for b in wanted})
 
 
 def _after_delete(played: Played, wanted: Mapping[str, str]) -> Iterator[Difference]:
-    marked = [c.name for c in played.world.changes if isinstance(c, Topic) and c.deleting]
+    marked = [c.name for c in played.controller.changes if isinstance(c, Topic) and c.deleting]
     yield from _compare("after_delete", wanted, dict.fromkeys(marked, "queued, ineligible"))
 
 
 def _after_isr(played: Played, wanted: Mapping[str, str]) -> Iterator[Difference]:
-    gone = [change.kind for change in played.world.changes if isinstance(change, Deleted)]
+    gone = [change.kind for change in played.controller.changes if isinstance(change, Deleted)]
     in_order = gone.index(Reassignment) < gone.index(Topic)
     words = "reassignment completes first, then deletion starts" if in_order else "deleted at once"
     yield from _compare("after_isr", wanted, {played.only: words})

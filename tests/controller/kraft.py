@@ -17,7 +17,7 @@ from controller.model.cluster import Broker, Partition, Record, Replicas, TopicP
 from controller.model.errors import DONE, Outcome
 from controller.model.profile import GATEWAY
 from controller.state.state import State
-from tests.builders import World, key, records
+from tests.builders import InMemoryController, key, records
 
 LOOK_MS = 250
 
@@ -149,7 +149,7 @@ class Kraft:
         return (topic.encode() + bytes([again] if again else [])).ljust(16, b"\0")
 
 
-class Gateway(World):
+class Gateway(InMemoryController):
     """A controller before a Kafka."""
 
     def __init__(self, *partitions: tuple[str, Iterable[int]], kafka: Kraft | None = None) -> None:

@@ -61,7 +61,7 @@ class Site:
             self.promise(key(name), target)
 
     def cancel(self, name: str, _: Replicas) -> None:
-        wanted = self.gateway.wanted(name)
+        wanted = self.gateway.reassignment_of(name)
         if self.heard(self.gateway.alter({name: None})[name]):
             self.taken_back(key(name), None if wanted is None else wanted.original)
 

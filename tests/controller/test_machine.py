@@ -11,7 +11,7 @@ from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Reassignment
 from controller.reassignment.reassignments import enqueue
 from controller.state.decision import Decision
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 
 
 def event_classes() -> set[type]:
@@ -27,26 +27,26 @@ def test_every_event_has_a_handler() -> None:
 
 def test_what_is_no_event_is_no_decision() -> None:
     with pytest.raises(KeyError):
-        next(decide(Decision(World().state), cast(AnyEvent, "not an event")))
+        next(decide(Decision(InMemoryController().state), cast(AnyEvent, "not an event")))
 
 
 def test_whatever_the_event_what_may_begin_begins() -> None:
-    world = World().having(partition("foo-0", (1, 2)))
-    world.put(Reassignment("foo", 0, (1, 2), (3, 4)))
-    enqueue(Decision(world.state), world["foo-0"])
-    world.stop(6)
-    assert world["foo-0"].moving
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
+    controller.put(Reassignment("foo", 0, (1, 2), (3, 4)))
+    enqueue(Decision(controller.state), controller["foo-0"])
+    controller.stop(6)
+    assert controller["foo-0"].moving
 
 
 def test_a_small_order_is_accepted_and_begun_in_one_decision() -> None:
-    world = World().having(partition("foo-0", (1, 2)))
-    d = world.decide(AlterReassignments([AlterTopic("foo", [AlterRow(0, (3, 4))])]))
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
+    d = controller.decide(AlterReassignments([AlterTopic("foo", [AlterRow(0, (3, 4))])]))
     assert [type(change).__name__ for change in d.changes] == ["Reassignment", "Job", "Partition"]
     assert [type(effect).__name__ for effect in d.effects] == ["Publish"]
 
 
 def test_going_on_with_nothing_to_do_does_nothing() -> None:
-    world = World()
-    world.state.woken = True
-    d = world.decide(Continue())
-    assert (d.changes, d.effects, world.state.woken) == ([], [], False)
+    controller = InMemoryController()
+    controller.state.woken = True
+    d = controller.decide(Continue())
+    assert (d.changes, d.effects, controller.state.woken) == ([], [], False)

@@ -40,7 +40,7 @@ def test_a_queued_plan_lets_the_move_of_someone_else_end_and_starts_from_there()
     gateway.look_for(2 * EXTERNAL_CHANGE.ms)
     assert [row.replicas for row in gateway.kafka.requests] == [(3, 4)]
     end(gateway)
-    wanted = gateway.wanted("foo-0")
+    wanted = gateway.reassignment_of("foo-0")
     assert wanted is not None
     assert (wanted.original, wanted.target) == ((3, 4), (5, 6))
     assert gateway.settle().kafka.replicas[KEY] == (5, 6)
@@ -59,7 +59,7 @@ def test_so_it_does_when_they_take_it_back() -> None:
     queue(gateway)
     gateway.kafka.alter(KEY, None)
     gateway.look_for(EXTERNAL_CHANGE.ms)
-    wanted = gateway.wanted("foo-0")
+    wanted = gateway.reassignment_of("foo-0")
     assert wanted is not None
     assert wanted.original == (1, 2)
 
@@ -73,7 +73,7 @@ def test_a_queued_plan_does_not_start_between_two_moves_of_someone_else() -> Non
     gateway.look_for(EXTERNAL_CHANGE.ms)
     gateway.kafka.catch_up(KEY)
     gateway.look_for(EXTERNAL_CHANGE.ms // 2)
-    assert gateway.wanted("foo-0") is None
+    assert gateway.reassignment_of("foo-0") is None
     gateway.look_for(EXTERNAL_CHANGE.ms)
     assert gateway.settle().kafka.replicas[KEY] == (5, 6)
 
@@ -84,10 +84,10 @@ def test_the_middle_of_a_move_of_someone_else_is_not_taken_for_its_end() -> None
     gateway.kafka.freeze()
     gateway.kafka.catch_up(KEY)
     gateway.look_for(3 * EXTERNAL_CHANGE.ms)
-    assert gateway.wanted("foo-0") is None
+    assert gateway.reassignment_of("foo-0") is None
     gateway.kafka.lagging = None
     gateway.look_for(EXTERNAL_CHANGE.ms)
-    wanted = gateway.wanted("foo-0")
+    wanted = gateway.reassignment_of("foo-0")
     assert wanted is not None
     assert wanted.original == (3, 4)
 
@@ -115,7 +115,7 @@ def test_a_cancel_takes_back_their_move_and_what_waits_for_it() -> None:
     assert gateway.alter({"foo-0": None})["foo-0"].ok
     gateway.look_for(2 * EXTERNAL_CHANGE.ms)
     assert gateway.settle().kafka.replicas[KEY] == (1, 2)
-    assert (gateway.state.pending, gateway.wanted("foo-0")) == ({}, None)
+    assert (gateway.state.pending, gateway.reassignment_of("foo-0")) == ({}, None)
     assert gateway.state.jobs[job].ended_ms
 
 

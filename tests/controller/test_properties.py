@@ -49,7 +49,7 @@ class Cluster(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = Watched(())
+        self.controller = Watched(())
         self.original: dict[str, Replicas] = {}
         self.target: dict[str, Replicas] = {}
         self.queued: dict[str, Replicas] = {}
@@ -60,24 +60,24 @@ class Cluster(RuleBasedStateMachine):
     @initialize(brokers=st.integers(4, 8), min_isr=st.sampled_from([1, 2, 2, 3, 3]), picks=picks)
     def begin(self, brokers: int, min_isr: int, picks: Any) -> None:
         self.brokers = brokers
-        self.world = Watched(range(1, brokers + 1))
+        self.controller = Watched(range(1, brokers + 1))
         for name in NAMES:
-            self.world.configured("min.insync.replicas", str(min_isr), key(name).topic)
+            self.controller.with_topic_config("min.insync.replicas", str(min_isr), key(name).topic)
             self.make(name, picks)
         for name in NAMES:
             self.order(name, picks, repeated=False)
 
     def make(self, name: str, picks: Any) -> None:
         replicas = tuple(picks.sample(range(1, self.brokers + 1), picks.choice([1, 2, 3, 3, 4])))
-        live = self.world.state.live
+        live = self.controller.state.live
         in_sync = tuple(r for r in replicas if r in live)
         leader = in_sync[0] if in_sync else NO_LEADER
-        self.world.having(partition(name, replicas, isr=in_sync or replicas, leader=leader))
+        self.controller.with_partitions(partition(name, replicas, isr=in_sync or replicas, leader=leader))
         self.original[name] = self.target[name] = replicas
 
     def exists(self, name: str) -> bool:
         """There is such a topic, and it stays."""
-        topic = self.world.state.topics.get(key(name).topic)
+        topic = self.controller.state.topics.get(key(name).topic)
         return topic is not None and not topic.deleting
 
     # ---- operators ------------------------------------------------------------------------------------------
@@ -87,9 +87,9 @@ class Cluster(RuleBasedStateMachine):
         target, other = (tuple(picks.sample(range(1, self.brokers + 1), picks.randint(1, 4))) for _ in "12")
         topic, number = key(name)
         rows = [AlterRow(number, each) for each in ((other, target) if repeated else (target,))]
-        idle = not self.exists(name) or self.world.wanted(name) is None
-        before = self.world.replicas(name) if self.exists(name) else ()
-        reply = self.world.do(AlterReassignments([AlterTopic(topic, rows)])).reply
+        idle = not self.exists(name) or self.controller.reassignment_of(name) is None
+        before = self.controller.replicas(name) if self.exists(name) else ()
+        reply = self.controller.do(AlterReassignments([AlterTopic(topic, rows)])).reply
         if not self.exists(name):
             assert outcomes(reply)[name].error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         elif outcomes(reply)[name].ok:
@@ -103,9 +103,9 @@ class Cluster(RuleBasedStateMachine):
         if not self.exists(name):
             return
         target = tuple(picks.sample(range(1, self.brokers + 1), picks.randint(1, 3)))
-        before, idle = self.world.replicas(name), self.world.wanted(name) is None
+        before, idle = self.controller.replicas(name), self.controller.reassignment_of(name) is None
         topic, number = key(name)
-        reply = self.world.do(Queue([AlterTopic(topic, [AlterRow(number, target)])], append=True)).reply
+        reply = self.controller.do(Queue([AlterTopic(topic, [AlterRow(number, target)])], append=True)).reply
         if outcomes(reply)[name].ok:
             self.original[name] = before if idle else self.original[name]
             self.target[name] = target if idle else self.original[name]
@@ -122,7 +122,7 @@ class Cluster(RuleBasedStateMachine):
         """One partition, or everything."""
         topic, number = key(name) if name else ("", 0)
         topics = [AlterTopic(topic, [AlterRow(number, None)])] if name else None
-        for each, outcome in outcomes(self.world.do(AlterReassignments(topics)).reply).items():
+        for each, outcome in outcomes(self.controller.do(AlterReassignments(topics)).reply).items():
             if outcome.ok:
                 self.queued.pop(each, None)
                 self.target[each] = self.original[each]
@@ -136,14 +136,14 @@ class Cluster(RuleBasedStateMachine):
     @rule(picks=picks)
     def roll_back(self, picks: Any) -> None:
         """A whole job goes back: every partition that is not skipped is on its way to where the job found it."""
-        state = self.world.state
+        state = self.controller.state
         job = picks.choice([*state.jobs, 99])
         ours = {str(key_) for key_, w in state.reassignments.items() if w.job == job}
         ended = {str(key_) for key_ in state.finished.get(job, ())} - ours
         withdrawn = {str(key_) for key_, p in state.pending.items() if p.job == job}
-        before = {name: self.world.replicas(name) for name in ours | ended if self.exists(name)}
-        idle = {name for name in before if self.world.wanted(name) is None}
-        reply = self.world.do(RollBackJob(job)).reply
+        before = {name: self.controller.replicas(name) for name in ours | ended if self.exists(name)}
+        idle = {name for name in before if self.controller.reassignment_of(name) is None}
+        reply = self.controller.do(RollBackJob(job)).reply
         for name in withdrawn:
             self.queued.pop(name, None)
         skipped = {str(key_) for key_, _ in reply.skipped}
@@ -157,25 +157,25 @@ class Cluster(RuleBasedStateMachine):
 
     @rule(job=st.integers(1, 8), priority=st.integers(-2, 2))
     def prioritize(self, job: int, priority: int) -> None:
-        self.world.do(Prioritize(job, priority))
+        self.controller.do(Prioritize(job, priority))
 
     @rule(job=st.sampled_from([None, None, 1, 2, 3, 4]), paused=st.booleans())
     def pause(self, job: int | None, paused: bool) -> None:
-        self.world.do(Pause(job, paused))
+        self.controller.do(Pause(job, paused))
 
     @rule(keep=st.integers(0, 3))
     def prune(self, keep: int) -> None:
-        self.world.do(Prune(0, keep))
+        self.controller.do(Prune(0, keep))
 
     @rule(limit=st.sampled_from(LIMITS), value=st.integers(1, 3))
     def limit(self, limit: str, value: int) -> None:
-        self.world.limited(**{limit: value})
+        self.controller.with_limits(**{limit: value})
 
     @rule()
     def lift_the_limits(self) -> None:
-        configs = self.world.state.configs.get((ResourceType.BROKER, CLUSTER_DEFAULT), {})
+        configs = self.controller.state.configs.get((ResourceType.BROKER, CLUSTER_DEFAULT), {})
         for name in list(configs):
-            self.world.default(name, None)
+            self.controller.default(name, None)
 
     @rule(
         topic=st.sampled_from(["foo", "bar"]),
@@ -187,132 +187,132 @@ class Cluster(RuleBasedStateMachine):
     def configure(self, topic: str, change: tuple[str, str]) -> None:
         changes = [ConfigChange(change[0], ConfigOp.SET, change[1])]
         if self.exists(f"{topic}-0"):
-            self.world.do(AlterConfigs([ResourceChanges(ResourceType.TOPIC, topic, changes)]))
+            self.controller.do(AlterConfigs([ResourceChanges(ResourceType.TOPIC, topic, changes)]))
 
     @rule(topic=st.sampled_from(["foo", "bar"]), picks=picks)
     def delete_or_make(self, topic: str, picks: Any) -> None:
         ours = [name for name in NAMES if key(name).topic == topic]
-        if topic not in self.world.state.topics:
+        if topic not in self.controller.state.topics:
             for name in ours:
                 self.make(name, picks)
         elif picks.random() < 0.3:
-            self.world.do(DeleteTopics([topic]))
+            self.controller.do(DeleteTopics([topic]))
             for name in ours:
                 self.queued.pop(name, None)
 
     @rule(election=st.sampled_from([ElectionType.PREFERRED, ElectionType.PREFERRED, ElectionType.UNCLEAN]))
     def elect(self, election: ElectionType) -> None:
-        self.world.do(ElectLeaders(election, None))
+        self.controller.do(ElectLeaders(election, None))
 
     @rule()
     def rebalance(self) -> None:
-        self.world.do(RebalanceLeaders(0))
+        self.controller.do(RebalanceLeaders(0))
 
     # ---- brokers --------------------------------------------------------------------------------------------
 
     @rule(name=names, picks=picks)
     def report_isr(self, name: str, picks: Any) -> None:
-        now = self.world.state.partition(*key(name))
+        now = self.controller.state.partition(*key(name))
         if now is not None and now.leader != NO_LEADER:
-            able = self.world.state.live - self.world.state.shutting_down
+            able = self.controller.state.live - self.controller.state.shutting_down
             others = [r for r in now.replicas if r != now.leader and (r in able or r in now.isr)]
-            self.world.isr(name, (now.leader, *picks.sample(others, picks.randint(0, len(others)))))
+            self.controller.isr(name, (now.leader, *picks.sample(others, picks.randint(0, len(others)))))
 
     @rule(picks=picks, all_of_them=st.booleans())
     def some_arrive_and_others_lag(self, picks: Any, all_of_them: bool) -> None:
         """Replicas that are being added get in sync, while others fall behind."""
-        able = self.world.state.live - self.world.state.shutting_down
-        for now in self.world.flying():
+        able = self.controller.state.live - self.controller.state.shutting_down
+        for now in self.controller.flying():
             if now.leader == NO_LEADER:
                 continue
             coming = [r for r in now.adding if r in able and r != now.leader]
             arrived = coming if all_of_them else picks.sample(coming, picks.randint(0, len(coming)))
             others = [r for r in now.isr if r not in {*now.adding, now.leader} and picks.random() < 0.6]
-            self.world.isr(str(now.key), (now.leader, *others, *arrived))
+            self.controller.isr(str(now.key), (now.leader, *others, *arrived))
 
     @rule(name=names)
     def catch_up(self, name: str) -> None:
-        if self.world.state.partition(*key(name)) is not None:
-            catch_up(self.world, name)
+        if self.controller.state.partition(*key(name)) is not None:
+            catch_up(self.controller, name)
 
     @rule(stalled=st.sets(names, min_size=1))
     def stall(self, stalled: set[str]) -> None:
         """Steps get nowhere: all of what they add, or some of it, does not come."""
-        self.world.do(Stalled([key(name) for name in stalled]))
+        self.controller.do(Stalled([key(name) for name in stalled]))
 
     @rule(picks=picks)
     def stop(self, picks: Any) -> None:
-        self.world.stop(picks.choice(sorted(self.world.state.brokers)))
+        self.controller.stop(picks.choice(sorted(self.controller.state.brokers)))
 
     @rule(name=names)
     def stop_the_leader(self, name: str) -> None:
-        now = self.world.state.partition(*key(name))
+        now = self.controller.state.partition(*key(name))
         if now is not None:
-            self.world.stop(now.leader)
+            self.controller.stop(now.leader)
 
     @rule(name=names, picks=picks)
     def fail_a_disk(self, name: str, picks: Any) -> None:
-        now = self.world.state.partition(*key(name))
+        now = self.controller.state.partition(*key(name))
         if now is not None:
-            self.world.do(LogDirFailed(picks.choice(now.replicas), [now.key]))
+            self.controller.do(LogDirFailed(picks.choice(now.replicas), [now.key]))
 
     @rule(picks=picks)
     def shut_down(self, picks: Any) -> None:
-        self.world.shut_down(picks.choice(sorted(self.world.state.brokers)))
+        self.controller.shut_down(picks.choice(sorted(self.controller.state.brokers)))
 
     @rule(picks=picks)
     def start(self, picks: Any) -> None:
-        self.world.start(picks.choice(sorted(self.world.state.brokers)))
+        self.controller.start(picks.choice(sorted(self.controller.state.brokers)))
 
     @rule(picks=picks)
     def restart(self, picks: Any) -> None:
-        brokers = sorted(self.world.state.brokers)
-        self.world = self.world.restarted(picks.sample(brokers, picks.randint(0, len(brokers))))
+        brokers = sorted(self.controller.state.brokers)
+        self.controller = self.controller.restart(picks.sample(brokers, picks.randint(0, len(brokers))))
 
     # ---- what always holds ----------------------------------------------------------------------------------
 
     @invariant()
     def partitions_are_sound(self) -> None:
-        for now in self.world.state.all_partitions():
+        for now in self.controller.state.all_partitions():
             check(now)
-            assert (self.world.wanted(str(now.key)) is not None) or not now.moving
+            assert (self.controller.reassignment_of(str(now.key)) is not None) or not now.moving
 
     @invariant()
     def what_is_queued_waits_for_a_rollback_only(self) -> None:
-        for name in map(str, self.world.state.pending):
-            wanted = self.world.wanted(name)
+        for name in map(str, self.controller.state.pending):
+            wanted = self.controller.reassignment_of(name)
             assert wanted is not None
             assert wanted.rolling_back
 
     @invariant()
     def what_is_done_is_at_its_target_and_what_is_not_is_listed(self) -> None:
-        for name in self.queued.keys() - set(map(str, self.world.state.pending)):
+        for name in self.queued.keys() - set(map(str, self.controller.state.pending)):
             self.target[name] = self.queued.pop(name)
         for name, target in self.target.items():
             if not self.exists(name):
                 continue
-            wanted = self.world.wanted(name)
+            wanted = self.controller.reassignment_of(name)
             if wanted is None:
-                assert self.world.replicas(name) == target
+                assert self.controller.replicas(name) == target
             else:
                 assert (wanted.original, wanted.target) == (self.original[name], target)
 
     @invariant()
     def a_job_has_each_partition_once(self) -> None:
-        state = self.world.state
+        state = self.controller.state
         for job in state.jobs.values():
             assert job.total == state.open.get(job.id, 0) + len(state.finished.get(job.id, ()))
             assert bool(job.ended_ms) == (job.id not in state.open)
 
     def teardown(self) -> None:
         """When all brokers live, all replicas catch up and nothing is paused, everything ends at its target."""
-        settle(self.world)
-        assert not self.world.state.reassignments
-        assert not any(topic.deleting for topic in self.world.state.topics.values())
+        settle(self.controller)
+        assert not self.controller.state.reassignments
+        assert not any(topic.deleting for topic in self.controller.state.topics.values())
         for name, target in {**self.target, **self.queued}.items():
             if self.exists(name):
-                assert self.world.replicas(name) == target
-                assert set(self.world[name].isr) == set(target)
+                assert self.controller.replicas(name) == target
+                assert set(self.controller[name].isr) == set(target)
 
 
 def check(now: Partition) -> None:
@@ -330,27 +330,27 @@ def check(now: Partition) -> None:
     assert now.next
 
 
-def catch_up(world: Watched, name: str) -> None:
+def catch_up(controller: Watched, name: str) -> None:
     """Every replica that can is in sync."""
-    now, state = world[name], world.state
+    now, state = controller[name], controller.state
     if now.leader != NO_LEADER:
         able = state.live - state.shutting_down | set(now.isr)
-        world.isr(name, (now.leader, *(r for r in now.replicas if r != now.leader and r in able)))
+        controller.isr(name, (now.leader, *(r for r in now.replicas if r != now.leader and r in able)))
 
 
-def settle(world: Watched) -> None:
+def settle(controller: Watched) -> None:
     """Every broker comes back and every replica catches up, until nothing moves."""
-    world.do(Pause(None, False))
-    for job in list(world.state.jobs):
-        world.do(Pause(job, False))
-    for broker in sorted(world.state.brokers):
-        world.start(broker)
+    controller.do(Pause(None, False))
+    for job in list(controller.state.jobs):
+        controller.do(Pause(job, False))
+    for broker in sorted(controller.state.brokers):
+        controller.start(broker)
     for _ in range(80):
-        for now in list(world.state.all_partitions()):
+        for now in list(controller.state.all_partitions()):
             assert now.leader != NO_LEADER
-            if world.state.partition(*now.key) is not None:
-                catch_up(world, str(now.key))
-        if not world.state.reassignments:
+            if controller.state.partition(*now.key) is not None:
+                catch_up(controller, str(now.key))
+        if not controller.state.reassignments:
             break
 
 

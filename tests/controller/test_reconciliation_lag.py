@@ -52,17 +52,17 @@ def test_nobody_is_blamed_while_brokers_show_the_middle_of_a_step_that_is_over()
 def test_what_brokers_show_for_a_minute_is_believed() -> None:
     gateway = lagging()
     gateway.look_for(METADATA_LAG.ms)
-    assert gateway.why("foo-0") == "cancelled by someone else"
+    assert gateway.waiting_reason("foo-0") == "cancelled by someone else"
 
 
 def test_a_step_that_was_over_before_it_was_taken_back_is_gone_back_from() -> None:
     gateway = lagging()
     gateway.alter({"foo-0": None})
     gateway.look_for(METADATA_LAG.ms // 2)
-    assert gateway.wanted("foo-0") is not None
+    assert gateway.reassignment_of("foo-0") is not None
     gateway.kafka.lagging = None
     assert gateway.settle().kafka.replicas[KEY] == (4, 1)
-    assert gateway.wanted("foo-0") is None
+    assert gateway.reassignment_of("foo-0") is None
 
 
 def test_a_way_back_that_the_upstream_has_confirmed_is_not_waited_for() -> None:
@@ -73,7 +73,7 @@ def test_a_way_back_that_the_upstream_has_confirmed_is_not_waited_for() -> None:
     gateway.alter({"foo-0": None})
     gateway.carry()
     gateway.look()
-    assert (gateway.kafka.replicas[KEY], gateway.wanted("foo-0")) == ((1, 4), None)
+    assert (gateway.kafka.replicas[KEY], gateway.reassignment_of("foo-0")) == ((1, 4), None)
 
 
 def test_the_cancel_of_a_step_that_only_reorders_is_over_as_soon_as_the_new_order_is_seen() -> None:
@@ -84,7 +84,7 @@ def test_the_cancel_of_a_step_that_only_reorders_is_over_as_soon_as_the_new_orde
     for _ in range(5):
         gateway.carry()
         gateway.look()
-    assert (gateway.kafka.replicas[KEY], gateway.wanted("foo-0")) == ((4, 1), None)
+    assert (gateway.kafka.replicas[KEY], gateway.reassignment_of("foo-0")) == ((4, 1), None)
 
 
 def test_one_that_may_have_another_order_is_and_then_the_order_is_restored() -> None:
@@ -95,10 +95,10 @@ def test_one_that_may_have_another_order_is_and_then_the_order_is_restored() -> 
     gateway.alter({"foo-0": None})
     gateway.carry()
     gateway.look_for(EXTERNAL_CHANGE.ms)
-    assert (gateway.kafka.replicas[KEY], gateway.wanted("foo-0") is None) == ((1, 4), False)
+    assert (gateway.kafka.replicas[KEY], gateway.reassignment_of("foo-0") is None) == ((1, 4), False)
     gateway.kafka.lagging = None
     assert gateway.settle().kafka.replicas[KEY] == (4, 1)
-    assert gateway.wanted("foo-0") is None
+    assert gateway.reassignment_of("foo-0") is None
 
 
 def test_a_broker_that_lags_behind_the_one_asked_before_says_nothing() -> None:
@@ -158,7 +158,7 @@ def test_outages_keep_nobody_from_finding_out_what_became_of_a_step() -> None:
     for _ in range(EXTERNAL_CHANGE.ms // 1_000 + 1):
         gateway.look_for(1_000)
         gateway.do(Unreachable("connection refused"))
-    assert gateway.wanted("foo-0") is None
+    assert gateway.reassignment_of("foo-0") is None
 
 
 def test_a_step_that_only_adds_is_not_over_while_brokers_show_its_middle() -> None:
@@ -171,7 +171,7 @@ def test_a_step_that_only_adds_is_not_over_while_brokers_show_its_middle() -> No
     gateway.look_for(EXTERNAL_CHANGE.ms // 2)
     gateway.kafka.lagging = None
     gateway.look_for(EXTERNAL_CHANGE.ms)
-    assert gateway.why("foo-0") == "cancelled by someone else"
+    assert gateway.waiting_reason("foo-0") == "cancelled by someone else"
 
 
 def adding() -> Gateway:
@@ -207,7 +207,7 @@ def test_an_order_given_again_after_a_cancel_is_carried_out_though_brokers_show_
     gateway.alter({"foo-0": (5, 1)})
     gateway.carry()
     publish(gateway)
-    assert gateway.wanted("foo-0") is not None
+    assert gateway.reassignment_of("foo-0") is not None
     assert gateway.settle().kafka.replicas[KEY] == (5, 1)
 
 
@@ -227,7 +227,7 @@ def test_a_step_that_only_adds_and_was_taken_back_is_known_to_be_so_after_a_rest
     before.alter({"foo-0": None})
     before.carry() if heard else before.send_unheard()
     gateway = publish(before.again())
-    assert gateway.wanted("foo-0") is None
+    assert gateway.reassignment_of("foo-0") is None
     assert gateway.state.finished[1][KEY].ending is Ending.ROLLED_BACK
     assert (gateway["foo-0"].replicas, gateway.state.upstream_steps) == ((5,), {})
 
@@ -250,7 +250,7 @@ def test_a_step_that_only_adds_is_over_when_its_replicas_are_in_sync() -> None:
     gateway.kafka.catch_up(KEY)
     gateway.kafka.lagging = None
     gateway.look()
-    assert gateway.wanted("foo-0") is None
+    assert gateway.reassignment_of("foo-0") is None
 
 
 def test_a_leader_step_that_was_taken_back_is_asked_for_again() -> None:

@@ -34,7 +34,7 @@ def test_whatever_is_lost_everything_ends_at_its_target_or_its_original(
             # Turning a step that only its new replicas have survived would lose data.
             assert outcome.error in {ErrorCode.NONE, ErrorCode.INVALID_REPLICA_ASSIGNMENT}
             expected = tuple(brokers[:size]) if outcome.ok else expected
-        elif fault == "cancel" and (wanted := gateway.wanted("foo-0")) is not None:
+        elif fault == "cancel" and (wanted := gateway.reassignment_of("foo-0")) is not None:
             refused = not gateway.alter({"foo-0": None})["foo-0"].ok
             expected = expected if refused else wanted.original
         gateway = happen(gateway, fault, brokers)
@@ -65,7 +65,7 @@ def test_what_is_taken_back_while_brokers_lag_ends_where_it_began(
     for twist in between:
         gateway = happen(gateway, twist, [*first[1:], *target])
     expected = first
-    if gateway.wanted("foo-0") is None:
+    if gateway.reassignment_of("foo-0") is None:
         expected = target
     else:
         assert gateway.alter({"foo-0": None})["foo-0"].ok

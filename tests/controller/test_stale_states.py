@@ -61,7 +61,7 @@ from controller.model.errors import Outcome
 from controller.state.upstream import Disk
 from controller.views.jobs import parts, queued, totals
 from controller.views.reassignments import counts, ongoing
-from tests.builders import World, key, partition, records, registration
+from tests.builders import InMemoryController, key, partition, records, registration
 from tests.controller.kraft import Gateway, own
 
 NAMES = ["foo-0", "foo-1", "foo-2", "bar-0", "bar-1", "new-0"]
@@ -208,22 +208,22 @@ def restarted(gateway: Gateway, looks: int) -> Gateway:
     return other
 
 
-def feed(world: World, event: AnyEvent) -> None:
+def feed(controller: InMemoryController, event: AnyEvent) -> None:
     """Decide it. What others have stored is no change of ours, so the changes alone do not lead to the same state then."""
     if isinstance(event, PartitionsStored | TopicStored | ConfigsStored):
-        setattr(world, "_replay", lambda: None)  # noqa: B010
-    world.do(event)
-    check(world)
+        setattr(controller, "_replay", lambda: None)  # noqa: B010
+    controller.do(event)
+    check(controller)
 
 
-def check(world: World) -> None:
+def check(controller: InMemoryController) -> None:
     """What people look at can be looked at."""
-    list(ongoing(world.state))
-    list(queued(world.state))
-    for job in world.state.jobs:
-        list(parts(world.state, job))
-    totals(world.state)
-    counts(world.state)
+    list(ongoing(controller.state))
+    list(queued(controller.state))
+    for job in controller.state.jobs:
+        list(parts(controller.state, job))
+    totals(controller.state)
+    counts(controller.state)
 
 
 def test_every_event_is_fed() -> None:
@@ -259,15 +259,19 @@ def test_a_gateway_takes_every_event_whatever_went_while_it_was_down(
 def test_a_controller_takes_every_event_though_partitions_of_its_records_are_gone(
     event: AnyEvent, lost: Sequence[str], started: bool
 ) -> None:
-    world = World(range(1, 9)).having(*(partition(name, (1, 2)) for name in NAMES[:5]))
-    world.limited(partitions=2, per_partition=1)
-    world.alter({"foo-0": (3, 4), "bar-0": (3, 4), "bar-1": (3, 4)})
-    world.catch_up()
-    world.do(Queue([AlterTopic("bar", [AlterRow(0, (7, 8))]), AlterTopic("foo", [AlterRow(2, (7, 8))])]))
-    other = World(())
+    controller = InMemoryController(range(1, 9)).with_partitions(
+        *(partition(name, (1, 2)) for name in NAMES[:5])
+    )
+    controller.with_limits(partitions=2, per_partition=1)
+    controller.alter({"foo-0": (3, 4), "bar-0": (3, 4), "bar-1": (3, 4)})
+    controller.catch_up()
+    controller.do(Queue([AlterTopic("bar", [AlterRow(0, (7, 8))]), AlterTopic("foo", [AlterRow(2, (7, 8))])]))
+    other = InMemoryController(())
     gone = {key(name) for name in lost}
     topics = {name.topic for name in KEYS} - {name.topic for name in KEYS if name not in gone}
-    kept = [each for each in records(world.state) if not isinstance(each, Partition) or each.key not in gone]
+    kept = [
+        each for each in records(controller.state) if not isinstance(each, Partition) or each.key not in gone
+    ]
     other.put(*(each for each in kept if not isinstance(each, Topic) or each.name not in topics))
     if started:
         other.do(ControllerStarted([registration(broker) for broker in range(1, 9)]))

@@ -20,17 +20,17 @@ from controller.state.decision import Decision
 from controller.state.state import State
 from planner.schedule import Move, steps_of
 from planner.waves import Load, first_fit
-from tests.builders import World, key, partition
+from tests.builders import InMemoryController, key, partition
 
 BROKERS = range(1, 13)
 
 
 class Simulation:
-    """Plans on a World whose replicas take a random time to get in sync; every event is an instant."""
+    """Plans on a controller whose replicas take a random time to get in sync; every event is an instant."""
 
     def __init__(self, limits: PlanLimits, seed: int) -> None:
-        world = World(BROKERS).limited(**limits._asdict())
-        self.state: State = world.state
+        controller = InMemoryController(BROKERS).with_limits(**limits._asdict())
+        self.state: State = controller.state
         self.limits = limits
         self.random = random.Random(seed)
         self.now = 0.0
@@ -42,15 +42,15 @@ class Simulation:
     def submit(self, name: str, size: int) -> None:
         """A plan that moves each partition of a new topic to random brokers."""
         rows = []
-        world = World(())
-        world.state = self.state
+        controller = InMemoryController(())
+        controller.state = self.state
         made = []
         for number in range(size):
             made.append(partition(f"{name}-{number}", self.random.sample(BROKERS, 3)))
             target = tuple(self.random.sample(BROKERS, 3))
             self.targets[f"{name}-{number}"] = target
             rows.append(AlterRow(number, target))
-        world.having(*made)
+        controller.with_partitions(*made)
         self.decide(AlterReassignments([AlterTopic(name, rows)]))
 
     def decide(self, event: AnyEvent) -> None:
@@ -162,15 +162,15 @@ def rounds(
     rows: dict[str, tuple[Replicas, Replicas]], limits: PlanLimits, waves: dict[str, list[int]]
 ) -> int:
     """How many rounds it takes, when every step takes one."""
-    world = World(BROKERS).limited(**limits._asdict())
-    world.having(*(partition(name, current) for name, (current, _) in rows.items()))
-    world.do(Pause(None, True))
-    world.alter({name: target for name, (_, target) in rows.items()})
-    world.do(Reorder(1, [PlannedSteps(key(name), rows[name][0], its) for name, its in waves.items()]))
-    world.do(Pause(None, False))
+    controller = InMemoryController(BROKERS).with_limits(**limits._asdict())
+    controller.with_partitions(*(partition(name, current) for name, (current, _) in rows.items()))
+    controller.do(Pause(None, True))
+    controller.alter({name: target for name, (_, target) in rows.items()})
+    controller.do(Reorder(1, [PlannedSteps(key(name), rows[name][0], its) for name, its in waves.items()]))
+    controller.do(Pause(None, False))
     count = 0
-    while world.state.in_flight:
-        world.catch_up()
+    while controller.state.in_flight:
+        controller.catch_up()
         count += 1
     return count
 

@@ -11,24 +11,24 @@ from controller.messages.events import (
     NewTopic,
 )
 from controller.model.errors import Outcome
-from tests.builders import World
+from tests.builders import InMemoryController
 
 ID = bytes(16)
 
 
-def create(world: World, name: str = "foo", **fields: Any) -> CreatedTopic:
-    (created,) = world.do(CreateTopics([NewTopic(name, ID, **fields)])).reply
+def create(controller: InMemoryController, name: str = "foo", **fields: Any) -> CreatedTopic:
+    (created,) = controller.do(CreateTopics([NewTopic(name, ID, **fields)])).reply
     assert isinstance(created, CreatedTopic)
     return created
 
 
-def grow(world: World, total: int, assignments: Any = None, topic: str = "foo") -> Outcome:
-    ((_, outcome),) = world.do(CreatePartitions([NewPartitions(topic, total, assignments)])).reply
+def grow(controller: InMemoryController, total: int, assignments: Any = None, topic: str = "foo") -> Outcome:
+    ((_, outcome),) = controller.do(CreatePartitions([NewPartitions(topic, total, assignments)])).reply
     assert isinstance(outcome, Outcome)
     return outcome
 
 
-def delete(world: World, name: str = "foo") -> Outcome:
-    ((_, outcome),) = world.do(DeleteTopics([name])).reply
+def delete(controller: InMemoryController, name: str = "foo") -> Outcome:
+    ((_, outcome),) = controller.do(DeleteTopics([name])).reply
     assert isinstance(outcome, Outcome)
     return outcome

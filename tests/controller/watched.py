@@ -23,7 +23,7 @@ from controller.model.cluster import NO_LEADER, Deleted, Partition, TopicPartiti
 from controller.scheduling.limits import LimitKind, Place
 from controller.scheduling.steps import keeps_up
 from controller.state.decision import Decision
-from tests.builders import World, records, registration
+from tests.builders import InMemoryController, records, registration
 
 UNPLANNED = (
     AlterConfigs,
@@ -47,7 +47,7 @@ def takes_back(event: AnyEvent) -> bool:
     )
 
 
-class Watched(World):
+class Watched(InMemoryController):
     """Each decision is checked against the partitions as they were before it."""
 
     def __init__(self, brokers: Iterable[int] = range(1, 7), live: Iterable[int] | None = None) -> None:
@@ -55,14 +55,14 @@ class Watched(World):
         self.last: dict[TopicPartition, Partition] = {}
         self.told: dict[TopicPartition, Partition] = {}
 
-    def having(self, *partitions: Partition) -> "Watched":
+    def with_partitions(self, *partitions: Partition) -> "Watched":
         """With these partitions, which are new."""
-        super().having(*partitions)
+        super().with_partitions(*partitions)
         for made in partitions:
             self.last[made.key] = self.told[made.key] = made
         return self
 
-    def restarted(self, live: Iterable[int] | None = None) -> "Watched":
+    def restart(self, live: Iterable[int] | None = None) -> "Watched":
         """The controller that starts on the records of this one; brokers know what they were told."""
         other = Watched(())
         other.put(*records(self.state))

@@ -15,7 +15,7 @@ from server.connections.registry import ConnectionRegistry
 from server.connections.session import Session
 from server.dispatch.router import Caller, Router
 from server.metrics.stats import Counters
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 from tests.server.fakes import FakeBroker, FakeClient, services
 
 PROMPT = 30.0
@@ -27,8 +27,8 @@ class Served:
 
     def __init__(self, limits: ConnectionLimits, tls: ssl.SSLContext | None = None) -> None:
         self.stats = Counters()
-        self.world = World((1,)).having(partition("foo-0", [1]))
-        self.shared = services(self.world.state)
+        self.controller = InMemoryController((1,)).with_partitions(partition("foo-0", [1]))
+        self.shared = services(self.controller.state)
         self.router = Router(self.shared, self.stats)
         self.listeners = Listeners(
             partial(Session, self.answer, limits), ConnectionRegistry(limits, self.stats), tls

@@ -41,19 +41,19 @@ NARROW = Bounds(rows=5, numbers=5)
 class Target:
     """A controller with six embedded brokers, and the router before it. `narrow`: hardly a request is within its bounds."""
 
-    def __init__(self, world: Embedded, authorizer: Authorizer, *, narrow: bool = False) -> None:
-        self.world = world
+    def __init__(self, backend: Embedded, authorizer: Authorizer, *, narrow: bool = False) -> None:
+        self.backend = backend
         self._off_loop = WorkerThread()
         bodies = BodyCache(self._off_loop)
         shared = Services(
-            "id", world.state, world.driver, authorizer, self._off_loop, bodies, lambda: os.urandom(16)
+            "id", backend.state, backend.driver, authorizer, self._off_loop, bodies, lambda: os.urandom(16)
         )
         routes = {key: route._replace(bounds=NARROW) if narrow else route for key, route in ROUTES.items()}
         self._router = Router(shared, Counters(), routes)
 
     async def answer(self, key: int, version: int, body: bytes) -> Any | None:
         """The decoded answer; None where the connection would be closed."""
-        broker = self.world.cluster.brokers[1]
+        broker = self.backend.cluster.brokers[1]
         frame = RequestFrame(key, version, 7, "fuzz", memoryview(body), known=True)
         try:
             answer = self._router.answer(frame, Caller(broker, ANONYMOUS, "10.0.0.9:4711"))
@@ -69,14 +69,14 @@ class Target:
 
 @pytest.fixture(params=["allowed", "denied", "narrow"])
 async def target(request: pytest.FixtureRequest) -> AsyncIterator[Target]:
-    world = await Embedded(settings=Settings(log_dirs=2)).start()
-    await world.having({"foo-0": (1, 2, 3), "foo-1": (2, 3, 1), "bar-0": (4,)})
-    await world.alter({"foo-1": (4, 5, 6)})
+    backend = await Embedded(settings=Settings(log_dirs=2)).start()
+    await backend.having({"foo-0": (1, 2, 3), "foo-1": (2, 3, 1), "bar-0": (4,)})
+    await backend.alter({"foo-1": (4, 5, 6)})
     authorizer = NOBODY if request.param == "denied" else AllowAll()
-    made = Target(world, authorizer, narrow=request.param == "narrow")
+    made = Target(backend, authorizer, narrow=request.param == "narrow")
     yield made
     made.close()
-    await world.stop()
+    await backend.stop()
 
 
 def failures(message: Any) -> Iterator[int]:
@@ -98,7 +98,7 @@ async def test_every_request_is_answered_or_ends_its_connection(
     caplog.set_level(logging.ERROR)
     api = find_api(key)
     assert api is not None
-    ids = [topic.id for topic in target.world.state.topics.values()]
+    ids = [topic.id for topic in target.backend.state.topics.values()]
     for version in ROUTES[key].versions:
         wire: Codec[Any] = codec(api.request.root, version)
         for seed in range(SEED, SEED + ROUNDS):
@@ -110,4 +110,4 @@ async def test_every_request_is_answered_or_ends_its_connection(
                 what = f"key {key} version {version} seed {seed} {'whole' if body is whole else 'broken'}"
                 assert list(failures(answer)) == [], what
                 assert [record.getMessage() for record in caplog.records if record.exc_info] == [], what
-                assert target.world.failures == [], what
+                assert target.backend.failures == [], what

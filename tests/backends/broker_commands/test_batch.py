@@ -7,14 +7,18 @@ from controller.messages.effects import TOPIC_DELETED, DropReplica, Publish
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
 from protocol.messages.stop_replica_request import StopReplicaRequest
 from protocol.messages.update_metadata_request import UpdateMetadataRequest
-from tests.builders import World, key, partition
+from tests.builders import InMemoryController, key, partition
 
 FOO = partition("foo-0", [1, 2, 3], leader_epoch=5)
 
 
-def sent(batch: Batch | ClusterSnapshot, broker: int, world: World | None = None) -> list[Any]:
+def sent(
+    batch: Batch | ClusterSnapshot, broker: int, controller: InMemoryController | None = None
+) -> list[Any]:
     """The requests of the batch to the broker."""
-    return list(batch.requests(Header(broker, 7, 1), (world or World().having(FOO)).state))
+    return list(
+        batch.requests(Header(broker, 7, 1), (controller or InMemoryController().with_partitions(FOO)).state)
+    )
 
 
 def rows(request: Any) -> Iterator[Any]:
@@ -72,7 +76,7 @@ def test_only_the_deletion_of_a_deleted_topic_is_sent() -> None:
     batch = Batch()
     batch.publish(Publish(FOO))
     batch.drop(DropReplica("foo", 0, (1, 2, 3), TOPIC_DELETED))
-    told, stopped = sent(batch, 1, World())
+    told, stopped = sent(batch, 1, InMemoryController())
     assert [(row.leader, row.replicas) for row in rows(told)] == [(TOPIC_DELETED, ())]
     assert [(row.leader_epoch, row.delete_partition) for row in rows(stopped)] == [(TOPIC_DELETED, True)]
 
@@ -92,13 +96,13 @@ def test_a_drop_is_sent_for_a_topic_created_again() -> None:
 
 
 def test_a_replica_added_again_between_the_requests_of_its_batch_is_kept() -> None:
-    world = World().having(partition("foo-0", [1, 2], leader_epoch=5))
+    controller = InMemoryController().with_partitions(partition("foo-0", [1, 2], leader_epoch=5))
     batch = Batch()
     batch.publish(Publish(partition("foo-1", [3])))
     batch.drop(DropReplica("foo", 0, (3,), 5))
-    requests = batch.requests(Header(3, 7, 1), world.state)
+    requests = batch.requests(Header(3, 7, 1), controller.state)
     assert [type(next(requests)) for _ in range(2)] == [LeaderAndIsrRequest, UpdateMetadataRequest]
-    world.state.put(FOO._replace(leader_epoch=6))
+    controller.state.put(FOO._replace(leader_epoch=6))
     assert list(requests) == []
 
 
@@ -115,8 +119,8 @@ def test_an_empty_batch_is_false_and_sends_nothing() -> None:
 
 def test_a_snapshot_has_all_metadata_the_brokers_own_partitions_and_a_mark_of_its_end() -> None:
     moving = partition("foo-1", [4, 2], isr=(2,), leader=2, adding=(4,), removing=(2,))
-    world = World().having(FOO, moving)
-    told, lead, end, last = sent(ClusterSnapshot(), 4, world)
+    controller = InMemoryController().with_partitions(FOO, moving)
+    told, lead, end, last = sent(ClusterSnapshot(), 4, controller)
     assert [(row.partition_index, row.target_replicas) for row in rows(told)] == [(0, ()), (1, (4,))]
     assert [(row.partition_index, row.is_new) for row in rows(lead)] == [(1, True)]
     assert (type(end), list(rows(end))) == (LeaderAndIsrRequest, [])
@@ -124,8 +128,10 @@ def test_a_snapshot_has_all_metadata_the_brokers_own_partitions_and_a_mark_of_it
 
 
 def test_the_requests_of_a_snapshot_have_a_bounded_size() -> None:
-    world = World().having(*[partition(f"foo-{index}", [1]) for index in range(LIMIT + 1)])
-    assert [len(list(rows(request))) for request in sent(ClusterSnapshot(), 1, world)] == [
+    controller = InMemoryController().with_partitions(
+        *[partition(f"foo-{index}", [1]) for index in range(LIMIT + 1)]
+    )
+    assert [len(list(rows(request))) for request in sent(ClusterSnapshot(), 1, controller)] == [
         LIMIT,
         1,
         LIMIT,
@@ -136,8 +142,10 @@ def test_the_requests_of_a_snapshot_have_a_bounded_size() -> None:
 
 
 def test_a_topic_may_be_deleted_while_a_snapshot_is_sent() -> None:
-    world = World().having(*[partition(f"foo-{index}", [1]) for index in range(LIMIT + 1)])
-    requests = ClusterSnapshot().requests(Header(1, 7, 1), world.state)
+    controller = InMemoryController().with_partitions(
+        *[partition(f"foo-{index}", [1]) for index in range(LIMIT + 1)]
+    )
+    requests = ClusterSnapshot().requests(Header(1, 7, 1), controller.state)
     next(requests)
-    world.state.partitions["foo"].clear()
+    controller.state.partitions["foo"].clear()
     assert [len(list(rows(request))) for request in requests] == [0, 0]

@@ -25,7 +25,7 @@ from protocol.messages.stop_replica_request import StopReplicaRequest
 from protocol.messages.stop_replica_response import StopReplicaPartitionError, StopReplicaResponse
 from protocol.messages.update_metadata_request import UpdateMetadataRequest
 from protocol.messages.update_metadata_response import UpdateMetadataResponse
-from tests.builders import World, key, partition
+from tests.builders import InMemoryController, key, partition
 
 FOO = partition("foo-0", [1, 2])
 ANSWERS: dict[type, Any] = {
@@ -39,7 +39,7 @@ class Brokers:
     """The other ends of the links, and the links."""
 
     def __init__(self) -> None:
-        self.world = World(brokers=[1, 2, 3]).having(FOO)
+        self.controller = InMemoryController(brokers=[1, 2, 3]).with_partitions(FOO)
         self.clock = ManualClock()
         self.events: list[AnyEvent] = []
         self.requests: list[tuple[int, Any]] = []
@@ -49,7 +49,7 @@ class Brokers:
         self.unreachable: set[int] = set()
         self.busy: asyncio.Event | None = None
         self.links = BrokerLinks(
-            self.world.state, self.submit, lambda: 1, connect=self.connect, clock=self.clock
+            self.controller.state, self.submit, lambda: 1, connect=self.connect, clock=self.clock
         )
 
     async def submit(self, event: AnyEvent) -> Any:

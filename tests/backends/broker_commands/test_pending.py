@@ -12,7 +12,7 @@ from controller.model.cluster import Deleted, Partition, Topic, TopicPartition
 from protocol.messages.leader_and_isr_request import LeaderAndIsrRequest
 from protocol.messages.stop_replica_request import StopReplicaRequest
 from protocol.messages.update_metadata_request import UpdateMetadataRequest
-from tests.builders import World, key, partition
+from tests.builders import InMemoryController, key, partition
 
 BROKER = 1
 
@@ -107,9 +107,9 @@ class ModelBroker:
         self.metadata: dict[TopicPartition, tuple[int, Sequence[int]]] = {}
         self.created = 0
 
-    def handle(self, batch: Batch, world: World) -> None:
+    def handle(self, batch: Batch, controller: InMemoryController) -> None:
         request: Any
-        for request in batch.requests(Header(BROKER, 7, 1), world.state):
+        for request in batch.requests(Header(BROKER, 7, 1), controller.state):
             for topic in request.topic_states:
                 for row in topic.partition_states:
                     self._row(type(request), TopicPartition(topic.topic_name, row.partition_index), row)
@@ -131,11 +131,11 @@ class Changes:
     """Makes changes as the controller does: state first, then the effects."""
 
     def __init__(self) -> None:
-        self.world = World(brokers=[1, 2, 3])
+        self.controller = InMemoryController(brokers=[1, 2, 3])
 
     def change(self, name: str, replicas: Sequence[int] | None) -> list[Publish | DropReplica]:
         """Give the partition these replicas, creating its topic if necessary, or delete the topic."""
-        state = self.world.state
+        state = self.controller.state
         now = state.partition(*key(name))
         if replicas is None:
             if now is None:
@@ -143,7 +143,7 @@ class Changes:
             state.apply([Deleted(Partition, now.key), Deleted(Topic, now.topic)])
             return [DropReplica(*now.key, now.replicas, TOPIC_DELETED)]
         after = partition(name, replicas, leader_epoch=0 if now is None else now.leader_epoch + 1)
-        self.world.having(after)
+        self.controller.with_partitions(after)
         before = () if now is None else now.replicas
         removed = tuple(broker for broker in before if broker not in replicas)
         publish = Publish(after, new=tuple(broker for broker in replicas if broker not in before))
@@ -166,7 +166,7 @@ def test_a_broker_ends_with_the_final_state_whatever_it_missed(
     changes, broker = Changes(), ModelBroker()
     for name, replicas in reached:
         for effect in changes.change(name, replicas):
-            broker.handle(batch_of(effect), changes.world)
+            broker.handle(batch_of(effect), changes.controller)
     logs_before = dict(broker.logs)
     waiting = PendingChanges(BROKER)
     deleted = set()
@@ -176,8 +176,8 @@ def test_a_broker_ends_with_the_final_state_whatever_it_missed(
         for effect in changes.change(name, replicas):
             waiting.add(batch_of(effect))
     while waiting:
-        broker.handle(waiting.take(), changes.world)
-    partitions = list(changes.world.state.all_partitions())
+        broker.handle(waiting.take(), changes.controller)
+    partitions = list(changes.controller.state.all_partitions())
     assert {k: epoch for k, (epoch, _) in broker.logs.items()} == {
         p.key: p.leader_epoch for p in partitions if BROKER in p.replicas
     }

@@ -22,7 +22,7 @@ from controller.messages.effects import DropReplica
 from controller.model.cluster import Partition, Topic, TopicPartition
 from controller.state.state import State
 from protocol.messages.leader_and_isr_response import LeaderAndIsrResponse
-from tests.builders import World, key
+from tests.builders import InMemoryController, key
 
 SIZE = 10_240.0
 FAILED, STALE, UNKNOWN, FENCED, NOT_LEADER = 56, 11, 3, 74, 6
@@ -48,7 +48,7 @@ class BrokerRig:
         self.reporter = IsrReporter(
             self.broker, lambda k, f: self.caught_up_again.append((k, f)), no_connection, ManualClock()
         )
-        self.state = World().state
+        self.state = InMemoryController().state
         self.state.controller_epoch = 5
         self.start_session(epoch=7)
 

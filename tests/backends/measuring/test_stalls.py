@@ -8,7 +8,7 @@ from controller.configs.names import STEP_TIMEOUT
 from controller.messages.event import AnyEvent
 from controller.messages.events import Stalled
 from controller.model.cluster import Config, ResourceType, TopicPartition
-from tests.builders import World, key, partition
+from tests.builders import InMemoryController, key, partition
 
 TIMEOUT = int(BROKER_KEYS[STEP_TIMEOUT].default) / 1000
 
@@ -17,10 +17,10 @@ class Watched:
     """One partition that moves from 1 to 2, and what broker 2 is known to have of it, measured at each look."""
 
     def __init__(self) -> None:
-        self.world = World().having(partition("foo-0", (1,)))
-        self.world.alter({"foo-0": (2,)})
+        self.controller = InMemoryController().with_partitions(partition("foo-0", (1,)))
+        self.controller.alter({"foo-0": (2,)})
         self.told: Received | None = None
-        self.watch = StallWatch(self.world.state, lambda _: self.told)
+        self.watch = StallWatch(self.controller.state, lambda _: self.told)
         self.look(0)
 
     def look(self, at: float, size: float = 0) -> list[TopicPartition]:
@@ -51,25 +51,27 @@ def test_a_step_without_new_measurements_is_not_stalled() -> None:
 
 def test_the_timeout_is_a_cluster_wide_config() -> None:
     watched = Watched()
-    watched.world.put(Config(ResourceType.BROKER, "", STEP_TIMEOUT, "5000"))
+    watched.controller.put(Config(ResourceType.BROKER, "", STEP_TIMEOUT, "5000"))
     assert watched.look(5) == [key("foo-0")]
 
 
 def test_progress_of_ended_steps_is_discarded() -> None:
     watched = Watched()
-    watched.world.settle()
+    watched.controller.settle()
     assert watched.look(TIMEOUT) == []
 
 
 def test_a_check_is_bounded_and_steps_take_turns() -> None:
-    world = World().having(*(partition(f"foo-{n}", (1,)) for n in range(STEPS_PER_CHECK + 1)))
-    world.alter({f"foo-{n}": (2,) for n in range(STEPS_PER_CHECK + 1)})
+    controller = InMemoryController().with_partitions(
+        *(partition(f"foo-{n}", (1,)) for n in range(STEPS_PER_CHECK + 1))
+    )
+    controller.alter({f"foo-{n}": (2,) for n in range(STEPS_PER_CHECK + 1)})
     asked: list[TopicPartition] = []
 
     def received(name: TopicPartition) -> None:
         asked.append(name)
 
-    watch = StallWatch(world.state, received)
+    watch = StallWatch(controller.state, received)
     watch.check()
     assert len(asked) == STEPS_PER_CHECK
     watch.check()

@@ -32,8 +32,8 @@ def test_the_reason_names_broker_and_partition() -> None:
 def test_nothing_new_starts_while_the_cluster_is_not_well_and_says_why() -> None:
     gateway = sick()
     gateway.alter({"foo-0": (2, 3)})
-    assert gateway.moving() == []
-    wanted = gateway.wanted("foo-0")
+    assert gateway.in_flight() == []
+    wanted = gateway.reassignment_of("foo-0")
     assert wanted is not None
     assert waiting_reason(gateway.state, wanted, gateway["foo-0"]).startswith(
         "the cluster is not well: missing: broker 8"
@@ -43,7 +43,7 @@ def test_nothing_new_starts_while_the_cluster_is_not_well_and_says_why() -> None
 def test_a_move_that_repairs_starts_all_the_same() -> None:
     gateway = sick()
     gateway.alter({"bar-0": (7, 2)})
-    assert gateway.moving() == ["bar-0"]
+    assert gateway.in_flight() == ["bar-0"]
 
 
 @pytest.mark.parametrize(("mode", "moving"), [("hold", 0), ("slow", 1), ("off", 2)])
@@ -53,7 +53,7 @@ def test_the_guard_can_be_told_how_careful_to_be(mode: str, moving: int) -> None
     gateway.kafka.down.add(8)
     gateway.look()
     gateway.alter({"foo-0": (2, 3), "foo-1": (2, 3)})
-    assert len(gateway.moving()) == moving
+    assert len(gateway.in_flight()) == moving
 
 
 def test_a_cluster_that_is_well_again_goes_on() -> None:
@@ -63,14 +63,14 @@ def test_a_cluster_that_is_well_again_goes_on() -> None:
     gateway.kafka.catch_up(key("bar-0"))
     gateway.look()
     assert gateway.state.health_problem == ""
-    assert gateway.moving() == ["foo-0"]
+    assert gateway.in_flight() == ["foo-0"]
 
 
 def test_a_new_mode_counts_at_once() -> None:
     gateway = sick()
     gateway.alter({"foo-0": (2, 3)})
     gateway.default("reassignment.health.guard", "off")
-    assert gateway.moving() == ["foo-0"]
+    assert gateway.in_flight() == ["foo-0"]
 
 
 def test_a_partition_without_a_leader_is_trouble_and_many_are_counted() -> None:

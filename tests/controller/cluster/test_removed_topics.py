@@ -8,7 +8,7 @@ from controller.model.cluster import NO_ID, Deleted, Ending, Partition, Reassign
 from controller.model.thresholds import TOPIC_REMOVED_MS
 from controller.reassignment.phases import Phase
 from controller.throttle.desired import desired_throttle
-from tests.builders import World, key, partition
+from tests.builders import InMemoryController, key, partition
 from tests.controller.kraft import Gateway
 
 FOO = ("foo-0", (4, 1))
@@ -41,7 +41,7 @@ def test_a_broker_that_still_shows_the_topic_of_before_changes_nothing() -> None
     gateway.do(replace(seen, topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
     gateway.look()
     assert gateway.state.topics["foo"].id == seen.topics[0].id
-    assert gateway.wanted("foo-0") is not None
+    assert gateway.reassignment_of("foo-0") is not None
 
 
 def test_a_topic_that_is_gone_ends_its_reassignments_with_a_reason() -> None:
@@ -61,7 +61,7 @@ def test_a_topic_that_was_made_anew_is_another_one() -> None:
     seen = gateway.kafka.look()
     look_at(gateway, replace(seen, topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
     assert gateway.state.topics["foo"] == Topic("foo", b"x" * 16)
-    assert gateway.wanted("foo-0") is None
+    assert gateway.reassignment_of("foo-0") is None
 
 
 def test_a_topic_of_which_nothing_is_wanted_is_another_one_at_the_first_look() -> None:
@@ -72,7 +72,7 @@ def test_a_topic_of_which_nothing_is_wanted_is_another_one_at_the_first_look() -
     gateway.do(replace(seen, topics=[anew]))
     assert (gateway.state.topics["foo"].id, gateway["foo-0"].replicas) == (anew.id, (2, 3))
     gateway.alter({"foo-0": (4, 1)})
-    assert gateway.wanted("foo-0") is not None
+    assert gateway.reassignment_of("foo-0") is not None
 
 
 def test_a_topic_of_which_a_step_is_remembered_is_not() -> None:
@@ -176,15 +176,17 @@ def test_a_topic_goes_without_a_look_at_what_moves_elsewhere() -> None:
     gateway.state.reassignments = Unread(gateway.state.reassignments)
     del gateway.kafka.replicas[key("bar-0")]
     gateway.look_for(TOPIC_REMOVED_MS)
-    assert (gateway.wanted("bar-0"), gateway.phase("foo-0")) == (None, Phase.MOVING)
+    assert (gateway.reassignment_of("bar-0"), gateway.phase("foo-0")) == (None, Phase.MOVING)
 
 
 def test_at_the_start_what_was_wanted_of_partitions_that_are_gone_ends_with_its_job() -> None:
-    world = World(live=range(1, 4)).having(partition("foo-0", (1, 2)), partition("bar-0", (1, 2)))
-    world.alter({"foo-0": (3, 2), "bar-0": (3, 2)})
-    world.state.delete(Deleted(Partition, key("foo-0")))
-    world.state.delete(Deleted(Topic, "foo"))
-    again = world.restarted()
+    controller = InMemoryController(live=range(1, 4)).with_partitions(
+        partition("foo-0", (1, 2)), partition("bar-0", (1, 2))
+    )
+    controller.alter({"foo-0": (3, 2), "bar-0": (3, 2)})
+    controller.state.delete(Deleted(Partition, key("foo-0")))
+    controller.state.delete(Deleted(Topic, "foo"))
+    again = controller.restart()
     assert again.state.finished[1][key("foo-0")].ending is Ending.TOPIC_DELETED
     assert list(again.state.reassignments) == [key("bar-0")]
     again.settle()

@@ -9,7 +9,7 @@ from controller.machine import decide
 from controller.messages.events import CreatePartitions, CreateTopics, NewPartitions, NewTopic
 from controller.model.cluster import Config, ResourceType
 from controller.state.decision import Decision
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 from tests.controller.topic_requests import ID, create, grow
 
 
@@ -25,8 +25,8 @@ from tests.controller.topic_requests import ID, create, grow
     ],
 )
 def test_a_request_for_too_many_partitions_creates_nothing(topics: list[NewTopic]) -> None:
-    world = World(range(1, 21))
-    d = Decision(world.state)
+    controller = InMemoryController(range(1, 21))
+    d = Decision(controller.state)
     assert list(decide(d, CreateTopics(topics))) == []
     assert {created.outcome.error for created in d.reply} == {ErrorCode.POLICY_VIOLATION}
     assert len(d.reply) == len(topics)
@@ -34,33 +34,34 @@ def test_a_request_for_too_many_partitions_creates_nothing(topics: list[NewTopic
 
 
 def test_the_clusters_default_is_bounded_too() -> None:
-    world = World()
-    world.put(Config(ResourceType.BROKER, "", "num.partitions", str(2**31 - 1)))
-    assert create(world).outcome.error is ErrorCode.POLICY_VIOLATION
+    controller = InMemoryController()
+    controller.put(Config(ResourceType.BROKER, "", "num.partitions", str(2**31 - 1)))
+    assert create(controller).outcome.error is ErrorCode.POLICY_VIOLATION
 
 
 @pytest.mark.parametrize(("total", "assignments"), [(2**31 - 1, None), (10_002, None), (2, [(1,) * 100_001])])
 def test_growth_by_too_many_partitions_is_refused(total: int, assignments: Any) -> None:
-    world = World().having(partition("foo-0", (1,)), partition("bar-0", (1,)))
-    outcome = grow(world, total, assignments)
+    controller = InMemoryController().with_partitions(partition("foo-0", (1,)), partition("bar-0", (1,)))
+    outcome = grow(controller, total, assignments)
     assert outcome.error is ErrorCode.POLICY_VIOLATION
     assert "one request may add 10000 partitions with 100000 replicas" in outcome.text
-    assert world.changes == []
+    assert controller.changes == []
 
 
 def test_the_bound_of_growth_is_that_of_the_whole_request() -> None:
-    world = World().having(partition("foo-0", (1,)), partition("bar-0", (1,)))
+    controller = InMemoryController().with_partitions(partition("foo-0", (1,)), partition("bar-0", (1,)))
     both = CreatePartitions([NewPartitions("foo", 5_001), NewPartitions("bar", 5_002)])
-    assert {outcome.error for _, outcome in world.do(both).reply} == {ErrorCode.POLICY_VIOLATION}
-    assert grow(world, 10_001).ok
+    assert {outcome.error for _, outcome in controller.do(both).reply} == {ErrorCode.POLICY_VIOLATION}
+    assert grow(controller, 10_001).ok
 
 
 def test_a_topic_that_the_backend_cannot_keep_is_neither_made_nor_grown() -> None:
-    world = World()
-    world.state.fits_topic = lambda partitions, replicas: partitions + replicas <= 12
-    assert create(world, partitions=5, replication_factor=2).outcome.error is ErrorCode.POLICY_VIOLATION
+    controller = InMemoryController()
+    controller.state.fits_topic = lambda partitions, replicas: partitions + replicas <= 12
+    assert create(controller, partitions=5, replication_factor=2).outcome.error is ErrorCode.POLICY_VIOLATION
     assert (
-        create(world, assignments=dict.fromkeys(range(5), (1, 2))).outcome.error is ErrorCode.POLICY_VIOLATION
+        create(controller, assignments=dict.fromkeys(range(5), (1, 2))).outcome.error
+        is ErrorCode.POLICY_VIOLATION
     )
-    assert create(world, partitions=4, replication_factor=2).outcome.ok
-    assert grow(world, 5).error is ErrorCode.POLICY_VIOLATION
+    assert create(controller, partitions=4, replication_factor=2).outcome.ok
+    assert grow(controller, 5).error is ErrorCode.POLICY_VIOLATION

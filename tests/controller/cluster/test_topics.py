@@ -20,38 +20,38 @@ from controller.model.cluster import Config, ResourceType
 from controller.model.errors import DONE
 from controller.model.profile import EMBEDDED, ZOOKEEPER
 from controller.state.decision import Decision
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 from tests.controller.topic_requests import ID, create, delete, grow
 
 
 def test_a_topic_is_created_with_healthy_partitions_that_brokers_are_told_of() -> None:
-    world = World()
-    assert create(world, partitions=3, replication_factor=2) == CreatedTopic("foo", DONE, 3, 2)
-    for number, told in enumerate(effect for effect in world.effects if isinstance(effect, Publish)):
-        now = world[f"foo-{number}"]
+    controller = InMemoryController()
+    assert create(controller, partitions=3, replication_factor=2) == CreatedTopic("foo", DONE, 3, 2)
+    for number, told in enumerate(effect for effect in controller.effects if isinstance(effect, Publish)):
+        now = controller[f"foo-{number}"]
         assert told == Publish(now, new=now.replicas)
         assert (len(now.replicas), now.isr, now.leader) == (2, now.replicas, now.replicas[0])
 
 
 def test_what_the_request_leaves_open_comes_from_the_clusters_defaults() -> None:
-    world = World()
-    assert create(world)[2:] == (1, 1)
-    world.put(Config(ResourceType.BROKER, "", "num.partitions", "4"))
-    world.put(Config(ResourceType.BROKER, "", "default.replication.factor", "3"))
-    assert create(world, "bar")[2:] == (4, 3)
+    controller = InMemoryController()
+    assert create(controller)[2:] == (1, 1)
+    controller.put(Config(ResourceType.BROKER, "", "num.partitions", "4"))
+    controller.put(Config(ResourceType.BROKER, "", "default.replication.factor", "3"))
+    assert create(controller, "bar")[2:] == (4, 3)
 
 
 def test_a_topic_may_be_laid_out_by_hand_and_its_dead_replicas_are_out_of_sync() -> None:
-    world = World(live=(1, 2))
-    assert create(world, assignments={1: (2, 1), 0: (6, 1)})[1:] == (DONE, 2, 2)
-    assert (world["foo-0"].isr, world["foo-0"].leader) == ((1,), 1)
-    assert world.replicas("foo-1") == (2, 1)
+    controller = InMemoryController(live=(1, 2))
+    assert create(controller, assignments={1: (2, 1), 0: (6, 1)})[1:] == (DONE, 2, 2)
+    assert (controller["foo-0"].isr, controller["foo-0"].leader) == ((1,), 1)
+    assert controller.replicas("foo-1") == (2, 1)
 
 
 def test_a_topic_keeps_the_configs_that_it_is_created_with() -> None:
-    world = World()
-    create(world, configs={"min.insync.replicas": "2"})
-    assert world.state.min_isr("foo") == 2
+    controller = InMemoryController()
+    create(controller, configs={"min.insync.replicas": "2"})
+    assert controller.state.min_isr("foo") == 2
 
 
 @pytest.mark.parametrize(
@@ -76,55 +76,55 @@ def test_a_topic_keeps_the_configs_that_it_is_created_with() -> None:
     ],
 )
 def test_a_topic_that_cannot_be_is_refused(fields: dict[str, Any], error: ErrorCode) -> None:
-    world = World().having(partition("there-0", (1,)))
-    created = create(world, **fields)
+    controller = InMemoryController().with_partitions(partition("there-0", (1,)))
+    created = create(controller, **fields)
     assert (created.outcome.error, created.partitions, created.replication_factor) == (error, *created[2:])
-    assert world.changes == []
+    assert controller.changes == []
 
 
 def test_a_layout_among_dead_brokers_alone_is_refused() -> None:
-    world = World(live=(1,))
-    assert create(world, assignments={0: (2, 3)}).outcome.error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    controller = InMemoryController(live=(1,))
+    assert create(controller, assignments={0: (2, 3)}).outcome.error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
 
 def test_a_name_twice_in_a_request_is_refused_twice() -> None:
-    world = World()
-    reply = world.do(CreateTopics([NewTopic("foo", ID), NewTopic("bar", ID), NewTopic("foo", ID)])).reply
+    controller = InMemoryController()
+    reply = controller.do(CreateTopics([NewTopic("foo", ID), NewTopic("bar", ID), NewTopic("foo", ID)])).reply
     assert [created.outcome.ok for created in reply] == [False, True, False]
 
 
 def test_validating_only_answers_and_changes_nothing() -> None:
-    world = World()
-    reply = world.do(CreateTopics([NewTopic("foo", ID, 3, 2)], validate_only=True)).reply
+    controller = InMemoryController()
+    reply = controller.do(CreateTopics([NewTopic("foo", ID, 3, 2)], validate_only=True)).reply
     assert reply == [CreatedTopic("foo", DONE, 3, 2)]
-    assert world.changes == []
+    assert controller.changes == []
 
 
 def test_new_replicas_go_to_live_brokers_that_do_not_leave() -> None:
-    world = World(live=(1, 2, 3))
-    world.state.shutting_down.add(3)
-    assert create(world, replication_factor=3).outcome.error is ErrorCode.INVALID_REPLICATION_FACTOR
-    create(world, partitions=4, replication_factor=2)
-    assert {r for now in world.state.all_partitions() for r in now.replicas} == {1, 2}
+    controller = InMemoryController(live=(1, 2, 3))
+    controller.state.shutting_down.add(3)
+    assert create(controller, replication_factor=3).outcome.error is ErrorCode.INVALID_REPLICATION_FACTOR
+    create(controller, partitions=4, replication_factor=2)
+    assert {r for now in controller.state.all_partitions() for r in now.replicas} == {1, 2}
 
 
 def test_a_topic_grows_with_as_many_replicas_as_it_has() -> None:
-    world = World().having(partition("foo-0", (1, 2)))
-    assert grow(world, 3) is DONE
-    assert [len(now.replicas) for now in world.state.all_partitions()] == [2, 2, 2]
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
+    assert grow(controller, 3) is DONE
+    assert [len(now.replicas) for now in controller.state.all_partitions()] == [2, 2, 2]
 
 
 def test_a_topic_grows_while_it_moves_by_the_size_it_had() -> None:
-    world = World().having(partition("foo-0", (1, 2)))
-    world.alter({"foo-0": (3, 4, 5)})
-    assert grow(world, 2) is DONE
-    assert len(world.replicas("foo-1")) == 2
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
+    controller.alter({"foo-0": (3, 4, 5)})
+    assert grow(controller, 2) is DONE
+    assert len(controller.replicas("foo-1")) == 2
 
 
 def test_a_topic_may_be_grown_by_hand() -> None:
-    world = World().having(partition("foo-0", (1, 2)))
-    assert grow(world, 3, [(3, 4), (5, 6)]) is DONE
-    assert [world.replicas(f"foo-{n}") for n in (1, 2)] == [(3, 4), (5, 6)]
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
+    assert grow(controller, 3, [(3, 4), (5, 6)]) is DONE
+    assert [controller.replicas(f"foo-{n}") for n in (1, 2)] == [(3, 4), (5, 6)]
 
 
 @pytest.mark.parametrize(
@@ -138,36 +138,36 @@ def test_a_topic_may_be_grown_by_hand() -> None:
     ],
 )
 def test_growth_that_cannot_be_is_refused(total: int, assignments: Any, error: ErrorCode) -> None:
-    world = World().having(partition("foo-0", (1, 2)))
-    assert grow(world, total, assignments).error is error
-    assert world.changes == []
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
+    assert grow(controller, total, assignments).error is error
+    assert controller.changes == []
 
 
 def test_an_unknown_topic_neither_grows_nor_goes() -> None:
-    world = World()
-    assert grow(world, 2, topic="ghost").error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert delete(world, "ghost").error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    controller = InMemoryController()
+    assert grow(controller, 2, topic="ghost").error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert delete(controller, "ghost").error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_growth_without_enough_live_brokers_is_refused() -> None:
-    world = World(live=(1,)).having(partition("foo-0", (1, 2)))
-    assert grow(world, 2).error is ErrorCode.INVALID_REPLICATION_FACTOR
+    controller = InMemoryController(live=(1,)).with_partitions(partition("foo-0", (1, 2)))
+    assert grow(controller, 2).error is ErrorCode.INVALID_REPLICATION_FACTOR
 
 
 def test_a_large_topic_is_made_grown_and_dropped_in_slices() -> None:
-    world, count = World(), 2 * PARTITIONS_PER_SLICE
+    controller, count = InMemoryController(), 2 * PARTITIONS_PER_SLICE
     events: list[AnyEvent] = [
         CreateTopics([NewTopic("foo", ID, count, 1)]),
         CreatePartitions([NewPartitions("foo", 2 * count)]),
         DeleteTopics(["foo"]),
     ]
-    slices = [len(list(decide(Decision(world.state), event))) for event in events]
+    slices = [len(list(decide(Decision(controller.state), event))) for event in events]
     assert slices == [2, 2, 4]
 
 
 def test_as_many_partitions_as_are_allowed_are_created_in_slices() -> None:
-    world = World()
-    d = Decision(world.state)
+    controller = InMemoryController()
+    d = Decision(controller.state)
     slices = list(decide(d, CreateTopics([NewTopic("foo", ID, MAX_PARTITIONS, 3)])))
     assert d.reply == [CreatedTopic("foo", DONE, MAX_PARTITIONS, 3)]
     assert len(slices) == MAX_PARTITIONS // PARTITIONS_PER_SLICE
@@ -175,7 +175,7 @@ def test_as_many_partitions_as_are_allowed_are_created_in_slices() -> None:
 
 def test_many_small_topics_are_created_in_slices() -> None:
     topics = [NewTopic(f"foo-{n}", ID, 1, 1) for n in range(4 * TOPICS_PER_SLICE)]
-    assert len(list(decide(Decision(World().state), CreateTopics(topics)))) == 4
+    assert len(list(decide(Decision(InMemoryController().state), CreateTopics(topics)))) == 4
 
 
 @pytest.mark.parametrize(
@@ -186,11 +186,11 @@ def test_topic_names_are_kafkas(name: str, legal: bool) -> None:
 
 
 def test_a_topic_that_moves_grows_or_not_as_the_backend_says() -> None:
-    world = World().having(partition("foo-0", [1, 2]), partition("bar-0", [1, 2]))
-    world.alter({"foo-0": [3, 2]})
-    world.state.profile = ZOOKEEPER
+    controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]), partition("bar-0", [1, 2]))
+    controller.alter({"foo-0": [3, 2]})
+    controller.state.profile = ZOOKEEPER
     text = "A partition reassignment is in progress for the topic 'foo'."
-    assert grow(world, 2) == (ErrorCode.REASSIGNMENT_IN_PROGRESS, text)
-    assert grow(world, 2, topic="bar").ok
-    world.state.profile = EMBEDDED
-    assert grow(world, 2).ok
+    assert grow(controller, 2) == (ErrorCode.REASSIGNMENT_IN_PROGRESS, text)
+    assert grow(controller, 2, topic="bar").ok
+    controller.state.profile = EMBEDDED
+    assert grow(controller, 2).ok

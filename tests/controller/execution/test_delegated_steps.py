@@ -83,7 +83,7 @@ def test_an_order_behind_a_stop_starts_from_where_the_step_began() -> None:
     gateway.carry()
     gateway.alter({"foo-0": None})
     gateway.alter({"foo-0": (1, 2, 3)})
-    wanted = gateway.wanted("foo-0")
+    wanted = gateway.reassignment_of("foo-0")
     assert wanted is not None
     assert wanted.original == (1, 2)
     assert gateway.settle().kafka.replicas[key("foo-0")] == (1, 2, 3)
@@ -114,12 +114,12 @@ def test_a_move_waits_for_room_on_the_disk_of_its_target() -> None:
     gateway.do(Measured({key("foo-0"): 50}, {2: [Disk("/a", 100, 30, 1)], 3: [Disk("/b", 100, 90, 1)]}))
     gateway.alter({"foo-0": (2, 3)})
     assert gateway.phase("foo-0") is Phase.WAITING
-    assert gateway.why("foo-0") == "broker 2: /a would be 120% full, 90% is the most"
+    assert gateway.waiting_reason("foo-0") == "broker 2: /a would be 120% full, 90% is the most"
 
 
 def test_a_stop_holds_its_place_until_kafka_has_stopped() -> None:
     gateway = Gateway(FOO, ("foo-1", (5, 6)))
-    gateway.limited(partitions=1).default("reassignment.cancel.mode", "stop")
+    gateway.with_limits(partitions=1).default("reassignment.cancel.mode", "stop")
     gateway.alter({"foo-0": (2, 3)})
     gateway.carry()
     gateway.look()
@@ -133,7 +133,7 @@ def test_a_stop_holds_its_place_until_kafka_has_stopped() -> None:
 def stalled(target: Replicas, isr: Replicas) -> Gateway:
     """A step from (1, 2, 3) that has come so far, and gets no further."""
     gateway = Gateway(("foo-0", (1, 2, 3)))
-    gateway.configured("min.insync.replicas", "3").alter({"foo-0": target})
+    gateway.with_topic_config("min.insync.replicas", "3").alter({"foo-0": target})
     gateway.carry()
     gateway.kafka.isr[key("foo-0")] = isr
     gateway.look()

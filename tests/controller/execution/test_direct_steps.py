@@ -4,46 +4,46 @@ from controller.execution import direct_steps
 from controller.messages.effects import DropReplica, Publish
 from controller.model.cluster import NO_LEADER, Partition, Replicas
 from controller.state.decision import Decision
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 
 HEALTHY = partition("foo-0", (1, 2, 3))
 MOVING = partition("foo-0", (4, 5, 6, 1, 2, 3), adding=(4, 5, 6), removing=(1, 2, 3), isr=(1, 2, 3), leader=1)
 TARGET = (4, 5, 6)
 
 
-def begin(world: World, following: Replicas) -> tuple[bool, Partition, Decision]:
-    d = Decision(world.state)
-    complete = direct_steps.begin(d, world["foo-0"], following, following)
-    return complete, world["foo-0"], d
+def begin(controller: InMemoryController, following: Replicas) -> tuple[bool, Partition, Decision]:
+    d = Decision(controller.state)
+    complete = direct_steps.begin(d, controller["foo-0"], following, following)
+    return complete, controller["foo-0"], d
 
 
-def advance(world: World) -> tuple[bool, Partition, Decision]:
-    d = Decision(world.state)
-    complete = direct_steps.advance(d, world["foo-0"], TARGET)
-    return complete, world["foo-0"], d
+def advance(controller: InMemoryController) -> tuple[bool, Partition, Decision]:
+    d = Decision(controller.state)
+    complete = direct_steps.advance(d, controller["foo-0"], TARGET)
+    return complete, controller["foo-0"], d
 
 
 def test_a_step_first_adds_what_is_new_and_names_what_is_to_go() -> None:
-    complete, now, _ = begin(World().having(HEALTHY), TARGET)
+    complete, now, _ = begin(InMemoryController().with_partitions(HEALTHY), TARGET)
     assert not complete
     assert (now.replicas, now.adding, now.removing) == ((4, 5, 6, 1, 2, 3), (4, 5, 6), (1, 2, 3))
     assert (now.leader, now.isr) == (1, (1, 2, 3))
 
 
 def test_a_step_that_begins_tells_brokers_by_a_new_epoch_and_which_replicas_are_new() -> None:
-    _, now, d = begin(World().having(HEALTHY), TARGET)
+    _, now, d = begin(InMemoryController().with_partitions(HEALTHY), TARGET)
     assert d.effects == [Publish(now, new=(4, 5, 6), target=TARGET)]
     assert (now.leader_epoch, now.partition_epoch) == (1, 1)
 
 
 def test_a_step_waits_until_all_that_it_adds_is_in_sync() -> None:
-    world = World().having(MOVING._replace(isr=(1, 2, 3, 4, 5)))
-    assert advance(world)[0] is False
-    assert world["foo-0"].moving
+    controller = InMemoryController().with_partitions(MOVING._replace(isr=(1, 2, 3, 4, 5)))
+    assert advance(controller)[0] is False
+    assert controller["foo-0"].moving
 
 
 def test_a_finished_step_drops_the_rest_in_one_record() -> None:
-    complete, now, d = advance(World().having(MOVING._replace(isr=(1, 2, 3, 4, 5, 6))))
+    complete, now, d = advance(InMemoryController().with_partitions(MOVING._replace(isr=(1, 2, 3, 4, 5, 6))))
     assert complete
     assert now == partition("foo-0", TARGET, leader_epoch=1, partition_epoch=1)
     assert d.effects == [Publish(now), DropReplica("foo", 0, (1, 2, 3), 1)]
@@ -51,92 +51,104 @@ def test_a_finished_step_drops_the_rest_in_one_record() -> None:
 
 def test_a_leader_that_stays_is_kept_and_one_that_goes_is_replaced_by_the_first_in_sync() -> None:
     kept = partition("foo-0", (2, 3, 1, 4), adding=(2,), removing=(4,), leader=3)
-    assert advance(World().having(kept))[1].leader == 3
-    assert advance(World(live=(1, 2, 3, 4)).having(kept._replace(leader=4)))[1].leader == 2
+    assert advance(InMemoryController().with_partitions(kept))[1].leader == 3
+    assert (
+        advance(InMemoryController(live=(1, 2, 3, 4)).with_partitions(kept._replace(leader=4)))[1].leader == 2
+    )
 
 
 def test_the_isr_keeps_its_order() -> None:
-    world = World().having(partition("foo-0", (2, 1, 3)))
-    assert begin(world, (1, 2))[1].isr == (2, 1)
+    controller = InMemoryController().with_partitions(partition("foo-0", (2, 1, 3)))
+    assert begin(controller, (1, 2))[1].isr == (2, 1)
 
 
 def test_a_lost_original_that_stays_does_not_hold_up_the_rest() -> None:
-    world = World(live=(1, 3, 4)).having(
+    controller = InMemoryController(live=(1, 3, 4)).with_partitions(
         partition("foo-0", (1, 2, 4, 3), adding=(4,), removing=(3,), isr=(1, 3, 4))
     )
-    complete, now, _ = advance(world)
+    complete, now, _ = advance(controller)
     assert complete
     assert (now.replicas, now.isr) == ((1, 2, 4), (1, 4))
 
 
 def test_nothing_is_dropped_while_the_next_list_is_under_min_isr() -> None:
-    world = World().having(partition("foo-0", (1, 2, 3), isr=(1, 3))).configured("min.insync.replicas", "2")
-    complete, now, _ = begin(world, (1, 2))
+    controller = (
+        InMemoryController()
+        .with_partitions(partition("foo-0", (1, 2, 3), isr=(1, 3)))
+        .with_topic_config("min.insync.replicas", "2")
+    )
+    complete, now, _ = begin(controller, (1, 2))
     assert not complete
     assert (now.replicas, now.adding, now.removing) == ((1, 2, 3), (), (3,))
-    assert world.isr("foo-0", (1, 2, 3)).ok
-    assert advance(world)[1].replicas == (1, 2)
+    assert controller.isr("foo-0", (1, 2, 3)).ok
+    assert advance(controller)[1].replicas == (1, 2)
 
 
 def test_min_isr_counts_no_more_than_the_next_list_has_members() -> None:
-    world = World().having(HEALTHY).configured("min.insync.replicas", "3")
-    assert begin(world, (1,))[1].replicas == (1,)
+    controller = InMemoryController().with_partitions(HEALTHY).with_topic_config("min.insync.replicas", "3")
+    assert begin(controller, (1,))[1].replicas == (1,)
 
 
 def test_nothing_is_dropped_while_nobody_of_the_next_list_can_lead() -> None:
-    world = World(live=(1,)).having(partition("foo-0", (2, 1), removing=(1,), leader=1))
-    complete, now, _ = advance(world)
+    controller = InMemoryController(live=(1,)).with_partitions(
+        partition("foo-0", (2, 1), removing=(1,), leader=1)
+    )
+    complete, now, _ = advance(controller)
     assert complete
     assert (now.replicas, now.removing, now.isr, now.leader) == ((2, 1), (), (2, 1), 1)
 
 
 def test_a_step_without_a_leader_goes_on() -> None:
-    world = World(live=()).having(partition("foo-0", (2, 1), removing=(1,), leader=-1))
-    assert advance(world)[0] is False
+    controller = InMemoryController(live=()).with_partitions(
+        partition("foo-0", (2, 1), removing=(1,), leader=-1)
+    )
+    assert advance(controller)[0] is False
 
 
 def test_what_has_arrived_stays_where_nothing_may_be_dropped() -> None:
-    world = World(live=(1, 3, 4)).having(
+    controller = InMemoryController(live=(1, 3, 4)).with_partitions(
         partition("foo-0", (1, 2, 4, 3), adding=(4,), removing=(3,), isr=(1, 3, 4))
     )
-    complete, now, d = advance(world.configured("min.insync.replicas", "3"))
+    complete, now, d = advance(controller.with_topic_config("min.insync.replicas", "3"))
     assert complete
     assert (now.replicas, now.isr, now.adding, now.removing) == ((1, 2, 4, 3), (1, 3, 4), (), ())
     assert not any(isinstance(effect, DropReplica) for effect in d.effects)
 
 
 def test_a_reorder_is_told_to_brokers_by_metadata_alone() -> None:
-    complete, now, d = begin(World().having(HEALTHY), (3, 2, 1))
+    complete, now, d = begin(InMemoryController().with_partitions(HEALTHY), (3, 2, 1))
     assert complete
     assert (now.leader, now.leader_epoch, now.partition_epoch) == (1, 0, 0)
     assert d.effects == [Publish(now, lead=False)]
 
 
 def test_a_step_turned_back_tells_replicas_even_when_only_removals_are_undone() -> None:
-    world = World().having(partition("foo-0", (1, 2, 3), removing=(3,), isr=(1, 3)))
-    complete, now, d = begin(world, (1, 2, 3))
+    controller = InMemoryController().with_partitions(
+        partition("foo-0", (1, 2, 3), removing=(3,), isr=(1, 3))
+    )
+    complete, now, d = begin(controller, (1, 2, 3))
     assert complete
     assert (now.removing, now.leader_epoch) == ((), 1)
     assert d.effects == [Publish(now)]
 
 
 def test_what_only_the_replaced_step_added_is_dropped_at_once() -> None:
-    world = World(range(1, 10)).having(MOVING._replace(isr=(1, 2, 3, 4)))
-    complete, now, d = begin(world, (7, 8, 6))
+    controller = InMemoryController(range(1, 10)).with_partitions(MOVING._replace(isr=(1, 2, 3, 4)))
+    complete, now, d = begin(controller, (7, 8, 6))
     assert not complete
     assert (now.replicas, now.adding, now.isr) == ((7, 8, 6, 1, 2, 3), (7, 8, 6), (1, 2, 3))
     assert d.effects[1:] == [DropReplica("foo", 0, (4, 5), 1)]
 
 
 def test_a_replica_that_is_in_sync_already_is_not_told_that_it_is_new() -> None:
-    world = World().having(MOVING._replace(isr=(1, 2, 3, 4)))
-    _, _, d = begin(world, (4, 5))
-    assert d.effects[0] == Publish(world["foo-0"], new=(5,), target=(4, 5))
+    controller = InMemoryController().with_partitions(MOVING._replace(isr=(1, 2, 3, 4)))
+    _, _, d = begin(controller, (4, 5))
+    assert d.effects[0] == Publish(controller["foo-0"], new=(5,), target=(4, 5))
 
 
 def test_an_undo_elects_another_leader_when_the_leader_goes() -> None:
-    world = World().having(MOVING._replace(isr=(2, 3, 4), leader=4))
-    assert begin(world, (1, 2, 3))[1].leader == 2
+    controller = InMemoryController().with_partitions(MOVING._replace(isr=(2, 3, 4), leader=4))
+    assert begin(controller, (1, 2, 3))[1].leader == 2
 
 
 def test_an_undo_keeps_data_when_an_old_or_next_replica_is_in_sync() -> None:
@@ -149,15 +161,17 @@ def test_an_undo_keeps_data_when_an_old_or_next_replica_is_in_sync() -> None:
 def test_where_nobody_in_sync_is_left_an_old_replica_leads_and_never_an_empty_one(
     live: Replicas, leader: int
 ) -> None:
-    world = World(range(1, 8), live=live).having(MOVING._replace(isr=(4,), leader=4))
-    _, now, _ = begin(world, (7, 2))
+    controller = InMemoryController(range(1, 8), live=live).with_partitions(
+        MOVING._replace(isr=(4,), leader=4)
+    )
+    _, now, _ = begin(controller, (7, 2))
     assert now.leader == leader
     assert now.isr == ((2,) if live else (1,))
 
 
 def test_a_reorder_that_also_finds_a_leader_tells_the_replicas() -> None:
-    world = World().having(partition("foo-0", (1, 2), leader=NO_LEADER))
-    complete, now, d = begin(world, (2, 1))
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2), leader=NO_LEADER))
+    complete, now, d = begin(controller, (2, 1))
     assert complete
     assert (now.leader, now.leader_epoch) == (2, 1)
     assert d.effects == [Publish(now)]

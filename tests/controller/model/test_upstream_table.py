@@ -32,7 +32,7 @@ from controller.state.decision import Decision
 from controller.upstream import polled
 from controller.upstream.observation import answer_to, observe, observe_settled
 from controller.upstream.reconciliation import follow, follow_settled, submitted
-from tests.builders import World, key, partition
+from tests.builders import InMemoryController, key, partition
 
 FOO = key("foo-0")
 PER_PARTITION = "reassignment.max.concurrent.replica.movements.per.partition"
@@ -57,8 +57,11 @@ class Walk:
     """One partition of an upstream that shows and answers anything."""
 
     def __init__(self, random: Random) -> None:
-        self.random, self.world = random, World().having(partition("foo-0", (1, 2)))
-        self.state = self.world.state
+        self.random, self.controller = (
+            random,
+            InMemoryController().with_partitions(partition("foo-0", (1, 2))),
+        )
+        self.state = self.controller.state
         self.state.profile = GATEWAY
         self.rows: list[Submit] = []
         self.reached: dict[tuple[Stage, Observation], set[Stage]] = defaultdict(set)
@@ -121,22 +124,22 @@ class Walk:
 
     def take_step(self) -> None:
         """Let anything happen once; then let the answer to a row arrive, mostly."""
-        before = len(self.world.effects)
+        before = len(self.controller.effects)
         self.random.choice(self.actions)()
-        self.rows += [each for each in self.world.effects[before:] if isinstance(each, Submit)]
+        self.rows += [each for each in self.controller.effects[before:] if isinstance(each, Submit)]
         while self.rows and self.random.random() < 0.8:
             row = self.rows.pop(0)
-            before = len(self.world.effects)
-            self.world.do(Submitted([(FOO, row.replicas, self.random.choice(ANSWERS))]))
-            self.rows += [each for each in self.world.effects[before:] if isinstance(each, Submit)]
+            before = len(self.controller.effects)
+            self.controller.do(Submitted([(FOO, row.replicas, self.random.choice(ANSWERS))]))
+            self.rows += [each for each in self.controller.effects[before:] if isinstance(each, Submit)]
 
     def poll(self) -> None:
         """Show the same once, or until each threshold of the walk is passed."""
         seen, moves = min((self.guess() for _ in range(8)), key=self.times_seen)
         event = UpstreamPolled(None, [UpstreamTopic("foo", self.state.topics["foo"].id, {0: seen})], moves)
         for _ in range(self.random.choice([1, 3])):
-            self.world.now_ms += 1_000
-            self.world.do(event)
+            self.controller.now_ms += 1_000
+            self.controller.do(event)
             if self.state.awaits_answer(FOO):
                 break
 
@@ -148,12 +151,12 @@ class Walk:
         step, (seen, moves) = self.state.upstream_steps.get(FOO), guess
         if step is None or not step.in_flight:
             return 0
-        observation = observe(step, self.world["foo-0"], seen, moves.get(FOO))
+        observation = observe(step, self.controller["foo-0"], seen, moves.get(FOO))
         return self.counts[step.stage, observation]
 
     def lists(self) -> list[Replicas]:
         """The lists that mean something to the step or to the reassignment, and one that does not."""
-        now, wanted = self.world["foo-0"], self.world.wanted("foo-0")
+        now, wanted = self.controller["foo-0"], self.controller.reassignment_of("foo-0")
         lists = [now.replicas, now.replicas[:1], now.replicas[1:], self.target()]
         if wanted is not None:
             lists += [wanted.target, wanted.original]
@@ -170,38 +173,38 @@ class Walk:
         replicas = self.random.choice(self.lists())
         size = max(self.random.randint(1, len(replicas)), self.random.randint(1, len(replicas)))
         isr = tuple(self.random.sample(replicas, size))
-        epoch = self.world["foo-0"].leader_epoch + self.random.choice([0, 0, 1])
+        epoch = self.controller["foo-0"].leader_epoch + self.random.choice([0, 0, 1])
         return UpstreamPartition(replicas, isr, self.random.choice(isr), epoch)
 
     def moves(self) -> dict[TopicPartition, UpstreamMove]:
         if self.random.random() < 0.6:
             return {}
-        target, now = self.random.choice(self.lists()), self.world["foo-0"].current
+        target, now = self.random.choice(self.lists()), self.controller["foo-0"].current
         adding = tuple(r for r in target if r not in now)
         removing = tuple(r for r in now if r not in target)
         return {FOO: UpstreamMove(target + removing, adding, removing)}
 
     def order(self) -> None:
-        self.world.alter({"foo-0": self.random.choice(self.lists())})
+        self.controller.alter({"foo-0": self.random.choice(self.lists())})
 
     def cancel(self) -> None:
-        self.world.alter({"foo-0": None})
+        self.controller.alter({"foo-0": None})
 
     def queue(self) -> None:
-        self.world.do(Queue([AlterTopic("foo", [AlterRow(0, self.target())])], append=True))
+        self.controller.do(Queue([AlterTopic("foo", [AlterRow(0, self.target())])], append=True))
 
     def shorten(self) -> None:
         """Order some of the replicas that are in sync: the step in flight can be replaced by that."""
-        now = self.world["foo-0"]
+        now = self.controller["foo-0"]
         in_sync = [r for r in now.replicas if r in now.isr] or [1]
-        self.world.alter({"foo-0": in_sync[: self.random.randint(1, len(in_sync))]})
+        self.controller.alter({"foo-0": in_sync[: self.random.randint(1, len(in_sync))]})
 
     def limit(self) -> None:
         """Allow few replicas in a step, so that some steps only prepare a change of the leader."""
-        self.world.default(PER_PARTITION, self.random.choice(["1", "1", "2", "2", None]))
+        self.controller.default(PER_PARTITION, self.random.choice(["1", "1", "2", "2", None]))
 
     def pause(self) -> None:
-        self.world.do(Pause(None, self.random.random() < 0.3))
+        self.controller.do(Pause(None, self.random.random() < 0.3))
 
 
 def expected(pair: tuple[Stage, Observation]) -> set[Stage]:

@@ -8,20 +8,22 @@ from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import Reassignment
 from controller.reassignment.first_orders import FirstOrders
 from controller.state.decision import Decision
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 
 ORIGINALS = [(1, 2), (2, 3), (3, 1)]
 targets = st.none() | st.lists(st.integers(1, 6), min_size=1, max_size=3, unique=True).map(tuple)
 rows = st.lists(st.builds(AlterRow, st.integers(0, len(ORIGINALS)), targets), max_size=8)
 
 
-def world() -> World:
-    return World().having(*(partition(f"foo-{number}", each) for number, each in enumerate(ORIGINALS)))
+def controller() -> InMemoryController:
+    return InMemoryController().with_partitions(
+        *(partition(f"foo-{number}", each) for number, each in enumerate(ORIGINALS))
+    )
 
 
 @given(st.lists(rows, min_size=1, max_size=3))
 def test_together_comes_to_the_same_as_one_by_one(requests: list[list[AlterRow]]) -> None:
-    together, one_by_one = world(), world()
+    together, one_by_one = controller(), controller()
     for request in requests:
         event = AlterReassignments([AlterTopic("foo", request)], 60_000)
         reply = together.do(event).reply
@@ -33,7 +35,7 @@ def test_together_comes_to_the_same_as_one_by_one(requests: list[list[AlterRow]]
 
 
 def test_only_the_first_order_of_an_idle_partition_is_taken() -> None:
-    busy = world()
+    busy = controller()
     busy.alter({"foo-0": (4, 5)})
     d = Decision(busy.state)
     first = FirstOrders(d, "foo", 7)
@@ -44,7 +46,7 @@ def test_only_the_first_order_of_an_idle_partition_is_taken() -> None:
 
 
 def test_an_order_of_what_is_there_changes_nothing() -> None:
-    calm = world()
+    calm = controller()
     first = FirstOrders(d := Decision(calm.state), "foo", 7)
     assert first.take(calm["foo-0"], ORIGINALS[0])
     first.accept()

@@ -7,114 +7,118 @@ from controller.messages.job_events import Pause, PlannedSteps, Prioritize, Prun
 from controller.model.cluster import Ending, JobKind
 from controller.reassignment.jobs import ROWS_PER_SLICE
 from controller.state.decision import Decision
-from tests.builders import World, key, partition
+from tests.builders import InMemoryController, key, partition
 
 
-def three(**limits: int) -> World:
+def three(**limits: int) -> InMemoryController:
     names = ("foo-0", "foo-1", "foo-2")
-    return World().having(*(partition(name, [1, 2, 3]) for name in names)).limited(**limits)
+    return (
+        InMemoryController()
+        .with_partitions(*(partition(name, [1, 2, 3]) for name in names))
+        .with_limits(**limits)
+    )
 
 
-def roll_back(world: World, job: int) -> tuple[int, dict[str, str]]:
-    reply = world.do(RollBackJob(job)).reply
+def roll_back(controller: InMemoryController, job: int) -> tuple[int, dict[str, str]]:
+    reply = controller.do(RollBackJob(job)).reply
     return reply.job, {str(name): why for name, why in reply.skipped}
 
 
 def test_an_accepted_request_is_a_job() -> None:
-    world = three()
-    world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]}, principal="User:ann", client_id="tool")
-    job = world.state.jobs[1]
+    controller = three()
+    controller.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]}, principal="User:ann", client_id="tool")
+    job = controller.state.jobs[1]
     assert (job.kind, job.total, job.principal, job.client_id) == (JobKind.PLAN, 2, "User:ann", "tool")
     assert (job.created_ms, job.ended_ms) == (1_000, 0)
 
 
 def test_a_request_that_orders_nothing_is_none() -> None:
-    world = three()
-    world.alter({"foo-0": [1, 2, 3], "nope-0": [1]})
-    assert world.state.jobs == {}
+    controller = three()
+    controller.alter({"foo-0": [1, 2, 3], "nope-0": [1]})
+    assert controller.state.jobs == {}
 
 
 def test_a_job_ends_with_its_last_partition() -> None:
-    world = three()
-    world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
-    world.isr("foo-0", [1, 2, 3, 4, 5, 6])
-    assert world.state.jobs[1].ended_ms == 0
-    world.now_ms = 2_000
-    world.settle()
-    assert world.state.jobs[1].ended_ms == 2_000
+    controller = three()
+    controller.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
+    controller.isr("foo-0", [1, 2, 3, 4, 5, 6])
+    assert controller.state.jobs[1].ended_ms == 0
+    controller.now_ms = 2_000
+    controller.settle()
+    assert controller.state.jobs[1].ended_ms == 2_000
 
 
 def test_a_job_of_reorders_ends_at_once() -> None:
-    world = three()
-    world.alter({"foo-0": [3, 2, 1]})
-    assert world.state.jobs[1].ended_ms == 1_000
+    controller = three()
+    controller.alter({"foo-0": [3, 2, 1]})
+    assert controller.state.jobs[1].ended_ms == 1_000
 
 
 def test_a_partition_belongs_to_the_newest_job() -> None:
-    world = three()
-    world.alter({"foo-0": [4, 5, 6]})
-    world.alter({"foo-0": [4, 5, 3]})
-    assert world.state.finished[1][key("foo-0")].ending is Ending.TAKEN
-    assert world.state.finished[1][key("foo-0")].taken_by == 2
-    assert world.state.jobs[1].ended_ms
+    controller = three()
+    controller.alter({"foo-0": [4, 5, 6]})
+    controller.alter({"foo-0": [4, 5, 3]})
+    assert controller.state.finished[1][key("foo-0")].ending is Ending.TAKEN
+    assert controller.state.finished[1][key("foo-0")].taken_by == 2
+    assert controller.state.jobs[1].ended_ms
 
 
 def test_a_whole_job_goes_back_with_what_it_finished() -> None:
-    world = three()
-    world.alter({"foo-0": [6, 5, 4], "foo-1": [2, 3, 4]})
-    world.isr("foo-0", [1, 2, 3, 4, 5, 6])
-    assert roll_back(world, 1) == (2, {})
-    world.settle()
-    assert [world.replicas(name) for name in ("foo-0", "foo-1")] == [(1, 2, 3), (1, 2, 3)]
-    assert world.state.open == {}
+    controller = three()
+    controller.alter({"foo-0": [6, 5, 4], "foo-1": [2, 3, 4]})
+    controller.isr("foo-0", [1, 2, 3, 4, 5, 6])
+    assert roll_back(controller, 1) == (2, {})
+    controller.settle()
+    assert [controller.replicas(name) for name in ("foo-0", "foo-1")] == [(1, 2, 3), (1, 2, 3)]
+    assert controller.state.open == {}
 
 
 def test_a_roll_back_begins_with_what_was_finished_last() -> None:
-    world = three(partitions=1)
-    world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
-    world.settle()
-    roll_back(world, 1)
-    assert world.moving() == ["foo-1"]
+    controller = three(partitions=1)
+    controller.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
+    controller.settle()
+    roll_back(controller, 1)
+    assert controller.in_flight() == ["foo-1"]
 
 
 def test_a_roll_back_keeps_the_limits() -> None:
-    world = three(partitions=1)
-    world.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1", "foo-2")})
-    world.settle()
-    roll_back(world, 1)
-    while world.state.in_flight:
-        assert len(world.moving()) == 1
-        world.catch_up()
-    assert world.replicas("foo-2") == (1, 2, 3)
+    controller = three(partitions=1)
+    controller.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1", "foo-2")})
+    controller.settle()
+    roll_back(controller, 1)
+    while controller.state.in_flight:
+        assert len(controller.in_flight()) == 1
+        controller.catch_up()
+    assert controller.replicas("foo-2") == (1, 2, 3)
 
 
 def test_partitions_that_a_later_job_took_are_skipped_and_named() -> None:
-    world = three()
-    world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
-    world.alter({"foo-0": [1, 5, 6]})
-    job, skipped = roll_back(world, 1)
+    controller = three()
+    controller.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
+    controller.alter({"foo-0": [1, 5, 6]})
+    job, skipped = roll_back(controller, 1)
     assert (job, skipped) == (3, {"foo-0": "job 2 took it over"})
-    assert world.settle().replicas("foo-0") == (1, 5, 6)
+    assert controller.settle().replicas("foo-0") == (1, 5, 6)
 
 
 def test_partitions_that_were_changed_since_are_skipped() -> None:
-    world = three()
-    world.alter({"foo-0": [4, 5, 6]})
-    world.settle().alter({"foo-0": [4, 5]})
-    assert roll_back(world, 1) == (
+    controller = three()
+    controller.alter({"foo-0": [4, 5, 6]})
+    controller.settle().alter({"foo-0": [4, 5]})
+    assert roll_back(controller, 1) == (
         0,
         {"foo-0": "its replicas are [4, 5], not the [4, 5, 6] that the job left"},
     )
 
 
 def test_a_roll_back_can_be_rolled_back() -> None:
-    world = three()
-    world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
-    world.isr("foo-0", [1, 2, 3, 4, 5, 6])
-    roll_back(world, 1)
-    roll_back(world.settle(), 2)
-    world.settle()
-    assert [world.replicas(name) for name in ("foo-0", "foo-1")] == [(4, 5, 6), (4, 5, 6)]
+    controller = three()
+    controller.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
+    controller.isr("foo-0", [1, 2, 3, 4, 5, 6])
+    roll_back(controller, 1)
+    roll_back(controller.settle(), 2)
+    controller.settle()
+    assert [controller.replicas(name) for name in ("foo-0", "foo-1")] == [(4, 5, 6), (4, 5, 6)]
 
 
 def test_an_unknown_job_is_refused_by_name() -> None:
@@ -124,183 +128,190 @@ def test_an_unknown_job_is_refused_by_name() -> None:
 
 
 def test_a_paused_job_finishes_its_steps_and_starts_none() -> None:
-    world = three(partitions=1)
-    world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
-    world.do(Pause(1, True))
-    world.settle()
-    assert (world.replicas("foo-0"), world.replicas("foo-1")) == ((4, 5, 6), (1, 2, 3))
-    world.do(Pause(1, False))
-    assert world.settle().replicas("foo-1") == (4, 5, 6)
+    controller = three(partitions=1)
+    controller.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
+    controller.do(Pause(1, True))
+    controller.settle()
+    assert (controller.replicas("foo-0"), controller.replicas("foo-1")) == ((4, 5, 6), (1, 2, 3))
+    controller.do(Pause(1, False))
+    assert controller.settle().replicas("foo-1") == (4, 5, 6)
 
 
 def test_another_job_runs_while_one_is_paused() -> None:
-    world = three(partitions=1)
-    world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
-    world.do(Pause(1, True))
-    world.alter({"foo-2": [4, 5, 6]})
-    assert world.settle().replicas("foo-2") == (4, 5, 6)
+    controller = three(partitions=1)
+    controller.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
+    controller.do(Pause(1, True))
+    controller.alter({"foo-2": [4, 5, 6]})
+    assert controller.settle().replicas("foo-2") == (4, 5, 6)
 
 
 def test_everything_can_be_paused_and_stays_so_after_a_restart() -> None:
-    world = three()
-    world.do(Pause(None, True))
-    world.alter({"foo-0": [4, 5, 6]})
-    again = world.restarted()
-    assert again.moving() == []
+    controller = three()
+    controller.do(Pause(None, True))
+    controller.alter({"foo-0": [4, 5, 6]})
+    again = controller.restart()
+    assert again.in_flight() == []
     again.do(Pause(None, False))
-    assert again.moving() == ["foo-0"]
+    assert again.in_flight() == ["foo-0"]
 
 
 def test_a_higher_priority_starts_first() -> None:
-    world = three(partitions=1)
-    world.alter({"foo-0": [4, 5, 6]})
-    world.alter({"foo-1": [4, 5, 6]})
-    world.alter({"foo-2": [4, 5, 6]})
-    world.do(Prioritize(3, 10))
-    world.catch_up()
-    assert world.moving() == ["foo-2"]
+    controller = three(partitions=1)
+    controller.alter({"foo-0": [4, 5, 6]})
+    controller.alter({"foo-1": [4, 5, 6]})
+    controller.alter({"foo-2": [4, 5, 6]})
+    controller.do(Prioritize(3, 10))
+    controller.catch_up()
+    assert controller.in_flight() == ["foo-2"]
 
 
 def test_jobs_are_forgotten_by_age() -> None:
-    world = three()
-    world.alter({"foo-0": [3, 2, 1]})
-    world.now_ms = 5_000
-    world.alter({"foo-1": [3, 2, 1]})
-    world.do(Prune(ended_before_ms=5_000, keep=100))
-    assert list(world.state.jobs) == [2]
-    assert list(world.state.finished) == [2]
+    controller = three()
+    controller.alter({"foo-0": [3, 2, 1]})
+    controller.now_ms = 5_000
+    controller.alter({"foo-1": [3, 2, 1]})
+    controller.do(Prune(ended_before_ms=5_000, keep=100))
+    assert list(controller.state.jobs) == [2]
+    assert list(controller.state.finished) == [2]
 
 
 def test_jobs_are_forgotten_by_number_but_the_newest_stays() -> None:
-    world = three()
+    controller = three()
     for replicas in ([3, 2, 1], [2, 1, 3], [1, 2, 3]):
-        world.alter({"foo-0": replicas})
-    world.do(Prune(ended_before_ms=0, keep=0))
-    assert list(world.state.jobs) == [3]
-    assert world.restarted().state.last_job == 3
+        controller.alter({"foo-0": replicas})
+    controller.do(Prune(ended_before_ms=0, keep=0))
+    assert list(controller.state.jobs) == [3]
+    assert controller.restart().state.last_job == 3
 
 
 def test_a_lower_priority_lets_the_others_go_first() -> None:
-    world = three(partitions=1).having(partition("bar-0", [1, 2, 3]))
-    world.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1", "foo-2")})
-    world.alter({"bar-0": [4, 5, 6]})
-    world.do(Prioritize(1, -5))
-    world.catch_up()
-    assert world.moving() == ["bar-0"]
+    controller = three(partitions=1).with_partitions(partition("bar-0", [1, 2, 3]))
+    controller.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1", "foo-2")})
+    controller.alter({"bar-0": [4, 5, 6]})
+    controller.do(Prioritize(1, -5))
+    controller.catch_up()
+    assert controller.in_flight() == ["bar-0"]
 
 
 def test_an_override_keeps_the_limits() -> None:
-    world = World().having(partition("foo-0", [1, 2]), partition("foo-1", [2, 1])).limited(per_broker=1)
-    world.alter({"foo-0": [1, 4], "foo-1": [2, 5]})
-    world.alter({"foo-1": [2, 4]})
-    assert (world.moving(), world.replicas("foo-1")) == (["foo-0"], (2, 1))
-    assert world.settle().replicas("foo-1") == (2, 4)
+    controller = (
+        InMemoryController()
+        .with_partitions(partition("foo-0", [1, 2]), partition("foo-1", [2, 1]))
+        .with_limits(per_broker=1)
+    )
+    controller.alter({"foo-0": [1, 4], "foo-1": [2, 5]})
+    controller.alter({"foo-1": [2, 4]})
+    assert (controller.in_flight(), controller.replicas("foo-1")) == (["foo-0"], (2, 1))
+    assert controller.settle().replicas("foo-1") == (2, 4)
 
 
 def test_a_job_is_kept_while_a_roll_back_of_it_is() -> None:
-    world = three()
-    world.alter({"foo-0": [3, 2, 1]})
-    roll_back(world, 1)
-    world.alter({"foo-1": [3, 2, 1]})
-    world.do(Prune(ended_before_ms=10**9, keep=0))
-    assert list(world.state.jobs) == [1, 3]
+    controller = three()
+    controller.alter({"foo-0": [3, 2, 1]})
+    roll_back(controller, 1)
+    controller.alter({"foo-1": [3, 2, 1]})
+    controller.do(Prune(ended_before_ms=10**9, keep=0))
+    assert list(controller.state.jobs) == [1, 3]
 
 
 def test_partitions_of_a_topic_that_is_being_deleted_are_not_taken_back() -> None:
-    world = three()
-    world.alter({"foo-0": [3, 2, 1], "foo-1": [4, 5, 6]})
-    world.do(DeleteTopics(["foo"]))
-    assert roll_back(world, 1) == (0, {"foo-0": "the topic was deleted", "foo-1": "the topic was deleted"})
-    world.settle()
-    assert world.state.topics == {}
+    controller = three()
+    controller.alter({"foo-0": [3, 2, 1], "foo-1": [4, 5, 6]})
+    controller.do(DeleteTopics(["foo"]))
+    assert roll_back(controller, 1) == (
+        0,
+        {"foo-0": "the topic was deleted", "foo-1": "the topic was deleted"},
+    )
+    controller.settle()
+    assert controller.state.topics == {}
 
 
 def test_a_rollback_looks_at_many_reassignments_in_slices() -> None:
     count = ROWS_PER_SLICE
-    world = World().having(*(partition(f"foo-{n}", [1]) for n in range(count + 1)))
-    world.alter({"foo-0": [2]})
-    world.alter({f"foo-{n}": [2] for n in range(1, count + 1)})
-    slices = decide(Decision(world.state), RollBackJob(1))
+    controller = InMemoryController().with_partitions(*(partition(f"foo-{n}", [1]) for n in range(count + 1)))
+    controller.alter({"foo-0": [2]})
+    controller.alter({f"foo-{n}": [2] for n in range(1, count + 1)})
+    slices = decide(Decision(controller.state), RollBackJob(1))
     assert len(list(slices)) == 1
 
 
-def ordered(world: World, **waves: list[int]) -> int:
+def ordered(controller: InMemoryController, **waves: list[int]) -> int:
     """Put partitions, named as `foo_0`, in the order of these waves, as they are now."""
     rows = []
     for name, its in waves.items():
         at = key(name.replace("_", "-"))
-        rows.append(PlannedSteps(at, world.state.partitions[at.topic][at.partition].next, its))
-    taken: int = world.do(Reorder(1, rows)).reply
+        rows.append(PlannedSteps(at, controller.state.partitions[at.topic][at.partition].next, its))
+    taken: int = controller.do(Reorder(1, rows)).reply
     return taken
 
 
-def started_in_turn(world: World) -> list[str]:
+def started_in_turn(controller: InMemoryController) -> list[str]:
     """The partitions in the order of their steps, one at a time."""
-    names = world.moving()
-    while world.state.in_flight:
-        world.catch_up()
-        names += world.moving()
+    names = controller.in_flight()
+    while controller.state.in_flight:
+        controller.catch_up()
+        names += controller.in_flight()
     return names
 
 
 def test_an_order_says_which_partition_is_next() -> None:
-    world = three(partitions=1)
-    world.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1", "foo-2")})
-    assert ordered(world, foo_1=[1], foo_2=[0]) == 2
-    assert started_in_turn(world) == ["foo-0", "foo-2", "foo-1"]
+    controller = three(partitions=1)
+    controller.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1", "foo-2")})
+    assert ordered(controller, foo_1=[1], foo_2=[0]) == 2
+    assert started_in_turn(controller) == ["foo-0", "foo-2", "foo-1"]
 
 
 def test_an_order_holds_for_every_step_of_a_partition() -> None:
-    world = three(partitions=1, per_partition=1)
-    world.do(Pause(None, True))
-    world.alter({name: [1, 4, 5] for name in ("foo-0", "foo-1")})
-    ordered(world, foo_0=[2, 3], foo_1=[0, 1])
-    world.do(Pause(None, False))
-    assert started_in_turn(world) == ["foo-1", "foo-1", "foo-0", "foo-0"]
-    assert world.state.backlog.planned == {}
+    controller = three(partitions=1, per_partition=1)
+    controller.do(Pause(None, True))
+    controller.alter({name: [1, 4, 5] for name in ("foo-0", "foo-1")})
+    ordered(controller, foo_0=[2, 3], foo_1=[0, 1])
+    controller.do(Pause(None, False))
+    assert started_in_turn(controller) == ["foo-1", "foo-1", "foo-0", "foo-0"]
+    assert controller.state.backlog.planned == {}
 
 
 def test_an_order_passes_over_what_has_moved_on() -> None:
-    world = three(partitions=1)
-    world.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1")})
-    world.alter({"foo-2": [4, 5, 6]})
+    controller = three(partitions=1)
+    controller.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1")})
+    controller.alter({"foo-2": [4, 5, 6]})
     stale = PlannedSteps(key("foo-1"), (1, 2), [0])
     gone = PlannedSteps(key("nope-0"), (1, 2, 3), [0])
-    assert world.do(Reorder(1, [stale, gone])).reply == 0
-    assert ordered(world, foo_2=[0]) == 0
-    assert world.state.backlog.planned == {}
+    assert controller.do(Reorder(1, [stale, gone])).reply == 0
+    assert ordered(controller, foo_2=[0]) == 0
+    assert controller.state.backlog.planned == {}
 
 
 def test_an_order_is_for_what_follows_the_step_in_flight() -> None:
-    world = three(partitions=1, per_partition=1)
-    world.alter({name: [1, 4, 5] for name in ("foo-0", "foo-1")})
-    assert ordered(world, foo_0=[2], foo_1=[0, 1]) == 2
-    assert started_in_turn(world) == ["foo-0", "foo-1", "foo-1", "foo-0"]
+    controller = three(partitions=1, per_partition=1)
+    controller.alter({name: [1, 4, 5] for name in ("foo-0", "foo-1")})
+    assert ordered(controller, foo_0=[2], foo_1=[0, 1]) == 2
+    assert started_in_turn(controller) == ["foo-0", "foo-1", "foo-1", "foo-0"]
 
 
 def test_a_new_target_ends_the_order_of_a_partition() -> None:
-    world = three(partitions=1)
-    world.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1", "foo-2")})
-    ordered(world, foo_1=[3], foo_2=[7])
-    world.alter({"foo-1": [6, 5, 4], "foo-2": None})
-    assert world.state.backlog.planned == {}
+    controller = three(partitions=1)
+    controller.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1", "foo-2")})
+    ordered(controller, foo_1=[3], foo_2=[7])
+    controller.alter({"foo-1": [6, 5, 4], "foo-2": None})
+    assert controller.state.backlog.planned == {}
 
 
 def test_an_order_waits_with_a_pause() -> None:
-    world = three(partitions=1)
-    world.do(Pause(None, True))
-    world.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1")})
-    ordered(world, foo_0=[1], foo_1=[0])
-    assert world.moving() == []
-    world.do(Pause(None, False))
-    assert started_in_turn(world) == ["foo-1", "foo-0"]
+    controller = three(partitions=1)
+    controller.do(Pause(None, True))
+    controller.alter({name: [4, 5, 6] for name in ("foo-0", "foo-1")})
+    ordered(controller, foo_0=[1], foo_1=[0])
+    assert controller.in_flight() == []
+    controller.do(Pause(None, False))
+    assert started_in_turn(controller) == ["foo-1", "foo-0"]
 
 
 @pytest.mark.parametrize(("partitions", "left"), [(4, [1, 2, 3]), (3, [2, 3]), (2, [3]), (1, [3]), (0, [3])])
 def test_jobs_are_forgotten_by_how_many_partitions_they_had(partitions: int, left: list[int]) -> None:
-    world = three()
+    controller = three()
     for names in (["foo-0"], ["foo-1", "foo-2"], ["foo-0"]):
-        world.alter({name: list(reversed(world.replicas(name))) for name in names})
-        world.settle()
-    world.do(Prune(ended_before_ms=0, keep=100, partitions=partitions))
-    assert list(world.state.jobs) == left
+        controller.alter({name: list(reversed(controller.replicas(name))) for name in names})
+        controller.settle()
+    controller.do(Prune(ended_before_ms=0, keep=100, partitions=partitions))
+    assert list(controller.state.jobs) == left

@@ -5,42 +5,42 @@ from controller.model.cluster import Reassignment, Replicas
 from controller.reassignment.next_step import Plan, charge_external, has_room, plan_step, preferred_leader
 from controller.scheduling.steps import UNLIMITED
 from planner.schedule import Move, steps_of
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 
 
-def world() -> World:
-    return World().having(partition("foo-0", (1, 2)))
+def controller() -> InMemoryController:
+    return InMemoryController().with_partitions(partition("foo-0", (1, 2)))
 
 
 def test_the_step_and_what_it_takes_are_planned_together() -> None:
-    plan = plan_step(world().state, world()["foo-0"], Reassignment("foo", 0, (1, 2), (3, 2)))
+    plan = plan_step(controller().state, controller()["foo-0"], Reassignment("foo", 0, (1, 2), (3, 2)))
     assert (plan.following, plan.cost.incoming, plan.waits_for) == ((3, 2), (3,), "")
 
 
 def test_a_step_to_dead_brokers_says_which() -> None:
-    alone = World(live=(1, 2)).having(partition("foo-0", (1, 2)))
+    alone = InMemoryController(live=(1, 2)).with_partitions(partition("foo-0", (1, 2)))
     plan = plan_step(
-        alone.limited(per_partition=1).state, alone["foo-0"], Reassignment("foo", 0, (1, 2), (3, 2))
+        alone.with_limits(per_partition=1).state, alone["foo-0"], Reassignment("foo", 0, (1, 2), (3, 2))
     )
     assert plan.waits_for == "offline: broker 3"
 
 
 def test_moves_of_others_take_places_too() -> None:
-    one = world().limited(partitions=1)
+    one = controller().with_limits(partitions=1)
     charge_external(one.state, partition("bar-0", (4, 5, 6), adding=(6,)))
     assert not has_room(one.state, one["foo-0"], (3, 2), (3, 2))
 
 
 def planned(target: Replicas, **limits: int) -> Plan:
     """The first step of a healthy partition at (1, 2, 3)."""
-    one = World().limited(**limits).having(partition("foo-0", (1, 2, 3)))
+    one = InMemoryController().with_limits(**limits).with_partitions(partition("foo-0", (1, 2, 3)))
     return plan_step(one.state, one["foo-0"], Reassignment("foo", 0, (1, 2, 3), target))
 
 
 def test_the_target_leads_first_only_in_small_steps() -> None:
     wanted = Reassignment("foo", 0, (1, 2), (3, 2))
-    assert preferred_leader(world().state, world()["foo-0"], wanted) == -1
-    small = world().limited(per_partition=1)
+    assert preferred_leader(controller().state, controller()["foo-0"], wanted) == -1
+    small = controller().with_limits(per_partition=1)
     assert preferred_leader(small.state, small["foo-0"], wanted) == 3
 
 

@@ -19,37 +19,37 @@ from controller.reassignment.reassignments import Order
 from controller.scheduling.limits import Cost
 from controller.scheduling.plan_limits import PlanLimits
 from controller.state.decision import Decision
-from tests.builders import World, key, partition
+from tests.builders import InMemoryController, key, partition
 
 TO = (4, 5, 6)
 
 
-def waiting() -> World:
-    world = World(live=(1, 2, 3)).having(partition("foo-0", (1, 2, 3)))
-    world.alter({"foo-0": (1, 2, 4)})
-    return world
+def waiting() -> InMemoryController:
+    controller = InMemoryController(live=(1, 2, 3)).with_partitions(partition("foo-0", (1, 2, 3)))
+    controller.alter({"foo-0": (1, 2, 4)})
+    return controller
 
 
 def test_a_partition_that_nobody_wants_moved_is_idle() -> None:
-    assert World().having(partition("foo-0", (1, 2, 3))).phase("foo-0") is Phase.IDLE
+    assert InMemoryController().with_partitions(partition("foo-0", (1, 2, 3))).phase("foo-0") is Phase.IDLE
 
 
 def test_a_partition_whose_step_is_in_flight_is_moving() -> None:
-    world = World().having(partition("foo-0", (1, 2, 3)))
-    world.alter({"foo-0": TO})
-    assert world.phase("foo-0") is Phase.MOVING
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))
+    controller.alter({"foo-0": TO})
+    assert controller.phase("foo-0") is Phase.MOVING
 
 
 def test_a_partition_whose_broker_is_dead_is_waiting_and_says_why() -> None:
-    world = waiting()
-    assert world.phase("foo-0") is Phase.WAITING
-    assert world.why("foo-0") == "offline: broker 4"
+    controller = waiting()
+    assert controller.phase("foo-0") is Phase.WAITING
+    assert controller.waiting_reason("foo-0") == "offline: broker 4"
 
 
 def test_a_partition_whose_turn_has_not_come_is_queued() -> None:
-    world = World().having(partition("foo-0", (1, 2, 3)))
-    world.put(Reassignment("foo", 0, (1, 2, 3), TO))
-    assert world.phase("foo-0") is Phase.QUEUED
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))
+    controller.put(Reassignment("foo", 0, (1, 2, 3), TO))
+    assert controller.phase("foo-0") is Phase.QUEUED
 
 
 @pytest.mark.parametrize(
@@ -63,17 +63,17 @@ def test_a_partition_whose_turn_has_not_come_is_queued() -> None:
 def test_what_the_table_does_not_have_is_refused_and_changes_nothing(
     trigger: Trigger, error: ErrorCode
 ) -> None:
-    world = World().having(partition("foo-0", (1, 2, 3)))
-    d = Decision(world.state)
-    assert fire(d, world["foo-0"], trigger).error is error
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))
+    d = Decision(controller.state)
+    assert fire(d, controller["foo-0"], trigger).error is error
     assert (d.changes, d.effects) == ([], [])
 
 
 def test_a_step_in_flight_takes_no_second_turn() -> None:
-    world = World().having(partition("foo-0", (1, 2, 3)))
-    world.alter({"foo-0": TO})
-    d = Decision(world.state)
-    assert fire(d, world["foo-0"], Trigger.TURN) == DONE
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))
+    controller.alter({"foo-0": TO})
+    d = Decision(controller.state)
+    assert fire(d, controller["foo-0"], Trigger.TURN) == DONE
     assert d.changes == []
 
 
@@ -90,29 +90,29 @@ class Walk:
     """One partition, any trigger at any time, brokers and ISRs as they please: what leads where."""
 
     def __init__(self) -> None:
-        self.world = World().having(partition("foo-0", (1, 2, 3)))
+        self.controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))
         self.executor = DIRECT
         self.reached: dict[tuple[Phase, Trigger], set[Phase]] = defaultdict(set)
 
     def fire(self, trigger: Trigger, target: Replicas = ()) -> None:
-        before = self.world.phase("foo-0")
+        before = self.controller.phase("foo-0")
         with patch.object(reassignments, "executor_of", lambda _: self.executor):
-            fire(Decision(self.world.state, 1), self.world["foo-0"], trigger, Order(target, 1))
-        self.reached[before, trigger].add(self.world.phase("foo-0"))
+            fire(Decision(self.controller.state, 1), self.controller["foo-0"], trigger, Order(target, 1))
+        self.reached[before, trigger].add(self.controller.phase("foo-0"))
 
     def order_again(self) -> None:
-        wanted = self.world.wanted("foo-0")
-        self.fire(Trigger.ORDER, self.world["foo-0"].replicas if wanted is None else wanted.target)
+        wanted = self.controller.reassignment_of("foo-0")
+        self.fire(Trigger.ORDER, self.controller["foo-0"].replicas if wanted is None else wanted.target)
 
     def change_isr(self, picks: Random) -> None:
-        now = self.world["foo-0"]
+        now = self.controller["foo-0"]
         isr = tuple(picks.sample(now.replicas, picks.randint(1, len(now.replicas))))
-        self.world.put(now._replace(isr=isr, leader=picks.choice([NO_LEADER, *isr])))
+        self.controller.put(now._replace(isr=isr, leader=picks.choice([NO_LEADER, *isr])))
 
     def crowd(self, picks: Random) -> None:
         """Another step takes the only place, or gives it back; a step can be ended half-way, or not, as before a Kafka."""
         self.executor = picks.choice([DIRECT, STUBBORN])
-        backlog = self.world.state.backlog
+        backlog = self.controller.state.backlog
         backlog.change_limits(picks.choice([PlanLimits(partitions=1), PlanLimits(1, 1), PlanLimits()]))
         if picks.random() < 0.5:
             backlog.charge(key("bar-0"), Cost((6,), 5, False))
@@ -121,15 +121,15 @@ class Walk:
 
     def others(self, picks: Random) -> None:
         """Someone else begins to move the partition, or has ended it."""
-        now, state = self.world["foo-0"], self.world.state
+        now, state = self.controller["foo-0"], self.controller.state
         if now.key in state.external:
             state.discard_external(now.key)
-            self.world.put(now._replace(replicas=now.current, adding=(), removing=()))
-        elif self.world.phase("foo-0") is Phase.IDLE:
+            self.controller.put(now._replace(replicas=now.current, adding=(), removing=()))
+        elif self.controller.phase("foo-0") is Phase.IDLE:
             adding = tuple(r for r in picks.sample(range(1, 7), 2) if r not in now.replicas)
             if adding:
                 state.add_external(now.key)
-                self.world.put(now._replace(replicas=adding + now.replicas, adding=adding))
+                self.controller.put(now._replace(replicas=adding + now.replicas, adding=adding))
 
     def step(self, picks: Random) -> None:
         """Anything."""
@@ -139,7 +139,7 @@ class Walk:
         elif happening == 1:
             self.order_again()
         elif happening == 2:
-            self.world.state.live ^= {picks.randint(1, 6)}
+            self.controller.state.live ^= {picks.randint(1, 6)}
         elif happening == 3:
             self.change_isr(picks)
         elif happening == 4:

@@ -6,215 +6,221 @@ from controller.messages.job_events import AlterRow, AlterTopic, Queue, RollBack
 from controller.model.cluster import Ending
 from controller.model.errors import Outcome
 from controller.reassignment.queue import waiting_entries
-from tests.builders import World, key, outcomes, partition
+from tests.builders import InMemoryController, key, outcomes, partition
 
 
-def two(**limits: int) -> World:
-    return World().having(partition("foo-0", [1, 2, 3]), partition("foo-1", [1, 2, 3])).limited(**limits)
+def two(**limits: int) -> InMemoryController:
+    return (
+        InMemoryController()
+        .with_partitions(partition("foo-0", [1, 2, 3]), partition("foo-1", [1, 2, 3]))
+        .with_limits(**limits)
+    )
 
 
-def queue(world: World, rows: Mapping[str, Sequence[int]], append: bool = False) -> dict[str, Outcome]:
+def queue(
+    controller: InMemoryController, rows: Mapping[str, Sequence[int]], append: bool = False
+) -> dict[str, Outcome]:
     topics = [
         AlterTopic(key(name).topic, [AlterRow(key(name).partition, tuple(r))]) for name, r in rows.items()
     ]
-    return outcomes(world.do(Queue(topics, append)).reply)
+    return outcomes(controller.do(Queue(topics, append)).reply)
 
 
-def queued(world: World) -> list[str]:
-    return sorted(str(name) for name in waiting_entries(world.state))
+def queued(controller: InMemoryController) -> list[str]:
+    return sorted(str(name) for name in waiting_entries(controller.state))
 
 
 def test_a_queued_plan_waits_behind_what_runs() -> None:
-    world = two(partitions=1)
-    world.alter({"foo-0": [4, 5, 6]})
-    assert queue(world, {"foo-1": [4, 5, 6]})["foo-1"].ok
-    assert (world.moving(), queued(world)) == (["foo-0"], ["foo-1"])
-    world.catch_up()
-    assert (world.moving(), queued(world)) == (["foo-1"], [])
+    controller = two(partitions=1)
+    controller.alter({"foo-0": [4, 5, 6]})
+    assert queue(controller, {"foo-1": [4, 5, 6]})["foo-1"].ok
+    assert (controller.in_flight(), queued(controller)) == (["foo-0"], ["foo-1"])
+    controller.catch_up()
+    assert (controller.in_flight(), queued(controller)) == (["foo-1"], [])
 
 
 def test_a_later_plan_goes_before_what_is_queued() -> None:
-    world = two(partitions=1).having(partition("foo-2", [1, 2, 3]))
-    world.alter({"foo-0": [4, 5, 6]})
-    queue(world, {"foo-1": [4, 5, 6]})
-    world.alter({"foo-2": [4, 5, 6]})
-    world.catch_up()
-    assert world.moving() == ["foo-2"]
+    controller = two(partitions=1).with_partitions(partition("foo-2", [1, 2, 3]))
+    controller.alter({"foo-0": [4, 5, 6]})
+    queue(controller, {"foo-1": [4, 5, 6]})
+    controller.alter({"foo-2": [4, 5, 6]})
+    controller.catch_up()
+    assert controller.in_flight() == ["foo-2"]
 
 
 def test_what_moves_is_rolled_back_and_then_started_anew() -> None:
-    world = two()
-    world.alter({"foo-0": [4, 5, 6]})
-    queue(world, {"foo-0": [1, 2, 5]})
-    assert sorted(world.dropped("foo-0")) == [4, 5, 6]
-    assert world[("foo-0")].adding == (5,)
-    assert world.settle().replicas("foo-0") == (1, 2, 5)
+    controller = two()
+    controller.alter({"foo-0": [4, 5, 6]})
+    queue(controller, {"foo-0": [1, 2, 5]})
+    assert sorted(controller.dropped("foo-0")) == [4, 5, 6]
+    assert controller[("foo-0")].adding == (5,)
+    assert controller.settle().replicas("foo-0") == (1, 2, 5)
 
 
 def test_a_rolled_back_step_under_limits_comes_first() -> None:
-    world = two(per_partition=1)
-    world.alter({"foo-0": [4, 5, 6]})
+    controller = two(per_partition=1)
+    controller.alter({"foo-0": [4, 5, 6]})
     for _ in range(2):
-        world.catch_up()
-    queue(world, {"foo-0": [6, 2, 3]})
-    assert queued(world) == ["foo-0"]
-    assert world.settle().replicas("foo-0") == (6, 2, 3)
-    assert world.state.jobs[2].ended_ms
+        controller.catch_up()
+    queue(controller, {"foo-0": [6, 2, 3]})
+    assert queued(controller) == ["foo-0"]
+    assert controller.settle().replicas("foo-0") == (6, 2, 3)
+    assert controller.state.jobs[2].ended_ms
 
 
 def test_another_queued_plan_is_refused_while_entries_wait() -> None:
-    world = two(partitions=1)
-    world.alter({"foo-0": [4, 5, 6]})
-    queue(world, {"foo-1": [4, 5, 6]})
-    assert queue(world, {"foo-1": [4, 5, 2]})["foo-1"].error is ErrorCode.REASSIGNMENT_IN_PROGRESS
-    assert queue(world, {"foo-1": [4, 5, 2]}, append=True)["foo-1"].ok
+    controller = two(partitions=1)
+    controller.alter({"foo-0": [4, 5, 6]})
+    queue(controller, {"foo-1": [4, 5, 6]})
+    assert queue(controller, {"foo-1": [4, 5, 2]})["foo-1"].error is ErrorCode.REASSIGNMENT_IN_PROGRESS
+    assert queue(controller, {"foo-1": [4, 5, 2]}, append=True)["foo-1"].ok
 
 
 def test_a_bad_row_spoils_no_other() -> None:
-    world = two()
-    answers = queue(world, {"foo-0": [9], "foo-1": [4, 5, 6], "nope-0": [1]})
+    controller = two()
+    answers = queue(controller, {"foo-0": [9], "foo-1": [4, 5, 6], "nope-0": [1]})
     assert [outcome.error for outcome in answers.values()] == [39, 0, 3]
 
 
 def test_a_refused_roll_back_queues_nothing() -> None:
-    world = two()
-    world.alter({"foo-0": [4, 5, 6]})
-    world.isr("foo-0", [1, 4])
-    world.stop(1)
-    assert queue(world, {"foo-0": [1, 2, 5]})["foo-0"].error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
-    assert (queued(world), world.state.open) == ([], {1: 1})
+    controller = two()
+    controller.alter({"foo-0": [4, 5, 6]})
+    controller.isr("foo-0", [1, 4])
+    controller.stop(1)
+    assert queue(controller, {"foo-0": [1, 2, 5]})["foo-0"].error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert (queued(controller), controller.state.open) == ([], {1: 1})
 
 
 def test_the_queue_survives_a_restart() -> None:
-    world = two(per_partition=1, partitions=1)
-    world.alter({"foo-0": [4, 5, 6]})
-    world.catch_up()
-    world.catch_up()
-    queue(world, {"foo-0": [6, 2, 3], "foo-1": [4, 5, 6]})
-    again = world.restarted().settle()
+    controller = two(per_partition=1, partitions=1)
+    controller.alter({"foo-0": [4, 5, 6]})
+    controller.catch_up()
+    controller.catch_up()
+    queue(controller, {"foo-0": [6, 2, 3], "foo-1": [4, 5, 6]})
+    again = controller.restart().settle()
     assert (again.replicas("foo-0"), again.replicas("foo-1")) == ((6, 2, 3), (4, 5, 6))
 
 
 def test_a_deleted_topic_leaves_the_queue() -> None:
-    world = two(partitions=1)
-    world.alter({"foo-0": [4, 5, 6]})
-    queue(world, {"foo-1": [4, 5, 6]})
-    world.do(DeleteTopics(["foo"]))
-    world.settle()
-    assert (queued(world), world.state.topics) == ([], {})
+    controller = two(partitions=1)
+    controller.alter({"foo-0": [4, 5, 6]})
+    queue(controller, {"foo-1": [4, 5, 6]})
+    controller.do(DeleteTopics(["foo"]))
+    controller.settle()
+    assert (queued(controller), controller.state.topics) == ([], {})
 
 
 def test_a_cancel_withdraws_what_was_queued_for_the_partition() -> None:
-    world = two(per_partition=1)
-    world.alter({"foo-0": [4, 5, 6]})
-    world.catch_up()
-    queue(world, {"foo-0": [6, 2, 3]})
-    assert world.alter({"foo-0": None})["foo-0"].ok
-    assert world.settle().replicas("foo-0") == (1, 2, 3)
-    assert world.state.jobs[2].ended_ms
+    controller = two(per_partition=1)
+    controller.alter({"foo-0": [4, 5, 6]})
+    controller.catch_up()
+    queue(controller, {"foo-0": [6, 2, 3]})
+    assert controller.alter({"foo-0": None})["foo-0"].ok
+    assert controller.settle().replicas("foo-0") == (1, 2, 3)
+    assert controller.state.jobs[2].ended_ms
 
 
 def test_a_rollback_of_a_queued_job_withdraws_what_has_not_started() -> None:
-    world = two(per_partition=1)
-    world.alter({"foo-0": [4, 5, 6]})
-    world.catch_up()
-    queue(world, {"foo-0": [6, 2, 3]})
-    world.do(RollBackJob(2))
-    assert world.settle().replicas("foo-0") == (1, 2, 3)
+    controller = two(per_partition=1)
+    controller.alter({"foo-0": [4, 5, 6]})
+    controller.catch_up()
+    queue(controller, {"foo-0": [6, 2, 3]})
+    controller.do(RollBackJob(2))
+    assert controller.settle().replicas("foo-0") == (1, 2, 3)
 
 
 def test_a_queued_plan_has_the_priority_and_throttle_it_asks_for() -> None:
-    world = two()
+    controller = two()
     rows = [AlterTopic("foo", [AlterRow(0, (4, 5, 6))])]
-    reply = world.do(Queue(rows, priority=3, throttle=1_000)).reply
-    job = world.state.jobs[reply.job]
+    reply = controller.do(Queue(rows, priority=3, throttle=1_000)).reply
+    job = controller.state.jobs[reply.job]
     assert (job.priority, job.throttle) == (3, 1_000)
 
 
 def test_an_appended_entry_takes_the_place_of_an_earlier_one() -> None:
-    world = two(per_partition=1)
-    world.alter({"foo-0": [4, 5, 6]})
+    controller = two(per_partition=1)
+    controller.alter({"foo-0": [4, 5, 6]})
     for _ in range(2):
-        world.catch_up()
-    queue(world, {"foo-0": [6, 2, 3]})
-    queue(world, {"foo-0": [5, 2, 3]}, append=True)
-    assert world.state.jobs[2].ended_ms
-    assert world.settle().replicas("foo-0") == (5, 2, 3)
+        controller.catch_up()
+    queue(controller, {"foo-0": [6, 2, 3]})
+    queue(controller, {"foo-0": [5, 2, 3]}, append=True)
+    assert controller.state.jobs[2].ended_ms
+    assert controller.settle().replicas("foo-0") == (5, 2, 3)
 
 
 def test_a_later_order_takes_the_place_of_what_is_queued() -> None:
-    world = two(per_partition=1)
-    world.alter({"foo-0": [4, 5, 6]})
-    world.catch_up()
-    queue(world, {"foo-0": [6, 2, 3]})
-    world.alter({"foo-0": [5, 2, 3]})
-    row = world.state.finished[2][key("foo-0")]
+    controller = two(per_partition=1)
+    controller.alter({"foo-0": [4, 5, 6]})
+    controller.catch_up()
+    queue(controller, {"foo-0": [6, 2, 3]})
+    controller.alter({"foo-0": [5, 2, 3]})
+    row = controller.state.finished[2][key("foo-0")]
     assert (row.ending, row.taken_by, row.target) == (Ending.TAKEN, 3, (6, 2, 3))
-    assert world.settle().replicas("foo-0") == (5, 2, 3)
+    assert controller.settle().replicas("foo-0") == (5, 2, 3)
 
 
 def test_an_order_to_the_original_takes_the_place_of_what_is_queued_too() -> None:
-    world = two(per_partition=1)
-    world.alter({"foo-0": [4, 5, 6]})
-    world.catch_up()
-    queue(world, {"foo-0": [6, 2, 3]})
-    world.alter({"foo-0": [1, 2, 3]})
-    assert world.state.finished[2][key("foo-0")].taken_by == 3
-    assert world.settle().replicas("foo-0") == (1, 2, 3)
+    controller = two(per_partition=1)
+    controller.alter({"foo-0": [4, 5, 6]})
+    controller.catch_up()
+    queue(controller, {"foo-0": [6, 2, 3]})
+    controller.alter({"foo-0": [1, 2, 3]})
+    assert controller.state.finished[2][key("foo-0")].taken_by == 3
+    assert controller.settle().replicas("foo-0") == (1, 2, 3)
 
 
 def test_an_order_that_is_refused_leaves_what_is_queued() -> None:
-    world = two(per_partition=1)
-    world.alter({"foo-0": [4, 5, 6]})
-    world.catch_up()
-    queue(world, {"foo-0": [6, 2, 3]})
-    assert world.alter({"foo-0": [9]})["foo-0"].error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
-    assert queued(world) == ["foo-0"]
+    controller = two(per_partition=1)
+    controller.alter({"foo-0": [4, 5, 6]})
+    controller.catch_up()
+    queue(controller, {"foo-0": [6, 2, 3]})
+    assert controller.alter({"foo-0": [9]})["foo-0"].error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert queued(controller) == ["foo-0"]
 
 
 def test_a_job_that_goes_back_leaves_what_a_later_one_has_queued() -> None:
-    world = two(per_partition=1)
-    world.alter({"foo-0": [4, 5, 6]})
-    world.catch_up()
-    queue(world, {"foo-0": [6, 2, 3]})
-    assert world.do(RollBackJob(1)).reply.skipped == [(key("foo-0"), "job 2 took it over")]
-    assert world.settle().replicas("foo-0") == (6, 2, 3)
+    controller = two(per_partition=1)
+    controller.alter({"foo-0": [4, 5, 6]})
+    controller.catch_up()
+    queue(controller, {"foo-0": [6, 2, 3]})
+    assert controller.do(RollBackJob(1)).reply.skipped == [(key("foo-0"), "job 2 took it over")]
+    assert controller.settle().replicas("foo-0") == (6, 2, 3)
 
 
 def test_a_queued_entry_ends_with_its_topic() -> None:
-    world = two(per_partition=1)
-    world.alter({"foo-0": [4, 5, 6]})
-    world.catch_up()
-    queue(world, {"foo-0": [6, 2, 3]})
-    world.do(DeleteTopics(["foo"]))
-    world.settle()
-    assert world.state.finished[2][key("foo-0")].ending is Ending.TOPIC_DELETED
+    controller = two(per_partition=1)
+    controller.alter({"foo-0": [4, 5, 6]})
+    controller.catch_up()
+    queue(controller, {"foo-0": [6, 2, 3]})
+    controller.do(DeleteTopics(["foo"]))
+    controller.settle()
+    assert controller.state.finished[2][key("foo-0")].ending is Ending.TOPIC_DELETED
 
 
 def test_a_queued_target_that_is_the_original_is_done_when_the_partition_is_back() -> None:
-    world = two()
-    world.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
-    queue(world, {"foo-0": [1, 2, 3], "foo-1": [4, 5, 6]})
-    assert world.state.finished[2][key("foo-0")].ending is Ending.DONE
-    assert (world.state.jobs[2].total, world.state.jobs[2].ended_ms) == (2, 0)
+    controller = two()
+    controller.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
+    queue(controller, {"foo-0": [1, 2, 3], "foo-1": [4, 5, 6]})
+    assert controller.state.finished[2][key("foo-0")].ending is Ending.DONE
+    assert (controller.state.jobs[2].total, controller.state.jobs[2].ended_ms) == (2, 0)
 
 
 def test_so_it_is_when_the_way_back_takes_steps() -> None:
-    world = two(per_partition=1)
-    world.alter({"foo-0": [4, 5, 6]})
+    controller = two(per_partition=1)
+    controller.alter({"foo-0": [4, 5, 6]})
     for _ in range(2):
-        world.catch_up()
-    queue(world, {"foo-0": [1, 2, 3]})
-    world.settle()
-    assert world.state.finished[2][key("foo-0")].ending is Ending.DONE
-    assert world.state.jobs[2].ended_ms
+        controller.catch_up()
+    queue(controller, {"foo-0": [1, 2, 3]})
+    controller.settle()
+    assert controller.state.finished[2][key("foo-0")].ending is Ending.DONE
+    assert controller.state.jobs[2].ended_ms
 
 
 def test_a_rollback_of_what_is_queued_names_no_other_job() -> None:
-    world = two(per_partition=1)
-    world.alter({"foo-0": [4, 5, 6]})
+    controller = two(per_partition=1)
+    controller.alter({"foo-0": [4, 5, 6]})
     for _ in range(2):
-        world.catch_up()
-    queue(world, {"foo-0": [6, 2, 3]})
-    assert world.do(RollBackJob(2)).reply.skipped == []
-    assert world.settle().replicas("foo-0") == (1, 2, 3)
+        controller.catch_up()
+    queue(controller, {"foo-0": [6, 2, 3]})
+    assert controller.do(RollBackJob(2)).reply.skipped == []
+    assert controller.settle().replicas("foo-0") == (1, 2, 3)

@@ -4,7 +4,7 @@ from common.error_codes import ErrorCode
 from controller.model.cluster import Replicas
 from controller.model.errors import DONE
 from controller.reassignment.validation import check_replicas, check_target
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 
 PREFIX = "The manual partition assignment includes "
 
@@ -22,12 +22,12 @@ PREFIX = "The manual partition assignment includes "
 def test_a_bad_replica_list_is_refused_and_its_smallest_bad_id_named(
     replicas: Replicas, message: str
 ) -> None:
-    outcome = check_replicas(World().state, replicas)
+    outcome = check_replicas(InMemoryController().state, replicas)
     assert outcome == (ErrorCode.INVALID_REPLICA_ASSIGNMENT, PREFIX + message)
 
 
 def test_a_controller_that_is_no_broker_holds_no_replicas() -> None:
-    state = World().state
+    state = InMemoryController().state
     state.controller_id = 1000
     outcome = check_replicas(state, (1, 1000))
     assert (
@@ -36,27 +36,27 @@ def test_a_controller_that_is_no_broker_holds_no_replicas() -> None:
 
 
 def test_a_dead_broker_is_fine_as_long_as_it_is_registered() -> None:
-    assert check_replicas(World(live=()).state, (1, 2, 3)) is DONE
+    assert check_replicas(InMemoryController(live=()).state, (1, 2, 3)) is DONE
 
 
 def test_the_replication_factor_may_change_unless_the_client_says_no() -> None:
-    world = World().having(partition("foo-0", (1, 2, 3)))
-    assert check_target(world.state, world["foo-0"], (1, 2), allow_factor_change=True) is DONE
-    assert check_target(world.state, world["foo-0"], (4, 5, 6), allow_factor_change=False) is DONE
-    assert check_target(world.state, world["foo-0"], (1, 2), allow_factor_change=False) == (
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))
+    assert check_target(controller.state, controller["foo-0"], (1, 2), allow_factor_change=True) is DONE
+    assert check_target(controller.state, controller["foo-0"], (4, 5, 6), allow_factor_change=False) is DONE
+    assert check_target(controller.state, controller["foo-0"], (1, 2), allow_factor_change=False) == (
         ErrorCode.INVALID_REPLICATION_FACTOR,
         "The replication factor is changed from 3 to 2",
     )
 
 
 def test_while_it_moves_the_factor_is_compared_with_the_original() -> None:
-    world = World().having(partition("foo-0", (1, 2, 3)))
-    world.alter({"foo-0": (4, 5)})
-    assert check_target(world.state, world["foo-0"], (4, 6, 5), allow_factor_change=False) is DONE
-    assert not check_target(world.state, world["foo-0"], (4, 6), allow_factor_change=False).ok
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))
+    controller.alter({"foo-0": (4, 5)})
+    assert check_target(controller.state, controller["foo-0"], (4, 6, 5), allow_factor_change=False) is DONE
+    assert not check_target(controller.state, controller["foo-0"], (4, 6), allow_factor_change=False).ok
 
 
 def test_a_bad_list_is_told_before_a_changed_factor() -> None:
-    world = World().having(partition("foo-0", (1, 2, 3)))
-    outcome = check_target(world.state, world["foo-0"], (1, 1), allow_factor_change=False)
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))
+    outcome = check_target(controller.state, controller["foo-0"], (1, 1), allow_factor_change=False)
     assert outcome.error is ErrorCode.INVALID_REPLICA_ASSIGNMENT

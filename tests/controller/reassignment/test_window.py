@@ -7,125 +7,129 @@ from controller.reassignment.window import STEPS_PER_DECISION, fill
 from controller.scheduling.buckets import Rank
 from controller.scheduling.limits import Cost, LimitKind, Place
 from controller.state.decision import Decision
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 
 MANY = 2 * STEPS_PER_DECISION + 1
 
 
-def crowded() -> World:
+def crowded() -> InMemoryController:
     """Many orders, each accepted and not more than one decision's worth begun."""
-    world = World().having(*(partition(f"foo-{n}", (1, 2)) for n in range(MANY)))
-    world.decide(AlterReassignments([AlterTopic("foo", [AlterRow(n, (3, 4)) for n in range(MANY)])]))
-    return world
+    controller = InMemoryController().with_partitions(*(partition(f"foo-{n}", (1, 2)) for n in range(MANY)))
+    controller.decide(AlterReassignments([AlterTopic("foo", [AlterRow(n, (3, 4)) for n in range(MANY)])]))
+    return controller
 
 
-def moving(world: World) -> int:
-    return sum(now.moving for now in world.state.all_partitions())
+def moving(controller: InMemoryController) -> int:
+    return sum(now.moving for now in controller.state.all_partitions())
 
 
 def test_a_large_request_is_answered_before_it_begins() -> None:
-    world = crowded()
-    assert (len(world.state.reassignments), moving(world)) == (MANY, 0)
-    assert world.state.woken
+    controller = crowded()
+    assert (len(controller.state.reassignments), moving(controller)) == (MANY, 0)
+    assert controller.state.woken
 
 
 def test_a_small_request_begins_in_its_own_decision() -> None:
-    world = World().having(partition("foo-0", (1, 2)))
-    world.decide(AlterReassignments([AlterTopic("foo", [AlterRow(0, (3, 4))])]))
-    assert moving(world) == 1
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
+    controller.decide(AlterReassignments([AlterTopic("foo", [AlterRow(0, (3, 4))])]))
+    assert moving(controller) == 1
 
 
 def test_one_decision_begins_no_more_than_its_share_and_asks_to_be_woken() -> None:
-    world = crowded()
-    assert Wake() in world.decide(Continue()).effects
-    assert moving(world) == STEPS_PER_DECISION
-    assert world.phase(f"foo-{MANY - 1}") is Phase.QUEUED
+    controller = crowded()
+    assert Wake() in controller.decide(Continue()).effects
+    assert moving(controller) == STEPS_PER_DECISION
+    assert controller.phase(f"foo-{MANY - 1}") is Phase.QUEUED
 
 
 def test_it_is_woken_until_everything_has_begun() -> None:
-    world = crowded()
-    assert [Wake() in world.decide(Continue()).effects for _ in range(3)] == [True, True, False]
-    assert moving(world) == MANY
-    assert not world.state.woken
+    controller = crowded()
+    assert [Wake() in controller.decide(Continue()).effects for _ in range(3)] == [True, True, False]
+    assert moving(controller) == MANY
+    assert not controller.state.woken
 
 
 def test_it_does_not_ask_twice_for_one_waking() -> None:
-    world = crowded()
-    assert Wake() not in world.decide(AlterReassignments([])).effects
+    controller = crowded()
+    assert Wake() not in controller.decide(AlterReassignments([])).effects
 
 
 def test_orders_begin_in_the_order_of_their_acceptance() -> None:
-    world = crowded()
-    world.decide(Continue())
-    assert world["foo-0"].moving
-    assert world[f"foo-{STEPS_PER_DECISION - 1}"].moving
-    assert not world[f"foo-{STEPS_PER_DECISION}"].moving
+    controller = crowded()
+    controller.decide(Continue())
+    assert controller["foo-0"].moving
+    assert controller[f"foo-{STEPS_PER_DECISION - 1}"].moving
+    assert not controller[f"foo-{STEPS_PER_DECISION}"].moving
 
 
 def test_what_was_taken_back_before_its_turn_never_begins() -> None:
-    world = crowded()
+    controller = crowded()
     last = f"foo-{MANY - 1}"
-    assert world.alter({last: None})[last].ok
-    world.do(Continue())
-    assert moving(world) == MANY - 1
-    assert world.published(last) == []
+    assert controller.alter({last: None})[last].ok
+    controller.do(Continue())
+    assert moving(controller) == MANY - 1
+    assert controller.published(last) == []
 
 
 def test_stale_turns_count_against_the_share_so_that_a_decision_stays_short() -> None:
-    world = World().having(partition("foo-0", (1, 2)))
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
     for number in range(10):
-        world.state.backlog.add(world["foo-0"].key, Rank(number, True, True), Cost((), 1, False))
-    d = Decision(world.state)
+        controller.state.backlog.add(controller["foo-0"].key, Rank(number, True, True), Cost((), 1, False))
+    d = Decision(controller.state)
     d.rows = STEPS_PER_DECISION - 4
     fill(d)
-    assert sum(1 for _ in world.state.backlog.candidates()) == 6
+    assert sum(1 for _ in controller.state.backlog.candidates()) == 6
     assert d.effects == [Wake()]
 
 
 def test_the_turn_of_a_topic_that_is_gone_is_passed_over() -> None:
-    world = World().having(partition("foo-0", (1, 2)))
-    world.state.backlog.add(TopicPartition("gone", 0), Rank(0, True, True), Cost((), 1, False))
-    assert world.alter({"foo-0": (3, 4)})["foo-0"].ok
-    assert world["foo-0"].moving
+    controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
+    controller.state.backlog.add(TopicPartition("gone", 0), Rank(0, True, True), Cost((), 1, False))
+    assert controller.alter({"foo-0": (3, 4)})["foo-0"].ok
+    assert controller["foo-0"].moving
 
 
-def reordered(count: int, leaders: int) -> World:
-    world = World().limited(per_partition=1, leaders=leaders)
-    return world.having(*(partition(f"foo-{n}", (1, 2, 3)) for n in range(count)))
+def reordered(count: int, leaders: int) -> InMemoryController:
+    controller = InMemoryController().with_limits(per_partition=1, leaders=leaders)
+    return controller.with_partitions(*(partition(f"foo-{n}", (1, 2, 3)) for n in range(count)))
 
 
 def test_leader_movements_that_need_no_data_are_told_a_few_at_a_time() -> None:
-    world = reordered(20, leaders=3)
+    controller = reordered(20, leaders=3)
     rows = [AlterRow(n, (2, 1, 3)) for n in range(20)]
-    d = world.decide(AlterReassignments([AlterTopic("foo", rows)]))
+    d = controller.decide(AlterReassignments([AlterTopic("foo", rows)]))
     led = []
     while any(isinstance(effect, Wake) for effect in d.effects):
-        led.append(sum(p.leader == 2 for p in world.state.all_partitions()))
-        d = world.decide(Continue())
+        led.append(sum(p.leader == 2 for p in controller.state.all_partitions()))
+        d = controller.decide(Continue())
     assert led == [3, 6, 9, 12, 15, 18]
-    assert not world.state.reassignments
+    assert not controller.state.reassignments
 
 
 def test_two_steps_that_elect_another_preferred_leader_take_turns() -> None:
-    world = reordered(2, leaders=1)
+    controller = reordered(2, leaders=1)
     rows = [AlterRow(0, (2, 1, 4)), AlterRow(1, (2, 1, 5))]
-    world.decide(AlterReassignments([AlterTopic("foo", rows)]))
-    assert sorted(p.leader for p in world.state.all_partitions()) == [1, 2]
-    world.decide(Continue())
-    assert world.settle().state.reassignments == {}
+    controller.decide(AlterReassignments([AlterTopic("foo", rows)]))
+    assert sorted(p.leader for p in controller.state.all_partitions()) == [1, 2]
+    controller.decide(Continue())
+    assert controller.settle().state.reassignments == {}
 
 
 def test_steps_that_keep_the_leader_take_no_place_of_limit_l() -> None:
-    world = World(range(1, 9)).limited(leaders=1)
-    world.having(*(partition(f"foo-{n}", (1, 2, 3)) for n in range(4)))
-    world.alter({f"foo-{n}": (4, 1, 2) for n in range(4)})
-    assert len(world.moving()) == 4
+    controller = InMemoryController(range(1, 9)).with_limits(leaders=1)
+    controller.with_partitions(*(partition(f"foo-{n}", (1, 2, 3)) for n in range(4)))
+    controller.alter({f"foo-{n}": (4, 1, 2) for n in range(4)})
+    assert len(controller.in_flight()) == 4
 
 
 def test_what_a_broker_sends_is_counted_at_the_leader_of_now() -> None:
-    world = World().limited(per_broker=1).having(partition("foo-0", (4, 2)), partition("foo-1", (2, 3)))
-    world.alter({"foo-0": (5, 2)})
-    world.stop(4)
-    world.alter({"foo-1": (6, 3)})
-    assert world.moving() == ["foo-0"]
-    assert world.state.backlog.usage.taken(Place(LimitKind.OUTGOING, 2)) == 1
+    controller = (
+        InMemoryController()
+        .with_limits(per_broker=1)
+        .with_partitions(partition("foo-0", (4, 2)), partition("foo-1", (2, 3)))
+    )
+    controller.alter({"foo-0": (5, 2)})
+    controller.stop(4)
+    controller.alter({"foo-1": (6, 3)})
+    assert controller.in_flight() == ["foo-0"]
+    assert controller.state.backlog.usage.taken(Place(LimitKind.OUTGOING, 2)) == 1

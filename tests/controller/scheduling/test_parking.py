@@ -2,7 +2,7 @@ from controller.scheduling.backlog import Backlog
 from controller.scheduling.limits import Cost
 from controller.scheduling.parking import PASSES
 from controller.scheduling.plan_limits import PlanLimits
-from tests.builders import World, key, partition
+from tests.builders import InMemoryController, key, partition
 from tests.controller.scheduling.test_backlog import started, waiting
 
 LARGE = Cost((4, 5, 6), 1, False)
@@ -65,10 +65,12 @@ def test_void_turns_keep_no_place() -> None:
 
 
 def test_in_a_plan_a_freed_place_is_filled() -> None:
-    world = World(range(1, 13)).limited(replicas=3)
-    world.having(partition("foo-0", (1, 2)), partition("foo-1", (3, 4)), partition("foo-2", (5, 6, 7)))
-    world.having(partition("foo-3", (8, 9)))
-    world.alter({"foo-0": (10, 2), "foo-1": (11, 12), "foo-2": (1, 2, 3), "foo-3": (8, 10)})
-    assert world.moving() == ["foo-0", "foo-1"]
-    world.isr("foo-0", world.replicas("foo-0"))
-    assert world.moving() == ["foo-1", "foo-3"]
+    controller = InMemoryController(range(1, 13)).with_limits(replicas=3)
+    controller.with_partitions(
+        partition("foo-0", (1, 2)), partition("foo-1", (3, 4)), partition("foo-2", (5, 6, 7))
+    )
+    controller.with_partitions(partition("foo-3", (8, 9)))
+    controller.alter({"foo-0": (10, 2), "foo-1": (11, 12), "foo-2": (1, 2, 3), "foo-3": (8, 10)})
+    assert controller.in_flight() == ["foo-0", "foo-1"]
+    controller.isr("foo-0", controller.replicas("foo-0"))
+    assert controller.in_flight() == ["foo-1", "foo-3"]

@@ -96,12 +96,12 @@ def test_a_throttle_is_read_before_rows_are_sent() -> None:
 
 
 def test_a_lease_is_recorded_by_the_decision_that_sets_the_config() -> None:
-    world = Throttled()
-    world.gateway.alter({"foo-0": (1, 3)})
-    before = len(world.gateway.changes)
-    assert world.read(made=False)
+    controller = Throttled()
+    controller.gateway.alter({"foo-0": (1, 3)})
+    before = len(controller.gateway.changes)
+    assert controller.read(made=False)
     leases = {
-        change.key: change.ours for change in world.gateway.changes[before:] if isinstance(change, Lease)
+        change.key: change.ours for change in controller.gateway.changes[before:] if isinstance(change, Lease)
     }
     assert leases[*TOPIC, LEADER_REPLICAS] == "0:1,0:2"
     assert leases[*TOPIC, FOLLOWER_REPLICAS] == "0:3"
@@ -109,51 +109,51 @@ def test_a_lease_is_recorded_by_the_decision_that_sets_the_config() -> None:
 
 
 def test_a_confirmed_throttle_is_read_only_by_a_full_check() -> None:
-    world = Throttled()
-    world.gateway.alter({"foo-0": (1, 3)})
-    world.settle()
-    assert throttles_to_read(world.gateway.state) == []
-    assert throttles_to_read(world.gateway.state, every=True) == [TOPIC, *BROKERS[:3]]
-    world.gateway.alter({"foo-1": (2, 3)})
-    assert throttles_to_read(world.gateway.state) == [TOPIC]
+    controller = Throttled()
+    controller.gateway.alter({"foo-0": (1, 3)})
+    controller.settle()
+    assert throttles_to_read(controller.gateway.state) == []
+    assert throttles_to_read(controller.gateway.state, every=True) == [TOPIC, *BROKERS[:3]]
+    controller.gateway.alter({"foo-1": (2, 3)})
+    assert throttles_to_read(controller.gateway.state) == [TOPIC]
 
 
 def test_nothing_is_left_when_the_move_is_over() -> None:
-    world = Throttled()
-    world.gateway.alter({"foo-0": (1, 3)})
-    world.settle()
-    world.gateway.settle()
-    world.settle()
-    assert [values for values in world.configs.values.values() if values] == []
-    assert (world.gateway.state.leases, world.gateway.state.confirmed_throttles) == ({}, {})
+    controller = Throttled()
+    controller.gateway.alter({"foo-0": (1, 3)})
+    controller.settle()
+    controller.gateway.settle()
+    controller.settle()
+    assert [values for values in controller.configs.values.values() if values] == []
+    assert (controller.gateway.state.leases, controller.gateway.state.confirmed_throttles) == ({}, {})
 
 
 def test_both_rates_are_owned_until_the_new_one_is_seen() -> None:
-    world = Throttled()
-    world.gateway.alter({"foo-0": (1, 3)})
-    world.settle()
-    world.rate(6)
-    world.read(made=False)
-    assert world.gateway.state.leases[*BROKERS[0], LEADER_RATE].ours == "5,6"
-    world.crash()
-    world.settle()
-    assert world.gateway.state.leases[*BROKERS[0], LEADER_RATE].ours == "6"
-    assert world.config(BROKERS[0], LEADER_RATE) == "6"
+    controller = Throttled()
+    controller.gateway.alter({"foo-0": (1, 3)})
+    controller.settle()
+    controller.rate(6)
+    controller.read(made=False)
+    assert controller.gateway.state.leases[*BROKERS[0], LEADER_RATE].ours == "5,6"
+    controller.crash()
+    controller.settle()
+    assert controller.gateway.state.leases[*BROKERS[0], LEADER_RATE].ours == "6"
+    assert controller.config(BROKERS[0], LEADER_RATE) == "6"
 
 
 def test_leases_that_are_imported_are_owned_beside_those_that_are_there() -> None:
-    world = Throttled(rate=None)
-    state = world.gateway.state
-    world.configs.values = {TOPIC: {LEADER_REPLICAS: "7:7,0:1,0:2"}, BROKERS[0]: {LEADER_RATE: "7"}}
+    controller = Throttled(rate=None)
+    state = controller.gateway.state
+    controller.configs.values = {TOPIC: {LEADER_REPLICAS: "7:7,0:1,0:2"}, BROKERS[0]: {LEADER_RATE: "7"}}
     imported = [Lease(*TOPIC, LEADER_REPLICAS, "0:1,0:2", None), Lease(*BROKERS[0], LEADER_RATE, "5,7", None)]
-    world.gateway.effects.clear()
-    world.gateway.do(LeasesImported(imported))
+    controller.gateway.effects.clear()
+    controller.gateway.do(LeasesImported(imported))
     assert list(state.leases.values()) == imported
-    assert world.gateway.effects == [ReadThrottle()]
-    world.gateway.do(LeasesImported([imported[0]._replace(ours="0:2,0:3")]))
+    assert controller.gateway.effects == [ReadThrottle()]
+    controller.gateway.do(LeasesImported([imported[0]._replace(ours="0:2,0:3")]))
     assert state.leases[imported[0].key].ours == "0:1,0:2,0:3"
-    world.settle()
-    assert world.configs.values == {TOPIC: {LEADER_REPLICAS: "7:7"}, BROKERS[0]: {}}
+    controller.settle()
+    assert controller.configs.values == {TOPIC: {LEADER_REPLICAS: "7:7"}, BROKERS[0]: {}}
     assert state.leases == {}
 
 
@@ -174,35 +174,40 @@ HAPPENINGS = st.one_of(
 def test_after_any_sequence_of_events_only_values_of_others_are_left(
     happenings: list[tuple[object, ...]],
 ) -> None:
-    world = Throttled()
+    controller = Throttled()
     theirs = ""
     for what, *given_ in happenings:
         match what, given_:
             case "alter", [str(name), tuple(target)]:
-                world.gateway.alter({name: target})
+                controller.gateway.alter({name: target})
             case "rate", [rate]:
-                world.rate(rate)  # type: ignore[arg-type]
+                controller.rate(rate)  # type: ignore[arg-type]
             case "read", [int(lag), bool(answered), bool(made)]:
-                world.read(lag, answered=answered, made=made)
+                controller.read(lag, answered=answered, made=made)
             case "catch up", []:
-                world.gateway.catch_up()
+                controller.gateway.catch_up()
             case "crash", []:
-                world.crash()
+                controller.crash()
             case "others", []:
-                world.configs.alter(TOPIC, [ConfigChange(LEADER_REPLICAS, ConfigOp.APPEND, "7:7")])
+                controller.configs.alter(TOPIC, [ConfigChange(LEADER_REPLICAS, ConfigOp.APPEND, "7:7")])
                 theirs = "7:7"
             case "tool", []:
                 removed = [
                     ConfigChange(each, ConfigOp.DELETE, None) for each in (LEADER_REPLICAS, FOLLOWER_REPLICAS)
                 ]
-                world.configs.alter(TOPIC, removed)
+                controller.configs.alter(TOPIC, removed)
                 for broker in BROKERS:
-                    world.configs.alter(broker, [ConfigChange(each, ConfigOp.DELETE, None) for each in RATES])
+                    controller.configs.alter(
+                        broker, [ConfigChange(each, ConfigOp.DELETE, None) for each in RATES]
+                    )
                 theirs = ""
-    world.rate(None)
-    world.settle()
+    controller.rate(None)
+    controller.settle()
     left = {
-        config: value for values in world.configs.values.values() for config, value in values.items() if value
+        config: value
+        for values in controller.configs.values.values()
+        for config, value in values.items()
+        if value
     }
     assert left == ({LEADER_REPLICAS: theirs} if theirs else {})
-    assert world.gateway.state.leases == {}
+    assert controller.gateway.state.leases == {}

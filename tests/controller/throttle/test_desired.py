@@ -1,7 +1,7 @@
 from controller.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, THROTTLE
 from controller.model.configs import ResourceType
 from controller.throttle.desired import NO_THROTTLE, Throttle, desired_throttle, throttle_rate
-from tests.builders import World, key, partition
+from tests.builders import InMemoryController, key, partition
 from tests.controller.kraft import Gateway
 
 FOO = Throttle(5, {1, 2}, {"foo": ["0:1"]}, {"foo": ["0:2", "1:3"]})
@@ -23,11 +23,11 @@ def test_each_resource_has_a_value_for_each_of_its_configs() -> None:
 
 
 def test_the_lowest_rate_counts() -> None:
-    world = World().having(partition("foo-0", [1, 2]))
-    assert throttle_rate(world.state) is None
-    world.default(THROTTLE, "5000")
-    world.alter({"foo-0": [1, 3]}, throttle=4_000)
-    assert throttle_rate(world.state) == 4_000
+    controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]))
+    assert throttle_rate(controller.state) is None
+    controller.default(THROTTLE, "5000")
+    controller.alter({"foo-0": [1, 3]}, throttle=4_000)
+    assert throttle_rate(controller.state) == 4_000
 
 
 def test_on_an_upstream_all_brokers_of_entries_get_the_rate_but_external_moves_are_ignored() -> None:

@@ -105,7 +105,7 @@ def test_sizes_bound_what_is_on_its_way() -> None:
     gateway.do(Measured({key("foo-0"): 1000, key("foo-1"): 1000}, {}))
     gateway.default("reassignment.max.concurrent.bytes", "1500")
     gateway.alter({"foo-0": (2, 3), "foo-1": (3, 4)})
-    assert gateway.moving() == ["foo-0"]
+    assert gateway.in_flight() == ["foo-0"]
     gateway.settle()
     assert gateway.kafka.replicas[key("foo-1")] == (3, 4)
 
@@ -123,7 +123,7 @@ def test_a_partition_that_waits_for_a_leader_goes_on_when_it_has_one() -> None:
     gateway.kafka.leader[key("foo-0")] = -1
     gateway.look()
     gateway.alter({"foo-0": (2, 3)})
-    assert gateway.why("foo-0") == "the partition has no leader"
+    assert gateway.waiting_reason("foo-0") == "the partition has no leader"
     gateway.kafka.leader[key("foo-0")] = 4
     gateway.look()
     assert gateway.phase("foo-0") is Phase.MOVING
@@ -213,7 +213,7 @@ def test_metadata_from_after_a_move_does_not_hide_where_the_listed_move_began() 
     gateway.do(replace(listed, topics=gateway.kafka.look().topics))
     assert (gateway["foo-0"].current, gateway["foo-0"].next) == ((1, 4), (5, 6))
     gateway.alter({"foo-0": (2, 3)})
-    wanted = gateway.wanted("foo-0")
+    wanted = gateway.reassignment_of("foo-0")
     assert wanted is not None
     assert wanted.original == (1, 4)
     assert gateway.settle().kafka.replicas[key("foo-0")] == (2, 3)

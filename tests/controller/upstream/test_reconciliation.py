@@ -86,7 +86,7 @@ def test_a_refused_row_waits_with_the_reason_and_is_asked_for_again() -> None:
     gateway.alter({"foo-0": (2, 3)})
     gateway.lose()
     gateway.do(Submitted([(KEY, (2, 3), Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no"))]))
-    assert gateway.why("foo-0") == "the upstream refused it: no"
+    assert gateway.waiting_reason("foo-0") == "the upstream refused it: no"
     gateway.look()
     assert gateway.settle().kafka.replicas[KEY] == (2, 3)
 
@@ -96,7 +96,7 @@ def test_a_cancel_by_someone_else_blocks_the_partition_until_people_decide() -> 
     gateway.kafka.alter(KEY, None)
     gateway.look_for(EXTERNAL_CHANGE.ms)
     assert gateway.phase("foo-0") is Phase.WAITING
-    assert gateway.why("foo-0") == "cancelled by someone else"
+    assert gateway.waiting_reason("foo-0") == "cancelled by someone else"
     assert gateway.settle().kafka.replicas[KEY] == (1, 4)
     gateway.alter({"foo-0": (2, 3)})
     assert gateway.settle().kafka.replicas[KEY] == (2, 3)
@@ -108,7 +108,7 @@ def test_a_blocked_partition_is_still_blocked_after_a_restart() -> None:
     gateway.look_for(EXTERNAL_CHANGE.ms)
     again = gateway.again()
     assert again.settle().kafka.replicas[KEY] == (1, 4)
-    assert again.why("foo-0") == "cancelled by someone else"
+    assert again.waiting_reason("foo-0") == "cancelled by someone else"
 
 
 def test_a_move_that_someone_else_turned_elsewhere_is_not_fought_over() -> None:
@@ -116,7 +116,7 @@ def test_a_move_that_someone_else_turned_elsewhere_is_not_fought_over() -> None:
     gateway.kafka.alter(KEY, (5, 6))
     for _ in range(EXTERNAL_MOVE.polls):
         gateway.look()
-    wanted = gateway.wanted("foo-0")
+    wanted = gateway.reassignment_of("foo-0")
     assert wanted is not None
     assert wanted.blocked == "someone else moves it to [5, 6]"
     assert gateway.settle().kafka.replicas[KEY] == (5, 6)
@@ -142,7 +142,10 @@ def stopped() -> Gateway:
     gateway.alter({"foo-0": None})
     gateway.lose()
     gateway.look()
-    assert (gateway.state.upstream_steps[KEY].following, gateway.wanted("foo-0")) == ((2, 4, 1), None)
+    assert (gateway.state.upstream_steps[KEY].following, gateway.reassignment_of("foo-0")) == (
+        (2, 4, 1),
+        None,
+    )
     gateway.lose()
     return gateway
 
@@ -180,7 +183,7 @@ def test_replicas_that_someone_else_changed_before_the_turn_came_are_not_overwri
     gateway.alter({"foo-0": (2, 3)})
     gateway.kafka.alter(KEY, (1, 4))
     gateway.look_for(EXTERNAL_CHANGE.ms)
-    assert gateway.why("foo-0") == "someone else changed its replicas to [1, 4]"
+    assert gateway.waiting_reason("foo-0") == "someone else changed its replicas to [1, 4]"
 
 
 def test_what_someone_else_has_done_already_is_done() -> None:

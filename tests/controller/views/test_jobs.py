@@ -17,35 +17,39 @@ from controller.views.jobs import (
     totals,
     waiting_jobs,
 )
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 
 
-def world(**limits: int) -> World:
+def controller(**limits: int) -> InMemoryController:
     """Three partitions on brokers 1 to 3, to be moved to 4 to 6."""
     names = ("foo-0", "foo-1", "foo-2")
-    return World().having(*(partition(name, [1, 2, 3]) for name in names)).limited(**limits)
+    return (
+        InMemoryController()
+        .with_partitions(*(partition(name, [1, 2, 3]) for name in names))
+        .with_limits(**limits)
+    )
 
 
-def move(made: World, *names: str) -> World:
+def move(made: InMemoryController, *names: str) -> InMemoryController:
     made.alter({name: [4, 5, 6] for name in names or ("foo-0", "foo-1", "foo-2")})
     return made
 
 
-def rows(made: World, job: int) -> list[Part]:
+def rows(made: InMemoryController, job: int) -> list[Part]:
     return [part for part in parts(made.state, job) if part is not None]
 
 
-def states(made: World, job: int) -> dict[str, str]:
+def states(made: InMemoryController, job: int) -> dict[str, str]:
     return {f"{part.topic}-{part.partition}": part.state.value for part in rows(made, job)}
 
 
-def reason(made: World, job: int = 1) -> str:
+def reason(made: InMemoryController, job: int = 1) -> str:
     [text] = {part.reason for part in rows(made, job) if part.reason}
     return text
 
 
 def test_a_job_runs_is_paused_and_ends() -> None:
-    made = move(world())
+    made = move(controller())
     seen = [job_state(made.state.jobs[1])]
     made.do(Pause(1, True))
     seen.append(job_state(made.state.jobs[1]))
@@ -55,13 +59,13 @@ def test_a_job_runs_is_paused_and_ends() -> None:
 
 
 def test_partitions_that_move_come_first_and_those_that_have_ended_last() -> None:
-    made = move(world(partitions=1))
+    made = move(controller(partitions=1))
     made.catch_up()
     assert list(states(made, 1).items()) == [("foo-1", "moving"), ("foo-2", "queued"), ("foo-0", "done")]
 
 
 def test_a_partition_whose_turn_comes_while_they_are_listed_is_listed_once() -> None:
-    made = move(world(partitions=1))
+    made = move(controller(partitions=1))
     listing = parts(made.state, 1)
     listed = [next(listing)]
     made.catch_up()
@@ -71,33 +75,33 @@ def test_a_partition_whose_turn_comes_while_they_are_listed_is_listed_once() -> 
 
 
 def test_a_moving_partition_shows_its_step() -> None:
-    [part] = rows(move(world(per_partition=1), "foo-0"), 1)
+    [part] = rows(move(controller(per_partition=1), "foo-0"), 1)
     assert (part.state, part.replicas, part.target) == (PartState.MOVING, (1, 2, 3), (4, 5, 6))
     assert part.step == (4, 1, 2, 3)
 
 
 def test_another_job_s_partitions_are_looked_at_in_vain() -> None:
-    made = move(move(world(), "foo-0"), "foo-1")
+    made = move(move(controller(), "foo-0"), "foo-1")
     assert states(made, 1) == {"foo-0": "moving"}
     assert None in list(parts(made.state, 1))
 
 
 def test_a_limit_that_is_reached_is_the_reason() -> None:
-    assert reason(move(world(partitions=1))) == "limit P: 1 of 1 partition movements"
+    assert reason(move(controller(partitions=1))) == "limit P: 1 of 1 partition movements"
 
 
 def test_a_limit_that_a_step_does_not_fit_in_says_what_it_needs() -> None:
-    assert reason(move(world(replicas=4))) == "limit C: 3 of 4 replica movements, 3 more needed"
+    assert reason(move(controller(replicas=4))) == "limit C: 3 of 4 replica movements, 3 more needed"
 
 
 def test_a_broker_that_is_busy_is_named() -> None:
-    made = world(per_broker=1, per_partition=1)
+    made = controller(per_broker=1, per_partition=1)
     made.alter({"foo-0": [4, 2, 3], "foo-1": [4, 2, 3]})
     assert reason(made) == "limit B: 1 of 1 replicas moving to broker 4"
 
 
 def test_an_offline_broker_is_the_reason() -> None:
-    made = world()
+    made = controller()
     made.stop(6)
     made.alter({"foo-0": [1, 2, 6]})
     assert reason(made) == "offline: broker 6"
@@ -105,19 +109,19 @@ def test_an_offline_broker_is_the_reason() -> None:
 
 
 def test_a_pause_is_the_reason() -> None:
-    made = world()
+    made = controller()
     made.do(Pause(None, True))
     assert reason(move(made)) == "everything is paused"
 
 
 def test_a_paused_job_is_the_reason() -> None:
-    made = move(world(partitions=1))
+    made = move(controller(partitions=1))
     made.do(Pause(1, True))
     assert reason(made) == "job 1 is paused"
 
 
 def test_what_has_room_says_that_its_turn_will_come() -> None:
-    made = world()
+    made = controller()
     made.do(Pause(None, True))
     move(made)
     made.state.paused = False
@@ -125,10 +129,10 @@ def test_what_has_room_says_that_its_turn_will_come() -> None:
 
 
 def test_a_queued_plan_is_listed_until_it_starts() -> None:
-    made = move(world(per_partition=1), "foo-0")
+    made = move(controller(per_partition=1), "foo-0")
     made.catch_up()
     plan = [AlterTopic("foo", [AlterRow(0, (1, 2, 6)), AlterRow(1, (1, 2, 6))])]
-    made.limited(partitions=1).do(Queue(plan))
+    made.with_limits(partitions=1).do(Queue(plan))
     entries = [part for part in queued(made.state) if part is not None]
     assert {(part.partition, part.state) for part in entries} == {
         (0, PartState.PENDING),
@@ -139,7 +143,7 @@ def test_a_queued_plan_is_listed_until_it_starts() -> None:
 
 
 def test_a_rollback_is_done_where_it_took_a_step_back_and_where_it_moved_back() -> None:
-    made = move(world(partitions=1))
+    made = move(controller(partitions=1))
     made.catch_up()
     made.do(RollBackJob(1))
     made.settle()
@@ -148,13 +152,13 @@ def test_a_rollback_is_done_where_it_took_a_step_back_and_where_it_moved_back() 
 
 
 def test_who_took_a_partition_over_is_named() -> None:
-    made = move(move(world(), "foo-0"))
+    made = move(move(controller(), "foo-0"))
     made.alter({"foo-0": [4, 5, 1]})
     assert [part.reason for part in rows(made, 1)] == ["job 3 took it over"]
 
 
 def test_steps_in_flight_and_partitions_that_wait_are_counted_by_job() -> None:
-    made = world()
+    made = controller()
     made.stop(6)
     made.alter({"foo-0": [4, 5, 1]})
     made.alter({"foo-1": [1, 2, 6], "foo-2": [1, 2, 6]})
@@ -162,18 +166,18 @@ def test_steps_in_flight_and_partitions_that_wait_are_counted_by_job() -> None:
 
 
 def test_totals_add_up() -> None:
-    made = move(world(partitions=1))
+    made = move(controller(partitions=1))
     assert totals(made.state) == Totals(ongoing=3, moving=1, waiting=0, queued=2, pending=0)
 
 
 def test_limits_show_what_is_used_of_them() -> None:
-    made = move(world(partitions=2, per_broker=5))
+    made = move(controller(partitions=2, per_broker=5))
     shown = {view.letter: (view.limit, view.used) for view in limit_views(made.state)}
     assert shown == {"R": (None, None), "P": (2, 1), "L": (None, 1), "C": (None, 3), "B": (5, 3)}
 
 
 def test_brokers_show_what_moves_to_and_from_them() -> None:
-    made = move(world(), "foo-0")
+    made = move(controller(), "foo-0")
     assert broker_loads(made.state) == [
         BrokerLoad(1, 0, 3),
         BrokerLoad(4, 1, 0),

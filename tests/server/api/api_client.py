@@ -15,7 +15,7 @@ from server.api.call import ApiServices
 from server.api.progress import Progress
 from server.api.routes import Api
 from server.http.server import Health, operations_routes
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 
 URL = "http://127.0.0.1:9080"
 
@@ -23,14 +23,14 @@ URL = "http://127.0.0.1:9080"
 class ImmediateDriver:
     """A driver that decides at once and stores nothing."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
+    def __init__(self, controller: InMemoryController) -> None:
+        self.controller = controller
         self.failure: Exception | None = None
 
     async def submit(self, event: AnyEvent) -> Any:
         if self.failure is not None:
             raise self.failure
-        return self.world.do(event).reply
+        return self.controller.do(event).reply
 
 
 class Sizes:
@@ -57,18 +57,20 @@ class Sizes:
 class ApiClient:
     """Sends requests to the API. An answer is the status and the JSON."""
 
-    def __init__(self, world: World | None = None, access: Access | None = None, url: str = URL) -> None:
-        self.world = three_partitions() if world is None else world
-        self.driver = ImmediateDriver(self.world)
+    def __init__(
+        self, controller: InMemoryController | None = None, access: Access | None = None, url: str = URL
+    ) -> None:
+        self.controller = three_partitions() if controller is None else controller
+        self.driver = ImmediateDriver(self.controller)
         self.sizes = Sizes()
         self.clock = ManualClock()
-        self.progress = Progress(self.world.state, self.sizes, self.clock)
+        self.progress = Progress(self.controller.state, self.sizes, self.clock)
         self.health = Health(None)
         self.api = Api(self.health, Access() if access is None else access)
         self.api.core = ApiServices(
             "1.2.3",
             "cluster-1",
-            self.world.state,
+            self.controller.state,
             self.driver,
             WorkerThread(),
             self.sizes,
@@ -103,10 +105,14 @@ class ApiClient:
         return status, text
 
 
-def three_partitions(**limits: int) -> World:
+def three_partitions(**limits: int) -> InMemoryController:
     """Three partitions on brokers 1 to 3 of 6."""
     names = ("foo-0", "foo-1", "foo-2")
-    return World().having(*(partition(name, [1, 2, 3]) for name in names)).limited(**limits)
+    return (
+        InMemoryController()
+        .with_partitions(*(partition(name, [1, 2, 3]) for name in names))
+        .with_limits(**limits)
+    )
 
 
 def plan(**replicas: list[int]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from controller.messages.job_events import Pause
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 from tests.server.api.api_client import MOVE, ApiClient, plan, three_partitions
 
 
@@ -37,13 +37,13 @@ async def test_a_plan_with_one_wrong_entry_is_refused_as_a_whole() -> None:
     client = ApiClient()
     status, text = await client.refusal("POST", "/v1/jobs", plan(foo_0=[4, 5, 6], nope_0=[1]))
     assert (status, text) == (422, "partitions[1] (nope-0): Unable to find a topic named nope.")
-    assert client.world.state.jobs == {}
+    assert client.controller.state.jobs == {}
 
 
 async def test_the_query_parameters_are_options_of_the_job() -> None:
     client = ApiClient()
     await client.post("/v1/jobs?throttle=1000&priority=5", MOVE, headers={"user-agent": "tool/1"})
-    job = client.world.state.jobs[1]
+    job = client.controller.state.jobs[1]
     assert (job.throttle, job.priority, job.principal, job.client_id) == (1000, 5, "User:local", "tool/1")
 
 
@@ -57,7 +57,7 @@ async def test_a_queued_plan_waits_for_the_one_before_it_unless_appended() -> No
         "A queued plan still has partitions that have not started",
     )
     await client.post("/v1/jobs?append=true", plan(foo_2=[4, 5, 6]))
-    assert [job.kind.name for job in client.world.state.jobs.values()] == ["PLAN", "QUEUE", "QUEUE"]
+    assert [job.kind.name for job in client.controller.state.jobs.values()] == ["PLAN", "QUEUE", "QUEUE"]
 
 
 async def test_jobs_are_listed_the_newest_first_in_pages() -> None:
@@ -71,7 +71,7 @@ async def test_jobs_are_listed_the_newest_first_in_pages() -> None:
 async def test_a_job_shows_its_progress_and_the_reasons_of_idle_partitions() -> None:
     client = ApiClient(three_partitions(partitions=1))
     await client.post("/v1/jobs", plan(foo_0=[4, 5, 6], foo_1=[4, 5, 6], foo_2=[4, 5, 6]))
-    client.world.catch_up()
+    client.controller.catch_up()
     answer = await client.get("/v1/jobs/1")
     numbers = {name: answer["job"][name] for name in ("total", "done", "moving", "waiting", "queued")}
     assert numbers == {"total": 3, "done": 1, "moving": 1, "waiting": 0, "queued": 1}
@@ -91,7 +91,7 @@ async def test_an_ended_job_counts_the_endings_of_its_partitions() -> None:
     client = ApiClient()
     await client.post("/v1/jobs", MOVE)
     await client.post("/v1/jobs", plan(foo_0=[1, 5, 6]))
-    client.world.settle()
+    client.controller.settle()
     detail = await client.get("/v1/jobs/1")
     assert detail["endings"] == detail["job"]["endings"] == {"taken over": 1, "done": 1}
 
@@ -99,11 +99,11 @@ async def test_an_ended_job_counts_the_endings_of_its_partitions() -> None:
 async def test_listed_jobs_show_their_endings() -> None:
     client = ApiClient()
     await client.post("/v1/jobs", MOVE)
-    client.world.alter({"foo-0": None, "foo-1": None})
+    client.controller.alter({"foo-0": None, "foo-1": None})
     await client.post("/v1/jobs", MOVE)
-    client.world.settle()
+    client.controller.settle()
     await client.post("/v1/jobs/2/rollback")
-    client.world.settle()
+    client.controller.settle()
     listed = (await client.get("/v1/jobs"))["jobs"]
     assert [list(job["endings"]) for job in listed] == [["done"], ["done"], ["rolled back"]]
 
@@ -118,7 +118,7 @@ async def test_a_rollback_is_a_job_and_names_skipped_partitions() -> None:
         "skipped": [{"topic": "foo", "partition": 0, "reason": "job 2 took it over"}],
     }
     assert (await client.get("/v1/jobs/3"))["job"]["undoes"] == 1
-    assert client.world.settle().replicas("foo-1") == (1, 2, 3)
+    assert client.controller.settle().replicas("foo-1") == (1, 2, 3)
 
 
 async def test_a_job_is_paused_and_resumed() -> None:
@@ -134,7 +134,7 @@ async def test_a_priority_is_changed() -> None:
     client = ApiClient(three_partitions(partitions=1))
     await client.post("/v1/jobs", MOVE)
     await client.post("/v1/jobs/1/priority", {"priority": 9})
-    assert client.world.state.jobs[1].priority == 9
+    assert client.controller.state.jobs[1].priority == 9
 
 
 @pytest.mark.parametrize("body", [{}, {"priority": "1"}, {"priority": True}, {"priority": 1001}])
@@ -161,13 +161,13 @@ async def test_a_job_id_that_is_not_a_number_is_refused(name: str) -> None:
 async def test_a_job_that_has_ended_cannot_be_paused() -> None:
     client = ApiClient()
     await client.post("/v1/jobs", MOVE)
-    client.world.settle()
+    client.controller.settle()
     assert await client.refusal("POST", "/v1/jobs/1/pause") == (409, "Job 1 has ended.")
 
 
 async def test_the_global_pause_is_the_reason_of_every_job() -> None:
     client = ApiClient()
-    client.world.do(Pause(None, True))
+    client.controller.do(Pause(None, True))
     await client.post("/v1/jobs", MOVE)
     assert (await client.get("/v1/jobs/1"))["reasons"] == [
         {"reason": "everything is paused", "partitions": 2}
@@ -176,7 +176,7 @@ async def test_the_global_pause_is_the_reason_of_every_job() -> None:
 
 async def test_a_plan_of_many_partitions_is_prepared_in_the_worker_thread() -> None:
     names = [f"foo-{number}" for number in range(600)]
-    client = ApiClient(World().having(*(partition(name, [1, 2, 3]) for name in names)))
+    client = ApiClient(InMemoryController().with_partitions(*(partition(name, [1, 2, 3]) for name in names)))
     answer = await client.post("/v1/jobs", plan(**{f"foo_{number}": [4, 5, 6] for number in range(600)}))
     assert (answer["accepted"], len(answer["rollback"]["partitions"])) == (600, 600)
 

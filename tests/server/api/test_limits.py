@@ -35,7 +35,7 @@ async def test_null_removes_a_limit() -> None:
     client = ApiClient()
     await client.ask("PUT", "/v1/limits", {"P": 20})
     await client.ask("PUT", "/v1/limits", {"P": None})
-    assert client.world.state.backlog.usage.limits.partitions == UNLIMITED
+    assert client.controller.state.backlog.usage.limits.partitions == UNLIMITED
 
 
 async def test_use_is_shown_by_broker() -> None:

@@ -11,7 +11,7 @@ def test_adjacent_entries_of_a_topic_form_a_group() -> None:
 
 
 def test_the_rollback_plan_of_a_moving_partition_has_its_originals() -> None:
-    world = three_partitions()
-    world.alter({"foo-0": [4, 5, 6]})
-    rows = list(plan_rows(originals(world.state, read_plan(MOVE))))
+    controller = three_partitions()
+    controller.alter({"foo-0": [4, 5, 6]})
+    rows = list(plan_rows(originals(controller.state, read_plan(MOVE))))
     assert [row.replicas for row in rows] == [(1, 2, 3), (1, 2, 3)]

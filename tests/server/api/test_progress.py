@@ -2,7 +2,7 @@
 
 from controller.messages.job_events import AlterRow, AlterTopic, Queue, RollBackJob
 from server.api.progress import INTERVAL_SECONDS, INTERVAL_SECONDS_PER_ROW, WINDOW_SECONDS, CopyRate
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 from tests.server.api.api_client import MOVE, ApiClient, three_partitions
 
 
@@ -42,11 +42,11 @@ async def test_a_rate_is_the_mean_of_ten_seconds_or_more() -> None:
 async def test_ended_and_queued_partitions_count() -> None:
     client = ApiClient(three_partitions(partitions=1))
     await client.post("/v1/jobs", MOVE)
-    client.world.catch_up()
+    client.controller.catch_up()
     await measure(client)
     progress = client.progress
     assert progress.of_job(1) == CopyRate(300, 603, None)
-    client.world.do(Queue([AlterTopic("foo", [AlterRow(1, (4, 2, 3)), AlterRow(2, (6, 2, 3))])]))
+    client.controller.do(Queue([AlterTopic("foo", [AlterRow(1, (4, 2, 3)), AlterRow(2, (6, 2, 3))])]))
     await measure(client)
     assert (progress.of_job(1), progress.of_job(2)) == (CopyRate(300, 300, None), CopyRate(0, 203, None))
 
@@ -54,7 +54,7 @@ async def test_ended_and_queued_partitions_count() -> None:
 async def test_completed_steps_count() -> None:
     client = ApiClient(three_partitions(per_partition=1))
     await client.post("/v1/jobs", MOVE)
-    client.world.catch_up()
+    client.controller.catch_up()
     await measure(client)
     assert client.progress.of_job(1) == CopyRate(201, 603, None)
 
@@ -63,12 +63,12 @@ async def test_a_rollback_counts_the_bytes_that_it_restores() -> None:
     client = ApiClient(three_partitions(per_partition=1))
     await client.post("/v1/jobs", MOVE)
     for _ in range(3):
-        client.world.catch_up()
-    client.world.do(RollBackJob(1))
+        client.controller.catch_up()
+    client.controller.do(RollBackJob(1))
     await measure(client)
     progress = client.progress
     before = progress.of_job(2)
-    client.world.catch_up()
+    client.controller.catch_up()
     await measure(client, 1.0)
     after = progress.of_job(2)
     assert before is not None
@@ -78,7 +78,7 @@ async def test_a_rollback_counts_the_bytes_that_it_restores() -> None:
 
 
 async def test_a_job_without_anything_to_copy_has_no_progress() -> None:
-    client = ApiClient(World().having(partition("unknown-0", [1])))
+    client = ApiClient(InMemoryController().with_partitions(partition("unknown-0", [1])))
     await client.post("/v1/jobs", {"partitions": [{"topic": "unknown", "partition": 0, "replicas": [2]}]})
     await measure(client)
     status = await client.get("/v1/status")
@@ -90,7 +90,7 @@ async def test_an_ended_job_counts_for_rates_within_the_window() -> None:
     await client.post("/v1/jobs", {"partitions": MOVE["partitions"][:1]})
     await measure(client)
     await client.post("/v1/jobs", {"partitions": MOVE["partitions"][1:]})
-    client.world.catch_up()
+    client.controller.catch_up()
     await measure(client, WINDOW_SECONDS)
     incoming = (await client.get("/v1/status"))["incoming"]
     assert [row["rate"] for row in incoming] == [10, 10, 10]

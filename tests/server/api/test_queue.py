@@ -16,7 +16,7 @@ async def test_entries_are_listed_in_pages_until_they_start() -> None:
     assert first["entries"][0]["reason"] == "limit P: 1 of 1 partition movements"
     second = await client.get("/v1/queue?limit=5&offset=1")
     assert (second["total"], second["next"], second["entries"][0]["partition"]) == (2, None, 2)
-    client.world.catch_up()
+    client.controller.catch_up()
     assert (await client.get("/v1/queue"))["total"] == 1
-    client.world.settle()
+    client.controller.settle()
     assert (await client.get("/v1/queue"))["total"] == 0

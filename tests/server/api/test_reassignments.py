@@ -62,10 +62,10 @@ async def test_a_cancel_without_reassignments_cancels_nothing() -> None:
 
 async def test_a_cancel_returns_the_remaining_throttles() -> None:
     client = await moving()
-    client.world.default("reassignment.throttle.bytes.per.second", "1000")
-    client.world.put(Config(ResourceType.BROKER, "6", "leader.replication.throttled.rate", "7"))
+    client.controller.default("reassignment.throttle.bytes.per.second", "1000")
+    client.controller.put(Config(ResourceType.BROKER, "6", "leader.replication.throttled.rate", "7"))
     answer = await client.post(CANCEL, {"job": 1})
-    assert client.world.moving() == ["foo-2"]
+    assert client.controller.in_flight() == ["foo-2"]
     assert answer["throttle"] == {"bytes_per_second": 1000, "set_by_others": [6]}
 
 
@@ -80,7 +80,7 @@ async def test_submitting_the_listed_plan_changes_nothing() -> None:
 
 async def test_external_reassignments_are_listed() -> None:
     client = ApiClient(three_partitions())
-    charge_external(client.world.state, client.world["foo-0"]._replace(adding=(3,)))
+    charge_external(client.controller.state, client.controller["foo-0"]._replace(adding=(3,)))
     assert await left(client) == [0]
 
 
@@ -91,10 +91,10 @@ async def test_a_partition_without_reassignment_is_a_refused_row() -> None:
 
 async def test_cancelling_a_job_withdraws_its_queued_partitions() -> None:
     client = await moving(per_partition=1)
-    client.world.catch_up()
+    client.controller.catch_up()
     await client.post("/v1/jobs?queue=true", plan(foo_0=[1, 2, 6]))
     assert (await client.post(CANCEL, {"job": 3}))["cancelled"] == 1
-    assert client.world.settle().replicas("foo-0") == (1, 2, 3)
+    assert client.controller.settle().replicas("foo-0") == (1, 2, 3)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from tests.server.api.api_client import MOVE, ApiClient
 
 async def test_brokers_come_first_then_partitions_with_their_size() -> None:
     client = ApiClient()
-    client.world.stop(2)
+    client.controller.stop(2)
     lines = (await client.raw("GET", "/v1/snapshot")).text.splitlines()
     broker, partition = json.loads(lines[1]), json.loads(lines[-1])
     assert (broker["kind"], broker["id"], broker["rack"], broker["live"]) == ("broker", 2, "rack-2", False)
@@ -28,5 +28,7 @@ async def test_brokers_come_first_then_partitions_with_their_size() -> None:
 async def test_a_moving_partition_has_the_replicas_of_its_last_completed_step() -> None:
     client = ApiClient()
     await client.post("/v1/jobs", MOVE)
-    row = next(row for row in rows(client.world.state, client.sizes) if isinstance(row, SnapshotPartition))
+    row = next(
+        row for row in rows(client.controller.state, client.sizes) if isinstance(row, SnapshotPartition)
+    )
     assert (row.replicas, row.isr) == ((1, 2, 3), [1, 2, 3])

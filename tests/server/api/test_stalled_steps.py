@@ -12,7 +12,7 @@ class Slow(ApiClient):
         return self
 
     def arrive(self, more: int) -> None:
-        for partition in self.world.state.all_partitions():
+        for partition in self.controller.state.all_partitions():
             for broker in partition.adding:
                 at = (str(partition.key), broker)
                 self.sizes.received_bytes[at] = self.sizes.received_bytes.get(at, 0) + more
@@ -72,7 +72,7 @@ async def test_a_throttle_below_the_produce_rate_is_named() -> None:
     slow = await Slow().begin()
     await slow.pass_minute(more=5, grown=5)
     assert await slow.why() == {"data is produced as fast as it is copied"}
-    slow.world.default("reassignment.throttle.bytes.per.second", "5000")
+    slow.controller.default("reassignment.throttle.bytes.per.second", "5000")
     await slow.pass_minute(more=5, grown=5)
     assert await slow.why() == {"data is produced as fast as it is copied, with a throttle of 5,000 bytes/s"}
 
@@ -86,10 +86,10 @@ async def test_a_complete_replica_outside_the_isr_is_a_reason() -> None:
 
 async def test_an_offline_target_broker_is_a_reason_at_once() -> None:
     slow = await Slow().begin()
-    slow.world.state.live.discard(4)
+    slow.controller.state.live.discard(4)
     await slow.progress.measure()
     assert await slow.why() == {"target broker 4 is down"}
-    slow.world.state.live.discard(5)
+    slow.controller.state.live.discard(5)
     await slow.progress.measure()
     assert await slow.why() == {"target brokers 4, 5 are down"}
 

@@ -30,7 +30,7 @@ async def test_status_shows_reassignments_and_reasons() -> None:
 
 async def test_an_offline_broker_is_listed() -> None:
     client = ApiClient()
-    client.world.stop(2)
+    client.controller.stop(2)
     answer = await client.get("/v1/status")
     assert (answer["brokers"]["offline"], answer["partitions"]["under_replicated"]) == ([2], 3)
 
@@ -39,6 +39,6 @@ async def test_all_jobs_are_paused_and_resumed() -> None:
     client = ApiClient()
     assert await client.post("/v1/pause") == {"paused": True}
     await client.post("/v1/jobs", MOVE)
-    assert (client.world.moving(), (await client.get("/v1/status"))["paused"]) == ([], True)
+    assert (client.controller.in_flight(), (await client.get("/v1/status"))["paused"]) == ([], True)
     assert await client.post("/v1/resume") == {"paused": False}
-    assert client.world.moving() == ["foo-0", "foo-1"]
+    assert client.controller.in_flight() == ["foo-0", "foo-1"]

@@ -5,17 +5,17 @@ import threading
 
 from server.dispatch.authorizer import CLUSTER, Operation
 from server.dispatch.context import LARGE_ROWS, NOT_ASKED
-from tests.builders import World
+from tests.builders import InMemoryController
 from tests.server.fakes import CLUSTER_ADMIN, allowing, context
 
 
 def test_the_controller_is_the_lowest_live_broker() -> None:
-    assert context(0, World((3, 1, 2), live=(3, 2)).state).controller_id == 2
-    assert context(0, World((1,), live=()).state).controller_id == -1
+    assert context(0, InMemoryController((3, 1, 2), live=(3, 2)).state).controller_id == 2
+    assert context(0, InMemoryController((1,), live=()).state).controller_id == -1
 
 
 def test_brokers_come_in_order_of_id() -> None:
-    assert [broker.id for broker in context(0, World((3, 1, 2)).state).brokers()] == [1, 2, 3]
+    assert [broker.id for broker in context(0, InMemoryController((3, 1, 2)).state).brokers()] == [1, 2, 3]
 
 
 def test_permissions_are_the_principals() -> None:

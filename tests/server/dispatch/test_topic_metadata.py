@@ -5,11 +5,11 @@ import pytest
 from server.dispatch.authorizer import Operation
 from server.dispatch.context import NOT_ASKED
 from server.dispatch.topic_metadata import by_id, by_name, every, leader_error, offline
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 from tests.server.fakes import NOBODY, allowing, context
 
 FOO_ID = b"foo".ljust(16, b"\0")
-STATE = World().having(partition("foo-0", [1]), partition("bar-0", [1])).state
+STATE = InMemoryController().with_partitions(partition("foo-0", [1]), partition("bar-0", [1])).state
 
 
 def test_a_topic_is_found_by_name_and_by_id() -> None:

@@ -27,7 +27,7 @@ from controller.messages.job_events import AlterRow, AlterTopic, Pause, Prioriti
 from controller.model.cluster import ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
 from server.driver.journal import PROGRESS_SECONDS, Journal, progress, report_progress_periodically
-from tests.builders import World, key, partition, registration
+from tests.builders import InMemoryController, key, partition, registration
 from tests.server.rig import Rig, settle
 
 P = "reassignment.max.concurrent.partition.movements"
@@ -36,14 +36,14 @@ P = "reassignment.max.concurrent.partition.movements"
 class Noted:
     """A world whose decisions are noted; `lines` are those since the last look."""
 
-    def __init__(self, world: World, caplog: pytest.LogCaptureFixture) -> None:
+    def __init__(self, controller: InMemoryController, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.INFO, "server.driver.journal")
-        self.world, self._caplog = world, caplog
-        self._journal = Journal(world.state)
+        self.controller, self._caplog = controller, caplog
+        self._journal = Journal(controller.state)
 
     def lines(self, event: AnyEvent) -> list[str]:
         self._caplog.clear()
-        self._journal.note(event, self.world.decide(event))
+        self._journal.note(event, self.controller.decide(event))
         return list(self._caplog.messages)
 
     def order(self, replicas: tuple[int, ...] | None, *partitions: int) -> AlterReassignments:
@@ -53,7 +53,9 @@ class Noted:
 
 @pytest.fixture
 def noted(caplog: pytest.LogCaptureFixture) -> Noted:
-    return Noted(World().having(*(partition(f"foo-{n}", (1, 2)) for n in range(3))), caplog)
+    return Noted(
+        InMemoryController().with_partitions(*(partition(f"foo-{n}", (1, 2)) for n in range(3))), caplog
+    )
 
 
 def test_a_job_is_told_when_it_is_accepted(noted: Noted) -> None:
@@ -63,7 +65,7 @@ def test_a_job_is_told_when_it_is_accepted(noted: Noted) -> None:
 
 def test_a_job_is_told_when_it_has_ended_and_how(noted: Noted) -> None:
     noted.lines(noted.order((3, 4), 0))
-    noted.world.now_ms += 48_000
+    noted.controller.now_ms += 48_000
     assert noted.lines(noted.order(None, 0)) == [
         "1 partition cancelled, from User:ann tool",
         "job 1 ended after 48 s: 1 rolled back",
@@ -74,7 +76,7 @@ def test_a_job_of_an_earlier_run_is_not_accepted_again(
     noted: Noted, caplog: pytest.LogCaptureFixture
 ) -> None:
     noted.lines(noted.order((3, 4), 0))
-    again = Noted(noted.world, caplog)
+    again = Noted(noted.controller, caplog)
     assert again.lines(Prioritize(1, 5)) == ["job 1 has priority 5"]
 
 
@@ -156,7 +158,7 @@ def test_pauses_are_told(noted: Noted) -> None:
 
 def test_a_start_tells_what_it_takes_up_and_who_is_missing(noted: Noted) -> None:
     noted.lines(noted.order((3, 6), 0))
-    state = noted.world.state
+    state = noted.controller.state
     state.live.clear()
     assert noted.lines(ControllerStarted([registration(1), registration(2), registration(3)])) == [
         "resuming 1 reassignment, 1 step in flight; 0 waiting",
@@ -165,19 +167,19 @@ def test_a_start_tells_what_it_takes_up_and_who_is_missing(noted: Noted) -> None
 
 
 def test_a_start_on_nothing_is_silent(caplog: pytest.LogCaptureFixture) -> None:
-    assert Noted(World(()), caplog).lines(ControllerStarted([registration(1)])) == []
+    assert Noted(InMemoryController(()), caplog).lines(ControllerStarted([registration(1)])) == []
 
 
 def test_progress_tells_what_moves_and_why_the_rest_does_not(noted: Noted) -> None:
-    assert progress(noted.world.state) == ""
-    noted.world.limited(partitions=1)
+    assert progress(noted.controller.state) == ""
+    noted.controller.with_limits(partitions=1)
     noted.lines(BrokerStopped(6))
     noted.lines(noted.order((3, 4), 0, 1))
     noted.lines(noted.order((6, 1), 2))
     text = "3 of 3 partitions left, 1 moving, 1 queued, 1 waiting: offline: broker 6 (1)"
-    assert progress(noted.world.state) == text
+    assert progress(noted.controller.state) == text
     noted.lines(Pause(None, paused=True))
-    assert ", paused, " in progress(noted.world.state)
+    assert ", paused, " in progress(noted.controller.state)
 
 
 async def test_progress_is_told_again_only_when_it_has_changed(
@@ -186,7 +188,7 @@ async def test_progress_is_told_again_only_when_it_has_changed(
     noted.lines(noted.order((3, 4), 0, 1))
     caplog.clear()
     clock = ManualClock()
-    task = asyncio.create_task(report_progress_periodically(noted.world.state, clock))
+    task = asyncio.create_task(report_progress_periodically(noted.controller.state, clock))
     for _ in range(10):
         await clock.advance(PROGRESS_SECONDS)
     task.cancel()

@@ -13,7 +13,7 @@ from protocol.frames import (
 from server.dispatch.authorizer import ANONYMOUS
 from server.dispatch.router import Caller
 from server.gateway.services import GatewayServices
-from tests.builders import World
+from tests.builders import InMemoryController
 from tests.server.fakes import FakeBroker
 
 
@@ -21,8 +21,8 @@ class FakeCore:
     """Answers and refuses with what the frame says; the controller is a real one."""
 
     def __init__(self, state: State | None = None) -> None:
-        self.world = World((1,))
-        self.state = self.world.state if state is None else state
+        self.controller = InMemoryController((1,))
+        self.state = self.controller.state if state is None else state
         self.answered: list[RequestFrame] = []
         self.refused: list[tuple[int, str | None]] = []
         self.events: list[Any] = []
@@ -45,4 +45,4 @@ class FakeCore:
     async def _submit(self, event: Any) -> Any:
         assert isinstance(event, AlterConfigs)
         self.events.append(event)
-        return self.world.do(event).reply
+        return self.controller.do(event).reply

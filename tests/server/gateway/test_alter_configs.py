@@ -172,7 +172,7 @@ async def replaced(talk: Talk, *theirs: AlterConfigsResourceResponse) -> Any:
 
 
 async def test_what_is_replaced_loses_our_keys_that_are_not_named(core: FakeCore) -> None:
-    core.world.put(Config(BROKER, "", LEADERS, "3"), Config(BROKER, "", "min.insync.replicas", "2"))
+    core.controller.put(Config(BROKER, "", LEADERS, "3"), Config(BROKER, "", "min.insync.replicas", "2"))
     talk = replace(core, (MOVEMENTS, "7"), ("log.retention.ms", "9"))
     assert sent(talk) == [["log.retention.ms"]]
     assert await replaced(talk, row(BROKER, "")) == [0]

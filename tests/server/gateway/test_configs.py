@@ -37,7 +37,7 @@ def row(kind: int, name: str, *configs: str, code: int = 0) -> DescribeConfigsRe
 @pytest.fixture
 def core() -> FakeCore:
     core = FakeCore()
-    core.world.put(Config(BROKER, "", MOVEMENTS, "7"), Config(BROKER, "", "min.insync.replicas", "2"))
+    core.controller.put(Config(BROKER, "", MOVEMENTS, "7"), Config(BROKER, "", "min.insync.replicas", "2"))
     return core
 
 

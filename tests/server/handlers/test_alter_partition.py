@@ -16,7 +16,7 @@ from protocol.messages.alter_partition_request import (
 )
 from protocol.messages.alter_partition_response import AlterPartitionResponse
 from server.handlers.alter_partition import handle, refuse
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 from tests.server.fakes import FakeDriver, answer, context
 
 FOO_ID = b"foo".ljust(16, b"\0")
@@ -33,7 +33,7 @@ def asked(version: int, topic_id: bytes = FOO_ID) -> AlterPartitionRequest:
 
 
 async def ask(version: int, driver: FakeDriver, topic_id: bytes = FOO_ID) -> AlterPartitionResponse:
-    state = World().having(NEXT).state
+    state = InMemoryController().with_partitions(NEXT).state
     response: Any = await answer(handle, asked(version, topic_id), context(version, state, driver))
     return codec(AlterPartitionResponse, version).decode(
         codec(AlterPartitionResponse, version).encode(response)

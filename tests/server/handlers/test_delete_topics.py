@@ -8,11 +8,11 @@ from controller.model.errors import DONE, Outcome
 from protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from server.dispatch.authorizer import Operation
 from server.handlers.delete_topics import handle, refuse
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 from tests.server.fakes import NOBODY, FakeDriver, allowing, answer, context, decoded
 
 FOO_ID = b"foo".ljust(16, b"\0")
-STATE = World().having(partition("foo-0", [1]), partition("bar-0", [1])).state
+STATE = InMemoryController().with_partitions(partition("foo-0", [1]), partition("bar-0", [1])).state
 
 
 def named(*names: str) -> DeleteTopicsRequest:

@@ -7,12 +7,12 @@ from protocol.messages.describe_cluster_request import DescribeClusterRequest
 from protocol.messages.describe_cluster_response import DescribeClusterResponse
 from server.dispatch.authorizer import CLUSTER, Operation
 from server.handlers.describe_cluster import handle, refuse
-from tests.builders import World
+from tests.builders import InMemoryController
 from tests.server.fakes import allowing, answer, context, encodable
 
 
 async def test_live_brokers_are_described() -> None:
-    response = await answer(handle, DescribeClusterRequest(), context(1, World((2, 1)).state))
+    response = await answer(handle, DescribeClusterRequest(), context(1, InMemoryController((2, 1)).state))
     encodable(response, 60)
     assert (response.cluster_id, response.controller_id, response.error_code) == ("cluster-1", 1, 0)
     assert [broker.broker_id for broker in response.brokers] == [1, 2]
@@ -20,7 +20,7 @@ async def test_live_brokers_are_described() -> None:
 
 
 async def test_a_dead_broker_is_listed_only_on_request() -> None:
-    state = World((1, 2), live=(2,)).state
+    state = InMemoryController((1, 2), live=(2,)).state
     response = await answer(handle, DescribeClusterRequest(), context(2, state))
     assert [broker.broker_id for broker in response.brokers] == [2]
     response = await answer(handle, DescribeClusterRequest(include_fenced_brokers=True), context(2, state))

@@ -5,20 +5,24 @@ from typing import Any
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.describe_configs_response import DescribeConfigsResult
 from server.handlers.describe_configs import handle, refuse
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 from tests.server.fakes import NOBODY, answer, context, encodable
 
 TOPIC, BROKER = 2, 4
 
 
-def world() -> World:
-    return World((1, 2)).having(partition("foo-0", [1])).configured("min.insync.replicas", "2")
+def controller() -> InMemoryController:
+    return (
+        InMemoryController((1, 2))
+        .with_partitions(partition("foo-0", [1]))
+        .with_topic_config("min.insync.replicas", "2")
+    )
 
 
 async def ask(kind: int, name: str, *keys: str, **fields: Any) -> DescribeConfigsResult:
     resource = DescribeConfigsResource(kind, name, keys or None)
     request = DescribeConfigsRequest([resource], **fields)
-    response = encodable(await answer(handle, request, context(4, world().state)), 32)
+    response = encodable(await answer(handle, request, context(4, controller().state)), 32)
     (result,) = response.results
     assert isinstance(result, DescribeConfigsResult)
     return result
@@ -56,14 +60,14 @@ async def test_what_is_not_there_has_an_error() -> None:
 
 async def test_whoever_may_not_describe_is_refused() -> None:
     resources = [DescribeConfigsResource(TOPIC, "foo", None), DescribeConfigsResource(BROKER, "1", None)]
-    asked = context(4, world().state, authorizer=NOBODY)
+    asked = context(4, controller().state, authorizer=NOBODY)
     response = await answer(handle, DescribeConfigsRequest(resources), asked)
     assert [result.error_code for result in response.results] == [29, 31]
 
 
 async def test_many_resources_are_described_one_by_one() -> None:
     request = DescribeConfigsRequest([DescribeConfigsResource(TOPIC, "foo", ("retention.ms",))] * 120)
-    assert len((await answer(handle, request, context(4, world().state))).results) == 120
+    assert len((await answer(handle, request, context(4, controller().state))).results) == 120
 
 
 def test_a_refusal_is_repeated_for_every_resource() -> None:
@@ -74,7 +78,7 @@ def test_a_refusal_is_repeated_for_every_resource() -> None:
 async def test_a_resource_that_is_named_twice_is_not_described() -> None:
     foo, broker = DescribeConfigsResource(TOPIC, "foo", None), DescribeConfigsResource(BROKER, "1", None)
     request = DescribeConfigsRequest([foo, broker, foo])
-    response = await answer(handle, request, context(4, world().state))
+    response = await answer(handle, request, context(4, controller().state))
     assert [(row.error_code, bool(row.configs)) for row in response.results] == [
         (42, False),
         (0, True),

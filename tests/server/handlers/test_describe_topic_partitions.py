@@ -12,12 +12,12 @@ from protocol.messages.describe_topic_partitions_response import DescribeTopicPa
 from server.dispatch.authorizer import Operation
 from server.dispatch.context import LARGE_ROWS
 from server.handlers.describe_topic_partitions import handle, refuse
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 from tests.server.fakes import NOBODY, allowing, answer, context, encodable
 
 
-def world() -> World:
-    return World((1, 2, 3)).having(
+def controller() -> InMemoryController:
+    return InMemoryController((1, 2, 3)).with_partitions(
         *[partition(f"foo-{index}", [1, 2]) for index in range(3)],
         *[partition(f"bar-{index}", [2, 3]) for index in range(2)],
     )
@@ -28,9 +28,9 @@ def request(*names: str, limit: int = 2000, cursor: Cursor | None = None) -> Des
 
 
 async def ask(
-    asked: DescribeTopicPartitionsRequest, made: World | None = None
+    asked: DescribeTopicPartitionsRequest, made: InMemoryController | None = None
 ) -> DescribeTopicPartitionsResponse:
-    response = await answer(handle, asked, context(0, (made or world()).state))
+    response = await answer(handle, asked, context(0, (made or controller()).state))
     assert isinstance(response, DescribeTopicPartitionsResponse)
     return encodable(response, 75)
 
@@ -50,7 +50,7 @@ async def test_no_topics_mean_all() -> None:
 
 
 async def test_a_partition_is_described() -> None:
-    made = World((1, 2, 3), live=(2, 3)).having(
+    made = InMemoryController((1, 2, 3), live=(2, 3)).with_partitions(
         partition("foo-0", [1, 2], isr=(2,), leader=2, leader_epoch=4)
     )
     (topic,) = (await ask(request("foo"), made)).topics
@@ -90,9 +90,9 @@ async def test_an_unknown_topic_has_an_error() -> None:
 
 
 async def test_what_may_not_be_described_is_refused_by_name_and_left_out_of_all() -> None:
-    response = await answer(handle, request("foo"), context(0, world().state, authorizer=NOBODY))
+    response = await answer(handle, request("foo"), context(0, controller().state, authorizer=NOBODY))
     assert [(topic.name, topic.error_code) for topic in response.topics] == [("foo", 29)]
-    bar_only = context(0, world().state, authorizer=allowing((Operation.DESCRIBE, "bar")))
+    bar_only = context(0, controller().state, authorizer=allowing((Operation.DESCRIBE, "bar")))
     assert shown(await answer(handle, request(), bar_only)) == [("bar", [0, 1])]
 
 

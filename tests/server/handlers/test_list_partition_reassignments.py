@@ -12,15 +12,15 @@ from protocol.messages.list_partition_reassignments_response import ListPartitio
 from server.dispatch.cache import Encoded
 from server.dispatch.context import LARGE_ROWS, Context
 from server.handlers.list_partition_reassignments import handle, refuse
-from tests.builders import World, key, partition
+from tests.builders import InMemoryController, key, partition
 from tests.protocol.oracle import peer_class
 from tests.server.fakes import answer, context, encodable
 
 MOVING = partition("foo-1", [3, 1, 2], adding=(3,), removing=(1,))
 
 
-def world() -> World:
-    return World().having(
+def controller() -> InMemoryController:
+    return InMemoryController().with_partitions(
         partition("foo-0", [1, 2]), MOVING, partition("bar-0", [4, 5, 6], adding=(4,), removing=(6,))
     )
 
@@ -48,19 +48,19 @@ def rows(response: ListPartitionReassignmentsResponse) -> dict[str, list[tuple[A
 
 
 async def test_null_topics_list_everything() -> None:
-    response = await ask(everything(), context(0, world().state))
+    response = await ask(everything(), context(0, controller().state))
     assert rows(response) == {"foo": [(1, (3, 2, 1), (3,), (1,))], "bar": [(0, (4, 5, 6), (4,), (6,))]}
     assert (response.error_code, response.error_message) == (0, None)
 
 
 async def test_the_step_under_way_is_in_the_tagged_field() -> None:
-    response = await ask(only(foo=None), context(0, world().state))
+    response = await ask(only(foo=None), context(0, controller().state))
     assert response.current_batch is not None
     assert [tuple(row) for row in response.current_batch[0].partitions] == [(1, (1, 2), (3, 2))]
 
 
 async def test_a_partition_that_waits_for_its_turn_is_listed_without_a_step() -> None:
-    waiting = World().having(partition("foo-0", [1, 2]))
+    waiting = InMemoryController().with_partitions(partition("foo-0", [1, 2]))
     waiting.put(Reassignment("foo", 0, (1, 2), (3, 2)))
     response = await ask(everything(), context(0, waiting.state))
     assert rows(response) == {"foo": [(0, (3, 2, 1), (3,), (1,))]}
@@ -68,33 +68,33 @@ async def test_a_partition_that_waits_for_its_turn_is_listed_without_a_step() ->
 
 
 async def test_no_topics_list_nothing() -> None:
-    assert rows(await ask(only(), context(0, world().state))) == {}
+    assert rows(await ask(only(), context(0, controller().state))) == {}
 
 
 async def test_named_partitions_are_listed_and_unknown_ones_left_out() -> None:
-    response = await ask(only(foo=(0, 1, 9), nope=(0,)), context(0, world().state))
+    response = await ask(only(foo=(0, 1, 9), nope=(0,)), context(0, controller().state))
     assert list(rows(response)) == ["foo"]
     assert [row[0] for row in rows(response)["foo"]] == [1]
 
 
 async def test_null_partitions_list_all_of_the_topic() -> None:
-    assert list(rows(await ask(only(bar=None), context(0, world().state)))) == ["bar"]
+    assert list(rows(await ask(only(bar=None), context(0, controller().state)))) == ["bar"]
 
 
 async def test_nothing_ongoing_has_neither_rows_nor_a_step() -> None:
-    response = await ask(everything(), context(0, World().state))
+    response = await ask(everything(), context(0, InMemoryController().state))
     assert response == ListPartitionReassignmentsResponse(error_message=None)
 
 
 async def test_where_nothing_moves_all_who_ask_get_one_answer() -> None:
-    asked = context(0, World().having(partition("foo-0", [1, 2])).state)
+    asked = context(0, InMemoryController().with_partitions(partition("foo-0", [1, 2])).state)
     answers = [handle(request, asked) for request in (only(foo=(0,)), only(bar=None), everything())]
     assert answers[0] is answers[1] is answers[2]
     assert rows(await ask(only(foo=(0,)), asked)) == {}
 
 
 async def test_who_names_a_topic_while_nothing_moves_never_gets_rows_of_another() -> None:
-    state = World().having(partition("foo-0", [1, 2]), partition("bar-0", [1, 2])).state
+    state = InMemoryController().with_partitions(partition("foo-0", [1, 2]), partition("bar-0", [1, 2])).state
     asked = context(0, state)
     state.add_external(key("bar-0"))
     assert list(rows(await ask(everything(), asked))) == ["bar"]
@@ -103,7 +103,7 @@ async def test_who_names_a_topic_while_nothing_moves_never_gets_rows_of_another(
 
 
 async def test_moves_of_others_that_begin_and_end_are_listed_at_once() -> None:
-    moved = world()
+    moved = controller()
     asked = context(0, moved.state)
     listed = [list(rows(await ask(everything(), asked)))]
     for change in (moved.state.add_external, moved.state.discard_external):
@@ -113,7 +113,7 @@ async def test_moves_of_others_that_begin_and_end_are_listed_at_once() -> None:
 
 
 async def test_the_answer_is_kept_until_something_changes() -> None:
-    made = world()
+    made = controller()
     asked = context(0, made.state)
     first = await answer(handle, everything(), asked)
     assert await answer(handle, everything(), asked) is first
@@ -122,7 +122,7 @@ async def test_the_answer_is_kept_until_something_changes() -> None:
 
 
 async def test_a_long_list_is_made_once_for_all_who_ask_for_it() -> None:
-    many = World().having(
+    many = InMemoryController().with_partitions(
         *[partition(f"foo-{index}", [3, 1], adding=(3,), removing=(1,)) for index in range(LARGE_ROWS + 1)]
     )
     asked = context(0, many.state)
@@ -135,7 +135,7 @@ async def test_a_long_list_is_made_once_for_all_who_ask_for_it() -> None:
 
 async def test_many_named_partitions_are_listed_in_the_same_way() -> None:
     request = only(foo=tuple(range(LARGE_ROWS + 1)))
-    assert rows(await ask(request, context(0, world().state))) == {"foo": [(1, (3, 2, 1), (3,), (1,))]}
+    assert rows(await ask(request, context(0, controller().state))) == {"foo": [(1, (3, 2, 1), (3,), (1,))]}
 
 
 def test_a_refusal_echoes_the_rows_with_empty_lists() -> None:
@@ -145,7 +145,7 @@ def test_a_refusal_echoes_the_rows_with_empty_lists() -> None:
 
 
 async def test_kafka_python_skips_the_tagged_field_and_our_codec_reads_it() -> None:
-    response = await ask(everything(), context(0, world().state))
+    response = await ask(everything(), context(0, controller().state))
     body = codec(ListPartitionReassignmentsResponse, 0).encode(response)
     theirs = peer_class("ListPartitionReassignmentsResponse").decode(body, version=0)
     assert [topic.name for topic in theirs.topics] == ["foo", "bar"]
@@ -158,7 +158,7 @@ async def test_kafka_python_skips_the_tagged_field_and_our_codec_reads_it() -> N
 
 
 async def test_without_a_step_in_flight_the_tagged_field_is_not_sent() -> None:
-    waiting = World(live=(1, 2, 3)).having(partition("foo-0", [1, 2, 3]))
+    waiting = InMemoryController(live=(1, 2, 3)).with_partitions(partition("foo-0", [1, 2, 3]))
     waiting.alter({"foo-0": [1, 2, 6]})
     response = await ask(everything(), context(0, waiting.state))
     assert (list(rows(response)), response.current_batch) == (["foo"], None)

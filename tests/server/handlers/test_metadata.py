@@ -9,14 +9,16 @@ from protocol.messages.metadata_request import MetadataRequest, MetadataRequestT
 from protocol.messages.metadata_response import MetadataResponse
 from server.dispatch.authorizer import Operation
 from server.handlers.metadata import handle, refuse
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 from tests.server.fakes import NOBODY, allowing, answer, context
 
 FOO_ID = b"foo".ljust(16, b"\0")
 
 
-def world(**fields: object) -> World:
-    return World((1, 2, 3)).having(partition("foo-0", [1, 2], **fields), partition("bar-0", [3]))
+def controller(**fields: object) -> InMemoryController:
+    return InMemoryController((1, 2, 3)).with_partitions(
+        partition("foo-0", [1, 2], **fields), partition("bar-0", [3])
+    )
 
 
 def named(*names: str) -> MetadataRequest:
@@ -34,18 +36,18 @@ def names(response: MetadataResponse) -> list[str | None]:
 @pytest.mark.parametrize("version", range(14))
 async def test_every_version_lists_all_topics(version: int) -> None:
     request = MetadataRequest(topics=None if version else ())
-    response = await answer(handle, request, context(version, world().state))
+    response = await answer(handle, request, context(version, controller().state))
     decoded = codec(MetadataResponse, version).decode(codec(MetadataResponse, version).encode(response))
     assert names(decoded) == ["foo", "bar"]
     assert [broker.node_id for broker in decoded.brokers] == [1, 2, 3]
 
 
 async def test_from_version_1_no_topics_are_none() -> None:
-    assert names(await answer(handle, named(), context(1, world().state))) == []
+    assert names(await answer(handle, named(), context(1, controller().state))) == []
 
 
 async def test_a_partition_is_described() -> None:
-    moving = world(isr=(2,), leader=2, leader_epoch=7)
+    moving = controller(isr=(2,), leader=2, leader_epoch=7)
     response = await answer(handle, named("foo"), context(12, moving.state))
     (topic,) = response.topics
     assert (topic.error_code, topic.topic_id, topic.is_internal) == (0, FOO_ID, False)
@@ -53,7 +55,7 @@ async def test_a_partition_is_described() -> None:
 
 
 async def test_replicas_on_dead_brokers_are_offline_and_dead_brokers_are_not_listed() -> None:
-    made = world(leader=2)
+    made = controller(leader=2)
     made.state.live.discard(1)
     response = await answer(handle, named("foo"), context(12, made.state))
     assert response.topics[0].partitions[0].offline_replicas == (1,)
@@ -62,51 +64,51 @@ async def test_replicas_on_dead_brokers_are_offline_and_dead_brokers_are_not_lis
 
 
 async def test_a_partition_without_a_leader_says_so() -> None:
-    response = await answer(handle, named("foo"), context(12, world(leader=-1).state))
+    response = await answer(handle, named("foo"), context(12, controller(leader=-1).state))
     assert response.topics[0].partitions[0].error_code == 5
 
 
 async def test_no_live_broker_means_no_controller() -> None:
-    response = await answer(handle, named(), context(12, World((1,), live=()).state))
+    response = await answer(handle, named(), context(12, InMemoryController((1,), live=()).state))
     assert response.controller_id == -1
 
 
 @pytest.mark.parametrize(("name", "code"), [("nope", 3), ("no/pe", 17), ("..", 17), ("", 17)])
 async def test_a_topic_that_is_not_there_has_an_error(name: str, code: int) -> None:
-    response = await answer(handle, named(name, "bar"), context(12, world().state))
+    response = await answer(handle, named(name, "bar"), context(12, controller().state))
     assert [topic.error_code for topic in response.topics] == [code, 0]
 
 
 async def test_a_topic_is_found_by_id() -> None:
-    assert names(await answer(handle, identified(FOO_ID), context(12, world().state))) == ["foo"]
+    assert names(await answer(handle, identified(FOO_ID), context(12, controller().state))) == ["foo"]
 
 
 async def test_an_unknown_id_has_an_error() -> None:
-    response = await answer(handle, identified(b"?" * 16), context(12, world().state))
+    response = await answer(handle, identified(b"?" * 16), context(12, controller().state))
     assert [tuple(topic[:3]) for topic in response.topics] == [(100, None, b"?" * 16)]
 
 
 async def test_neither_name_nor_id_is_no_request() -> None:
     with pytest.raises(ApiError):
-        await answer(handle, identified(bytes(16)), context(12, world().state))
+        await answer(handle, identified(bytes(16)), context(12, controller().state))
 
 
 async def test_a_topic_that_is_asked_for_twice_is_answered_once() -> None:
-    assert names(await answer(handle, named("foo", "foo"), context(12, world().state))) == ["foo"]
+    assert names(await answer(handle, named("foo", "foo"), context(12, controller().state))) == ["foo"]
 
 
 async def test_what_may_not_be_described_is_left_out_of_the_list_of_all() -> None:
-    asked = context(12, world().state, authorizer=allowing((Operation.READ, "bar")))
+    asked = context(12, controller().state, authorizer=allowing((Operation.READ, "bar")))
     assert names(await answer(handle, MetadataRequest(topics=None), asked)) == ["bar"]
 
 
 async def test_what_may_not_be_described_is_refused_by_name() -> None:
-    response = await answer(handle, named("foo"), context(12, world().state, authorizer=NOBODY))
+    response = await answer(handle, named("foo"), context(12, controller().state, authorizer=NOBODY))
     assert [tuple(topic[:2]) for topic in response.topics] == [(29, "foo")]
 
 
 async def test_what_may_not_be_described_does_not_show_its_name() -> None:
-    response = await answer(handle, identified(FOO_ID), context(12, world().state, authorizer=NOBODY))
+    response = await answer(handle, identified(FOO_ID), context(12, controller().state, authorizer=NOBODY))
     assert [tuple(topic[:2]) for topic in response.topics] == [(29, None)]
 
 
@@ -114,7 +116,7 @@ async def test_authorized_operations_come_only_when_asked_for() -> None:
     request = named("foo")._replace(
         include_topic_authorized_operations=True, include_cluster_authorized_operations=True
     )
-    asked = context(8, world().state, authorizer=allowing((Operation.ALTER, "foo")))
+    asked = context(8, controller().state, authorizer=allowing((Operation.ALTER, "foo")))
     response = await answer(handle, request, asked)
     assert response.topics[0].topic_authorized_operations == 1 << Operation.ALTER | 1 << Operation.DESCRIBE
     assert response.cluster_authorized_operations == 0
@@ -123,7 +125,7 @@ async def test_authorized_operations_come_only_when_asked_for() -> None:
 
 
 async def test_a_large_cluster_is_described_in_the_same_way() -> None:
-    many = World().having(*[partition(f"foo-{index}", [1, 2]) for index in range(1000)])
+    many = InMemoryController().with_partitions(*[partition(f"foo-{index}", [1, 2]) for index in range(1000)])
     many.put(Topic("empty", b"e" * 16))
     response = await answer(handle, MetadataRequest(topics=None), context(12, many.state))
     assert [len(topic.partitions) for topic in response.topics] == [1000, 0]
@@ -136,7 +138,7 @@ def test_a_refusal_is_repeated_for_every_topic() -> None:
 
 @pytest.mark.parametrize("version", range(10, 14))
 async def test_a_topic_without_a_name_is_refused_where_it_is_not_found_by_id(version: int) -> None:
-    asked = context(version, world().state)
+    asked = context(version, controller().state)
     if version >= 12:
         assert names(await answer(handle, identified(FOO_ID), asked)) == ["foo"]
         return

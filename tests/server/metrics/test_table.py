@@ -2,7 +2,7 @@ import pytest
 
 from server.metrics.sources import Traffic, Znodes
 from server.metrics.stats import Counters
-from tests.builders import World, partition
+from tests.builders import InMemoryController, partition
 from tests.server.scraping import cluster, quick, scrape, value
 
 
@@ -32,10 +32,10 @@ def test_the_controller_is_active_while_it_serves(active: bool) -> None:
 
 
 def test_moving_waiting_and_queued_partitions_are_separate_metrics() -> None:
-    world = World().having(*(partition(f"foo-{n}", (1, 2)) for n in range(3)))
-    world.limited(partitions=1).stop(6)
-    world.alter({"foo-0": (3, 4), "foo-1": (3, 4), "foo-2": (6, 1)})
-    samples = scrape(world.state)
+    controller = InMemoryController().with_partitions(*(partition(f"foo-{n}", (1, 2)) for n in range(3)))
+    controller.with_limits(partitions=1).stop(6)
+    controller.alter({"foo-0": (3, 4), "foo-1": (3, 4), "foo-2": (6, 1)})
+    samples = scrape(controller.state)
     for phase in ("moving", "queued", "waiting"):
         assert value(samples, f"reassignd_{phase}_partitions") == 1, phase
 

@@ -9,13 +9,13 @@ from controller.state.state import State
 from server.dispatch.router import Router
 from server.metrics.stats import Counters
 from server.zk_controller.endpoint import ActiveController, ControllerEndpoint
-from tests.builders import World
+from tests.builders import InMemoryController
 from tests.server.fakes import FakeDriver, services
 
 
 def _state() -> State:
     """Brokers 1 and 2, and a controller that is none."""
-    state = World((1, 2)).state
+    state = InMemoryController((1, 2)).state
     state.controller_id = 1000
     return state
 
