@@ -109,7 +109,7 @@ async def test_an_authority_that_is_not_theirs_is_told(
 async def test_a_login_that_is_refused_meanwhile_is_tried_again(
     zookeeper: SecuredZookeeper, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(client_module, "AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr(client_module, "LOGIN_RETRY_SECONDS", 0.1)
     async with connected(zookeeper, zookeeper.login() | ACL) as client:
         await restart_zookeeper(zookeeper, "another")
         await wait_until(lambda: asyncio.sleep(0, "rejects the login now" in caplog.text))
