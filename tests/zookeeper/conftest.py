@@ -1,4 +1,4 @@
-"""One ZooKeeper and one set of real brokers a release for all scenarios, with a reassignd that commands them."""
+"""Session fixtures: one cluster of ZooKeeper, real brokers and reassignd as the controller, and the command line tools."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,14 +13,14 @@ from tools.zookeeper_cluster import running_cluster
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Four brokers 3.9 that speak inter-broker protocol 2.4-IV0."""
+    """Four brokers of Kafka 3.9 with inter-broker protocol 2.4-IV0."""
     with running_cluster(4, tmp_path_factory.mktemp("cluster")) as cluster, Site(cluster) as site:
         yield site
 
 
 @pytest.fixture(scope="session")
 def tools() -> Iterator[Tools]:
-    """Kafka's command line tools 3.9."""
+    """The command line tools of Kafka 3.9."""
     with Tools("3.9") as resident:
         yield resident
 

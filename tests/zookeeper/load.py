@@ -1,4 +1,4 @@
-"""Load that runs through a scenario: a real producer, and a consumer that reads every record back in order."""
+"""Load during a scenario: a producer, and a consumer that checks every record and the order."""
 
 import threading
 from collections import defaultdict
@@ -10,13 +10,13 @@ READ_SECONDS = 60
 PAUSE_SECONDS = 0.002
 
 FILLER = b"fill"
-"""How values begin that were there before the load."""
+"""Prefix of the values that were written before the load."""
 
 
 class Load:
-    """An idempotent producer with acks=all that numbers its records by partition, from `with` to its end.
+    """An idempotent producer with acks=all that sends numbered records to each partition until the `with` block ends.
 
-    `login`: kafka-python's settings of a client that logs in.
+    `login`: the security settings of kafka-python.
     """
 
     def __init__(self, bootstrap: str, topic: str, partitions: int, **login: str) -> None:
@@ -29,7 +29,7 @@ class Load:
         self._thread = threading.Thread(target=self._produce, name="load")
         self._failures: list[BaseException] = []
         self.sent = 0
-        """Records that each partition was sent."""
+        """Number of records sent to each partition."""
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -42,7 +42,7 @@ class Load:
         self._producer.close()
 
     def check(self) -> None:
-        """Fails unless every record was acknowledged, and is there once, in order."""
+        """Check that every record was acknowledged and is stored once, in order."""
         assert self._failures == []
         read = self._read()
         expected = list(range(self.sent))
@@ -69,7 +69,7 @@ class Load:
         read: dict[int, list[int]] = defaultdict(list)
         while any(consumer.position(partition) < ends[partition] for partition in partitions):
             polled = consumer.poll(timeout_ms=READ_SECONDS * 1000)
-            assert polled, "nothing more to read"
+            assert polled, "no more records within READ_SECONDS"
             for partition, records in polled.items():
                 values = (record.value for record in records if not record.value.startswith(FILLER))
                 read[partition.partition] += [int(value.rstrip(b".")) for value in values]

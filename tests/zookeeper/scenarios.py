@@ -1,4 +1,4 @@
-"""What is shown on more than one release of brokers."""
+"""Scenarios that run on several releases of brokers."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ CANCEL = "/admin/cancel_reassignment_in_progress"
 
 
 def submit(site: Site, topic: str, targets: Mapping[int, Sequence[int]]) -> None:
-    """Orders targets by znode, as tools before Kafka 3 did."""
+    """Write a plan to `/admin/reassign_partitions`, as the tools before Kafka 3 did."""
     rows = [
         {"topic": topic, "partition": number, "replicas": list(replicas)}
         for number, replicas in targets.items()
@@ -21,7 +21,7 @@ def submit(site: Site, topic: str, targets: Mapping[int, Sequence[int]]) -> None
 
 
 def cancel_throttled_move(site: Site) -> None:
-    """A throttled move is cancelled under load: partial copies go, and the order before is the order after."""
+    """Cancel a throttled reassignment under load: the replica order is restored and partial copies are deleted."""
     topic = site.create_topic([[1, 2, 3]])
     site.fill(topic, 1)
     site.hold(topic)
@@ -37,7 +37,7 @@ def cancel_throttled_move(site: Site) -> None:
 
 
 def reassign_by_znode(site: Site) -> None:
-    """A plan in ZooKeeper is carried out under load, and gone at the end."""
+    """Execute a plan from ZooKeeper under load; the znode is deleted at the end."""
     topic = site.create_topic([[1, 2], [2, 1]])
     with Load(site.cluster.bootstrap, topic, 2) as load:
         submit(site, topic, {0: [3, 4], 1: [4, 1]})
@@ -49,7 +49,7 @@ def reassign_by_znode(site: Site) -> None:
 
 
 def cancel_by_znode(site: Site) -> None:
-    """The cancel znode takes a throttled plan back under load; both znodes go."""
+    """Cancel a throttled plan with the cancel znode under load; both znodes are deleted."""
     topic = site.create_topic([[1, 2, 3]])
     site.fill(topic, 1)
     site.hold(topic)
@@ -65,7 +65,7 @@ def cancel_by_znode(site: Site) -> None:
 
 
 def drop_replica_of_stopped_broker(site: Site) -> None:
-    """The log of a replica that was dropped goes when its broker returns."""
+    """Remove a replica while its broker is down: the broker deletes the log after its restart."""
     topic = site.create_topic([[2, 4]])
     site.fill(topic, 1)
     site.cluster.kill_broker(4)
@@ -79,7 +79,7 @@ def drop_replica_of_stopped_broker(site: Site) -> None:
 
 
 def kill_before_stop_replica_response(site: Site) -> None:
-    """The controller dies after a step has ended, and before the broker with the replica that was dropped has answered."""
+    """Kill the controller after a step, before the broker of the removed replica has answered StopReplica."""
     topic = site.create_topic([[2, 4]])
     site.fill(topic, 1)
     pid = site.cluster.pid(4)
@@ -97,7 +97,7 @@ def kill_before_stop_replica_response(site: Site) -> None:
 
 
 def restart_brokers_in_sequence(site: Site) -> None:
-    """Brokers that stop in order, one right after the other has joined its ISRs again, are let go at once."""
+    """Restart the brokers one by one, as soon as the previous one is back in all ISRs: every shutdown is controlled."""
     topic = site.create_topic([[1, 2], [2, 3], [3, 4], [4, 1]])
     log_lengths = {broker: len(site.cluster.log(broker)) for broker in site.cluster.brokers}
     for broker in site.cluster.brokers:
@@ -110,7 +110,7 @@ def restart_brokers_in_sequence(site: Site) -> None:
 
 
 def _stored_isrs(site: Site, topic: str) -> list[list[int]]:
-    """As ZooKeeper has them; brokers may learn of them up to a minute later."""
+    """Return the ISRs from ZooKeeper; the brokers can learn of them up to a minute later."""
     states = [site.znode(f"/brokers/topics/{topic}/partitions/{number}/state") for number in range(4)]
     return [sorted(state["isr"]) for state in states]
 

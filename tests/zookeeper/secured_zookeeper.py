@@ -1,4 +1,4 @@
-"""A ZooKeeper that knows its clients: by SASL at one port, by TLS, certificates and SASL at another."""
+"""A ZooKeeper with two ports: SASL on one; TLS, client certificates and SASL on the other."""
 
 from pathlib import Path
 
@@ -10,11 +10,11 @@ from tools.zookeeper_cluster import ZookeeperCluster
 
 PROVIDER = "org.apache.zookeeper.server.auth"
 MODULE = f"{PROVIDER}.DigestLoginModule"
-SECRET = "kafka-secret"  # noqa: S105 (of a cluster that lives for a test)
+SECRET = "kafka-secret"  # noqa: S105 (of a test cluster)
 
 
 class SecuredZookeeper(ZookeeperCluster):
-    """Brokers, if there are any, come as `kafka`, and have `zookeeper.set.acl`."""
+    """A cluster whose brokers log in to ZooKeeper as `kafka`, with `zookeeper.set.acl`."""
 
     def __init__(self, folder: Path, brokers: int) -> None:
         super().__init__(folder, brokers, protocol="3.9", settings={"zookeeper.set.acl": "true"})
@@ -24,7 +24,7 @@ class SecuredZookeeper(ZookeeperCluster):
         self.change_password(SECRET)
 
     def change_password(self, password: str) -> None:
-        """What `kafka` needs at a ZooKeeper that is started from now on; brokers say SECRET always."""
+        """Set the password of `kafka` for the next start of ZooKeeper; the brokers always use SECRET."""
         users = f'Server {{ {MODULE} required user_kafka="{password}" user_ann="ann-secret"; }};\n'
         (self.folder / "jaas.conf").write_text(users + _section("kafka", SECRET))
 
@@ -47,14 +47,14 @@ class SecuredZookeeper(ZookeeperCluster):
         )
 
     def login(self, user: str = "kafka", password: str = SECRET) -> dict[str, str]:
-        """Settings of reassignd, to log in."""
+        """Return the settings with which reassignd logs in by SASL."""
         file = self.folder / f"{user}-{password}.conf"
         file.touch(0o600)
         file.write_text(_section(user, password))
         return {"zookeeper.jaas.file": str(file)}
 
     def tls(self) -> dict[str, str]:
-        """Settings of reassignd, to come by TLS."""
+        """Return the settings with which reassignd connects over TLS."""
         return {
             "zookeeper.connect": self.tls_address,
             "zookeeper.ssl.client.enable": "true",

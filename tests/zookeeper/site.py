@@ -1,4 +1,4 @@
-"""A cluster of real brokers under reassignd, as its users see it: topics, moves, and data that is counted."""
+"""A cluster of real brokers with reassignd as the controller, and operations on its topics, configs and znodes."""
 
 import asyncio
 import itertools
@@ -29,25 +29,25 @@ _topic_numbers = itertools.count(1)
 
 
 def wait_for(probe: Callable[[], object], expected: object, seconds: float = PATIENCE_SECONDS) -> None:
-    """Looks until what is expected is seen; fails after a minute with what is seen then.
+    """Call the probe until it returns the expected value. Fails after `seconds` and shows the last value.
 
-    While brokers and controllers change, a client may not get an answer.
+    Errors of the client count as values: requests fail while the controller or a leader changes.
     """
     deadline = time.monotonic() + seconds
     while (seen := _result(probe)) != expected and time.monotonic() < deadline:
-        time.sleep(0.1)  # The others are processes: there is nothing to wait on but their answers.
+        time.sleep(0.1)  # The cluster runs in other processes, so the test must poll.
     assert seen == expected
 
 
 def _result(probe: Callable[[], object]) -> object:
     try:
         return probe()
-    except (KafkaError, RuntimeError) as error:  # the latter where kafka-python finds no controller
+    except (KafkaError, RuntimeError) as error:  # kafka-python raises RuntimeError if it finds no controller
         return error
 
 
 class Site:
-    """The cluster, the commander, and an admin client that we did not write."""
+    """The cluster, its reassignd process, and kafka-python's admin client."""
 
     def __init__(self, cluster: ZookeeperCluster, **overrides: str) -> None:
         self.cluster = cluster
@@ -67,25 +67,25 @@ class Site:
             assert self.commander.stop() == 0
 
     def wait_for_controller(self, expected: int) -> None:
-        """Returns when every broker names this controller, and lists it; it is asked from then on."""
+        """Wait until every broker reports this controller and lists it as a node, then connect the admin client."""
         for broker in self.cluster.brokers:
             wait_for(partial(_named_controller, self.cluster.port(broker)), (expected, True))
         self._connect()
         wait_for(lambda: self.reassignments() is not None, True)
 
     def _connect(self) -> None:
-        """Anew: kafka-python keeps asking a controller that is gone, and may never learn of one that has come."""
+        """Replace the admin client: kafka-python keeps sending requests to the previous controller."""
         self._exit_stack.close()
         self.admin = KafkaAdminClient(bootstrap_servers=self.cluster.bootstrap)
         self._exit_stack.callback(self.admin.close)
 
     @property
     def folder(self) -> Path:
-        """Where the cluster keeps its files."""
+        """The folder with the files of the cluster."""
         return self.cluster.folder
 
     def create_topic(self, assignment: Sequence[Sequence[int]], name: str = "") -> str:
-        """A new topic whose partitions have these replicas; its name."""
+        """Create a topic with these replicas for each partition, wait until all are in sync, and return its name."""
         name = name or f"topic-{next(_topic_numbers)}"
         rows = {number: list(replicas) for number, replicas in enumerate(assignment)}
         self.admin.create_topics([NewTopic(name, replica_assignments=rows)])
@@ -93,13 +93,13 @@ class Site:
         return name
 
     def partitions(self, topic: str) -> list[dict[str, Any]]:
-        """leader_id, replica_nodes and isr_nodes of each partition, as a broker tells them."""
+        """Return the partitions of a DescribeTopics response: leader_id, replica_nodes, isr_nodes, …."""
         topic_row = self.admin.describe_topics([topic])[0]
         rows: list[dict[str, Any]] = sorted(topic_row["partitions"], key=lambda row: row["partition_index"])
         return rows
 
     def wait_for_replicas(self, topic: str, expected: Sequence[Sequence[int]]) -> None:
-        """Returns when each partition has these replicas, all of them in sync, and a leader among them."""
+        """Wait until each partition has exactly these replicas, all in sync, and one of them as the leader."""
         rows = [(list(replicas), sorted(replicas), True) for replicas in expected]
         wait_for(
             lambda: [
@@ -110,11 +110,11 @@ class Site:
         )
 
     def reassign(self, topic: str, targets: Mapping[int, Sequence[int] | None]) -> None:
-        """Orders targets, None to cancel; none is refused."""
+        """Reassign partitions of one topic; None cancels. Fails if a partition is refused."""
         self.reassign_topics({topic: targets})
 
     def reassign_topics(self, topics: Mapping[str, Mapping[int, Sequence[int] | None]]) -> None:
-        """The same for several topics in one request, which is one job."""
+        """Reassign partitions of several topics in one request, which makes one job."""
         rows = {
             TopicPartition(topic, number): replicas and list(replicas)
             for topic, targets in topics.items()
@@ -124,7 +124,7 @@ class Site:
         assert all(error is None for error in answer.values()), answer
 
     def fill(self, topic: str, partitions: int, kilobytes: int = 200) -> None:
-        """Gives each partition so much data."""
+        """Write this amount of data to each partition."""
         producer = KafkaProducer(bootstrap_servers=self.cluster.bootstrap, acks="all")
         for partition in range(partitions):
             for _ in range(kilobytes):
@@ -133,13 +133,13 @@ class Site:
         producer.close()
 
     def set_configs(self, kind: str, name: str, **values: str | None) -> None:
-        """Sets configs, None to delete; `__` stands for dots."""
+        """Set configs; None deletes one. `__` in a name stands for a dot."""
         changes = {
             key.replace("__", "."): ("DELETE" if value is None else "SET", value)
             for key, value in values.items()
         }
         resource = ConfigResource(ConfigResourceType[kind], name, changes)
-        # A broker that does not know yet who the controller is refuses.
+        # A broker refuses the request until it knows the controller.
         wait_for(lambda: self._config_errors(resource), [])
 
     def _config_errors(self, resource: ConfigResource) -> list[str]:
@@ -147,17 +147,17 @@ class Site:
         return [answer for rows in answers.values() for answer in rows.values() if answer != "OK"]
 
     def hold(self, topic: str) -> None:
-        """From now on, what moves in the topic stays in flight."""
+        """Throttle the replicas of the topic, so that its reassignments stay in flight."""
         throttled = {
             "leader__replication__throttled__replicas": "*",
             "follower__replication__throttled__replicas": "*",
         }
         self.set_configs("TOPIC", topic, **throttled)
         self._set_rates("1000")
-        time.sleep(1)  # Brokers hear of it by notification, and do not say when they have.
+        time.sleep(1)  # Brokers apply the configs after a notification and do not report when.
 
     def release(self, rate: str | None = None) -> None:
-        """Lets moves run that are held by `hold`, as fast as they can or at this rate."""
+        """Remove the throttle of `hold`, or set it to this rate in bytes per second."""
         self._set_rates(rate)
 
     def _set_rates(self, value: str | None) -> None:
@@ -169,30 +169,30 @@ class Site:
             self.set_configs("BROKER", str(broker), **rates)
 
     def znode(self, path: str) -> Any:
-        """The JSON of a znode, None when there is none."""
+        """Return the JSON of a znode, or None if the znode does not exist."""
         data = self._with_zookeeper(lambda client: _znode_data(client, path))
         return None if data is None else json.loads(data)
 
     def has_znode(self, path: str) -> bool:
-        """There is such a znode, whatever is in it."""
+        """Return whether the znode exists."""
         return bool(self._with_zookeeper(lambda client: client.exists(path)))
 
     def registered_brokers(self) -> set[int]:
-        """The ids below `/brokers/ids`."""
+        """Return the ids of the znodes below `/brokers/ids`."""
         return set(map(int, self._with_zookeeper(lambda client: client.get_children("/brokers/ids"))))
 
     def create_znode(self, path: str, value: Any) -> None:
-        """Makes a znode as a tool does."""
+        """Create a znode with JSON or bytes, and its parents."""
         data = value if isinstance(value, bytes) else json.dumps(value).encode()
         self._with_zookeeper(lambda client: client.create(path, data, makepath=True))
 
     def set_znode(self, path: str, value: Any) -> None:
-        """Writes over a znode, whoever's it is."""
+        """Overwrite a znode with JSON or bytes."""
         data = value if isinstance(value, bytes) else json.dumps(value).encode()
         self._with_zookeeper(lambda client: client.set(path, data))
 
     def remove_znode(self, path: str) -> None:
-        """Removes it with all below it; it need not be there."""
+        """Delete a znode and its descendants, if it exists."""
         self._with_zookeeper(lambda client: client.exists(path) and client.delete(path, recursive=True))
 
     def _with_zookeeper(self, action: Callable[[KazooClient], Any]) -> Any:
@@ -205,7 +205,7 @@ class Site:
             client.close()
 
     def reassignments(self) -> dict[str, Any]:
-        """What ListPartitionReassignments says, by `TOPIC-PARTITION`."""
+        """Return the ListPartitionReassignments response by `TOPIC-PARTITION`."""
         try:
             listed = self.admin.list_partition_reassignments() or {}
         except (KafkaError, RuntimeError):
@@ -214,17 +214,17 @@ class Site:
         return {f"{key.topic}-{key.partition}": row for key, row in listed.items()}
 
     def wait_until_idle(self, seconds: float = PATIENCE_SECONDS) -> None:
-        """Returns when nothing moves any more."""
+        """Wait until there are no reassignments."""
         wait_for(self.reassignments, {}, seconds)
 
     def wait_for_hosts(self, topic: str, partition: int, brokers: set[int]) -> None:
-        """Returns when just these brokers have a log of the partition on their disks."""
+        """Wait until exactly these brokers have a log of the partition on disk."""
         wait_for(lambda: self.cluster.hosts(topic, partition), brokers)
 
 
 def _named_controller(port: int) -> tuple[int, bool]:
-    """Whom the broker names, and whether it lists that one."""
-    # kafka-python cannot read what a broker 2.8 says of its cluster.
+    """Return the controller id of a Metadata response, and whether the response lists this node."""
+    # kafka-python cannot decode this response of Kafka 2.8.
     response = asyncio.run(_metadata(port))
     return response.controller_id, response.controller_id in [broker.node_id for broker in response.brokers]
 

@@ -1,4 +1,4 @@
-"""Whatever people leave in ZooKeeper: a line in the log, a number in the metrics, and the cluster goes on."""
+"""Invalid znodes: each is logged and counted in the metrics, and the controller continues."""
 
 import time
 import urllib.request
@@ -22,7 +22,7 @@ DOCUMENTS = {
     "/admin/preferred_replica_election": "preferred_replica_election",
     "/brokers/ids/77": "broker",
     "/brokers/topics/bad": "topic",
-    # Brokers take this one for old; one with a high number would have them pass over all that come later.
+    # Brokers take this number for an old change. With a high number they would skip all later changes.
     "/config/changes/config_change_-000000001": "config_change",
     "/isr_change_notification/isr_change_9999999999": "isr_change_notification",
     "/log_dir_event_notification/log_dir_event_9999999999": "log_dir_event_notification",
@@ -37,7 +37,7 @@ def idle_cluster(site: Site) -> Iterator[None]:
 
 
 def counters(site: Site, metric: str = "refused_documents", label: str = "znode") -> dict[str, float]:
-    """A metric about ZooKeeper, by its label."""
+    """Return the values of a ZooKeeper counter by its label."""
     with urllib.request.urlopen(f"http://{site.commander.http}/metrics", timeout=10) as page:
         lines = page.read().decode().splitlines()
     name = f"reassignd_zookeeper_{metric}_total{{{label}="
@@ -46,7 +46,7 @@ def counters(site: Site, metric: str = "refused_documents", label: str = "znode"
 
 
 @pytest.mark.parametrize("data", [b"{garbage", MEGABYTE], ids=["garbage", "a megabyte"])
-def test_garbage_in_every_watched_znode(site: Site, data: bytes) -> None:
+def test_garbage_in_a_watched_znode_is_ignored_and_counted(site: Site, data: bytes) -> None:
     topic = site.create_topic([[1, 2], [2, 1]])
     before = counters(site)
     with Load(site.cluster.bootstrap, topic, 2) as load:
@@ -65,7 +65,7 @@ def test_garbage_in_every_watched_znode(site: Site, data: bytes) -> None:
     assert "Traceback" not in site.commander.log
 
 
-def test_unknown_brokers_and_partitions_are_refused_row_by_row(site: Site) -> None:
+def test_rows_with_unknown_brokers_or_partitions_are_refused_one_by_one(site: Site) -> None:
     topic = site.create_topic([[1, 2]])
     before = counters(site, "refused_rows").get("reassign_partitions", 0)
     rows = [(topic, 0, [3, 2]), (topic, 5, [1]), (topic, 0, [3, 4]), ("nothing", 0, [1]), (topic, 1, [98])]
@@ -76,7 +76,7 @@ def test_unknown_brokers_and_partitions_are_refused_row_by_row(site: Site) -> No
     assert counters(site, "refused_rows")["reassign_partitions"] == before + 3
 
 
-def test_a_state_that_makes_no_sense_does_not_stop_the_move(site: Site) -> None:
+def test_an_invalid_partition_state_does_not_stop_the_reassignment(site: Site) -> None:
     topic = site.create_topic([[1, 2]])
     site.fill(topic, 1)
     site.hold(topic)
@@ -91,7 +91,7 @@ def test_a_state_that_makes_no_sense_does_not_stop_the_move(site: Site) -> None:
     site.wait_for_replicas(topic, [[3, 2]])
 
 
-def test_a_topic_znode_that_makes_no_sense_is_written_over(site: Site) -> None:
+def test_an_invalid_topic_znode_is_overwritten(site: Site) -> None:
     topic = site.create_topic([[1, 2]])
     site.set_znode(f"/brokers/topics/{topic}", b"{garbage")
     site.reassign(topic, {0: [3, 4]})
@@ -100,7 +100,7 @@ def test_a_topic_znode_that_makes_no_sense_is_written_over(site: Site) -> None:
     assert site.znode(f"/brokers/topics/{topic}")["partitions"] == {"0": [3, 4]}
 
 
-def test_a_topic_is_deleted_in_mid_move(site: Site) -> None:
+def test_a_topic_can_be_deleted_during_its_reassignment(site: Site) -> None:
     topic, other = site.create_topic([[1, 2]]), site.create_topic([[1, 2]])
     site.fill(topic, 1)
     site.hold(topic)
@@ -117,8 +117,8 @@ def test_a_topic_is_deleted_in_mid_move(site: Site) -> None:
     site.wait_for_hosts(topic, 0, set())
 
 
-def test_a_topic_is_torn_out_of_zookeeper_in_mid_move(site: Site) -> None:
-    """By someone with a shell: the rest of the cluster goes on in a new term."""
+def test_a_topic_znode_deleted_by_hand_during_a_reassignment_starts_a_new_term(site: Site) -> None:
+    """The controller ends its term, and continues with the other topics in the next one."""
     topic, other = site.create_topic([[1, 2]]), site.create_topic([[1, 2]])
     site.fill(topic, 1)
     site.hold(topic)
@@ -136,8 +136,8 @@ def test_a_topic_is_torn_out_of_zookeeper_in_mid_move(site: Site) -> None:
     site.wait_for_replicas(other, [[3, 4]])
 
 
-def test_a_second_controller_that_ignores_the_election(site: Site) -> None:
-    """Someone counts the epoch up, and then empties the office."""
+def test_a_term_ends_if_the_epoch_or_the_controller_znode_changes(site: Site) -> None:
+    """Another client increments the controller epoch, and then deletes the controller znode."""
     topic = site.create_topic([[1, 2]])
     won = counters(site, "terms", "event")["won"]
     site.set_znode("/controller_epoch", str(site.znode("/controller_epoch") + 1).encode())
@@ -153,7 +153,7 @@ def test_a_second_controller_that_ignores_the_election(site: Site) -> None:
     site.wait_for_replicas(topic, [[3, 4]])
 
 
-def test_a_short_loss_of_zookeeper_in_mid_write_is_one_line(site: Site) -> None:
+def test_a_short_loss_of_zookeeper_during_writes_logs_one_line(site: Site) -> None:
     topic = site.create_topic([[1, 2]])
     before = len(site.commander.log)
     with config_writes(site, topic):
@@ -171,7 +171,7 @@ def test_a_short_loss_of_zookeeper_in_mid_write_is_one_line(site: Site) -> None:
 
 @contextmanager
 def config_writes(site: Site, topic: str) -> Iterator[None]:
-    """Meanwhile a client sets a config over and over."""
+    """Set a config in a loop, in a thread."""
     ended = Event()
     admin = KafkaAdminClient(bootstrap_servers=site.cluster.bootstrap)
 

@@ -1,4 +1,4 @@
-"""ZooKeeper through kazoo does what the tree in memory does in other tests."""
+"""The ZooKeeper client passes the same tests as the memory tree."""
 
 import uuid
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ from tests.zookeeper.site import Site
 
 @pytest.fixture
 async def client(site: Site) -> AsyncIterator[ZookeeperClient]:
-    """A client in a part of the tree where nobody else is."""
+    """A client with a chroot of its own."""
     root_client = ZookeeperClient(site.cluster.zookeeper, 6.0, lambda: None)
     await root_client.start()
     chroot = f"/test-{uuid.uuid4().hex}"
@@ -26,11 +26,11 @@ async def client(site: Site) -> AsyncIterator[ZookeeperClient]:
 
 
 @pytest.mark.parametrize("behaviour", BEHAVIOUR, ids=lambda behaviour: behaviour.__name__)
-async def test_the_memory_tree_behaves_like_zookeeper(behaviour: Behaviour, client: ZookeeperClient) -> None:
+async def test_the_client_behaves_like_the_memory_tree(behaviour: Behaviour, client: ZookeeperClient) -> None:
     await behaviour(client)
 
 
-async def test_nobody_there_is_one_line() -> None:
+async def test_an_unreachable_zookeeper_is_reported_in_one_line() -> None:
     client = ZookeeperClient("127.0.0.1:1", 1.0, lambda: None)
     with pytest.raises(ZookeeperError, match="no response from ZooKeeper"):
         await client.start()

@@ -1,4 +1,4 @@
-"""Whoever dies, the move ends where it should, and every record that was acknowledged is there."""
+"""A reassignment completes and loses no acknowledged record if a broker, reassignd or ZooKeeper fails."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ def topic(site: Site) -> str:
 
 
 def elected_broker(site: Site) -> int:
-    """Which broker has become the controller."""
+    """Wait until a broker is the controller, and return its id."""
     wait_for(lambda: (site.znode("/controller") or {}).get("brokerid", 0) in site.cluster.brokers, True)
     number: int = site.znode("/controller")["brokerid"]
     return number
@@ -30,7 +30,7 @@ def expect_replicas_on(site: Site, topic: str, brokers: list[int]) -> None:
     site.wait_for_hosts(topic, 0, set(brokers))
 
 
-def test_the_leader_dies_in_mid_move(site: Site, topic: str) -> None:
+def test_the_leader_is_killed_during_a_reassignment(site: Site, topic: str) -> None:
     with Load(site.cluster.bootstrap, topic, 1) as load:
         site.reassign(topic, {0: [3, 4]})
         site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
@@ -43,7 +43,7 @@ def test_the_leader_dies_in_mid_move(site: Site, topic: str) -> None:
     load.check()
 
 
-def test_a_target_dies_in_mid_move_and_returns(site: Site, topic: str) -> None:
+def test_a_target_broker_is_killed_and_restarted_during_a_reassignment(site: Site, topic: str) -> None:
     with Load(site.cluster.bootstrap, topic, 1) as load:
         site.reassign(topic, {0: [3, 4]})
         site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
@@ -56,7 +56,7 @@ def test_a_target_dies_in_mid_move_and_returns(site: Site, topic: str) -> None:
     load.check()
 
 
-def test_reassignd_dies_in_mid_move_and_another_one_takes_over(site: Site, topic: str) -> None:
+def test_a_standby_takes_over_after_reassignd_is_killed(site: Site, topic: str) -> None:
     standby = Commander(site.cluster, 1001)
     standby.start()
     try:
@@ -77,7 +77,7 @@ def test_reassignd_dies_in_mid_move_and_another_one_takes_over(site: Site, topic
 
 @pytest.fixture
 def blockable(site: Site) -> Iterator[Blockable]:
-    """In office, with the site's own reassignd standby by."""
+    """A second reassignd that is the controller; the site's own reassignd is its standby."""
     standby = Blockable(site.cluster, 1001)
     standby.start()
     try:
@@ -90,7 +90,7 @@ def blockable(site: Site) -> Iterator[Blockable]:
         site.wait_for_controller(1000)
 
 
-def test_a_controller_that_stands_still_gives_its_session_up_and_ends(
+def test_a_controller_with_a_blocked_event_loop_ends_its_session_and_exits(
     site: Site, blockable: Blockable
 ) -> None:
     blockable.block()
@@ -99,14 +99,14 @@ def test_a_controller_that_stands_still_gives_its_session_up_and_ends(
     assert "the event loop has hung for 6 s: the ZooKeeper session and the process end" in blockable.log
 
 
-def test_a_controller_that_stands_still_can_be_stopped(site: Site, blockable: Blockable) -> None:
+def test_a_controller_with_a_blocked_event_loop_can_be_stopped(site: Site, blockable: Blockable) -> None:
     blockable.block()
     assert blockable.stop() == 0
     assert "not stopped after" in blockable.log
     assert (site.znode("/controller") or {}).get("brokerid") != 1001
 
 
-def test_a_broker_takes_over_when_reassignd_stops_and_finishes_the_step(site: Site, topic: str) -> None:
+def test_a_broker_finishes_the_step_after_reassignd_stops(site: Site, topic: str) -> None:
     with Load(site.cluster.bootstrap, topic, 1) as load:
         site.reassign(topic, {0: [3, 4]})
         site.wait_for_hosts(topic, 0, {1, 2, 3, 4})
@@ -120,7 +120,7 @@ def test_a_broker_takes_over_when_reassignd_stops_and_finishes_the_step(site: Si
     assert site.reassignments() == {}
 
 
-def test_reassignd_takes_up_what_a_broker_has_begun(site: Site, topic: str) -> None:
+def test_reassignd_continues_a_reassignment_of_a_broker(site: Site, topic: str) -> None:
     assert site.commander.stop() == 0
     site.wait_for_controller(elected_broker(site))
     with Load(site.cluster.bootstrap, topic, 1) as load:
@@ -134,7 +134,7 @@ def test_reassignd_takes_up_what_a_broker_has_begun(site: Site, topic: str) -> N
     load.check()
 
 
-def test_zookeeper_goes_away_for_a_while(site: Site, topic: str) -> None:
+def test_a_restart_of_zookeeper_does_not_stop_a_reassignment(site: Site, topic: str) -> None:
     with Load(site.cluster.bootstrap, topic, 1) as load:
         site.reassign(topic, {0: [3, 4]})
         site.wait_for_hosts(topic, 0, {1, 2, 3, 4})

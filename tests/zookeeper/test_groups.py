@@ -1,4 +1,4 @@
-"""Consumer groups and transactions go on while the partitions that they live on move."""
+"""Consumer groups and transactions continue while their data and their internal topics are reassigned."""
 
 from kafka import KafkaConsumer, KafkaProducer
 
@@ -7,7 +7,7 @@ from tests.zookeeper.site import Site
 RECORDS = 60
 
 
-def test_groups_and_transactions_survive_a_move_of_everything(site: Site) -> None:
+def test_groups_and_transactions_survive_a_reassignment_of_all_partitions(site: Site) -> None:
     topic = site.create_topic([[1, 2], [2, 1]])
     producer = KafkaProducer(bootstrap_servers=site.cluster.bootstrap, transactional_id="mover", acks="all")
     producer.init_transactions()
@@ -37,7 +37,7 @@ def test_groups_and_transactions_survive_a_move_of_everything(site: Site) -> Non
 
 
 def move_everything(site: Site, topic: str) -> None:
-    """The data and both internal topics, to the brokers that have them not."""
+    """Reassign the topic and both internal topics to brokers without their replicas."""
     for name in (topic, "__consumer_offsets", "__transaction_state"):
         for row in site.partitions(name):
             now = row["replica_nodes"]

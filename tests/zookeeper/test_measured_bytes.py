@@ -1,4 +1,4 @@
-"""Brokers tell how much they have: how far a move is, how much is on its way at once, and which step gets nowhere."""
+"""Sizes of replicas from DescribeLogDirs: progress in bytes, the limit of concurrent bytes, and the step timeout."""
 
 import json
 import urllib.request
@@ -17,7 +17,7 @@ BYTES = "reassignment.max.concurrent.bytes"
 TIMEOUT = "reassignment.step.timeout.ms"
 KILOBYTES = 200
 POLL_SECONDS = 2.5 * SELDOM_SECONDS
-"""After a look that took long there is a long pause."""
+"""Time for a new poll of sizes: the pause after a slow poll is long."""
 
 
 @pytest.fixture(autouse=True)
@@ -31,19 +31,19 @@ def idle_cluster(site: Site, tools: Tools) -> Iterator[None]:
 
 
 def smallest_partition(site: Site, topic: str) -> int:
-    """Bytes of the topic's smallest partition, as far as they are known."""
+    """Return the measured size of the topic's smallest partition."""
     rows = (json.loads(line) for line in reassignd(site, "snapshot").stdout.splitlines())
     return min(int(row["bytes"]) for row in rows if row.get("topic") == topic)
 
 
 def copied_bytes(site: Site, job: int) -> Any:
-    """What the API says of a job's bytes."""
+    """Return the copied and total bytes of a job from the API."""
     with urllib.request.urlopen(f"http://{site.commander.http}/v1/jobs/{job}", timeout=10) as answer:
         return json.load(answer)["job"]["copied"] or {"bytes": 0, "total": 0}
 
 
 def fill_and_measure(site: Site, topic: str) -> None:
-    """Returns when the topic's size is known: a new job has all sizes looked at."""
+    """Fill the topic and wait until its size is measured. A new job starts a poll of all sizes."""
     site.fill(topic, len(site.partitions(topic)), KILOBYTES)
     other = site.create_topic([[1, 2]])
     site.reassign(other, {0: [3, 2]})
@@ -51,7 +51,7 @@ def fill_and_measure(site: Site, topic: str) -> None:
     site.wait_until_idle()
 
 
-def test_a_job_is_counted_in_bytes(site: Site) -> None:
+def test_a_job_reports_copied_and_total_bytes(site: Site) -> None:
     topic = site.create_topic([[1, 2]])
     site.hold(topic)
     fill_and_measure(site, topic)
@@ -61,7 +61,7 @@ def test_a_job_is_counted_in_bytes(site: Site) -> None:
     wait_for(lambda: 0 < copied_bytes(site, job)["bytes"] < copied_bytes(site, job)["total"], True)
 
 
-def test_so_many_bytes_are_on_their_way_at_once(site: Site, tools: Tools) -> None:
+def test_concurrent_bytes_are_limited(site: Site, tools: Tools) -> None:
     topic = site.create_topic([[1, 2], [1, 2], [1, 2]])
     site.hold(topic)
     fill_and_measure(site, topic)
@@ -74,7 +74,7 @@ def test_so_many_bytes_are_on_their_way_at_once(site: Site, tools: Tools) -> Non
     wait_for(lambda: len(site.znode(topic_path)["adding_replicas"]), 3)
 
 
-def test_a_step_that_gets_nowhere_is_undone_and_done_when_it_can_be(site: Site, tools: Tools) -> None:
+def test_a_stalled_step_is_undone_and_repeated_later(site: Site, tools: Tools) -> None:
     topic = site.create_topic([[1, 2]])
     site.hold(topic)
     fill_and_measure(site, topic)

@@ -1,4 +1,4 @@
-"""Data moves between real brokers, under load: nothing is lost, and nothing is left behind."""
+"""Reassignments of real data under load: no record is lost, and no old replica remains on disk."""
 
 from collections.abc import Iterator
 
@@ -20,13 +20,13 @@ def idle_cluster(site: Site) -> Iterator[None]:
 
 
 def limit(site: Site, tools: Tools, *change: str) -> None:
-    """Changes the cluster-wide default as an operator does."""
+    """Change the cluster-wide default with kafka-configs."""
     default = ("--entity-type", "brokers", "--entity-default", "--alter")
     result = tools.run("configs", "--bootstrap-server", site.cluster.bootstrap, *default, *change)
     assert result.exit_code == 0, result
 
 
-def test_a_move_ordered_by_45_brings_the_data_and_leaves_none_behind(site: Site) -> None:
+def test_alter_partition_reassignments_moves_the_data_and_deletes_the_old_replicas(site: Site) -> None:
     topic = site.create_topic([[1, 2], [2, 1]])
     with Load(site.cluster.bootstrap, topic, 2) as load:
         site.reassign(topic, {0: [3, 4], 1: [4, 3]})
@@ -37,7 +37,7 @@ def test_a_move_ordered_by_45_brings_the_data_and_leaves_none_behind(site: Site)
         site.wait_for_hosts(topic, partition, {3, 4})
 
 
-def test_replicas_move_one_at_a_time_and_the_limit_counts_from_the_next_step_on(
+def test_replicas_move_one_at_a_time_and_a_new_limit_applies_to_the_next_step(
     site: Site, tools: Tools
 ) -> None:
     topic = site.create_topic([[1, 2]])
@@ -61,11 +61,11 @@ def test_replicas_move_one_at_a_time_and_the_limit_counts_from_the_next_step_on(
     site.wait_for_hosts(topic, 0, {3, 4})
 
 
-def test_a_cancel_half_way_restores_the_order_and_drops_the_partial_copies(site: Site) -> None:
+def test_a_cancel_restores_the_replica_order_and_deletes_partial_copies(site: Site) -> None:
     cancel_throttled_move(site)
 
 
-def test_an_override_leads_to_the_newer_target(site: Site) -> None:
+def test_a_new_order_replaces_the_target(site: Site) -> None:
     topic = site.create_topic([[1, 2]])
     site.fill(topic, 1)
     site.hold(topic)
@@ -78,7 +78,7 @@ def test_an_override_leads_to_the_newer_target(site: Site) -> None:
     site.wait_for_hosts(topic, 0, {2, 4})
 
 
-def test_leaders_and_isrs_are_told_of_what_is_added_and_removed(site: Site) -> None:
+def test_the_topic_znode_has_adding_and_removing_replicas(site: Site) -> None:
     topic = site.create_topic([[1, 2]])
     site.fill(topic, 1)
     site.hold(topic)

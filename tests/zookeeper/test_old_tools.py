@@ -1,4 +1,4 @@
-"""Kafka's tools of the releases that leave plans in ZooKeeper: what 2.4's and 2.8's say of a plan while it runs, and after."""
+"""kafka-reassign-partitions of Kafka 2.4 and 2.8, which write plans to ZooKeeper."""
 
 import subprocess
 from collections.abc import Iterator
@@ -18,22 +18,22 @@ RATE = "leader.replication.throttled.rate"
 
 
 class OldTool:
-    """`kafka-reassign-partitions` of one release, with one plan."""
+    """Runs `kafka-reassign-partitions` of one release with one plan."""
 
     def __init__(self, site: Site, release: str, file: str) -> None:
         self.release = release
         self._site, self._file = site, file
 
     def run(self, *arguments: str) -> str:
-        """What it prints with `--zookeeper`."""
+        """Return the output with `--zookeeper`."""
         return self._run("--zookeeper", self._site.cluster.zookeeper, *arguments)
 
     def run_with_bootstrap_server(self, *arguments: str) -> str:
-        """What it prints with `--bootstrap-server`."""
+        """Return the output with `--bootstrap-server`."""
         return self._run("--bootstrap-server", self._site.cluster.bootstrap, *arguments)
 
     def verify(self, topic: str) -> dict[str, str]:
-        """What it says of each partition of the topic: the rest of the line."""
+        """Return the status that `--verify` prints for each partition of the topic."""
         lines_of_topic = (line.partition(f" {topic}-") for line in self.run("--verify").splitlines())
         statuses = (rest.partition(" ") for _, _, rest in lines_of_topic if rest)
         return {f"{topic}-{number.rstrip(',')}": text.rstrip(".") for number, _, text in statuses}
@@ -51,7 +51,7 @@ class OldTool:
 def topic(site: Site) -> str:
     topic = site.create_topic([[1, 2], [2, 1]])
     site.fill(topic, 2)
-    site.hold(topic)  # Brokers hear of the tool's own throttle when it is late.
+    site.hold(topic)  # Brokers apply the throttle of the tool too late.
     return topic
 
 
@@ -59,7 +59,7 @@ def topic(site: Site) -> str:
 def tool(
     site: Site, tools: Tools, topic: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[OldTool]:
-    """One partition moves at a time, and takes a while."""
+    """The tool with a throttled plan of two partitions, of which one moves at a time."""
     limit(site, tools, "--add-config", f"{MAX_PARTITIONS}=1")
     yield OldTool(site, request.param, plan(tmp_path, topic, {0: [3, 4], 1: [4, 3]}))
     site.release()
@@ -67,12 +67,12 @@ def tool(
 
 
 def any_moves(site: Site, topic: str) -> bool:
-    """One of the two is under way; which one is first in the plan is up to the tool."""
+    """Return whether one of the two partitions is moving; the tool chooses which one is first."""
     return any(site.cluster.hosts(topic, number) == {1, 2, 3, 4} for number in (0, 1))
 
 
 def throttle_rates(site: Site) -> set[str | None]:
-    """The throttles of the brokers."""
+    """Return the throttle rates of the brokers."""
     znodes = [site.znode(f"/config/brokers/{broker}") for broker in site.cluster.brokers]
     return {(znode or {"config": {}})["config"].get(RATE) for znode in znodes}
 
@@ -95,8 +95,8 @@ def test_a_plan_is_executed_throttled_and_verified(site: Site, topic: str, tool:
     site.wait_for_replicas(topic, [[3, 4], [4, 3]])
 
 
-def test_what_is_cancelled_has_failed(site: Site, topic: str, tool: OldTool) -> None:
-    """2.4's tool cannot cancel, and 2.8's only by brokers; both say what has become of the plan."""
+def test_a_cancelled_plan_is_reported_as_failed(site: Site, topic: str, tool: OldTool) -> None:
+    """The tool of 2.4 cannot cancel, and that of 2.8 only with --bootstrap-server; --verify of both reports the result."""
     tool.run("--execute", "--throttle", "1000")
     wait_for(lambda: any_moves(site, topic), True)
     if tool.release == "2.8":

@@ -1,4 +1,4 @@
-"""reassignd's own id is the controller's to clients, and no broker: nothing is placed on it, and tools count it nowhere twice."""
+"""The node id of reassignd: clients see it as the controller, but it gets no replicas, and tools list no broker twice."""
 
 import json
 import urllib.request
@@ -17,16 +17,16 @@ REFUSAL = "broker 1000, which is reassignd, the controller"
 
 
 def http_json(site: Site, path: str) -> Any:
-    """The JSON that reassignd serves over HTTP."""
+    """Return the JSON of an HTTP endpoint of reassignd."""
     with urllib.request.urlopen(f"http://{site.commander.http}{path}", timeout=10) as page:
         return json.load(page)
 
 
-def test_it_is_not_registered_where_no_broker_needs_that(site: Site) -> None:
+def test_the_id_is_not_registered_for_brokers_3_9(site: Site) -> None:
     assert site.registered_brokers() == set(site.cluster.brokers)
 
 
-def test_it_is_not_counted_as_a_broker(site: Site) -> None:
+def test_the_id_is_not_counted_as_a_broker(site: Site) -> None:
     wait_for(lambda: http_json(site, "/v1/status")["brokers"], {"registered": 4, "live": 4, "offline": []})
     with urllib.request.urlopen(f"http://{site.commander.http}/metrics", timeout=10) as page:
         lines = page.read().decode().splitlines()
@@ -36,7 +36,7 @@ def test_it_is_not_counted_as_a_broker(site: Site) -> None:
     assert float(fenced.split()[-1]) == 0
 
 
-def test_it_is_refused_as_a_target(site: Site) -> None:
+def test_the_id_is_refused_as_a_target(site: Site) -> None:
     topic = site.create_topic([[1, 2]])
     answer = site.admin.alter_partition_reassignments({TopicPartition(topic, 0): [1, 1000]})
     [error] = answer.values()
@@ -44,7 +44,7 @@ def test_it_is_refused_as_a_target(site: Site) -> None:
     assert site.reassignments() == {}
 
 
-def test_it_is_refused_for_a_new_topic_and_for_new_partitions(site: Site) -> None:
+def test_the_id_is_refused_for_new_topics_and_partitions(site: Site) -> None:
     with pytest.raises(InvalidReplicationAssignmentError, match=REFUSAL):
         site.admin.create_topics([NewTopic("on-us", replica_assignments={0: [1000, 1]})])
     topic = site.create_topic([[1, 2]])
@@ -52,8 +52,8 @@ def test_it_is_refused_for_a_new_topic_and_for_new_partitions(site: Site) -> Non
         site.admin.create_partitions({topic: NewPartitions(2, [[1, 1000]])})
 
 
-def test_a_row_that_names_it_is_refused_by_itself(site: Site) -> None:
-    """The others are carried out, and so is the next plan."""
+def test_a_plan_row_with_the_id_is_refused_alone(site: Site) -> None:
+    """The other rows are executed, and the next plan too."""
     topic = site.create_topic([[1, 2], [2, 1]])
     submit(site, topic, {0: [3, 4], 1: [2, 1000]})
     site.wait_for_replicas(topic, [[3, 4], [2, 1]])
@@ -66,7 +66,7 @@ def test_a_row_that_names_it_is_refused_by_itself(site: Site) -> None:
     site.wait_for_replicas(topic, [[3, 4], [4, 3]])
 
 
-def test_a_topic_that_names_it_by_znode_is_placed_elsewhere(site: Site) -> None:
+def test_a_topic_znode_with_the_id_gets_other_brokers(site: Site) -> None:
     site.create_znode("/brokers/topics/placed", {"version": 1, "partitions": {"0": [1000, 1]}})
     wait_for(lambda: "placed" in site.admin.list_topics(), True)
     [row] = site.partitions("placed")
@@ -102,7 +102,7 @@ def test_the_tools_list_no_broker_twice(site: Site, tools: Tools) -> None:
     assert [line.split()[0] for line in listed.lines if "once" in line] == ["once"]
 
 
-def test_a_change_of_features_is_refused_at_once(site: Site, tools: Tools) -> None:
+def test_an_update_of_features_is_refused_at_once(site: Site, tools: Tools) -> None:
     where = ("--bootstrap-server", site.cluster.bootstrap)
     ran = tools.run("features", *where, "upgrade", "--feature", "group.version=1")
     assert "does not support UPDATE_FEATURES" in ran.stdout + ran.stderr, ran

@@ -1,4 +1,4 @@
-"""Other releases, and other inter-broker protocols: a move under load, and a cancel half-way, by request and by znode, on each."""
+"""The scenarios on other broker releases and inter-broker protocols."""
 
 import subprocess
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def test_data_moves_under_load(other: Site) -> None:
     other.wait_for_hosts(topic, 1, {1, 4})
 
 
-def test_a_cancel_half_way_leaves_no_partial_copy(other: Site) -> None:
+def test_a_cancel_by_request_leaves_no_partial_copy(other: Site) -> None:
     cancel_throttled_move(other)
 
 
@@ -53,27 +53,27 @@ def test_a_cancel_by_znode_leaves_no_partial_copy(other: Site) -> None:
     cancel_by_znode(other)
 
 
-def test_a_replica_dropped_while_its_broker_is_down_goes_when_it_returns(other: Site) -> None:
+def test_an_offline_broker_deletes_its_removed_replica_after_its_restart(other: Site) -> None:
     drop_replica_of_stopped_broker(other)
 
 
-def test_a_dropped_replica_goes_though_reassignd_dies_before_the_answer(other: Site) -> None:
+def test_a_removed_replica_is_deleted_if_reassignd_is_killed_before_the_response(other: Site) -> None:
     kill_before_stop_replica_response(other)
 
 
-def test_brokers_are_let_go_by_the_isr_that_is_stored(other: Site) -> None:
+def test_controlled_shutdowns_use_the_stored_isr(other: Site) -> None:
     restart_brokers_in_sequence(other)
 
 
-def test_reassignd_is_registered_where_brokers_find_their_controller_by_that(other: Site) -> None:
+def test_reassignd_is_registered_only_for_brokers_before_3_0(other: Site) -> None:
     registers = other.cluster.release < "3.0"
     wait_for(
         other.registered_brokers, {*other.cluster.brokers, 1000} if registers else set(other.cluster.brokers)
     )
 
 
-def test_a_topic_made_by_the_old_tool_is_spread_over_racks(other: Site) -> None:
-    """By `--zookeeper`, which takes every registered id for a broker."""
+def test_a_topic_created_by_the_tool_of_2_8_is_spread_over_racks(other: Site) -> None:
+    """With `--zookeeper` the tool takes every registered id for a broker."""
     result = run_topics_tool_2_8(
         other, "--create", "--topic", "spread", "--partitions", "24", "--replication-factor", "2"
     )
@@ -85,7 +85,7 @@ def test_a_topic_made_by_the_old_tool_is_spread_over_racks(other: Site) -> None:
 
 
 def test_a_topic_with_more_replicas_than_brokers_is_refused(other: Site) -> None:
-    """By the tool itself, unless it takes our registration for a broker."""
+    """The tool refuses it, unless it counts reassignd's registration as a broker."""
     result = run_topics_tool_2_8(
         other, "--create", "--topic", "wide", "--partitions", "1", "--replication-factor", "5"
     )
@@ -98,6 +98,6 @@ def test_a_topic_with_more_replicas_than_brokers_is_refused(other: Site) -> None
 
 
 def run_topics_tool_2_8(site: Site, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """`kafka-topics --zookeeper` of 2.8."""
+    """Run `kafka-topics --zookeeper` of Kafka 2.8."""
     tool = ("kafka.admin.TopicCommand", "--zookeeper", site.cluster.zookeeper, *arguments)
     return subprocess.run(java_command("broker-2.8", *tool), capture_output=True, text=True, check=False)

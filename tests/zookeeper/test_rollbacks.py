@@ -1,4 +1,4 @@
-"""A whole job is taken back, with what it has finished: the data is where it was, and nowhere else."""
+"""Rollback of a job, with the partitions that have already reached their targets."""
 
 import re
 import subprocess
@@ -9,20 +9,20 @@ from tests.zookeeper.site import Site
 
 
 def reassignd(site: Site, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command line, as an operator uses it."""
+    """Run the command line of reassignd."""
     command = [sys.executable, "-m", "reassignd", *arguments, "--url", f"http://{site.commander.http}"]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
 def newest_job(site: Site) -> int:
-    """The number of the job that was ordered last."""
+    """Return the id of the newest job."""
     found = re.search(r"^\s*(\d+) ", reassignd(site, "jobs").stdout, re.MULTILINE)
     assert found is not None
     return int(found[1])
 
 
-def test_a_job_that_is_half_done_is_rolled_back_whole(site: Site) -> None:
-    """One partition has arrived, the other is held on its way."""
+def test_a_half_finished_job_is_rolled_back_completely(site: Site) -> None:
+    """One partition has reached its target, the other is throttled in flight."""
     moved, held = site.create_topic([[1, 2]]), site.create_topic([[1, 2, 3]])
     site.fill(held, 1)
     site.hold(held)
@@ -42,7 +42,7 @@ def test_a_job_that_is_half_done_is_rolled_back_whole(site: Site) -> None:
         site.wait_for_hosts(topic, 0, set(replicas))
 
 
-def test_a_job_that_has_ended_is_rolled_back_and_the_rollback_too(site: Site) -> None:
+def test_a_finished_job_and_its_rollback_can_be_rolled_back(site: Site) -> None:
     topic = site.create_topic([[1, 2], [2, 1]])
     site.fill(topic, 2, 20)
     site.reassign(topic, {0: [3, 4], 1: [4, 3]})

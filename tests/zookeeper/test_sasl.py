@@ -1,6 +1,6 @@
-"""Brokers that log in to each other and to their controller, with an authorizer: who may do what is theirs to say.
+"""A cluster with SASL and an authorizer: the brokers decide about the rights of each user.
 
-Brokers have the least right there is for them, CLUSTER_ACTION, and not even DESCRIBE on the cluster.
+The brokers have only CLUSTER_ACTION, and no DESCRIBE on the cluster.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ GRANTS = (
 
 
 class SaslCluster(ZookeeperCluster):
-    """Everyone logs in, brokers too; `admin` alone may do everything."""
+    """A cluster where clients and brokers log in; `admin` is the super user."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, 3, protocol="3.9")
@@ -99,7 +99,7 @@ class SaslCluster(ZookeeperCluster):
 
 
 def scram_credential(password: str) -> str:
-    """As Kafka keeps it in `/config/users` (RFC 5802)."""
+    """Return a SCRAM credential as Kafka stores it in `/config/users` (RFC 5802)."""
     salt, rounds = b"salt", 4096
     salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, rounds)
     client, server = (hmac.digest(salted, name, "sha256") for name in (b"Client Key", b"Server Key"))
@@ -110,7 +110,7 @@ def scram_credential(password: str) -> str:
 
 
 def login(user: str) -> dict[str, str]:
-    """As kafka-python has it."""
+    """Return the login settings of kafka-python."""
     return {
         "security_protocol": LISTENER,
         "sasl_mechanism": "PLAIN",
@@ -136,7 +136,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         site.commander.start()
         stack.callback(site.commander.stop)
         wait_for(lambda: (site.znode("/controller") or {}).get("brokerid"), 1000)
-        # By our listener alone: everything else passes on from there.
+        # Only reassignd's listener; it relays other requests to brokers.
         site.admin = KafkaAdminClient(bootstrap_servers=site.commander.address, **login("admin"))
         stack.callback(site.admin.close)
         rows = [
@@ -153,7 +153,7 @@ def caller(user: str, password: str = "") -> Caller:
 
 
 def request(site: Site, user: str, message: tuple[Any, ...], version: int) -> Any:
-    """What our listener answers this user."""
+    """Send a request to the listener of reassignd as this user, and return the response."""
 
     async def ask() -> Any:
         host, _, port = site.commander.address.partition(":")
@@ -171,8 +171,8 @@ def reassignment(topic: str, *replicas: int) -> AlterPartitionReassignmentsReque
     )
 
 
-def test_data_moves_as_a_user_orders_and_brokers_tell_their_controller(site: Site) -> None:
-    """At this inter-broker protocol a replica joins the ISR, and a producer has an id, only if brokers reach the controller."""
+def test_a_user_moves_data_and_brokers_reach_their_controller(site: Site) -> None:
+    """With this inter-broker protocol a replica joins the ISR, and a producer gets an id, only if brokers reach the controller."""
     topic = site.create_topic([[1, 2]])
     with Load(site.cluster.bootstrap, topic, 1, **login("admin")) as load:
         assert request(site, "alter", reassignment(topic, 3, 2), 0).error_code == 0
@@ -183,7 +183,7 @@ def test_data_moves_as_a_user_orders_and_brokers_tell_their_controller(site: Sit
     assert "User:alter" in site.commander.log
 
 
-def test_a_broker_shuts_down_in_order(site: Site) -> None:
+def test_a_broker_performs_a_controlled_shutdown(site: Site) -> None:
     site.cluster.stop_broker(1)
     site.cluster.start_broker(1)
     site.cluster.wait_for_broker(1)
@@ -194,7 +194,7 @@ def test_a_broker_shuts_down_in_order(site: Site) -> None:
     ("user", "may_list", "may_alter"),
     [("alter", 0, 0), ("describe", 0, 31), (SCRAM_USER, 0, 31), ("nothing", 31, 31), ("broker", 31, 31)],
 )
-def test_who_may_list_and_order_is_the_brokers_to_say(
+def test_brokers_authorize_listing_and_altering_reassignments(
     site: Site, user: str, may_list: int, may_alter: int
 ) -> None:
     listed = request(site, user, ListPartitionReassignmentsRequest(topics=None), 0)
@@ -203,7 +203,7 @@ def test_who_may_list_and_order_is_the_brokers_to_say(
 
 
 @pytest.mark.parametrize("user", ["alter", "nothing"])
-def test_who_has_no_right_to_topics_makes_and_deletes_none(site: Site, user: str) -> None:
+def test_a_user_without_topic_rights_cannot_create_or_delete_topics(site: Site, user: str) -> None:
     topic = site.create_topic([[1, 2]])
     created = request(site, user, CreateTopicsRequest([CreatableTopic("another", 1, 1)]), 5)
     grown = request(site, user, CreatePartitionsRequest([CreatePartitionsTopic(topic, 2, None)]), 1)
@@ -215,7 +215,7 @@ def test_who_has_no_right_to_topics_makes_and_deletes_none(site: Site, user: str
 
 
 @pytest.mark.parametrize(("user", "code"), [("admin", 0), ("alter", 31), ("describe", 31), ("nothing", 31)])
-def test_limits_are_set_by_who_may_alter_configs(site: Site, user: str, code: int) -> None:
+def test_only_users_that_may_alter_configs_set_limits(site: Site, user: str, code: int) -> None:
     limit = AlterableConfig("reassignment.max.concurrent.partition.movements", 0, "7")
     kafka_config = AlterableConfig("log.cleaner.threads", 0, "1")
     throttle = AlterableConfig("leader.replication.throttled.rate", 1, None)
@@ -225,7 +225,7 @@ def test_limits_are_set_by_who_may_alter_configs(site: Site, user: str, code: in
 
 
 @pytest.mark.parametrize(("user", "code"), [("alter", 31), ("nothing", 31)])
-def test_only_brokers_speak_for_brokers(site: Site, user: str, code: int) -> None:
+def test_broker_requests_are_refused_to_users(site: Site, user: str, code: int) -> None:
     assert request(site, user, AlterPartitionRequest(1, -1), 1).error_code == code
     assert request(site, user, AllocateProducerIdsRequest(1, -1), 0).error_code == code
     assert request(site, user, ControlledShutdownRequest(1), 2).error_code == code
@@ -233,8 +233,8 @@ def test_only_brokers_speak_for_brokers(site: Site, user: str, code: int) -> Non
         assert request(site, user, ElectLeadersRequest(), 1).error_code == code
 
 
-def test_a_login_by_scram_is_made_by_the_tool_and_removed(site: Site, tools: Tools) -> None:
-    """Kafka's brokers leave that to the controller."""
+def test_scram_credentials_are_created_and_deleted_with_kafka_configs(site: Site, tools: Tools) -> None:
+    """Brokers forward these requests to the controller."""
     admin = site.folder / "admin.properties"
     admin.write_text(client_properties(LISTENER, "admin", "PLAIN", site.folder))
     user = ("--entity-type", "users", "--entity-name", "newcomer")
@@ -250,7 +250,7 @@ def test_a_login_by_scram_is_made_by_the_tool_and_removed(site: Site, tools: Too
 
 
 def can_log_in(site: Site, user: str) -> bool:
-    """By SCRAM, at our listener."""
+    """Return whether the user can log in by SCRAM at the listener of reassignd."""
     host, _, port = site.commander.address.partition(":")
     credentials = Caller(security=Security(sasl=Credentials(MECHANISM, user, f"{user}-secret")))
 

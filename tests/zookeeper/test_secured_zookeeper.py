@@ -1,4 +1,4 @@
-"""Brokers that log in at ZooKeeper and close their znodes to others; reassignd comes as they do, and by TLS besides."""
+"""ZooKeeper with SASL logins and ACLs; reassignd logs in as the brokers do, over TLS."""
 
 import subprocess
 import sys
@@ -35,7 +35,7 @@ def topic(site: Site) -> str:
 
 
 def run_verb(tmp_path: Path, settings: Mapping[str, str], *verb: str) -> subprocess.CompletedProcess[str]:
-    """A verb with a file of these settings."""
+    """Run a verb of the command line with a config file of these settings."""
     file = tmp_path / "reassignd.config.properties"
     file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
     command = [sys.executable, "-m", "reassignd", *verb, "--config", str(file)]
@@ -50,9 +50,7 @@ def test_data_moves(site: Site, topic: str) -> None:
     site.wait_for_replicas(topic, [[2]])
 
 
-def test_all_znodes_have_the_acls_that_brokers_would_give_them(
-    site: Site, cluster: SecuredZookeeper, topic: str
-) -> None:
+def test_all_znodes_have_the_acls_of_brokers(site: Site, cluster: SecuredZookeeper, topic: str) -> None:
     site.set_configs("BROKER", "1", log__cleaner__threads="1")
     site.set_configs("TOPIC", topic, retention__ms="100000")
     acls_by_path = acls(cluster)
@@ -63,7 +61,7 @@ def test_all_znodes_have_the_acls_that_brokers_would_give_them(
 
 
 def acls(cluster: SecuredZookeeper) -> dict[str, set[tuple[str, str]]]:
-    """Who may do what with each znode, but for one that Kafka leaves open."""
+    """Return the ACLs of each znode except /consumers, which Kafka leaves open."""
     client = KazooClient(
         cluster.zookeeper, **ZookeeperSecurity(login=SaslLogin("kafka", SECRET)).credentials()
     )
@@ -76,7 +74,7 @@ def acls(cluster: SecuredZookeeper) -> dict[str, set[tuple[str, str]]]:
 
 
 def descendants(client: KazooClient, path: str = "") -> Iterator[str]:
-    """All below it, but for notices, which come and go."""
+    """Return the paths below a znode, without notifications, which are deleted at any time."""
     for name in client.get_children(path or "/"):
         if path not in NOTIFICATIONS:
             yield f"{path}/{name}"
@@ -87,7 +85,9 @@ def rights(client: KazooClient, path: str) -> set[tuple[str, str]]:
     return {(f"{acl.id.scheme}:{acl.id.id}", ",".join(acl.acl_list)) for acl in client.get_acls(path)[0]}
 
 
-def test_a_plan_by_znode(site: Site, cluster: SecuredZookeeper, topic: str, tmp_path: Path) -> None:
+def test_a_plan_is_submitted_with_zk_submit(
+    site: Site, cluster: SecuredZookeeper, topic: str, tmp_path: Path
+) -> None:
     plan = tmp_path / "plan.json"
     plan.write_text(f'{{"version":1,"partitions":[{{"topic":"{topic}","partition":0,"replicas":[1]}}]}}')
     settings = cluster.tls() | cluster.login() | ACL
@@ -104,21 +104,23 @@ def test_a_plan_by_znode(site: Site, cluster: SecuredZookeeper, topic: str, tmp_
         ("ann", "ann-secret", "no permission to write /brokers/ids"),
     ],
 )
-def test_who_may_not_come_is_told_in_one_line(
+def test_a_refused_login_or_a_missing_permission_is_reported_in_one_line(
     site: Site, cluster: SecuredZookeeper, tmp_path: Path, user: str, password: str, message: str
 ) -> None:
     settings = {"zookeeper.connect": cluster.zookeeper} | cluster.login(user, password)
     settings |= {"backend": "zookeeper", "listener": "127.0.0.1:0", "http.listener": "127.0.0.1:0"}
     result = run_verb(tmp_path, settings, "serve")
     assert result.returncode == 1
-    # Log lines may stand before it: where the system allows few open files, a warning says so.
+    # Log lines can precede it, e.g. a warning about a low limit of open files.
     (line,) = [line for line in result.stderr.splitlines() if not line.startswith("[")]
     assert line.startswith("reassignd: ")
     assert message in line
 
 
-def test_a_broker_takes_over_and_reassignd_from_it(site: Site, cluster: SecuredZookeeper, topic: str) -> None:
-    """Who comes next writes over, and removes, what the other has made."""
+def test_a_broker_takes_over_and_then_reassignd_again(
+    site: Site, cluster: SecuredZookeeper, topic: str
+) -> None:
+    """Each controller can change and delete the other's znodes."""
     created_by_reassignd = site.create_topic([[1]], "bar")
     assert site.commander.stop() == 0
     wait_for(lambda: (site.znode("/controller") or {}).get("brokerid") in cluster.brokers, True)

@@ -1,4 +1,4 @@
-"""Brokers that speak TLS to each other and to their controller, and take commands by TLS and SASL."""
+"""A cluster with TLS between brokers and controller, and SASL_SSL for the requests of the controller to brokers."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -24,7 +24,7 @@ LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required user_a
 
 
 class Secured(ZookeeperCluster):
-    """Clients come in plain text, brokers by TLS, reassignd by TLS and PLAIN."""
+    """Listeners: PLAINTEXT for clients, SSL for brokers, SASL_SSL with PLAIN for reassignd."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, 3, protocol="3.9")
@@ -70,8 +70,8 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield site
 
 
-def test_data_moves_and_brokers_tell_their_controller_over_tls(secured: Site) -> None:
-    """At this inter-broker protocol a replica joins the ISR only if its leader reaches the controller."""
+def test_data_moves_and_brokers_reach_their_controller_over_tls(secured: Site) -> None:
+    """With this inter-broker protocol a replica joins the ISR only if its leader reaches the controller."""
     secured.create_znode("/brokers/topics/foo", {"version": 3, "partitions": {"0": [1, 2]}})
     secured.wait_for_replicas("foo", [[1, 2]])
     with Load(secured.cluster.bootstrap, "foo", 1) as load:
@@ -82,13 +82,13 @@ def test_data_moves_and_brokers_tell_their_controller_over_tls(secured: Site) ->
     secured.wait_for_hosts("foo", 0, {2, 3})
 
 
-def test_clients_at_another_listener_find_the_controller_too(secured: Site) -> None:
+def test_clients_of_the_plaintext_listener_find_the_controller(secured: Site) -> None:
     topic = secured.create_topic([[1, 2]])
     secured.reassign(topic, {0: [2, 3]})
     secured.wait_for_replicas(topic, [[2, 3]])
 
 
-async def test_at_another_one_they_log_in_over_tls(secured: Site) -> None:
+async def test_clients_of_the_sasl_ssl_listener_log_in_to_the_controller(secured: Site) -> None:
     connect = connector(Caller(security=load(secured.folder / "command.properties")))
     registered = secured.znode("/brokers/ids/1")["endpoints"]
     [broker_port] = [
@@ -103,7 +103,7 @@ async def test_at_another_one_they_log_in_over_tls(secured: Site) -> None:
     channel.close()
 
 
-def test_a_broker_shuts_down_in_order(secured: Site) -> None:
+def test_a_broker_performs_a_controlled_shutdown(secured: Site) -> None:
     secured.cluster.stop_broker(1)
     secured.cluster.start_broker(1)
     secured.cluster.wait_for_broker(1)

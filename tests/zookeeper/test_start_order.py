@@ -1,4 +1,4 @@
-"""In whichever order reassignd and brokers start, clients reach it, and through it the brokers."""
+"""Clients are served whether reassignd or the brokers start first."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ def start_brokers(cluster: ZookeeperCluster) -> None:
 
 @pytest.fixture(scope="module", params=["brokers first", "reassignd first"])
 def started(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Three brokers 3.9."""
+    """Three brokers of Kafka 3.9."""
     cluster = ZookeeperCluster(tmp_path_factory.mktemp("starts"), 3)
     site = Site(cluster)
     cluster.start_zookeeper()
@@ -34,7 +34,7 @@ def started(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def listed_topics(site: Site) -> set[str]:
-    """As a broker tells them that is reached through reassignd's own listener."""
+    """Return the topics that a client sees with reassignd's listener as the bootstrap address."""
     try:
         admin = KafkaAdminClient(bootstrap_servers=site.commander.address)
         try:
@@ -46,7 +46,7 @@ def listed_topics(site: Site) -> set[str]:
 
 
 def use_as_bootstrap(site: Site, name: str) -> None:
-    """A topic is made, filled and read again, with reassignd's listener as the bootstrap address."""
+    """Create, write and read a topic with reassignd's listener as the bootstrap address."""
     site.create_topic([[1, 2], [2, 3]], name)
     wait_for(lambda: name in listed_topics(site), True)
     producer = KafkaProducer(bootstrap_servers=site.commander.address, acks="all")
@@ -62,7 +62,7 @@ def test_clients_are_served(started: Site) -> None:
     use_as_bootstrap(started, "first")
 
 
-def test_clients_are_served_after_the_brokers_were_restarted_one_by_one(started: Site) -> None:
+def test_clients_are_served_after_a_rolling_restart(started: Site) -> None:
     for broker in started.cluster.brokers:
         started.cluster.stop_broker(broker)
         started.cluster.start_broker(broker)
@@ -71,10 +71,10 @@ def test_clients_are_served_after_the_brokers_were_restarted_one_by_one(started:
     use_as_bootstrap(started, "second")
 
 
-def test_clients_are_served_after_all_brokers_were_restarted_at_once(started: Site) -> None:
+def test_clients_are_served_after_all_brokers_restart_at_once(started: Site) -> None:
     for broker in started.cluster.brokers:
         started.cluster.kill_broker(broker)
-    # A broker does not start while its registration of before is there.
+    # A broker does not start while its old registration exists.
     wait_for(lambda: started.registered_brokers() & set(started.cluster.brokers), set())
     start_brokers(started.cluster)
     started.wait_for_controller(1000)

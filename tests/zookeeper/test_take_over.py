@@ -1,4 +1,4 @@
-"""Plans by znode when a broker is the controller, or becomes it: what docs/zookeeper.md says of that."""
+"""Plans in ZooKeeper while a broker is the controller or becomes it, as docs/zookeeper.md describes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ MAX_PARTITIONS = "reassignment.max.concurrent.partition.movements"
 
 @pytest.fixture
 def zk(site: Site, tools: Tools, tmp_path: Path) -> Iterator[Zk]:
-    """One partition moves at a time, as long as reassignd is the controller."""
+    """`reassignd zk`; with reassignd as the controller, one partition moves at a time."""
     limit(site, tools, "--add-config", f"{MAX_PARTITIONS}=1")
     yield Zk(site, tmp_path)
     site.release()
@@ -48,7 +48,7 @@ def wait_for_broker_takeover(site: Site) -> None:
 
 @contextmanager
 def other_controller(site: Site, **options: str) -> Iterator[None]:
-    """Another reassignd takes the place of the one that there is, and is stopped at the end."""
+    """Run a second reassignd with these options as the controller, instead of the site's own, and stop it at the end."""
     other = Commander(site.cluster, 1002, **options)
     other.start()
     try:
@@ -59,7 +59,7 @@ def other_controller(site: Site, **options: str) -> Iterator[None]:
         assert other.stop() == 0
 
 
-def test_a_broker_takes_over_a_plan_and_carries_out_all_of_it(site: Site, zk: Zk, topic: str) -> None:
+def test_a_broker_takes_over_a_plan_and_completes_it(site: Site, zk: Zk, topic: str) -> None:
     with other_controller(site, **{"zookeeper.reassignments.children": "true"}):
         zk.plan("submit", topic, {0: [3, 2]})
         site.wait_for_hosts(topic, 0, {1, 2, 3})
@@ -75,7 +75,7 @@ def test_a_broker_takes_over_a_plan_and_carries_out_all_of_it(site: Site, zk: Zk
     site.wait_for_replicas(topic, [[3, 2], [4, 1]])
 
 
-def test_a_broker_refuses_a_plan_with_originals_and_finishes_what_is_under_way(
+def test_a_broker_ignores_a_plan_with_originals_and_finishes_the_steps_in_flight(
     site: Site, zk: Zk, topic: str
 ) -> None:
     with other_controller(site, **{"zookeeper.reassign.partitions.plain": "false"}):
@@ -90,7 +90,7 @@ def test_a_broker_refuses_a_plan_with_originals_and_finishes_what_is_under_way(
     wait_for(lambda: site.znode(REASSIGN), None)
 
 
-def test_a_broker_in_office_takes_what_is_submitted_and_is_left_alone_with_the_rest(
+def test_submit_works_while_a_broker_is_the_controller_but_queue_and_cancel_are_refused(
     site: Site, zk: Zk, topic: str
 ) -> None:
     assert site.commander.stop() == 0

@@ -1,4 +1,4 @@
-"""Kafka's own tools against it: those of 3.9 with --bootstrap-server, that of 2.8 with --zookeeper."""
+"""Kafka's tools: 3.9 with --bootstrap-server, 2.8 with --zookeeper."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ from tools.java import java_command
 
 
 def plan(folder: Path, topic: str, moves: Mapping[int, Sequence[int]]) -> str:
-    """A file with the plan; its name."""
+    """Write a plan file and return its path."""
     rows = [{"topic": topic, "partition": number, "replicas": list(to)} for number, to in moves.items()]
     file = folder / "plan.json"
     file.write_text(json.dumps({"version": 1, "partitions": rows}))
@@ -40,7 +40,7 @@ def test_the_tool_executes_verifies_and_clears_its_throttle(site: Site, tools: T
     assert site.znode(f"/config/topics/{topic}")["config"] == {}
 
 
-def test_the_tool_of_2_8_leaves_its_plan_in_zookeeper(site: Site, tmp_path: Path) -> None:
+def test_the_tool_of_2_8_submits_a_plan_with_zookeeper(site: Site, tmp_path: Path) -> None:
     topic = site.create_topic([[1, 2]])
     with Load(site.cluster.bootstrap, topic, 1) as load:
         file = ("--reassignment-json-file", plan(tmp_path, topic, {0: [3, 4]}))
@@ -55,7 +55,7 @@ def test_the_tool_of_2_8_leaves_its_plan_in_zookeeper(site: Site, tmp_path: Path
     site.wait_for_hosts(topic, 0, {3, 4})
 
 
-def test_a_limit_that_makes_no_sense_is_refused(site: Site, tools: Tools) -> None:
+def test_a_limit_and_a_broker_config_are_set_and_deleted_together(site: Site, tools: Tools) -> None:
     default = ("--entity-type", "brokers", "--entity-default", "--alter", "--add-config")
     limit = "reassignment.max.concurrent.partition.movements"
     result = tools.run(

@@ -1,4 +1,4 @@
-"""Topics, leaders and shutdowns: what else a cluster needs of its controller."""
+"""Other duties of the controller: topics, partitions, configs, leader elections and controlled shutdowns."""
 
 import pytest
 from kafka.errors import ReassignmentInProgressError
@@ -9,7 +9,7 @@ from tests.zookeeper.site import Site, wait_for
 from tools.commander import Commander
 
 
-def test_a_topic_is_gone_with_all_its_data_when_it_is_deleted(site: Site) -> None:
+def test_deleting_a_topic_deletes_its_znode_and_its_logs(site: Site) -> None:
     topic = site.create_topic([[1, 2], [3, 4]])
     site.fill(topic, 2, 20)
     site.admin.delete_topics([topic])
@@ -19,7 +19,7 @@ def test_a_topic_is_gone_with_all_its_data_when_it_is_deleted(site: Site) -> Non
     assert site.znode(f"/brokers/topics/{topic}") is None
 
 
-def test_a_topic_made_anew_is_empty(site: Site) -> None:
+def test_a_recreated_topic_is_empty(site: Site) -> None:
     topic = site.create_topic([[1, 2]])
     site.fill(topic, 1, 20)
     site.admin.delete_topics([topic])
@@ -29,7 +29,7 @@ def test_a_topic_made_anew_is_empty(site: Site) -> None:
     load.check()
 
 
-def test_a_deletion_waits_for_a_broker_that_is_down(site: Site) -> None:
+def test_a_topic_deletion_waits_for_an_offline_broker(site: Site) -> None:
     topic = site.create_topic([[1, 2], [3, 4]])
     site.fill(topic, 2, 20)
     site.cluster.stop_broker(2)
@@ -45,7 +45,7 @@ def test_a_deletion_waits_for_a_broker_that_is_down(site: Site) -> None:
     assert not site.has_znode(f"/admin/delete_topics/{topic}")
 
 
-def test_a_topic_made_by_a_tool_in_zookeeper_is_led(site: Site) -> None:
+def test_a_topic_created_in_zookeeper_gets_leaders(site: Site) -> None:
     site.create_znode("/brokers/topics/by-hand", {"version": 1, "partitions": {"0": [4, 3], "1": [3, 2]}})
     site.wait_for_replicas("by-hand", [[4, 3], [3, 2]])
 
@@ -57,7 +57,7 @@ def test_partitions_are_added(site: Site) -> None:
     wait_for(lambda: all(len(row["isr_nodes"]) == 2 for row in site.partitions(topic)), True)
 
 
-def test_a_topic_that_moves_gets_no_partitions_until_it_has_arrived(site: Site) -> None:
+def test_partitions_are_added_only_after_the_reassignment_of_the_topic(site: Site) -> None:
     topic = site.create_topic([[1, 2]])
     site.fill(topic, 1)
     site.hold(topic)
@@ -85,7 +85,7 @@ def test_a_topics_configs_reach_the_brokers(site: Site) -> None:
     )
 
 
-def test_a_broker_that_stops_hands_its_leaderships_over_and_rejoins(site: Site, tools: Tools) -> None:
+def test_a_stopped_broker_hands_over_its_leaderships_and_rejoins_the_isr(site: Site, tools: Tools) -> None:
     topic = site.create_topic([[1, 2, 3], [2, 3, 4]])
     with Load(site.cluster.bootstrap, topic, 2) as load:
         site.cluster.stop_broker(1)
@@ -102,7 +102,7 @@ def test_a_broker_that_stops_hands_its_leaderships_over_and_rejoins(site: Site, 
     wait_for(lambda: site.partitions(topic)[0]["leader_id"], 1)
 
 
-def test_a_preferred_election_is_held_by_znode(site: Site) -> None:
+def test_a_znode_starts_a_preferred_leader_election(site: Site) -> None:
     topic = site.create_topic([[1, 2]])
     site.reassign(topic, {0: [2, 1]})
     site.wait_for_replicas(topic, [[2, 1]])
@@ -113,7 +113,7 @@ def test_a_preferred_election_is_held_by_znode(site: Site) -> None:
     assert site.znode(path) is None
 
 
-def test_preferred_leaders_come_back_by_themselves_where_that_is_configured(site: Site) -> None:
+def test_auto_leader_rebalance_elects_preferred_leaders(site: Site) -> None:
     topic = site.create_topic([[1, 2]])
     site.reassign(topic, {0: [2, 1]})
     site.wait_for_replicas(topic, [[2, 1]])

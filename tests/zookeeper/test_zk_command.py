@@ -1,4 +1,4 @@
-"""Orders by znode, left by `reassignd zk` as people do: a plan, its cancellation, a queue."""
+"""`reassignd zk`: submit, cancel, queue and show plans in ZooKeeper."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ from tests.zookeeper.site import Site, wait_for
 
 
 class Zk:
-    """`reassignd zk`, with plans in a folder."""
+    """Runs `reassignd zk`; plan files are in a folder."""
 
     def __init__(self, site: Site, folder: Path) -> None:
         self._site, self._folder = site, folder
@@ -43,7 +43,7 @@ def zk(site: Site, tmp_path: Path) -> Iterator[Zk]:
     site.wait_until_idle()
 
 
-def test_a_plan_by_znode_moves_the_data_and_is_gone_at_the_end(site: Site, zk: Zk) -> None:
+def test_a_submitted_plan_moves_the_data_and_its_znode_is_deleted(site: Site, zk: Zk) -> None:
     topic = site.create_topic([[1, 2], [2, 1]])
     with Load(site.cluster.bootstrap, topic, 2) as load:
         assert zk.plan("submit", topic, {0: [3, 4], 1: [4, 3]}).stdout.startswith("submitted: 2 partitions")
@@ -53,7 +53,7 @@ def test_a_plan_by_znode_moves_the_data_and_is_gone_at_the_end(site: Site, zk: Z
     site.wait_for_hosts(topic, 0, {3, 4})
 
 
-def test_a_plan_is_cancelled_half_way(site: Site, zk: Zk) -> None:
+def test_a_plan_in_flight_is_shown_and_cancelled(site: Site, zk: Zk) -> None:
     topic = site.create_topic([[1, 2, 3]])
     site.fill(topic, 1)
     site.hold(topic)
@@ -71,7 +71,7 @@ def test_a_plan_is_cancelled_half_way(site: Site, zk: Zk) -> None:
     assert zk.run("cancel").stdout == "no pending reassignments to cancel\n"
 
 
-def test_a_queued_plan_runs_behind_what_runs(site: Site, zk: Zk) -> None:
+def test_a_queued_plan_starts_after_the_running_plan(site: Site, zk: Zk) -> None:
     topic = site.create_topic([[1, 2], [2, 1]])
     site.fill(topic, 2)
     site.hold(topic)
@@ -83,7 +83,7 @@ def test_a_queued_plan_runs_behind_what_runs(site: Site, zk: Zk) -> None:
     wait_for(lambda: (site.znode(REASSIGN), site.znode(f"{REASSIGN}_queue")), (None, None))
 
 
-def test_what_is_not_there_is_not_ordered(zk: Zk) -> None:
+def test_a_plan_for_an_unknown_partition_is_refused(zk: Zk) -> None:
     refused = zk.plan("submit", "nothing", {0: [1]})
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
     assert "there is no partition nothing-0" in refused.stderr

@@ -1,4 +1,4 @@
-"""Who comes to ZooKeeper, and how: a real ZooKeeper that knows its clients, and no brokers."""
+"""Logins, TLS and ACLs of the ZooKeeper client, with a real ZooKeeper and no brokers."""
 
 import asyncio
 import uuid
@@ -30,7 +30,7 @@ def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredZooke
 async def connected(
     zookeeper: SecuredZookeeper, values: dict[str, str], chroot: str = ""
 ) -> AsyncIterator[ZookeeperClient]:
-    """A client by these settings."""
+    """A ZooKeeper client with these settings of reassignd."""
     properties = {"zookeeper.connect": zookeeper.zookeeper} | values
     host = properties["zookeeper.connect"].partition("/")[0]
     settings = resolve(Assignment(key, value, "here") for key, value in properties.items())
@@ -45,12 +45,12 @@ async def connected(
 async def refusal(zookeeper: SecuredZookeeper, values: dict[str, str]) -> str:
     with pytest.raises(ZookeeperError) as refused:
         async with connected(zookeeper, values):
-            raise AssertionError("let in")
+            raise AssertionError("the login was accepted")
     return str(refused.value)
 
 
 @pytest.mark.parametrize("behaviour", BEHAVIOUR, ids=lambda behaviour: behaviour.__name__)
-async def test_it_behaves_like_a_tree_by_tls_with_a_login_and_acls(
+async def test_the_client_behaves_like_the_memory_tree_with_tls_login_and_acls(
     behaviour: Behaviour, zookeeper: SecuredZookeeper
 ) -> None:
     values = zookeeper.tls() | zookeeper.login() | ACL
@@ -61,7 +61,7 @@ async def test_it_behaves_like_a_tree_by_tls_with_a_login_and_acls(
         await behaviour(client)
 
 
-async def test_much_is_read_and_written_by_tls(zookeeper: SecuredZookeeper) -> None:
+async def test_large_znodes_are_read_and_written_over_tls(zookeeper: SecuredZookeeper) -> None:
     data = {f"/much-{number}": bytes([number]) * 500_000 for number in range(10)}
     async with connected(zookeeper, zookeeper.tls()) as client:
         for path, value in data.items():
@@ -70,7 +70,7 @@ async def test_much_is_read_and_written_by_tls(zookeeper: SecuredZookeeper) -> N
     assert [znode and znode.data for znode in znodes] == list(data.values())
 
 
-async def test_znodes_are_for_those_who_come_alike(zookeeper: SecuredZookeeper) -> None:
+async def test_only_clients_with_the_same_login_write_a_znode(zookeeper: SecuredZookeeper) -> None:
     async with connected(zookeeper, zookeeper.login() | ACL) as client:
         await client.multi([Create("/ours"), Create("/config"), Create("/config/users")])
     async with connected(zookeeper, zookeeper.login() | zookeeper.tls()) as same:
@@ -84,7 +84,7 @@ async def test_znodes_are_for_those_who_come_alike(zookeeper: SecuredZookeeper) 
                 await client.get("/config/users")
 
 
-async def test_the_super_user_writes_what_is_others(zookeeper: SecuredZookeeper, tmp_path: Path) -> None:
+async def test_the_super_user_writes_znodes_of_others(zookeeper: SecuredZookeeper, tmp_path: Path) -> None:
     async with connected(zookeeper, zookeeper.login() | ACL) as client:
         await client.multi([Create("/theirs")])
     digest = tmp_path / "digest"
@@ -93,12 +93,12 @@ async def test_the_super_user_writes_what_is_others(zookeeper: SecuredZookeeper,
         await client.multi([Create("/theirs/not-only")])
 
 
-async def test_a_wrong_password_is_told_at_once(zookeeper: SecuredZookeeper) -> None:
+async def test_a_wrong_password_is_reported_at_once(zookeeper: SecuredZookeeper) -> None:
     message = await refusal(zookeeper, zookeeper.login("kafka", "wrong"))
     assert message.startswith(f"ZooKeeper at {zookeeper.zookeeper.partition('/')[0]} rejects the login")
 
 
-async def test_an_authority_that_is_not_theirs_is_told(
+async def test_an_untrusted_server_certificate_is_reported(
     zookeeper: SecuredZookeeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_module, "CONNECT_SECONDS", 1.0)
@@ -106,7 +106,7 @@ async def test_an_authority_that_is_not_theirs_is_told(
     assert "certificate verify failed" in message
 
 
-async def test_a_login_that_is_refused_meanwhile_is_tried_again(
+async def test_a_login_refused_after_a_restart_is_retried(
     zookeeper: SecuredZookeeper, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(client_module, "LOGIN_RETRY_SECONDS", 0.1)
@@ -138,4 +138,4 @@ async def wait_until(probe: Callable[[], Awaitable[bool]]) -> None:
         if await probe():
             return
         await asyncio.sleep(0.02)
-    raise AssertionError("it did not come")
+    raise AssertionError("the condition did not become true")
