@@ -38,7 +38,10 @@ class BrokerPort(Protocol):
 
 
 class Sizes(Protocol):
-    """What data there is, as far as that is known without asking anyone. Called very often: it must cost little."""
+    """What data there is, as far as that is known without asking anyone.
+
+    Called very often: it must cost little.
+    """
 
     def size(self, key: TopicPartition) -> int | None:
         """Bytes of a whole replica of the partition; None when not known."""
@@ -54,7 +57,10 @@ class Sizes(Protocol):
 
 
 class Stats(Protocol):
-    """Told of everything worth counting. Called on the hot path: an implementation must cost next to nothing."""
+    """Told of everything worth counting.
+
+    Called on the hot path: an implementation must cost next to nothing.
+    """
 
     def request(self, api_key: int, error_code: int) -> None:
         """A request was answered; `error_code` is the response's own, 0 when it has none."""
@@ -82,7 +88,10 @@ class Stats(Protocol):
 
 
 class OwnedBrokers(Protocol):
-    """Brokers of this process, to stop, slow and break. Errors: ValueError where a broker runs that must not, or does not run."""
+    """Brokers of this process, to stop, slow and break.
+
+    Errors: ValueError where a broker runs that must not, or does not run.
+    """
 
     @property
     def brokers(self) -> Collection[int]:

@@ -61,7 +61,10 @@ def refuse_all(topics: Sequence[AlterTopic], outcome: Outcome) -> AlterReply:
 def check_row(
     state: State, topic: str, row: AlterRow, allow_factor_change: bool
 ) -> tuple[Outcome, Partition | None]:
-    """Validate the row. Return the outcome, and the partition if it is valid. A topic being deleted accepts no targets."""
+    """Validate the row.
+
+    Return the outcome, and the partition if it is valid. A topic being deleted accepts no targets.
+    """
     known = state.topics.get(topic)
     if known is None or (known.deleting and row.replicas is not None):
         return _no_topic(topic), None
@@ -120,7 +123,10 @@ def _everything(d: Decision) -> list[AlterTopic]:
 
 
 def _moving_rows(d: Decision, topic: str) -> Iterator[AlterRow | None]:
-    """Yield a cancel for each listed partition of the topic, and None for the others. The check is made lazily."""
+    """Yield a cancel for each listed partition of the topic, and None for the others.
+
+    The check is made lazily.
+    """
     state = d.state
     if topic in state.reassigning or state.external or state.pending:
         for partition in state.partitions.get(topic, ()):

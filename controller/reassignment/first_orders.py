@@ -19,7 +19,10 @@ class FirstOrders:
         self._taken: dict[TopicPartition, Reassignment] = {}
 
     def take(self, partition: Partition, target: Replicas) -> bool:
-        """Collect the order if it is a first order: the partition is idle and not collected yet. Return whether it is."""
+        """Collect the order if it is a first order: the partition is idle and not collected yet.
+
+        Return whether it is.
+        """
         state, key = self._d.state, partition.key
         if key in self._taken or phase_of(state, key) is not Phase.IDLE or partition.key in state.in_flight:
             return False

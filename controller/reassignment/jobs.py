@@ -1,7 +1,7 @@
 """Jobs: what was accepted in one request, as a whole (KIP-236).
 
-A job can be paused, prioritized and rolled back, including the partitions that it has finished. A rollback is a job
-too. Jobs that ended are kept until they are pruned.
+A job can be paused, prioritized and rolled back, including the partitions that it has finished. A rollback is
+a job too. Jobs that ended are kept until they are pruned.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,7 +44,10 @@ Request = AlterReassignments | Queue | RollBackJob
 
 
 def open_job(d: Decision, kind: JobKind, request: Request) -> int:
-    """Create an empty job and return its id. It becomes a record in `seal_job`, because a request may order nothing."""
+    """Create an empty job and return its id.
+
+    It becomes a record in `seal_job`, because a request may order nothing.
+    """
     job = Job(d.state.last_job + 1, kind, d.now_ms, request.principal, request.client_id)
     if isinstance(request, RollBackJob):
         job = job._replace(undoes=request.job)
@@ -186,7 +189,10 @@ def fire_again(d: Decision, key: TopicPartition) -> None:
 
 
 def _take_back(d: Decision, job: Job, key: TopicPartition, row: Finished | None, number: int) -> str:
-    """Order the partition back for the rollback. Return the reason if that is impossible, else an empty string."""
+    """Order the partition back for the rollback.
+
+    Return the reason if that is impossible, else an empty string.
+    """
     state = d.state
     partition = state.partition(*key)
     gone = partition is None or (row is not None and row.ending is Ending.TOPIC_DELETED)

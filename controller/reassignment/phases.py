@@ -1,7 +1,7 @@
 """The phases of a partition's reassignment, and the table of what may happen in each.
 
-A phase is derived from the records, never stored, so the two cannot disagree (KIP-455 derives "being reassigned"
-from the adding and removing replicas in the same way):
+A phase is derived from the records, never stored, so the two cannot disagree (KIP-455 derives "being
+reassigned" from the adding and removing replicas in the same way):
 
 * IDLE: the partition has no reassignment.
 * QUEUED: it has one, no step is in flight, and the next step waits for room.
@@ -10,8 +10,9 @@ from the adding and removing replicas in the same way):
 * EXTERNAL: the partition has no reassignment of ours, but someone else moves it in the upstream; or did so until a moment
   ago, and a queued target waits for the end of that move.
 
-`TABLE` maps a phase and a trigger to the action and to the phases that it may lead to. A pair that is not in the
-table is refused: for CANCEL that is NO_REASSIGNMENT_IN_PROGRESS. `tools.draw_states` draws the diagram in docs/ from it.
+`TABLE` maps a phase and a trigger to the action and to the phases that it may lead to. A pair that is not in
+the table is refused: for CANCEL that is NO_REASSIGNMENT_IN_PROGRESS. `tools.draw_states` draws the diagram in
+docs/ from it.
 """
 
 from collections.abc import Callable
@@ -125,4 +126,5 @@ _REFUSED = {
     Trigger.PROGRESS: _NOTHING,
     Trigger.STALL: _NOTHING,
 }
-"""The outcome of a pair that is not in the table: an error for a client's trigger, none for an internal one."""
+"""The outcome of a pair that is not in the table: an error for a client's trigger, none for an internal
+one."""

@@ -1,8 +1,9 @@
 """The actions on a partition's reassignment, and what follows from the end of a step (KIP-455, KIP-236, KIP-435).
 
-Each function down to `requeue` is an action of the table in `controller.reassignment.phases`. The table decides when an
-action applies. All actions have the same parameters; in the phases without a reassignment or for triggers without an
-order, that parameter is a placeholder. An action that refuses returns an error and changes nothing.
+Each function down to `requeue` is an action of the table in `controller.reassignment.phases`. The table
+decides when an action applies. All actions have the same parameters; in the phases without a reassignment or
+for triggers without an order, that parameter is a placeholder. An action that refuses returns an error and
+changes nothing.
 """
 
 from typing import NamedTuple
@@ -43,7 +44,10 @@ class Order(NamedTuple):
 
 
 def accept(d: Decision, partition: Partition, _: Reassignment, order: Order) -> Outcome:
-    """Record the first order with its original, and enqueue the partition. An order without a change records nothing."""
+    """Record the first order with its original, and enqueue the partition.
+
+    An order without a change records nothing.
+    """
     # A cancel with mode `stop` may have left a step in flight. That step ends first; its start is the original.
     if order.target != partition.replicas or partition.key in d.state.in_flight:
         d.put(Reassignment(partition.topic, partition.partition, partition.current, order.target, order.job))
@@ -78,7 +82,10 @@ def retarget(d: Decision, partition: Partition, wanted: Reassignment, order: Ord
 
 
 def redirect(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
-    """Replace the target while a step is in flight, and turn the step. Replicas that only the old target needed are dropped."""
+    """Replace the target while a step is in flight, and turn the step.
+
+    Replicas that only the old target needed are dropped.
+    """
     if order.target == wanted.target and not wanted.blocked:
         if wanted.key in d.state.pending:
             _take_over(d, wanted, order)
@@ -97,8 +104,8 @@ def redirect(d: Decision, partition: Partition, wanted: Reassignment, order: Ord
 def roll_back(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
     """Go back to the original, in its order (KIP-236). The step in flight is undone at once.
 
-    Kafka's own cancel keeps the order that the target gave to common replicas; this one does not. A target queued for
-    the partition is withdrawn, or taken over if the order has a job.
+    Kafka's own cancel keeps the order that the target gave to common replicas; this one does not. A target
+    queued for the partition is withdrawn, or taken over if the order has a job.
     """
     withdraw(d, partition.key, order.job)
     if d.state.cancel_stops:
@@ -115,8 +122,8 @@ def roll_back(d: Decision, partition: Partition, wanted: Reassignment, order: Or
 def stall(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -> Outcome:
     """End a stalled step: keep the replicas that are in sync, drop the others, and enqueue the partition.
 
-    If the executor cannot end the step there, the step continues, and replicas in sync no longer count against the limits.
-    The steps of others are left alone.
+    If the executor cannot end the step there, the step continues, and replicas in sync no longer count
+    against the limits. The steps of others are left alone.
     """
     state = d.state
     if wanted.key in state.external:
@@ -130,7 +137,10 @@ def stall(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -> 
 
 
 def start(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -> Outcome:
-    """Begin the next step. If it has no room, return it to the backlog; if it cannot start, record the reason."""
+    """Begin the next step.
+
+    If it has no room, return it to the backlog; if it cannot start, record the reason.
+    """
     state, key = d.state, partition.key
     plan = plan_step(state, partition, wanted)
     if plan.waits_for:
@@ -218,7 +228,10 @@ def follow(d: Decision, pending: Pending) -> None:
 
 
 def withdraw(d: Decision, key: TopicPartition, taken_by: int = 0) -> None:
-    """Withdraw the target queued for the partition, or give it to the job `taken_by`. A rollback before it continues."""
+    """Withdraw the target queued for the partition, or give it to the job `taken_by`.
+
+    A rollback before it continues.
+    """
     pending = d.state.pending.get(key)
     partition = d.state.partition(*key)
     if pending is None or partition is None:
@@ -245,7 +258,10 @@ def forget_queued(d: Decision, key: TopicPartition) -> None:
 
 
 def close_job(d: Decision, job: int) -> None:
-    """Record the job's end if its last partition is finished. `seal_job` does so for a job that is being created."""
+    """Record the job's end if its last partition is finished.
+
+    `seal_job` does so for a job that is being created.
+    """
     state = d.state
     known = state.jobs.get(job)
     if known is not None and known.total and not known.ended_ms and job not in state.open:
@@ -290,8 +306,8 @@ def _turn(
 ) -> Outcome:
     """Turn the step in flight to `following`, unless that would lose the partition's data.
 
-    If no replica is alive, a rollback loses nothing more (KIP-236): it is carried out while every original is still in the
-    list, and otherwise after the step in flight.
+    If no replica is alive, a rollback loses nothing more (KIP-236): it is carried out while every original is
+    still in the list, and otherwise after the step in flight.
     """
     back = order.target == wanted.original
     state = d.state
@@ -320,7 +336,10 @@ def _stop(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
 
 
 def _take_over(d: Decision, wanted: Reassignment, order: Order) -> Reassignment:
-    """Record the order's target and job. The part of an older job in the partition ends, and so does that of a queued one."""
+    """Record the order's target and job.
+
+    The part of an older job in the partition ends, and so does that of a queued one.
+    """
     taken = wanted._replace(target=order.target, job=order.job, blocked="")
     d.put(taken)
     if order.job != wanted.job:

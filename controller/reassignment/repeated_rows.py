@@ -1,7 +1,8 @@
 """Partitions that one request names more than once: the last valid row counts, as in Kafka.
 
-Kafka's ZooKeeper controller keeps one row per partition. KRaft carries out the rows in order, so that each replaces the one
-before. Here only the last valid row is carried out, so that a job has each partition once, with one way back.
+Kafka's ZooKeeper controller keeps one row per partition. KRaft carries out the rows in order, so that each
+replaces the one before. Here only the last valid row is carried out, so that a job has each partition once,
+with one way back.
 """
 
 from collections import Counter

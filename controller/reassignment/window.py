@@ -11,7 +11,8 @@ from controller.reassignment.phases import Phase, Trigger, fire, phase_of
 from controller.state.decision import Decision
 
 STEPS_PER_DECISION = 250
-"""Steps planned, and steps started, in one decision, which then takes a few milliseconds. Later decisions do the rest."""
+"""Steps planned, and steps started, in one decision, which then takes a few milliseconds. Later decisions do
+the rest."""
 
 
 def fill(d: Decision) -> None:

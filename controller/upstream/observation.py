@@ -1,8 +1,9 @@
 """What one poll of the upstream says about a step: pure functions from the poll to an `Observation`.
 
-The list of reassignments comes from the upstream's controller and is up to date. Metadata comes from a broker, which
-applies the controller's records later. So a partition that the list does not name may still be shown as it was before
-the step ended, or in its middle. `OUTDATED` observations are those that such a lag can explain.
+The list of reassignments comes from the upstream's controller and is up to date. Metadata comes from a
+broker, which applies the controller's records later. So a partition that the list does not name may still be
+shown as it was before the step ended, or in its middle. `OUTDATED` observations are those that such a lag can
+explain.
 """
 
 from common.error_codes import ErrorCode
@@ -22,7 +23,8 @@ _UNDECIDED = {
     ErrorCode.REASSIGNMENT_IN_PROGRESS,
     ErrorCode.NO_REASSIGNMENT_IN_PROGRESS,
 }
-"""Errors after which the row may have been carried out, or may be when it is sent again: the next poll decides."""
+"""Errors after which the row may have been carried out, or may be when it is sent again: the next poll
+decides."""
 
 
 def observe(
@@ -54,8 +56,8 @@ def observe_settled(
 ) -> Observation:
     """Return what the poll shows of a partition without a step in flight.
 
-    `partition` is the partition as polled, `expected` the replicas that the last step led to. Without a reassignment,
-    a queued plan waits until other clients do not move the partition any more.
+    `partition` is the partition as polled, `expected` the replicas that the last step led to. Without a
+    reassignment, a queued plan waits until other clients do not move the partition any more.
     """
     if move is not None:
         return Observation.MOVED_EXTERNALLY
@@ -84,8 +86,8 @@ def answer_to(step: UpstreamStep, replicas: Replicas | None, outcome: Outcome) -
 def may_be_outdated(step: UpstreamStep, polled: UpstreamPartition) -> bool:
     """Whether Metadata may show the partition before the step ended.
 
-    For a confirmed undo, the leader epoch and the ISR prove nothing: leader changes during the step may be unknown to
-    us, and the cancelled replicas may have been in sync.
+    For a confirmed undo, the leader epoch and the ISR prove nothing: leader changes during the step may be
+    unknown to us, and the cancelled replicas may have been in sync.
     """
     if step.stage is Stage.UNDONE:
         return set(polled.replicas) in (set(step.base), {*step.base, *step.following})

@@ -1,6 +1,7 @@
 """Apply polls of an upstream Kafka to the state. The upstream decides which replicas a partition has.
 
-A partition with a step in flight is reconciled in `controller.upstream.reconciliation`. Everything else is copied.
+A partition with a step in flight is reconciled in `controller.upstream.reconciliation`. Everything else is
+copied.
 """
 
 from collections.abc import Iterator
@@ -77,7 +78,10 @@ def active_topics(state: State) -> set[str]:
 
 
 def unreachable(d: Decision, event: Unreachable) -> None:
-    """Start no new steps. Steps in flight continue in the upstream; short sightings start again after the outage."""
+    """Start no new steps.
+
+    Steps in flight continue in the upstream; short sightings start again after the outage.
+    """
     d.state.unreachable = event.why
     d.state.forget_sightings()
     evaluate_health(d)
@@ -123,7 +127,10 @@ def _brokers(d: Decision, event: UpstreamPolled) -> bool:
 
 
 def _unlisted_brokers(state: State) -> set[int]:
-    """Return brokers that hold replicas but are not listed. Before Kafka 4.0, fenced brokers are not listed either."""
+    """Return brokers that hold replicas but are not listed.
+
+    Before Kafka 4.0, fenced brokers are not listed either.
+    """
     lagging = chain(state.under_replicated, state.offline)
     return {
         r for topic, number in lagging for r in state.partitions[topic][number].replicas
@@ -163,8 +170,8 @@ def _is_active(state: State, topic: str) -> bool:
 def _is_recreated(state: State, known: Topic, seen: UpstreamTopic, event: UpstreamPolled) -> bool:
     """Whether this is another topic of the same name, created after the known one was deleted.
 
-    Brokers before 2.8 send no topic ids, and topics get ids when the last broker is upgraded. Without ids, fewer
-    partitions mean another topic; with equal ids, they mean that the broker lags.
+    Brokers before 2.8 send no topic ids, and topics get ids when the last broker is upgraded. Without ids,
+    fewer partitions mean another topic; with equal ids, they mean that the broker lags.
     """
     if NO_ID not in {known.id, seen.id}:
         return known.id != seen.id
@@ -191,7 +198,10 @@ def _is_inconclusive(d: Decision, key: TopicPartition, event: UpstreamPolled) ->
 
 
 def _is_behind_known(state: State, key: TopicPartition, seen: UpstreamPartition) -> bool:
-    """Whether this broker's Metadata is older than what is known. Without topic ids, it may be a recreated topic."""
+    """Whether this broker's Metadata is older than what is known.
+
+    Without topic ids, it may be a recreated topic.
+    """
     known = state.partition(*key)
     return (
         known is not None and seen.leader_epoch < known.leader_epoch and state.topics[key.topic].id != NO_ID
@@ -199,7 +209,10 @@ def _is_behind_known(state: State, key: TopicPartition, seen: UpstreamPartition)
 
 
 def _is_idle(state: State, key: TopicPartition, seen: UpstreamPartition, event: UpstreamPolled) -> bool:
-    """Whether the partition is unchanged and idle. Most partitions of a whole poll are, so this must be fast."""
+    """Whether the partition is unchanged and idle.
+
+    Most partitions of a whole poll are, so this must be fast.
+    """
     known = state.partition(*key)
     return (
         known is not None

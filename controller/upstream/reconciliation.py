@@ -1,7 +1,7 @@
 """Reconcile the steps of an upstream Kafka with its polls and answers, by the rules of `controller.model.upstream_table`.
 
-A row is sent again only after a poll that started when the previous request had ended and that shows no effect of it.
-So no row is sent twice blindly. Most discrepancies must last before they are acted on
+A row is sent again only after a poll that started when the previous request had ended and that shows no
+effect of it. So no row is sent twice blindly. Most discrepancies must last before they are acted on
 (`controller.model.thresholds`), because the broker that answers Metadata lags behind the controller.
 """
 
@@ -78,7 +78,10 @@ def follow_settled(
 
 
 def caught_up(d: Decision, step: UpstreamStep, seen: UpstreamPartition) -> bool:
-    """Whether Metadata shows the partition after the end of an undone step. If that is unclear, count the poll."""
+    """Whether Metadata shows the partition after the end of an undone step.
+
+    If that is unclear, count the poll.
+    """
     if not step.replaced or seen.leader_epoch > step.epoch:
         return True
     return _is_due(d, step.key, Discrepancy.OUTDATED)

@@ -1,7 +1,8 @@
 """Jobs, the queue and the limits as people see them (KIP-236, KIP-435). Nothing here changes anything.
 
-What may be long is an iterator, to be taken piece by piece while the state changes: what is gone when its turn comes
-is left out. It yields None for what was looked at in vain, so that whoever takes it can let others be served meanwhile.
+What may be long is an iterator, to be taken piece by piece while the state changes: what is gone when its
+turn comes is left out. It yields None for what was looked at in vain, so that whoever takes it can let others
+be served meanwhile.
 """
 
 from collections.abc import Iterator
@@ -67,7 +68,10 @@ class PartState(Enum):
 
 
 class Part(NamedTuple):
-    """One partition of a job. `replicas` are those after the last completed step, `step` where the next one leads."""
+    """One partition of a job.
+
+    `replicas` are those after the last completed step, `step` where the next one leads.
+    """
 
     topic: str
     partition: int
@@ -83,7 +87,8 @@ class Part(NamedTuple):
 def parts(state: State, number: int) -> Iterator[Part | None]:
     """The partitions of a job: those that move, those that will, those that have ended.
 
-    Each is listed once, though it may go from one kind to the next meanwhile: they are looked for in that order.
+    Each is listed once, though it may go from one kind to the next meanwhile: they are looked for in that
+    order.
     """
     listed: set[TopicPartition] = set()
     for part in _parts(state, number):
@@ -163,7 +168,10 @@ def in_words(usage: Usage, place: Place, cost: Cost) -> str:
 
 
 class LimitView(NamedTuple):
-    """A limit of KIP-435. `used` is None for R, which is no place that runs out; for B it is the busiest broker's."""
+    """A limit of KIP-435.
+
+    `used` is None for R, which is no place that runs out; for B it is the busiest broker's.
+    """
 
     letter: str
     config: str
@@ -218,9 +226,11 @@ class Totals(NamedTuple):
     waiting: int
     queued: int
     pending: int
-    """Queued plans' partitions that are rolled back first, and so among the ongoing ones of earlier jobs, or that others move."""
+    """Queued plans' partitions that are rolled back first, and so among the ongoing ones of earlier jobs, or
+    that others move."""
     others: int = 0
-    """Partitions in `State.external`, steps of ours that a stop left among them; they are not among the ongoing ones."""
+    """Partitions in `State.external`, steps of ours that a stop left among them; they are not among the
+    ongoing ones."""
 
 
 def totals(state: State) -> Totals:

@@ -19,12 +19,16 @@ class Lists(NamedTuple):
     adding: Replicas
     removing: Replicas
     step: Replicas | None
-    """Where the step in flight leads, from `current`; None when none is in flight (KIP-435's current batch)."""
+    """Where the step in flight leads, from `current`; None when none is in flight (KIP-435's current
+    batch)."""
     current: Replicas
 
 
 class Ongoing(NamedTuple):
-    """One row of ListPartitionReassignments: queued, waiting and moving partitions look alike. See `Lists`."""
+    """One row of ListPartitionReassignments: queued, waiting and moving partitions look alike.
+
+    See `Lists`.
+    """
 
     topic: str
     partition: int
@@ -38,9 +42,9 @@ class Ongoing(NamedTuple):
 def ongoing(state: State, topics: Mapping[str, Iterable[int] | None] | None = None) -> Iterator[Ongoing]:
     """The ongoing reassignments, in order of acceptance when `topics` is None, else as asked for.
 
-    `topics` maps names to partitions; None for partitions means all of the topic. What is unknown is left out.
-    A long listing may be taken piece by piece, or in another thread, while the state changes: what is gone when its
-    turn comes is left out too.
+    `topics` maps names to partitions; None for partitions means all of the topic. What is unknown is left
+    out. A long listing may be taken piece by piece, or in another thread, while the state changes: what is
+    gone when its turn comes is left out too.
     """
     for topic, rows in listed(state, topics):
         for partition, lists in rows:

@@ -35,7 +35,7 @@ from reassignd.runtime.listener_security import listener_tls
 from reassignd.runtime.sockets import refused
 from server.dispatch.authorizer import AllowAll
 from server.dispatch.router import Router
-from server.gateway.gateway import Gateway, Setup
+from server.gateway.gateway import Gateway, GatewaySettings
 from server.gateway.port_assignments import PortAssignmentError
 from server.gateway.services import GatewayServices
 from server.metrics.latency import RequestLatency
@@ -103,7 +103,7 @@ class GatewayAdapter:
         settings, security = self._settings, self._security
         latency = RequestLatency(router.answer)
         listener = settings.listener
-        setup = Setup(
+        gateway_settings = GatewaySettings(
             listener,
             settings.gateway_ports,
             settings.advertised_host or listener.host,
@@ -113,7 +113,7 @@ class GatewayAdapter:
         )
         core = GatewayServices(latency.answer, router.refuse, self._state, self.submit)
         try:
-            self._gateway = Gateway(core, setup, limits(settings), stats, settings.data_dir)
+            self._gateway = Gateway(core, gateway_settings, limits(settings), stats, settings.data_dir)
         except PortAssignmentError as error:
             raise CommandError(str(error)) from error
         return latency

@@ -1,1 +1,1 @@
-"""From a request to its handler: registry, router, authorizer, context, and what handlers share."""
+"""Dispatch of requests to handlers: registry, router, authorizer, context, and helpers for handlers."""

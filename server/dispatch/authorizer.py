@@ -1,4 +1,4 @@
-"""Who may do what: Kafka's operations and resources, and the port that decides.
+"""Authorization: Kafka's operations and resources, and the authorizer port.
 
 Numbers are those of org.apache.kafka.common.acl.AclOperation and resource.ResourceType.
 """
@@ -9,7 +9,8 @@ from typing import NamedTuple, Protocol
 
 ANONYMOUS = "User:ANONYMOUS"
 UNKNOWN = "unknown"
-"""Stands for the principal if another broker authenticated it and its name is unknown. No principal has this form."""
+"""Stands for the principal if another broker authenticated it and its name is unknown. No principal has this
+form."""
 
 
 class Operation(IntEnum):
@@ -35,7 +36,7 @@ class ResourceKind(IntEnum):
 
 
 class Resource(NamedTuple):
-    """Something that operations are allowed on."""
+    """A resource that operations are authorized on."""
 
     kind: ResourceKind
     name: str
@@ -89,17 +90,17 @@ class AllowAll:
 
 
 class AclTable:
-    """Allows what its rules (principal, operation, resource) say, and what they imply; nothing else."""
+    """Allows the operations of its rules (principal, operation, resource) and the operations that they imply."""
 
     def __init__(self, rules: Iterable[tuple[str, Operation, Resource]]) -> None:
         self._rules = frozenset(rules)
 
     def allows(self, principal: str, operation: Operation, resource: Resource, /) -> bool:
-        enough = (operation, *IMPLYING.get(operation, ()))
-        return any((principal, each, resource) in self._rules for each in enough)
+        sufficient = (operation, *IMPLYING.get(operation, ()))
+        return any((principal, each, resource) in self._rules for each in sufficient)
 
 
 def authorized_operations(authorizer: Authorizer, principal: str, resource: Resource) -> int:
-    """The bit field of KIP-430: bit n is set when the operation numbered n is allowed on the resource."""
+    """Return the bit field of KIP-430: bit n is set if the operation numbered n is allowed on the resource."""
     operations = CLUSTER_OPERATIONS if resource.kind is ResourceKind.CLUSTER else TOPIC_OPERATIONS
     return sum(1 << each for each in operations if authorizer.allows(principal, each, resource))

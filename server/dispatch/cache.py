@@ -14,54 +14,54 @@ class Encoded(NamedTuple):
     body: bytes
 
 
-class _Kept(NamedTuple):
+class _Cached(NamedTuple):
     revision: int
     answer: Encoded
 
 
-class _Making(NamedTuple):
+class _Build(NamedTuple):
     revision: int
     task: asyncio.Task[Encoded]
 
 
 class BodyCache:
-    """Keeps one encoded body per key: that of the newest requested revision."""
+    """Caches one encoded body per key: the body of the newest requested revision."""
 
     def __init__(self, off_loop: WorkerThread) -> None:
         self._off_loop = off_loop
-        self._kept: dict[Hashable, _Kept] = {}
-        self._making: dict[Hashable, _Making] = {}
+        self._cached: dict[Hashable, _Cached] = {}
+        self._builds: dict[Hashable, _Build] = {}
 
     def get(
         self, key: Hashable, revision: int, version: int, build: Callable[[], Any], *, large: bool
     ) -> Encoded | Awaitable[Encoded]:
-        """Return the body kept for `key` and `version` if it is of `revision`, else build and encode it anew.
+        """Return the cached body for `key` and `version` if it has this `revision`, else build and encode a new one.
 
-        A large one is made off the loop, once for all who ask for it meanwhile; `build` then runs in another thread.
+        If `large`, `build` runs in the worker thread. Requests that arrive meanwhile share its result.
         """
         key = (key, version)
-        kept = self._kept.get(key)
-        if kept is not None and kept.revision == revision:
-            return kept.answer
+        cached = self._cached.get(key)
+        if cached is not None and cached.revision == revision:
+            return cached.answer
         if not large:
             answer = _encoded(build, version)
-            self._kept[key] = _Kept(revision, answer)
+            self._cached[key] = _Cached(revision, answer)
             return answer
-        making = self._making.get(key)
-        if making is None or making.revision != revision:
-            task = asyncio.create_task(self._make(key, revision, version, build))
-            making = self._making[key] = _Making(revision, task)
-        return asyncio.shield(making.task)
+        running = self._builds.get(key)
+        if running is None or running.revision != revision:
+            task = asyncio.create_task(self._build(key, revision, version, build))
+            running = self._builds[key] = _Build(revision, task)
+        return asyncio.shield(running.task)
 
-    async def _make(self, key: Hashable, revision: int, version: int, build: Callable[[], Any]) -> Encoded:
+    async def _build(self, key: Hashable, revision: int, version: int, build: Callable[[], Any]) -> Encoded:
         try:
             answer = await self._off_loop.run(_encoded, build, version)
-            self._kept[key] = _Kept(revision, answer)
+            self._cached[key] = _Cached(revision, answer)
             return answer
         finally:
-            making = self._making.get(key)
-            if making is not None and making.revision == revision:
-                del self._making[key]
+            running = self._builds.get(key)
+            if running is not None and running.revision == revision:
+                del self._builds[key]
 
 
 def _encoded(build: Callable[[], Any], version: int) -> Encoded:

@@ -10,18 +10,18 @@ from controller.model.configs import ConfigChange
 from protocol.counter import Bounds
 from server.dispatch.authorizer import Operation
 from server.dispatch.context import Context
-from server.dispatch.row_errors import DENIED, Verdict, merged, repeated
+from server.dispatch.row_errors import TOPIC_DENIED, RowError, merged, repeated
 
 R = TypeVar("R")
 
 CONFIG_BOUNDS = Bounds(rows=20_000, numbers=20_000)
 """Bounds on the resources and configs of one request."""
 
-TWICE: Verdict = (ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-CLUSTER_DENIED: Verdict = (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None)
+DUPLICATE_RESOURCE: RowError = (ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+CLUSTER_DENIED: RowError = (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None)
 
 
-class Wanted(NamedTuple):
+class RequestedChanges(NamedTuple):
     """The requested changes of one resource; `changes` is None if the request is invalid."""
 
     resource_type: int
@@ -29,25 +29,25 @@ class Wanted(NamedTuple):
     changes: Sequence[ConfigChange] | None
 
 
-def refusal(resource_type: int, name: str, operation: Operation, context: Context) -> Verdict | None:
-    """Return why the resource is not described or altered, or None."""
+def refusal(resource_type: int, name: str, operation: Operation, context: Context) -> RowError | None:
+    """Return the error if the resource must not be described or altered, else None."""
     if resource_type == ResourceType.TOPIC:
-        return None if context.allows_topic(operation, name) else DENIED
+        return None if context.allows_topic(operation, name) else TOPIC_DENIED
     if resource_type == ResourceType.BROKER:
         return None if context.allows(operation) else CLUSTER_DENIED
-    return ErrorCode.INVALID_REQUEST, f"Resources of type {resource_type} have no configs here."
+    return ErrorCode.INVALID_REQUEST, f"Resources of type {resource_type} have no configs in reassignd."
 
 
 async def alter(
-    wanted: Sequence[Wanted], validate_only: bool, context: Context, *, replace: bool
-) -> list[Verdict]:
+    requested: Sequence[RequestedChanges], validate_only: bool, context: Context, *, replace: bool
+) -> list[RowError]:
     """Submit the permitted changes to the controller. Return one result per resource."""
-    twice = repeated((each.resource_type, each.resource_name) for each in wanted)
-    refusals = [_refusal(each, twice, context) for each in wanted]
+    duplicates = repeated((each.resource_type, each.resource_name) for each in requested)
+    refusals = [_refusal(each, duplicates, context) for each in requested]
     accepted = [
         ResourceChanges(ResourceType(each.resource_type), each.resource_name, each.changes or (), replace)
-        for each, refused in zip(wanted, refusals, strict=True)
-        if refused is None
+        for each, error in zip(requested, refusals, strict=True)
+        if error is None
     ]
     outcomes = await context.services.driver.submit(AlterConfigs(accepted, validate_only))
     return merged(refusals, outcomes)
@@ -64,21 +64,24 @@ class Resource(Protocol):
 
 
 def response_rows(
-    row: Callable[[int, str | None, int, str], R], resources: Sequence[Resource], verdicts: Sequence[Verdict]
+    row: Callable[[int, str | None, int, str], R], resources: Sequence[Resource], errors: Sequence[RowError]
 ) -> list[R]:
-    """The rows of a response to 33 or 44, made by `row` from error code, message, resource type and name."""
+    """Return the rows of a response to 33 or 44.
+
+    `row` makes a row from error code, message, resource type and name.
+    """
     return [
         row(code, message, each.resource_type, each.resource_name)
-        for each, (code, message) in zip(resources, verdicts, strict=True)
+        for each, (code, message) in zip(resources, errors, strict=True)
     ]
 
 
-def _refusal(wanted: Wanted, twice: set[Any], context: Context) -> Verdict | None:
-    refused = refusal(wanted.resource_type, wanted.resource_name, Operation.ALTER_CONFIGS, context)
-    if refused is not None:
-        return refused
-    if (wanted.resource_type, wanted.resource_name) in twice:
-        return TWICE
-    if wanted.changes is None:
+def _refusal(requested: RequestedChanges, duplicates: set[Any], context: Context) -> RowError | None:
+    error = refusal(requested.resource_type, requested.resource_name, Operation.ALTER_CONFIGS, context)
+    if error is not None:
+        return error
+    if (requested.resource_type, requested.resource_name) in duplicates:
+        return DUPLICATE_RESOURCE
+    if requested.changes is None:
         return ErrorCode.INVALID_REQUEST, "The request has an unknown config operation."
     return None

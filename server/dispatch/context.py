@@ -17,9 +17,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 LARGE_ROWS = 5_000
-"""Rows that take a few milliseconds to translate. More rows are translated in the worker thread, which adds latency."""
+"""Rows that take a few milliseconds to translate. More rows are translated in the worker thread, which adds
+latency."""
 
-ROWS_PER_BREATH = 50
+ROWS_PER_YIELD = 50
+"""Rows between two points at which a long handler lets other tasks run."""
 
 NOT_ASKED = -2147483648
 """The value of authorized operations if the request did not ask for them."""
@@ -27,7 +29,7 @@ NOT_ASKED = -2147483648
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What all connections share. `new_id` returns sixteen random bytes for a topic."""
+    """The services that all connections share. `new_id` returns sixteen random bytes for a topic id."""
 
     cluster_id: str
     state: State
@@ -39,7 +41,7 @@ class Services:
 
 
 class Context(NamedTuple):
-    """The caller of a request and what its handler may use."""
+    """The caller of a request, and the services that its handler uses."""
 
     services: Services
     state: State
@@ -53,7 +55,10 @@ class Context(NamedTuple):
 
     @property
     def controller_id(self) -> int:
-        """The broker that Metadata names as controller. Any broker will do: all listeners lead to the same controller."""
+        """The broker that Metadata names as controller.
+
+        Any live broker is valid: all listeners lead to the same controller.
+        """
         return min(self.state.live, default=-1)
 
     def cached(
@@ -64,8 +69,8 @@ class Context(NamedTuple):
         return self.services.bodies.get(name, revision, self.api_version, build, large=large)
 
     async def yield_to_loop(self, done: int) -> None:
-        """Let other tasks run after every `ROWS_PER_BREATH` rows; `done` counts the rows."""
-        if done % ROWS_PER_BREATH == 0:
+        """Let other tasks run after every `ROWS_PER_YIELD` rows; `done` counts the rows."""
+        if done % ROWS_PER_YIELD == 0:
             await asyncio.sleep(0)
 
     def brokers(self) -> list[Broker]:
@@ -86,8 +91,8 @@ class Context(NamedTuple):
         """Return whether the principal may perform the operation on the topic."""
         return self.authorizer.allows(self.principal, operation, topic(name))
 
-    def operations_on(self, resource: Resource, asked: bool) -> int:
+    def operations_on(self, resource: Resource, include: bool) -> int:
         """Return the bit field of permitted operations (KIP-430), or NOT_ASKED."""
-        if not asked:
+        if not include:
             return NOT_ASKED
         return authorized_operations(self.authorizer, self.principal, resource)

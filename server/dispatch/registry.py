@@ -27,10 +27,10 @@ USUAL = Bounds(rows=10_000, numbers=100_000)
 
 
 class Route(NamedTuple):
-    """How one API key is answered.
+    """The handler of an API key and its limits.
 
-    `operation` is what the principal must be allowed on the cluster before the handler is asked, if anything.
-    `refuse` makes a response that says an error code and message in the message's own shape.
+    `operation` is the cluster operation that the principal needs before the handler is called; None if there
+    is none. `refuse` returns a response of the API with an error code and message.
     """
 
     api_key: ApiKey
@@ -52,7 +52,7 @@ class Route(NamedTuple):
 
 
 ROUTES: dict[int, Route] = {}
-"""By API key."""
+"""API key -> route."""
 
 
 def handles(
@@ -67,8 +67,8 @@ def handles(
 ) -> Callable[[Handler[Request, Response]], Handler[Request, Response]]:
     """Register the decorated function for `api_key`, first to last of `versions`.
 
-    It may return the response, its body encoded already (`Encoded`), or an awaitable of either. A plain answer is sent at
-    once: small requests should not become tasks.
+    The function returns the response, its encoded body (`Encoded`), or an awaitable of either. A response
+    that is not awaitable is sent at once: small requests should not become tasks.
     """
 
     def register(handler: Handler[Request, Response]) -> Handler[Request, Response]:

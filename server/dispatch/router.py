@@ -1,7 +1,7 @@
 """The router: turns a request frame into the bytes of its response.
 
-Steps: version check, decoding, authorization, handler, encoding. A small request with a synchronous handler needs no task and
-no await. Large requests and responses are decoded and encoded in the worker thread.
+Steps: version check, decoding, authorization, handler, encoding. A small request with a synchronous handler
+needs no task and no await. Large requests and responses are decoded and encoded in the worker thread.
 """
 
 import logging
@@ -32,17 +32,18 @@ ECHOED = Bounds(rows=150_000, numbers=450_000)
 
 
 AT_ONCE = Bounds(rows=LARGE_ROWS, numbers=4 * LARGE_ROWS)
-"""The same for a refusal made on the event loop."""
+"""The same limit for a refusal that is encoded on the event loop."""
 
 
 class Caller(NamedTuple):
-    """What all requests of a connection have in common."""
+    """The attributes that all requests of a connection share."""
 
     broker: BrokerPort
     principal: str
     peer: str
-    asked: Authorizer | None = None
-    """Decides for this request in place of the services' authorizer: another broker was asked for the permissions."""
+    rights: Authorizer | None = None
+    """Replaces the services' authorizer for this request: the principal's rights, as another broker returned
+    them."""
 
 
 class Router:
@@ -65,7 +66,7 @@ class Router:
         context = Context(
             self._services,
             self._services.state,
-            self._services.authorizer if caller.asked is None else caller.asked,
+            self._services.authorizer if caller.rights is None else caller.rights,
             caller.broker,
             caller.principal,
             caller.peer,
@@ -175,7 +176,10 @@ def is_large(response: tuple[Any, ...]) -> bool:
 
 
 def refused(frame: RequestFrame, code: int, message: str | None) -> bytes:
-    """Return the frame that refuses `frame`, made on the event loop. It repeats only the first rows of a large request."""
+    """Return the frame that refuses `frame`, made on the event loop.
+
+    It repeats only the first rows of a large request.
+    """
     route = ROUTES[frame.api_key]
     request, _ = decode_within(frame, _least(route.bounds, AT_ONCE))
     return _encode(route, frame, request, route.refusal(request, frame.api_version, code, message))
@@ -197,5 +201,5 @@ def _encode(route: Route, frame: RequestFrame, request: Any, response: Any) -> b
     try:
         return encode_response(frame, response)
     except EncodeError:
-        log.exception("the answer of %s cannot be encoded", route.api_key.name)
+        log.exception("the response of %s cannot be encoded", route.api_key.name)
         return encode_response(frame, _failed(route, frame.api_version, request))

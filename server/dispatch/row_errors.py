@@ -1,4 +1,4 @@
-"""Rows that a handler refuses itself, and their merge with the controller's results."""
+"""Errors of rows that a handler refuses before the controller sees them, and their merge with its outcomes."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
@@ -8,11 +8,11 @@ from common.error_codes import ErrorCode
 
 K = TypeVar("K", bound=Hashable)
 
-Verdict = tuple[int, str | None]
-"""Error code and message of one row. An `Outcome` of the controller is one."""
+RowError = tuple[int, str | None]
+"""Error code and message of one row; code 0 is success. The controller's `Outcome` is a subtype."""
 
-DENIED: Verdict = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, None)
-DUPLICATE: Verdict = (ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+TOPIC_DENIED: RowError = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, None)
+DUPLICATE_TOPIC: RowError = (ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 
 
 def repeated(keys: Iterable[K]) -> set[K]:
@@ -20,7 +20,7 @@ def repeated(keys: Iterable[K]) -> set[K]:
     return {key for key, times in Counter(keys).items() if times > 1}
 
 
-def merged(refusals: Sequence[Verdict | None], settled: Iterable[Verdict]) -> list[Verdict]:
-    """Return the refusals, with the controller's results in order where there is none."""
-    verdicts = iter(settled)
-    return [next(verdicts) if refusal is None else refusal for refusal in refusals]
+def merged(refusals: Sequence[RowError | None], outcomes: Iterable[RowError]) -> list[RowError]:
+    """Return one error per row: the refusal if there is one, else the next of the controller's outcomes."""
+    remaining = iter(outcomes)
+    return [next(remaining) if refusal is None else refusal for refusal in refusals]

@@ -1,4 +1,4 @@
-"""Topics as Metadata (3) and DescribeTopicPartitions (75) show them."""
+"""Descriptions of topics for Metadata (3) and DescribeTopicPartitions (75)."""
 
 from collections.abc import Sequence, Set
 from typing import NamedTuple
@@ -11,8 +11,11 @@ from server.dispatch.authorizer import Operation, topic
 from server.dispatch.context import NOT_ASKED, Context
 
 
-class Described(NamedTuple):
-    """A topic that was found and may be shown, or why not. `name` is None when only an id was given and is unknown."""
+class TopicDescription(NamedTuple):
+    """A topic's row: its partitions, or an error.
+
+    `name` is None if the request has an id that is unknown or not permitted.
+    """
 
     error: int
     name: str | None
@@ -21,50 +24,50 @@ class Described(NamedTuple):
     operations: int = NOT_ASKED
 
 
-def by_name(name: str, context: Context, operations: bool) -> Described:
-    """Look a topic up by name; `operations` asks for the authorized operations on it."""
+def describe_by_name(name: str, context: Context, operations: bool) -> TopicDescription:
+    """Describe the topic with this name; `operations` includes the authorized operations on the topic."""
     if not context.allows_topic(Operation.DESCRIBE, name):
-        return Described(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name)
-    found = context.state.topics.get(name)
-    if found is None:
+        return TopicDescription(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name)
+    known = context.state.topics.get(name)
+    if known is None:
         legal = is_legal(name)
-        return Described(
+        return TopicDescription(
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if legal else ErrorCode.INVALID_TOPIC_EXCEPTION, name
         )
-    return _shown(found, context, operations)
+    return _describe(known, context, operations)
 
 
-def by_id(topic_id: bytes, context: Context, operations: bool) -> Described:
-    """Look a topic up by id; whoever may not describe it does not learn its name."""
+def describe_by_id(topic_id: bytes, context: Context, operations: bool) -> TopicDescription:
+    """Describe the topic with this id. A principal without DESCRIBE does not learn its name."""
     name = context.state.topic_names.get(topic_id)
-    found = None if name is None else context.state.topics.get(name)
-    if found is None:
-        return Described(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id)
-    if not context.allows_topic(Operation.DESCRIBE, found.name):
-        return Described(ErrorCode.TOPIC_AUTHORIZATION_FAILED, None, topic_id)
-    return _shown(found, context, operations)
+    known = None if name is None else context.state.topics.get(name)
+    if known is None:
+        return TopicDescription(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id)
+    if not context.allows_topic(Operation.DESCRIBE, known.name):
+        return TopicDescription(ErrorCode.TOPIC_AUTHORIZATION_FAILED, None, topic_id)
+    return _describe(known, context, operations)
 
 
-def every(context: Context, operations: bool) -> list[Described]:
-    """All topics that may be described."""
+def describe_all(context: Context, operations: bool) -> list[TopicDescription]:
+    """Describe all topics for which the principal has DESCRIBE."""
     return [
-        _shown(found, context, operations)
-        for found in list(context.state.topics.values())
-        if context.allows_topic(Operation.DESCRIBE, found.name)
+        _describe(known, context, operations)
+        for known in list(context.state.topics.values())
+        if context.allows_topic(Operation.DESCRIBE, known.name)
     ]
 
 
 def leader_error(partition: Partition) -> int:
-    """The error code of a partition's row."""
+    """Return the error code of a partition's row."""
     return ErrorCode.LEADER_NOT_AVAILABLE if partition.leader == NO_LEADER else ErrorCode.NONE
 
 
-def offline(replicas: Replicas, live: Set[int]) -> Replicas:
-    """Those whose broker is not alive."""
+def offline_replicas(replicas: Replicas, live: Set[int]) -> Replicas:
+    """Return the replicas on brokers that are not live."""
     return tuple(r for r in replicas if r not in live)
 
 
-def _shown(found: Topic, context: Context, operations: bool) -> Described:
-    partitions = tuple(context.state.partitions.get(found.name, ()))
-    allowed = context.operations_on(topic(found.name), operations)
-    return Described(ErrorCode.NONE, found.name, found.id, partitions, allowed)
+def _describe(known: Topic, context: Context, operations: bool) -> TopicDescription:
+    partitions = tuple(context.state.partitions.get(known.name, ()))
+    allowed = context.operations_on(topic(known.name), operations)
+    return TopicDescription(ErrorCode.NONE, known.name, known.id, partitions, allowed)

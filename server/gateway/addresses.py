@@ -1,7 +1,7 @@
 """Brokers' addresses in DescribeCluster (60) and FindCoordinator (10) become those of the gateway's ports.
 
-`server.gateway.metadata` and `server.relay.produce` do the same for the other APIs. A broker without a port is left out:
-a client that learned its own address would bypass the gateway from then on.
+`server.gateway.metadata` and `server.relay.produce` do the same for the other APIs. A broker without a port
+is left out: a client that learned its own address would bypass the gateway from then on.
 """
 
 from collections.abc import Collection
@@ -24,7 +24,8 @@ NOT_YET = "The coordinator's broker has no port at the gateway yet."
 def controller_among(live: Collection[int], named: int) -> int:
     """Return the controller to show to clients, where the upstream named `named`.
 
-    A controller that is not among the live brokers is replaced by one that is. NO_BROKER stays, so that clients retry.
+    A controller that is not among the live brokers is replaced by one that is. NO_BROKER stays, so that
+    clients retry.
     """
     return named if named in live or named == NO_BROKER else next(iter(live), NO_BROKER)
 

@@ -1,8 +1,8 @@
 """IncrementalAlterConfigs (44) and AlterConfigs (33) that name reassignd's keys.
 
-One request goes to the upstream, without reassignd's keys; a resource may be left with its name only. Its result row
-tells whether the principal may alter it. Reassignd's keys are validated before, so a resource is changed completely or
-not at all.
+One request goes to the upstream, without reassignd's keys; a resource may be left with its name only. Its
+result row tells whether the principal may alter it. Reassignd's keys are validated before, so a resource is
+changed completely or not at all.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from protocol.messages.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from protocol.messages.incremental_alter_configs_response import AlterConfigsResourceResponse
-from server.dispatch.row_errors import Verdict
+from server.dispatch.row_errors import RowError
 from server.gateway.configs import (
     DEFAULT_BROKER,
     DEFAULT_BROKER_MARKS,
@@ -38,10 +38,10 @@ from server.gateway.services import GatewayServices, reason
 from server.handlers.incremental_alter_configs import changes_of
 from server.relay.exchange import Interceptor
 
-UNKNOWN_OPERATION: Verdict = (ErrorCode.INVALID_REQUEST, "The request has an unknown config operation.")
+UNKNOWN_OPERATION: RowError = (ErrorCode.INVALID_REQUEST, "The request has an unknown config operation.")
 
 
-RIGHTS_UNKNOWN: Verdict = (
+RIGHTS_UNKNOWN: RowError = (
     ErrorCode.INVALID_CONFIG,
     "The reassignment.* configs of this resource cannot be set so; alter it in a request of its own to be told why.",
 )
@@ -55,7 +55,7 @@ class OwnChanges(NamedTuple):
     """The changes of reassignd's keys that a request makes to one resource."""
 
     changes: Sequence[ConfigChange]
-    refused: Verdict | None
+    refused: RowError | None
     """The error, if they are invalid."""
 
 
@@ -86,8 +86,9 @@ def incremental_alter(services: GatewayServices) -> Interceptor:
 def alter(services: GatewayServices) -> Interceptor:
     """Return the interceptor of AlterConfigs.
 
-    AlterConfigs resets the keys that it does not name. For the default of all brokers this includes reassignd's keys. A
-    resource with invalid keys of reassignd is left out, because the upstream would reset a resource without keys.
+    AlterConfigs resets the keys that it does not name. For the default of all brokers this includes
+    reassignd's keys. A resource with invalid keys of reassignd is left out, because the upstream would reset
+    a resource without keys.
     """
 
     def split(request: AlterConfigsRequest) -> Split | None:
@@ -131,8 +132,8 @@ def _of_33(response: Any) -> AlterConfigsResponse:
 def _alters_own_keys(resource: AlterConfigsResource) -> bool:
     """Return whether reassignd handles the resource.
 
-    On a single broker, setting reassignd's keys is refused. Deleting them passes, in case they were set there without the
-    gateway.
+    On a single broker, setting reassignd's keys is refused. Deleting them passes, in case they were set there
+    without the gateway.
     """
     if resource.resource_type != ResourceType.BROKER:
         return False
@@ -190,7 +191,7 @@ async def _finished(
 
 async def _changed(
     services: GatewayServices, changes: Sequence[ConfigChange], validate_only: bool
-) -> Verdict:
+) -> RowError:
     """Apply the changes to the default of all brokers; return the result."""
     if not changes:
         return Outcome(ErrorCode.NONE)

@@ -1,7 +1,7 @@
 """ApiVersions (18): the broker's response, limited to the versions that the gateway can relay.
 
-An unknown version is answered with error 35 in version 0 (KIP-511), and the client retries. From version 5 on clients
-send the broker and cluster they expect (KIP-1242).
+An unknown version is answered with error 35 in version 0 (KIP-511), and the client retries. From version 5 on
+clients send the broker and cluster they expect (KIP-1242).
 """
 
 from common.error_codes import ErrorCode
@@ -34,7 +34,10 @@ def api_versions() -> Interceptor:
 
 
 def cut(response: ApiVersionsResponse) -> ApiVersionsResponse:
-    """Return the response with only those APIs and versions that can be relayed. Features stay: transactions need them."""
+    """Return the response with only those APIs and versions that can be relayed.
+
+    Features stay: transactions need them.
+    """
     shown = [_cut(each) for each in response.api_keys if each.api_key not in HIDDEN]
     return response._replace(api_keys=[each for each in shown if each.min_version <= each.max_version])
 

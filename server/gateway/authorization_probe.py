@@ -1,9 +1,9 @@
 """AlterPartitionReassignments (45) and ListPartitionReassignments (46): reassignd answers, the upstream authorizes.
 
-An empty request of the same API goes to the broker in their place, with the client's correlation id and on its
-connection. The response tells whether the principal is allowed, and reassignd's answer replaces it. The empty request
-changes nothing in the upstream. In ZooKeeper mode, a broker that is not the controller checks the principal first, so
-NOT_CONTROLLER means that the principal is allowed.
+An empty request of the same API goes to the broker in their place, with the client's correlation id and on
+its connection. The response tells whether the principal is allowed, and reassignd's answer replaces it. The
+empty request changes nothing in the upstream. In ZooKeeper mode, a broker that is not the controller checks
+the principal first, so NOT_CONTROLLER means that the principal is allowed.
 """
 
 from collections.abc import Awaitable, Callable
@@ -20,7 +20,8 @@ from server.gateway.services import GatewayServices, reason
 from server.relay.exchange import ClientIdentity, Exchange, IncomingRequest, Interceptor, buffered
 
 TIMEOUT_MS = 30_000
-"""Timeout of the empty request. The client's own may be 0, which Kafka refuses; reassignd validates it itself."""
+"""Timeout of the empty request. The client's own may be 0, which Kafka refuses; reassignd validates it
+itself."""
 
 PROBES: dict[int, Callable[[], Any]] = {
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: partial(AlterPartitionReassignmentsRequest, timeout_ms=TIMEOUT_MS),

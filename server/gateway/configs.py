@@ -1,7 +1,8 @@
 """Config requests that name reassignd's keys: the common part of 32, 33 and 44, and DescribeConfigs (32).
 
-Keys that begin with `reassignment.` are reassignd's. They are cluster-wide: they exist only on the default of all brokers
-(resource name ""). All other keys are the upstream's. The upstream authorizes the principal in both cases.
+Keys that begin with `reassignment.` are reassignd's. They are cluster-wide: they exist only on the default of
+all brokers (resource name ""). All other keys are the upstream's. The upstream authorizes the principal in
+both cases.
 """
 
 import asyncio
@@ -32,7 +33,7 @@ from server.dispatch.config_requests import CONFIG_BOUNDS
 from server.dispatch.router import LARGE_BODY
 from server.dispatch.row_errors import repeated
 from server.gateway.services import GatewayServices
-from server.handlers.describe_configs import shown
+from server.handlers.describe_configs import config_row
 from server.relay.exchange import (
     LARGEST_DECODED,
     PASSED,
@@ -62,7 +63,8 @@ class Split(NamedTuple):
     upstream: Any
     finish: Callable[[Any], Awaitable[Any]]
     version: int | None = None
-    """Version of `upstream` where it is another API's request; None for the version of the client's request."""
+    """Version of `upstream` where it is another API's request; None for the version of the client's
+    request."""
 
 
 def key_of(resource: Any) -> ResourceKey:
@@ -73,8 +75,8 @@ def key_of(resource: Any) -> ResourceKey:
 def intercept_configs(marks: Iterable[bytes], split: Callable[[Any], Split | None]) -> Interceptor:
     """Return an interceptor for a config request; `split` returns None for a request that passes unchanged.
 
-    Only a request that contains one of the `marks` is decoded, because searching bytes is cheaper than decoding. A request
-    that names the default of all brokers twice passes, and the upstream refuses it.
+    Only a request that contains one of the `marks` is decoded, because searching bytes is cheaper than
+    decoding. A request that names the default of all brokers twice passes, and the upstream refuses it.
     """
 
     def intercept(incoming: IncomingRequest, _client: ClientIdentity) -> Exchange | int:
@@ -110,8 +112,8 @@ async def _finished(payload: bytes, incoming: IncomingRequest, parts: Split, ver
 def describe(services: GatewayServices) -> Interceptor:
     """Return the interceptor of DescribeConfigs: reassignd's keys are added to the default of all brokers.
 
-    Kafka shows only those keys of the default that are set. Unset keys of reassignd are shown too, as defaults: there is no
-    other place to look them up, and tools show them only with `--all`.
+    Kafka shows only those keys of the default that are set. Unset keys of reassignd are shown too, as
+    defaults: there is no other place to look them up, and tools show them only with `--all`.
     """
 
     def split(request: DescribeConfigsRequest) -> Split | None:
@@ -137,7 +139,7 @@ def _own_results(
     services: GatewayServices, wanted: DescribeConfigsResource, request: DescribeConfigsRequest
 ) -> list[DescribeConfigsResourceResult]:
     return [
-        shown(value, request)
+        config_row(value, request)
         for value in describe_configs(services.state, ResourceType.BROKER, CLUSTER_DEFAULT, unset=True)
         if value.key.name.startswith(OWN_PREFIX)
         and (not wanted.configuration_keys or value.key.name in wanted.configuration_keys)

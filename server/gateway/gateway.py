@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class GatewaySettings:
     """Settings of the gateway's listeners and of its connections to the upstream."""
 
     listener: Address
@@ -47,18 +47,23 @@ class Gateway:
     """
 
     def __init__(
-        self, services: GatewayServices, setup: Setup, limits: ConnectionLimits, stats: Stats, directory: Path
+        self,
+        services: GatewayServices,
+        settings: GatewaySettings,
+        limits: ConnectionLimits,
+        stats: Stats,
+        directory: Path,
     ) -> None:
         self.counts = RelayCounters()
         self.bootstrap: Address | None = None
         """Address of the port that leads to any broker, while it is open."""
-        self._setup = setup
+        self._settings = settings
         self._port_assignments = PortAssignments(directory)
-        self._upstreams = UpstreamBrokers(setup.upstream_tls)
+        self._upstreams = UpstreamBrokers(settings.upstream_tls)
         interceptors = gateway_interceptors(services, self)
-        shared = RelayServices(self._upstreams, interceptors, limits, self.counts, setup.authenticates)
+        shared = RelayServices(self._upstreams, interceptors, limits, self.counts, settings.authenticates)
         self._listeners: Listeners[RelayedBroker] = Listeners(
-            partial(Relay, shared), ConnectionRegistry(limits, stats), setup.tls
+            partial(Relay, shared), ConnectionRegistry(limits, stats), settings.tls
         )
         self._open: dict[int, Address] = {}
         """Broker -> its address for clients."""
@@ -89,8 +94,8 @@ class Gateway:
     async def update(self, brokers: Mapping[int, Address]) -> None:
         """Replace the list of the upstream's brokers; open the ports of new brokers and close those of removed ones.
 
-        Raises OSError when the first port cannot be opened. A broker whose port cannot be opened is logged, and hidden from
-        clients.
+        Raises OSError when the first port cannot be opened. A broker whose port cannot be opened is logged,
+        and hidden from clients.
         """
         async with self._changing:
             if self.bootstrap is None:
@@ -122,9 +127,9 @@ class Gateway:
     async def _listen_for(self, broker: int) -> None:
         try:
             position = self._port_assignments.position(broker)
-            if position > self._setup.ports:
+            if position > self._settings.ports:
                 raise PortAssignmentError(
-                    f"it would be the {position}th, and there are {self._setup.ports} for brokers"
+                    f"it would be the {position}th, and there are {self._settings.ports} for brokers"
                 )
             self._open[broker] = await self._listen(broker, position)
         except (OSError, PortAssignmentError) as error:
@@ -136,7 +141,7 @@ class Gateway:
 
     async def _listen(self, broker: int, position: int) -> Address:
         """Open the port; return its address for clients."""
-        host, first = self._setup.listener
+        host, first = self._settings.listener
         port = first and first + position
         _, bound = await self._listeners.open(RelayedBroker(broker), host, port)
-        return Address(self._setup.advertised_host, bound)
+        return Address(self._settings.advertised_host, bound)

@@ -32,7 +32,10 @@ LARGEST_SEARCH = 1024 * 1024
 
 
 def gateway_interceptors(services: GatewayServices, addresses: AdvertisedAddresses) -> Interceptors:
-    """Return the interceptors, which are the same for all ports. APIs and versions that ApiVersions hides are refused."""
+    """Return the interceptors, which are the same for all ports.
+
+    APIs and versions that ApiVersions hides are refused.
+    """
     changed: dict[int, Interceptor] = {
         PRODUCE: produce(addresses),
         ApiKey.METADATA: metadata(addresses),

@@ -1,6 +1,7 @@
 """Metadata (3): changes brokers and controller, which are at the head of the response; the topics pass unchanged.
 
-The head is parsed by hand. The compiled codec needs the whole message, which is megabytes for many partitions.
+The head is parsed by hand. The compiled codec needs the whole message, which is megabytes for many
+partitions.
 """
 
 from collections.abc import Collection
@@ -51,7 +52,10 @@ class Moved(NamedTuple):
 
 
 class _Head:
-    """Parser of the start of a response. Its errors, except UnicodeDecodeError, mean that more bytes are needed."""
+    """Parser of the start of a response.
+
+    Its errors, except UnicodeDecodeError, mean that more bytes are needed.
+    """
 
     def __init__(self, data: bytes, version: int) -> None:
         self._data, self._at = data, 0

@@ -1,7 +1,7 @@
 """Durable assignment of the gateway's ports to brokers.
 
-The first port leads to any broker. Clients keep brokers' addresses while they run, so a port must lead to the same broker
-after a restart.
+The first port leads to any broker. Clients keep brokers' addresses while they run, so a port must lead to the
+same broker after a restart.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""API versions that may pass, for APIs that the gateway intercepts or hides. Other APIs pass in all versions."""
+"""API versions that may pass, for APIs that the gateway intercepts or hides.
+
+Other APIs pass in all versions.
+"""
 
 from protocol.apis import ApiKey, find_api
 from protocol.messages.produce_response import SCHEMA as PRODUCE_RESPONSE
@@ -12,10 +15,12 @@ SHARE_FETCH = 78
 SHARE_ACKNOWLEDGE = 79
 
 HIDDEN = frozenset({SHARE_FETCH, SHARE_ACKNOWLEDGE})
-"""Hidden APIs. Their responses have brokers' addresses after the records, where a passing stream cannot be changed."""
+"""Hidden APIs. Their responses have brokers' addresses after the records, where a passing stream cannot be
+changed."""
 
 WITHOUT_ENDPOINTS = range(16)
-"""Fetch versions that pass. Later responses end with addresses (KIP-951); without them consumers use Metadata."""
+"""Fetch versions that pass. Later responses end with addresses (KIP-951); without them consumers use
+Metadata."""
 
 REWRITTEN = (
     ApiKey.METADATA,

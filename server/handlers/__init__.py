@@ -1,10 +1,10 @@
-"""One file an API key. Each opens with the same card: key and versions, KIP, what must be allowed, errors."""
+"""One module per API key. Each docstring lists the key and versions, the KIPs, the ACLs and the errors."""
 
 from importlib import import_module
 from pkgutil import iter_modules
 
 
 def load() -> None:
-    """Import every handler, so that each registers itself."""
+    """Import every handler module; the import registers the handler."""
     for module in iter_modules(__path__, f"{__name__}."):
         import_module(module.name)

@@ -1,11 +1,11 @@
 """AlterPartition (56), versions 0-3.
 
-KIP: 497, 704 (v1, recovery state), 841 (v2, topic ids), 903 (v3, broker epochs of the ISR). From the leader of
-partitions to the controller; in versions 0 and 1 this was AlterIsr.
+KIP: 497, 704 (v1, recovery state), 841 (v2, topic ids), 903 (v3, broker epochs of the ISR). Partition leaders
+send it to the controller. Versions 0 and 1 were named AlterIsr.
 ACL: CLUSTER_ACTION on the cluster.
-Errors: top level STALE_BROKER_EPOCH, CLUSTER_AUTHORIZATION_FAILED; by row UNKNOWN_TOPIC_OR_PARTITION (v0-1),
-UNKNOWN_TOPIC_ID (v2), FENCED_LEADER_EPOCH, INVALID_REQUEST, INVALID_UPDATE_VERSION, NOT_CONTROLLER,
-INELIGIBLE_REPLICA and NEW_LEADER_ELECTED (v2; before: OPERATION_NOT_ATTEMPTED, FENCED_LEADER_EPOCH).
+Errors: top-level STALE_BROKER_EPOCH, CLUSTER_AUTHORIZATION_FAILED; by partition UNKNOWN_TOPIC_OR_PARTITION
+(v0-1), UNKNOWN_TOPIC_ID (v2), FENCED_LEADER_EPOCH, INVALID_REQUEST, INVALID_UPDATE_VERSION, NOT_CONTROLLER,
+INELIGIBLE_REPLICA and NEW_LEADER_ELECTED (v2; v0-1: OPERATION_NOT_ATTEMPTED and FENCED_LEADER_EPOCH).
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,8 +14,8 @@ from common.error_codes import ErrorCode
 from controller.messages.events import AlterPartition, IsrChange
 from protocol.apis import ApiKey
 from protocol.counter import Bounds
-from protocol.messages import alter_partition_request as asked
-from protocol.messages import alter_partition_response as answered
+from protocol.messages import alter_partition_request as requests
+from protocol.messages import alter_partition_response as responses
 from protocol.messages.alter_partition_request import AlterPartitionRequest
 from protocol.messages.alter_partition_response import AlterPartitionResponse
 from server.dispatch.authorizer import Operation
@@ -29,6 +29,7 @@ BEFORE_TOPIC_IDS: dict[int, int] = {
     ErrorCode.INELIGIBLE_REPLICA: ErrorCode.OPERATION_NOT_ATTEMPTED,
     ErrorCode.NEW_LEADER_ELECTED: ErrorCode.FENCED_LEADER_EPOCH,
 }
+"""Error code -> its replacement in versions without topic ids."""
 
 
 def refuse(_request: AlterPartitionRequest, code: int, _message: str | None) -> AlterPartitionResponse:
@@ -45,7 +46,10 @@ def refuse(_request: AlterPartitionRequest, code: int, _message: str | None) -> 
     bounds=Bounds(rows=400_000, numbers=2_000_000),
 )
 async def handle(request: AlterPartitionRequest, context: Context) -> AlterPartitionResponse:
-    """Submit the ISRs to the controller. The response has each partition's state after the decision."""
+    """Submit the ISR changes to the controller.
+
+    The response has each partition's state after the decision.
+    """
     if context.api_version >= WITH_TOPIC_IDS:
         names = [context.state.topic_names.get(topic.topic_id) for topic in request.topics]
     else:
@@ -60,7 +64,7 @@ async def handle(request: AlterPartitionRequest, context: Context) -> AlterParti
     return await context.compute(rows, _response, request, names, errors, context)
 
 
-def _changes(names: Sequence[str | None], topics: Sequence[asked.TopicData]) -> list[IsrChange]:
+def _changes(names: Sequence[str | None], topics: Sequence[requests.TopicData]) -> list[IsrChange]:
     changes = []
     for name, topic in zip(names, topics, strict=True):
         if name is None:
@@ -76,11 +80,11 @@ def _response(
 ) -> AlterPartitionResponse:
     unknown = ErrorCode.UNKNOWN_TOPIC_ID
     topics = [
-        answered.TopicData(
+        responses.TopicData(
             topic.topic_name,
             topic.topic_id,
             [
-                answered.PartitionData(row.partition_index, unknown)
+                responses.PartitionData(row.partition_index, unknown)
                 if name is None
                 else _row(name, row.partition_index, next(errors), context)
                 for row in topic.partitions
@@ -91,13 +95,13 @@ def _response(
     return AlterPartitionResponse(topics=topics)
 
 
-def _row(topic: str, index: int, error: int, context: Context) -> answered.PartitionData:
+def _row(topic: str, index: int, error: int, context: Context) -> responses.PartitionData:
     if context.api_version < WITH_TOPIC_IDS:
         error = BEFORE_TOPIC_IDS.get(error, error)
     partition = context.state.partition(topic, index)
     if error or partition is None:
-        return answered.PartitionData(index, error)
-    return answered.PartitionData(
+        return responses.PartitionData(index, error)
+    return responses.PartitionData(
         index,
         ErrorCode.NONE,
         partition.leader,

@@ -1,9 +1,11 @@
 """AlterPartitionReassignments (45), versions 0-1.
 
-KIP: 455; 860 (v1). Null topics cancel everything, null partitions a topic's (KIP-455).
+KIP: 455, 860 (v1). Null topics cancel all reassignments. Null partitions cancel all reassignments of the
+topic.
 ACL: ALTER on the cluster.
-Errors: top level REQUEST_TIMED_OUT, CLUSTER_AUTHORIZATION_FAILED, each repeated on every row; by row
-UNKNOWN_TOPIC_OR_PARTITION, INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACTOR, NO_REASSIGNMENT_IN_PROGRESS.
+Errors: top-level REQUEST_TIMED_OUT, CLUSTER_AUTHORIZATION_FAILED, each repeated for every partition; by
+partition UNKNOWN_TOPIC_OR_PARTITION, INVALID_REPLICA_ASSIGNMENT, INVALID_REPLICATION_FACTOR,
+NO_REASSIGNMENT_IN_PROGRESS.
 """
 
 from controller.messages.events import AlterReassignments
@@ -27,7 +29,7 @@ from server.dispatch.registry import handles
 def refuse(
     request: AlterPartitionReassignmentsRequest, code: int, message: str | None
 ) -> AlterPartitionReassignmentsResponse:
-    """Repeat the error on every requested row: Java's client counts them."""
+    """Repeat the error for every requested partition: the Java client checks their number."""
     topics = [
         ReassignableTopicResponse(
             topic.name,
@@ -53,7 +55,10 @@ def refuse(
 async def handle(
     request: AlterPartitionReassignmentsRequest, context: Context
 ) -> AlterPartitionReassignmentsResponse:
-    """Hand the orders to the controller. An empty request is answered at once, with KRaft's empty message."""
+    """Submit the targets and cancels to the controller.
+
+    An empty request gets an empty error message, as from KRaft.
+    """
     if request.topics is not None and not request.topics:
         return AlterPartitionReassignmentsResponse(error_message="")
     rows = sum(len(topic.partitions or ()) for topic in request.topics or ())
@@ -74,7 +79,9 @@ def _event(request: AlterPartitionReassignmentsRequest, context: Context) -> Alt
             None if topic.partitions is None else list(map(_row, topic.partitions))
             for topic in request.topics
         ]
-        topics = [AlterTopic(topic.name, wanted) for topic, wanted in zip(request.topics, rows, strict=True)]
+        topics = [
+            AlterTopic(topic.name, targets) for topic, targets in zip(request.topics, rows, strict=True)
+        ]
     return AlterReassignments(
         topics,
         request.timeout_ms,

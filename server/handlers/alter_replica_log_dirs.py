@@ -1,8 +1,9 @@
 """AlterReplicaLogDirs (34), versions 1-2.
 
-KIP: 113. Only the broker that is asked moves its own replicas.
+KIP: 113. The receiving broker moves its own replicas only.
 ACL: ALTER on the cluster.
-Errors by partition: CLUSTER_AUTHORIZATION_FAILED, LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR, REPLICA_NOT_AVAILABLE.
+Errors by partition: CLUSTER_AUTHORIZATION_FAILED, LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR,
+REPLICA_NOT_AVAILABLE.
 """
 
 from protocol.apis import ApiKey
@@ -39,5 +40,5 @@ def refuse(
     refuse=refuse,
 )
 def handle(request: AlterReplicaLogDirsRequest, context: Context) -> AlterReplicaLogDirsResponse:
-    """Have the broker move its own."""
+    """Move replicas between the broker's log directories."""
     return context.broker.alter_replica_log_dirs(request)

@@ -1,6 +1,6 @@
 """ApiVersions (18), versions 0-4.
 
-KIP: 35, 482 (v3), 511 (a higher version is answered in version 0, by the router).
+KIP: 35, 482 (v3), 511 (the router answers a higher version in version 0).
 ACL: none.
 Errors: INVALID_REQUEST, UNSUPPORTED_VERSION.
 """
@@ -28,7 +28,10 @@ def refuse(_request: ApiVersionsRequest, code: int, _message: str | None) -> Api
 def handle(
     request: ApiVersionsRequest, context: Context
 ) -> ApiVersionsResponse | Encoded | Awaitable[Encoded]:
-    """Say what is registered. From version 3 on, client software must have a proper name and version."""
+    """List the registered APIs.
+
+    From version 3 on, the name and version of the client software must be valid.
+    """
     software = (request.client_software_name, request.client_software_version)
     if context.api_version >= 3 and not all(map(_SOFTWARE.fullmatch, software)):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
@@ -36,9 +39,9 @@ def handle(
 
 
 def unsupported() -> ApiVersionsResponse:
-    """The answer to a version that we do not have: to be sent in version 0 (KIP-511)."""
-    ours = [row for row in _registered().api_keys if row.api_key == ApiKey.API_VERSIONS]
-    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=ours)
+    """Return the response to an unsupported version. The caller sends it in version 0 (KIP-511)."""
+    rows = [row for row in _registered().api_keys if row.api_key == ApiKey.API_VERSIONS]
+    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=rows)
 
 
 def _registered() -> ApiVersionsResponse:

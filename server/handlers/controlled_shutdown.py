@@ -1,6 +1,7 @@
 """ControlledShutdown (7), versions 0-3.
 
-KIP: 380 (v2, broker epochs). From a broker that is about to stop to the controller, which moves leaders away.
+KIP: 380 (v2, broker epochs). A broker sends it to the controller before it stops; the controller moves its
+leaders away.
 ACL: CLUSTER_ACTION on the cluster.
 Errors: STALE_BROKER_EPOCH, BROKER_ID_NOT_REGISTERED, CLUSTER_AUTHORIZATION_FAILED.
 """
@@ -29,7 +30,10 @@ def refuse(
     refuse=refuse,
 )
 async def handle(request: ControlledShutdownRequest, context: Context) -> ControlledShutdownResponse:
-    """Hand it to the controller; what the broker still leads is in the answer."""
+    """Submit the shutdown to the controller.
+
+    The response lists the partitions that the broker still leads.
+    """
     event = ControlledShutdown(request.broker_id, request.broker_epoch)
     reply = await context.services.driver.submit(event)
     remaining = [RemainingPartition(topic, partition) for topic, partition in reply.remaining]

@@ -3,7 +3,8 @@
 KIP: 195.
 ACL: ALTER on the topic.
 Errors by topic: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS, INVALID_REQUEST,
-INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, POLICY_VIOLATION; REASSIGNMENT_IN_PROGRESS in ZooKeeper mode.
+INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, POLICY_VIOLATION; REASSIGNMENT_IN_PROGRESS (ZooKeeper
+mode).
 """
 
 from common.error_codes import ErrorCode
@@ -15,7 +16,7 @@ from protocol.messages.create_partitions_response import CreatePartitionsRespons
 from server.dispatch.authorizer import Operation
 from server.dispatch.context import Context
 from server.dispatch.registry import handles
-from server.dispatch.row_errors import DENIED, DUPLICATE, Verdict, merged, repeated
+from server.dispatch.row_errors import DUPLICATE_TOPIC, TOPIC_DENIED, RowError, merged, repeated
 
 
 def refuse(request: CreatePartitionsRequest, code: int, message: str | None) -> CreatePartitionsResponse:
@@ -32,14 +33,14 @@ def refuse(request: CreatePartitionsRequest, code: int, message: str | None) -> 
     excess=ErrorCode.POLICY_VIOLATION,
 )
 async def handle(request: CreatePartitionsRequest, context: Context) -> CreatePartitionsResponse:
-    """Hand the topics that are named once and may be altered to the controller."""
-    twice = repeated(topic.name for topic in request.topics)
-    refusals: list[Verdict | None] = [
-        DUPLICATE
-        if topic.name in twice
+    """Submit the topics without an error to the controller: named once, and the principal has ALTER."""
+    duplicates = repeated(topic.name for topic in request.topics)
+    refusals: list[RowError | None] = [
+        DUPLICATE_TOPIC
+        if topic.name in duplicates
         else None
         if context.allows_topic(Operation.ALTER, topic.name)
-        else DENIED
+        else TOPIC_DENIED
         for topic in request.topics
     ]
     accepted = [
@@ -47,18 +48,18 @@ async def handle(request: CreatePartitionsRequest, context: Context) -> CreatePa
         for topic, refusal in zip(request.topics, refusals, strict=True)
         if refusal is None
     ]
-    answers = await context.services.driver.submit(CreatePartitions(accepted, request.validate_only))
-    return _response(request, merged(refusals, [outcome for _, outcome in answers]))
+    outcomes = await context.services.driver.submit(CreatePartitions(accepted, request.validate_only))
+    return _response(request, merged(refusals, [outcome for _, outcome in outcomes]))
 
 
 def _new_partitions(topic: CreatePartitionsTopic) -> NewPartitions:
-    by_hand = topic.assignments
-    replicas = None if by_hand is None else [assignment.broker_ids for assignment in by_hand]
+    manual = topic.assignments
+    replicas = None if manual is None else [assignment.broker_ids for assignment in manual]
     return NewPartitions(topic.name, topic.count_, replicas)
 
 
-def _response(request: CreatePartitionsRequest, verdicts: list[Verdict]) -> CreatePartitionsResponse:
-    rows = zip(request.topics, verdicts, strict=True)
+def _response(request: CreatePartitionsRequest, errors: list[RowError]) -> CreatePartitionsResponse:
+    rows = zip(request.topics, errors, strict=True)
     return CreatePartitionsResponse(
         results=[CreatePartitionsTopicResult(topic.name, code, message) for topic, (code, message) in rows]
     )

@@ -1,7 +1,7 @@
 """CreateTopics (19), versions 2-7.
 
-KIP: 4, 195 (manual assignments), 464 (v4, defaults), 525 (v5, configs in the answer), 516 (v7, topic ids).
-ACL: CREATE on the cluster or on the topic; DESCRIBE_CONFIGS on the topic to be told its configs.
+KIP: 4, 195 (manual assignments), 464 (v4, defaults), 525 (v5, configs in the response), 516 (v7, topic ids).
+ACL: CREATE on the cluster or on the topic; DESCRIBE_CONFIGS on the topic for its configs in the response.
 Errors by topic: TOPIC_AUTHORIZATION_FAILED, TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST,
 INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG, POLICY_VIOLATION.
 """
@@ -21,7 +21,7 @@ from protocol.messages.create_topics_response import (
 from server.dispatch.authorizer import Operation
 from server.dispatch.context import Context
 from server.dispatch.registry import handles
-from server.dispatch.row_errors import DENIED, Verdict, repeated
+from server.dispatch.row_errors import TOPIC_DENIED, RowError, repeated
 
 
 def refuse(request: CreateTopicsRequest, code: int, message: str | None) -> CreateTopicsResponse:
@@ -38,7 +38,7 @@ def refuse(request: CreateTopicsRequest, code: int, message: str | None) -> Crea
     excess=ErrorCode.POLICY_VIOLATION,
 )
 async def handle(request: CreateTopicsRequest, context: Context) -> CreateTopicsResponse:
-    """Hand the topics that may be created to the controller."""
+    """Submit the topics that the principal may create to the controller."""
     refusals = [_refusal(topic, context) for topic in request.topics]
     accepted = [
         _new_topic(topic, context.services.new_id())
@@ -46,18 +46,18 @@ async def handle(request: CreateTopicsRequest, context: Context) -> CreateTopics
         if refusal is None
     ]
     created = await context.services.driver.submit(CreateTopics(accepted, request.validate_only))
-    answers = iter(created)
+    results = iter(created)
     rows: list[CreatableTopicResult] = []
     for topic, refusal in zip(request.topics, refusals, strict=True):
-        rows.append(_created(next(answers), context) if refusal is None else _refused(topic, refusal))
+        rows.append(_created(next(results), context) if refusal is None else _refused(topic, refusal))
         await context.yield_to_loop(len(rows))
     return CreateTopicsResponse(topics=rows)
 
 
-def _refusal(topic: CreatableTopic, context: Context) -> Verdict | None:
+def _refusal(topic: CreatableTopic, context: Context) -> RowError | None:
     allowed = context.allows(Operation.CREATE) or context.allows_topic(Operation.CREATE, topic.name)
     if not allowed:
-        return DENIED
+        return TOPIC_DENIED
     for index in sorted(repeated(each.partition_index for each in topic.assignments)):
         return ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Partition {index} is assigned more than once."
     return None
@@ -74,8 +74,8 @@ def _new_topic(topic: CreatableTopic, topic_id: bytes) -> NewTopic:
     )
 
 
-def _refused(topic: CreatableTopic, verdict: Verdict) -> CreatableTopicResult:
-    return CreatableTopicResult(topic.name, error_code=verdict[0], error_message=verdict[1], configs=None)
+def _refused(topic: CreatableTopic, refusal: RowError) -> CreatableTopicResult:
+    return CreatableTopicResult(topic.name, error_code=refusal[0], error_message=refusal[1], configs=None)
 
 
 def _created(created: CreatedTopic, context: Context) -> CreatableTopicResult:

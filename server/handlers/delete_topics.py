@@ -1,6 +1,6 @@
 """DeleteTopics (20), versions 1-6.
 
-KIP: 4, 516 (v6, topic ids). A topic whose partitions move goes when they have stopped.
+KIP: 4, 516 (v6, topic ids). A topic with partitions that are moving is deleted after their steps have ended.
 ACL: DELETE on the topic.
 Errors by topic: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST.
 """
@@ -13,7 +13,7 @@ from protocol.messages.delete_topics_response import DeletableTopicResult, Delet
 from server.dispatch.authorizer import Operation
 from server.dispatch.context import Context
 from server.dispatch.registry import handles
-from server.dispatch.row_errors import DENIED, DUPLICATE, Verdict, merged, repeated
+from server.dispatch.row_errors import DUPLICATE_TOPIC, TOPIC_DENIED, RowError, merged, repeated
 
 
 def refuse(request: DeleteTopicsRequest, code: int, message: str | None) -> DeleteTopicsResponse:
@@ -25,17 +25,17 @@ def refuse(request: DeleteTopicsRequest, code: int, message: str | None) -> Dele
 
 @handles(ApiKey.DELETE_TOPICS, DeleteTopicsRequest, versions=(1, 6), refuse=refuse)
 async def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsResponse:
-    """Hand the topics that are known, named once and may be deleted to the controller."""
+    """Submit the topics without an error to the controller: known, named once, and the principal has DELETE."""
     topics = _topics(request)
     names = [_name(topic, context) for topic in topics]
-    twice = repeated(name for name in names if name is not None)
-    refusals = [DUPLICATE if name in twice else _refusal(name, context) for name in names]
+    duplicates = repeated(name for name in names if name is not None)
+    refusals = [DUPLICATE_TOPIC if name in duplicates else _refusal(name, context) for name in names]
     accepted = [
         name for name, refusal in zip(names, refusals, strict=True) if name is not None and refusal is None
     ]
-    answers = await context.services.driver.submit(DeleteTopics(accepted))
-    verdicts = merged(refusals, [outcome for _, outcome in answers])
-    shown = [
+    outcomes = await context.services.driver.submit(DeleteTopics(accepted))
+    errors = merged(refusals, [outcome for _, outcome in outcomes])
+    visible_names = [
         name
         if topic.name is not None or name is None or context.allows_topic(Operation.DESCRIBE, name)
         else None
@@ -44,13 +44,13 @@ async def handle(request: DeleteTopicsRequest, context: Context) -> DeleteTopics
     return DeleteTopicsResponse(
         responses=[
             DeletableTopicResult(name, topic.topic_id, code, message)
-            for topic, name, (code, message) in zip(topics, shown, verdicts, strict=True)
+            for topic, name, (code, message) in zip(topics, visible_names, errors, strict=True)
         ]
     )
 
 
 def _topics(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
-    """Versions 1-5 have names only."""
+    """Return the topics of the request. Versions 1-5 have names only."""
     return [*request.topics, *map(DeleteTopicState, request.topic_names)]
 
 
@@ -58,7 +58,7 @@ def _name(topic: DeleteTopicState, context: Context) -> str | None:
     return topic.name if topic.name is not None else context.state.topic_names.get(topic.topic_id)
 
 
-def _refusal(name: str | None, context: Context) -> Verdict | None:
+def _refusal(name: str | None, context: Context) -> RowError | None:
     if name is None:
         return ErrorCode.UNKNOWN_TOPIC_ID, None
-    return None if context.allows_topic(Operation.DELETE, name) else DENIED
+    return None if context.allows_topic(Operation.DELETE, name) else TOPIC_DENIED

@@ -1,7 +1,7 @@
 """DescribeCluster (60), versions 0-2.
 
-KIP: 700; 919 (v1, endpoint types); 1073 (v2, fenced brokers).
-ACL: none; the authorized operations on the cluster are those of the principal.
+KIP: 700, 919 (v1, endpoint types), 1073 (v2, fenced brokers).
+ACL: none. The response has the operations that the principal may perform on the cluster.
 Errors: MISMATCHED_ENDPOINT_TYPE, UNSUPPORTED_ENDPOINT_TYPE.
 """
 
@@ -25,7 +25,7 @@ def refuse(_request: DescribeClusterRequest, code: int, message: str | None) -> 
 
 @handles(ApiKey.DESCRIBE_CLUSTER, DescribeClusterRequest, versions=(0, 2), refuse=refuse)
 def handle(request: DescribeClusterRequest, context: Context) -> DescribeClusterResponse:
-    """Name the live brokers, and on request the registered ones that are not (fenced)."""
+    """List the live brokers and, if requested, the registered brokers that are not live (fenced)."""
     if request.endpoint_type == CONTROLLERS:
         raise ApiError(
             ErrorCode.MISMATCHED_ENDPOINT_TYPE,

@@ -1,6 +1,6 @@
 """DescribeConfigs (32), versions 1-4.
 
-KIP: 133, 226 (v1, synonyms), 569 (v3, types and documentation). Any broker describes every resource.
+KIP: 133, 226 (v1, synonyms), 569 (v3, types and documentation). Every broker describes all resources.
 ACL: DESCRIBE_CONFIGS on the topic; on the cluster for brokers.
 Errors by resource: TOPIC_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION,
 INVALID_REQUEST.
@@ -17,10 +17,10 @@ from protocol.messages.describe_configs_response import (
     DescribeConfigsSynonym,
 )
 from server.dispatch.authorizer import Operation
-from server.dispatch.config_requests import CONFIG_BOUNDS, TWICE, refusal
+from server.dispatch.config_requests import CONFIG_BOUNDS, DUPLICATE_RESOURCE, refusal
 from server.dispatch.context import Context
 from server.dispatch.registry import handles
-from server.dispatch.row_errors import Verdict, repeated
+from server.dispatch.row_errors import RowError, repeated
 
 
 def refuse(request: DescribeConfigsRequest, code: int, message: str | None) -> DescribeConfigsResponse:
@@ -36,38 +36,40 @@ def refuse(request: DescribeConfigsRequest, code: int, message: str | None) -> D
     bounds=CONFIG_BOUNDS,
 )
 async def handle(request: DescribeConfigsRequest, context: Context) -> DescribeConfigsResponse:
-    """Describe each resource on its own; a request for very many does not hold up the others."""
+    """Describe each resource independently. Other tasks run between resources."""
     results: list[DescribeConfigsResult] = []
-    # An answer has a hundred times the bytes of a row that asks: nobody is told the same twice.
-    twice = repeated((each.resource_type, each.resource_name) for each in request.resources)
+    # A row of the response is a hundred times as long as its row of the request, so duplicates are error.
+    duplicates = repeated((each.resource_type, each.resource_name) for each in request.resources)
     for each in request.resources:
-        named_twice = (each.resource_type, each.resource_name) in twice
-        results.append(_refused(each, TWICE) if named_twice else _describe(each, request, context))
+        is_duplicate = (each.resource_type, each.resource_name) in duplicates
+        results.append(
+            _refused(each, DUPLICATE_RESOURCE) if is_duplicate else _describe(each, request, context)
+        )
         await context.yield_to_loop(len(results))
     return DescribeConfigsResponse(results=results)
 
 
 def _describe(
-    wanted: DescribeConfigsResource, request: DescribeConfigsRequest, context: Context
+    requested: DescribeConfigsResource, request: DescribeConfigsRequest, context: Context
 ) -> DescribeConfigsResult:
-    kind, name = wanted.resource_type, wanted.resource_name
-    refused = refusal(kind, name, Operation.DESCRIBE_CONFIGS, context)
-    if refused is not None:
-        return _refused(wanted, refused)
+    kind, name = requested.resource_type, requested.resource_name
+    error = refusal(kind, name, Operation.DESCRIBE_CONFIGS, context)
+    if error is not None:
+        return _refused(requested, error)
     resource = ResourceType(kind)
     outcome = check_resource(context.state, resource, name)
     if not outcome.ok:
-        return _refused(wanted, outcome)
+        return _refused(requested, outcome)
     configs = [
-        shown(value, request)
+        config_row(value, request)
         for value in describe_configs(context.state, resource, name)
-        if not wanted.configuration_keys or value.key.name in wanted.configuration_keys
+        if not requested.configuration_keys or value.key.name in requested.configuration_keys
     ]
     return DescribeConfigsResult(0, None, kind, name, configs)
 
 
-def shown(value: ConfigValue, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
-    """The row of one config, with as much as was asked for."""
+def config_row(value: ConfigValue, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
+    """Return the row of one config, with synonyms and documentation if the request includes them."""
     synonyms = [DescribeConfigsSynonym(*each) for each in value.synonyms] if request.include_synonyms else ()
     return DescribeConfigsResourceResult(
         value.key.name,
@@ -79,5 +81,5 @@ def shown(value: ConfigValue, request: DescribeConfigsRequest) -> DescribeConfig
     )
 
 
-def _refused(wanted: DescribeConfigsResource, verdict: Verdict) -> DescribeConfigsResult:
-    return DescribeConfigsResult(*verdict, wanted.resource_type, wanted.resource_name)
+def _refused(resource: DescribeConfigsResource, error: RowError) -> DescribeConfigsResult:
+    return DescribeConfigsResult(*error, resource.resource_type, resource.resource_name)

@@ -1,8 +1,9 @@
 """DescribeLogDirs (35), versions 1-5.
 
-KIP: 113, 827 (v4, sizes of volumes). Null topics mean all. Only the broker that is asked answers for its own.
+KIP: 113, 827 (v4, sizes of volumes). Null topics mean all. The receiving broker describes its own directories
+only.
 ACL: DESCRIBE on the cluster.
-Errors: top level CLUSTER_AUTHORIZATION_FAILED (from v3); by log dir KAFKA_STORAGE_ERROR.
+Errors: top-level CLUSTER_AUTHORIZATION_FAILED (v3); by log dir KAFKA_STORAGE_ERROR.
 """
 
 from protocol.apis import ApiKey
@@ -26,5 +27,5 @@ def refuse(_request: DescribeLogDirsRequest, code: int, _message: str | None) ->
     refuse=refuse,
 )
 def handle(request: DescribeLogDirsRequest, context: Context) -> DescribeLogDirsResponse:
-    """Have the broker describe its own."""
+    """Describe the broker's log directories."""
     return context.broker.describe_log_dirs(request)

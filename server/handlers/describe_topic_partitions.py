@@ -1,10 +1,10 @@
 """DescribeTopicPartitions (75), version 0.
 
-KIP: 966. Topics come in order of name, no more than a limited number of partitions at once; the cursor in the answer
-is where the next request goes on. No topics mean all.
-ACL: DESCRIBE on the topic; what may not be described is left out of a list of all.
-Errors: by topic UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, TOPIC_AUTHORIZATION_FAILED, INVALID_REQUEST;
-by partition LEADER_NOT_AVAILABLE.
+KIP: 966. Topics are sorted by name. A response has a limited number of partitions; its cursor is the start of
+the next request. An empty list of topics means all.
+ACL: DESCRIBE on the topic. If all topics are requested, topics without DESCRIBE are omitted.
+Errors by topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, TOPIC_AUTHORIZATION_FAILED,
+INVALID_REQUEST; by partition LEADER_NOT_AVAILABLE.
 """
 
 from collections.abc import Awaitable, Sequence
@@ -24,7 +24,7 @@ from protocol.messages.describe_topic_partitions_response import (
 from server.dispatch.authorizer import Operation
 from server.dispatch.context import LARGE_ROWS, Context
 from server.dispatch.registry import handles
-from server.dispatch.topic_metadata import Described, by_name, leader_error, offline
+from server.dispatch.topic_metadata import TopicDescription, describe_by_name, leader_error, offline_replicas
 
 MAX_PARTITIONS = 2000
 """Kafka: max.request.partition.size.limit."""
@@ -48,7 +48,7 @@ def refuse(
 def handle(
     request: DescribeTopicPartitionsRequest, context: Context
 ) -> DescribeTopicPartitionsResponse | Awaitable[DescribeTopicPartitionsResponse]:
-    """Describe topics from the cursor on, until the limit is reached; many names are sorted off the loop."""
+    """Describe topics from the cursor on, up to the limit. Many names are sorted in the worker thread."""
     names = len(request.topics) or len(context.state.topics)
     if names <= LARGE_ROWS:
         return _response(request, context)
@@ -58,19 +58,19 @@ def handle(
 def _response(request: DescribeTopicPartitionsRequest, context: Context) -> DescribeTopicPartitionsResponse:
     names = _names(request, context)
     first = 0 if request.cursor is None or request.cursor.topic_name not in names[:1] else _index(request)
-    left = max(1, min(request.response_partition_limit, MAX_PARTITIONS))
+    remaining = max(1, min(request.response_partition_limit, MAX_PARTITIONS))
     topics: list[DescribeTopicPartitionsResponseTopic] = []
     for name in names:
-        if left == 0:
+        if remaining == 0:
             return DescribeTopicPartitionsResponse(topics=topics, next_cursor=Cursor(name, 0))
-        described = by_name(name, context, operations=True)
-        shown = described.partitions[first : first + left]
-        topics.append(_topic(described, shown, context))
-        if first + len(shown) < len(described.partitions):
-            cursor = Cursor(name, first + len(shown))
+        described = describe_by_name(name, context, operations=True)
+        partitions = described.partitions[first : first + remaining]
+        topics.append(_topic(described, partitions, context))
+        if first + len(partitions) < len(described.partitions):
+            cursor = Cursor(name, first + len(partitions))
             return DescribeTopicPartitionsResponse(topics=topics, next_cursor=cursor)
-        # A topic without partitions, such as one that is not there, counts too.
-        left -= max(1, len(shown))
+        # A topic without partitions, such as an unknown one, counts as one.
+        remaining -= max(1, len(partitions))
         first = 0
     return DescribeTopicPartitionsResponse(topics=topics)
 
@@ -78,7 +78,9 @@ def _response(request: DescribeTopicPartitionsRequest, context: Context) -> Desc
 def _index(request: DescribeTopicPartitionsRequest) -> int:
     index = 0 if request.cursor is None else request.cursor.partition_index
     if index < 0:
-        raise ApiError(ErrorCode.INVALID_REQUEST, f"The cursor is at partition {index}.")
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST, f"The cursor's partition index is {index}; it must not be negative."
+        )
     return index
 
 
@@ -89,12 +91,12 @@ def _names(request: DescribeTopicPartitionsRequest, context: Context) -> list[st
         names = {
             name for name in list(context.state.topics) if context.allows_topic(Operation.DESCRIBE, name)
         }
-    begin = "" if request.cursor is None else request.cursor.topic_name
-    return sorted(name for name in names if name >= begin)
+    first_name = "" if request.cursor is None else request.cursor.topic_name
+    return sorted(name for name in names if name >= first_name)
 
 
 def _topic(
-    described: Described, shown: Sequence[Partition], context: Context
+    described: TopicDescription, partitions: Sequence[Partition], context: Context
 ) -> DescribeTopicPartitionsResponseTopic:
     live = context.state.live
     rows = [
@@ -107,9 +109,9 @@ def _topic(
             each.isr,
             (),
             (),
-            offline(each.replicas, live),
+            offline_replicas(each.replicas, live),
         )
-        for each in shown
+        for each in partitions
     ]
     return DescribeTopicPartitionsResponseTopic(
         described.error, described.name, described.id, False, rows, described.operations

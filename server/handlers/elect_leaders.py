@@ -1,8 +1,9 @@
 """ElectLeaders (43), versions 0-2.
 
-KIP: 183, 460 (v1, unclean elections). Null partitions mean all; those that need no election are then left out.
+KIP: 183, 460 (v1, unclean elections). Null partitions mean all; the response then omits partitions that need
+no election.
 ACL: ALTER on the cluster.
-Errors: top level CLUSTER_AUTHORIZATION_FAILED, INVALID_REQUEST; by row UNKNOWN_TOPIC_OR_PARTITION,
+Errors: top-level CLUSTER_AUTHORIZATION_FAILED, INVALID_REQUEST; by partition UNKNOWN_TOPIC_OR_PARTITION,
 ELECTION_NOT_NEEDED, PREFERRED_LEADER_NOT_AVAILABLE, ELIGIBLE_LEADERS_NOT_AVAILABLE.
 """
 
@@ -28,7 +29,7 @@ from server.dispatch.registry import handles
 
 
 def refuse(request: ElectLeadersRequest, code: int, message: str | None) -> ElectLeadersResponse:
-    """Repeat the error on every requested row."""
+    """Repeat the error for every requested partition."""
     results = [
         ReplicaElectionResult(
             topic.topic, [PartitionResult(index, code, message) for index in topic.partitions]
@@ -47,20 +48,22 @@ def refuse(request: ElectLeadersRequest, code: int, message: str | None) -> Elec
     bounds=Bounds(rows=20_000, numbers=200_000),
 )
 async def handle(request: ElectLeadersRequest, context: Context) -> ElectLeadersResponse:
-    """Hand the elections to the controller."""
+    """Submit the elections to the controller."""
     try:
         election = ElectionType(request.election_type)
     except ValueError:
-        raise ApiError(ErrorCode.INVALID_REQUEST, f"{request.election_type} is no type of election") from None
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST, f"{request.election_type} is not an election type"
+        ) from None
     topics = request.topic_partitions
-    asked = None
+    keys = None
     if topics is not None:
-        asked = await context.compute(sum(len(topic.partitions) for topic in topics), _asked, topics)
-    rows = await context.services.driver.submit(ElectLeaders(election, asked))
+        keys = await context.compute(sum(len(topic.partitions) for topic in topics), _keys, topics)
+    rows = await context.services.driver.submit(ElectLeaders(election, keys))
     return await context.compute(len(rows), _response, rows)
 
 
-def _asked(topics: Sequence[TopicPartitions]) -> list[TopicPartition]:
+def _keys(topics: Sequence[TopicPartitions]) -> list[TopicPartition]:
     return [TopicPartition(topic.topic, index) for topic in topics for index in topic.partitions]
 
 

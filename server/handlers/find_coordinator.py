@@ -1,7 +1,7 @@
 """FindCoordinator (10), versions 0-6.
 
-KIP: 699 (v4, many keys). Neither consumer groups nor transactions are served, and this says so.
-ACL: none, since there is nothing to find.
+KIP: 699 (v4, many keys). reassignd serves neither consumer groups nor transactions.
+ACL: none.
 Errors: COORDINATOR_NOT_AVAILABLE.
 """
 
@@ -12,21 +12,21 @@ from protocol.messages.find_coordinator_response import Coordinator, FindCoordin
 from server.dispatch.context import Context
 from server.dispatch.registry import handles
 
-TEXT = "reassignd has no coordinators: it serves neither consumer groups nor transactions."
-NOBODY = -1
+NO_COORDINATORS = "reassignd has no coordinators: it serves neither consumer groups nor transactions."
+NO_BROKER = -1
 
 
 def refuse(request: FindCoordinatorRequest, code: int, message: str | None) -> FindCoordinatorResponse:
-    """Repeat the error for every key; before version 4 there is one, and no list."""
+    """Repeat the error for every key. Before version 4 a request has one key and no list."""
     if not request.coordinator_keys:
-        return FindCoordinatorResponse(0, code, message, NOBODY, "", NOBODY)
-    keys = [Coordinator(key, NOBODY, "", NOBODY, code, message) for key in request.coordinator_keys]
+        return FindCoordinatorResponse(0, code, message, NO_BROKER, "", NO_BROKER)
+    keys = [Coordinator(key, NO_BROKER, "", NO_BROKER, code, message) for key in request.coordinator_keys]
     return FindCoordinatorResponse(coordinators=keys)
 
 
 @handles(ApiKey.FIND_COORDINATOR, FindCoordinatorRequest, versions=(0, 6), refuse=refuse)
 def handle(request: FindCoordinatorRequest, context: Context) -> FindCoordinatorResponse:
-    """Say that there is none."""
+    """Refuse every key."""
     if context.api_version >= 4 and not request.coordinator_keys:
         return FindCoordinatorResponse()
-    return refuse(request, ErrorCode.COORDINATOR_NOT_AVAILABLE, TEXT)
+    return refuse(request, ErrorCode.COORDINATOR_NOT_AVAILABLE, NO_COORDINATORS)

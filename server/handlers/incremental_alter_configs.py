@@ -1,6 +1,7 @@
 """IncrementalAlterConfigs (44), versions 0-1.
 
-KIP: 339 (SET, DELETE, APPEND, SUBTRACT). A broker resource with an empty name is the cluster-wide default (KIP-226).
+KIP: 339 (SET, DELETE, APPEND, SUBTRACT). A broker resource with an empty name is the cluster-wide default
+(KIP-226).
 ACL: ALTER_CONFIGS on the topic; on the cluster for brokers.
 Errors by resource: TOPIC_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION,
 INVALID_REQUEST, INVALID_CONFIG.
@@ -18,7 +19,7 @@ from protocol.messages.incremental_alter_configs_response import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsResponse,
 )
-from server.dispatch.config_requests import CONFIG_BOUNDS, Wanted, alter, response_rows
+from server.dispatch.config_requests import CONFIG_BOUNDS, RequestedChanges, alter, response_rows
 from server.dispatch.context import Context
 from server.dispatch.registry import handles
 
@@ -29,9 +30,9 @@ def refuse(
     request: IncrementalAlterConfigsRequest, code: int, message: str | None
 ) -> IncrementalAlterConfigsResponse:
     """Repeat the error for every resource."""
-    verdicts = [(code, message)] * len(request.resources)
+    errors = [(code, message)] * len(request.resources)
     return IncrementalAlterConfigsResponse(
-        responses=response_rows(AlterConfigsResourceResponse, request.resources, verdicts)
+        responses=response_rows(AlterConfigsResourceResponse, request.resources, errors)
     )
 
 
@@ -45,18 +46,19 @@ def refuse(
 async def handle(
     request: IncrementalAlterConfigsRequest, context: Context
 ) -> IncrementalAlterConfigsResponse:
-    """Change each resource's configs, wholly or not at all."""
-    wanted = [
-        Wanted(each.resource_type, each.resource_name, changes_of(each.configs)) for each in request.resources
+    """Change the configs of each resource. A resource with an error keeps all its configs."""
+    requested = [
+        RequestedChanges(each.resource_type, each.resource_name, changes_of(each.configs))
+        for each in request.resources
     ]
-    verdicts = await alter(wanted, request.validate_only, context, replace=False)
+    errors = await alter(requested, request.validate_only, context, replace=False)
     return IncrementalAlterConfigsResponse(
-        responses=response_rows(AlterConfigsResourceResponse, request.resources, verdicts)
+        responses=response_rows(AlterConfigsResourceResponse, request.resources, errors)
     )
 
 
 def changes_of(configs: Sequence[AlterableConfig]) -> list[ConfigChange] | None:
-    """The changes that a request spells out; None when one of its operations is unknown."""
+    """Return the changes of the request's configs, or None if an operation is unknown."""
     if any(config.config_operation not in OPERATIONS for config in configs):
         return None
     return [ConfigChange(config.name, ConfigOp(config.config_operation), config.value) for config in configs]

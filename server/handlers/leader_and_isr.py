@@ -1,8 +1,10 @@
 """LeaderAndIsr (4), versions 0-4.
 
-KIP: 380 (v2, broker epochs), 455 (v3, adding and removing replicas). From a controller to a replica's broker.
+KIP: 380 (v2, broker epochs), 455 (v3, adding and removing replicas). The controller sends it to the replicas'
+brokers.
 ACL: CLUSTER_ACTION on the cluster.
-Errors: STALE_CONTROLLER_EPOCH, STALE_BROKER_EPOCH, CLUSTER_AUTHORIZATION_FAILED; by partition those of the broker.
+Errors: STALE_CONTROLLER_EPOCH, STALE_BROKER_EPOCH, CLUSTER_AUTHORIZATION_FAILED; by partition the errors of
+the broker.
 """
 
 from protocol.apis import ApiKey
@@ -26,5 +28,5 @@ def refuse(_request: LeaderAndIsrRequest, code: int, _message: str | None) -> Le
     refuse=refuse,
 )
 def handle(request: LeaderAndIsrRequest, context: Context) -> LeaderAndIsrResponse:
-    """Tell the broker."""
+    """Apply the leaders and replica lists at the broker."""
     return context.broker.leader_and_isr(request)

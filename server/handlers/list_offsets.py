@@ -20,7 +20,7 @@ from server.dispatch.context import Context
 from server.dispatch.registry import handles
 
 WITH_EPOCHS = 4
-"""The first version whose answer tells leader epochs."""
+"""The first version whose response has leader epochs."""
 NO_EPOCH = -1
 
 
@@ -37,7 +37,7 @@ def refuse(request: ListOffsetsRequest, code: int, _message: str | None) -> List
     bounds=Bounds(rows=20_000, numbers=20_000),
 )
 def handle(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse:
-    """Have the broker answer for the topics that may be described."""
+    """Return the broker's offsets of the topics for which the principal has DESCRIBE."""
     allowed: list[ListOffsetsTopic] = []
     denied: list[ListOffsetsTopic] = []
     for topic in request.topics:
@@ -50,11 +50,11 @@ def handle(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse
 
 
 def _without_epochs(topic: ListOffsetsTopicResponse) -> ListOffsetsTopicResponse:
-    rows = [each._replace(leader_epoch=NO_EPOCH) for each in topic.partitions]
+    rows = [row._replace(leader_epoch=NO_EPOCH) for row in topic.partitions]
     return topic._replace(partitions=rows)
 
 
 def _refused(topic: ListOffsetsTopic, code: int) -> ListOffsetsTopicResponse:
     return ListOffsetsTopicResponse(
-        topic.name, [ListOffsetsPartitionResponse(each.partition_index, code) for each in topic.partitions]
+        topic.name, [ListOffsetsPartitionResponse(row.partition_index, code) for row in topic.partitions]
     )

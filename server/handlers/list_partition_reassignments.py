@@ -1,8 +1,10 @@
 """ListPartitionReassignments (46), version 0.
 
-KIP: 455; 435 (tagged field 435: the batch under way). Null topics list all, null partitions all of a topic.
+KIP: 455, 435 (tagged field 435: the current batch). Null topics mean all reassignments, null partitions all
+of a topic.
 ACL: DESCRIBE on the cluster.
-Errors: CLUSTER_AUTHORIZATION_FAILED at top level; the requested rows are echoed with empty lists.
+Errors: top-level CLUSTER_AUTHORIZATION_FAILED; the response then has the requested partitions with empty
+lists.
 """
 
 from collections import defaultdict
@@ -26,13 +28,13 @@ from server.dispatch.cache import Encoded
 from server.dispatch.context import LARGE_ROWS, Context
 from server.dispatch.registry import handles
 
-Asked = Mapping[str, tuple[int, ...] | None] | None
+RequestedPartitions = Mapping[str, tuple[int, ...] | None] | None
 
 
 def refuse(
     request: ListPartitionReassignmentsRequest, code: int, message: str | None
 ) -> ListPartitionReassignmentsResponse:
-    """Echo the requested partitions with empty lists, as Kafka does."""
+    """Return the requested partitions with empty lists, as Kafka does."""
     topics = [
         OngoingTopicReassignment(
             topic.name, [OngoingPartitionReassignment(index) for index in topic.partition_indexes or ()]
@@ -53,14 +55,14 @@ def refuse(
 def handle(
     request: ListPartitionReassignmentsRequest, context: Context
 ) -> ListPartitionReassignmentsResponse | Encoded | Awaitable[Encoded | ListPartitionReassignmentsResponse]:
-    """List what is ongoing; a long list is made off the loop, and that of everything kept until it changes.
+    """List the ongoing reassignments. A long list is made in the worker thread; the list of all is cached until it changes.
 
-    Where nothing is ongoing, that is the answer whatever was asked for: one that never changes, kept under a name of
-    its own, so that rows which were not asked for can never be in it.
+    If there are none, every request gets the same empty response. It has its own cache key, so a request for
+    some partitions can never get the list of all.
     """
     state = context.state
     if not (state.reassignments or state.external or state.pending):
-        return context.cached("NoPartitionReassignments", 0, 0, _nothing)
+        return context.cached("NoPartitionReassignments", 0, 0, _empty)
     if request.topics is None:
         return context.cached(
             "ListPartitionReassignments",
@@ -68,23 +70,24 @@ def handle(
             len(state.reassignments) + len(state.external),
             lambda: _response(state, None),
         )
-    asked = {topic.name: topic.partition_indexes for topic in request.topics}
+    requested = {topic.name: topic.partition_indexes for topic in request.topics}
     rows = sum(
-        state.reassigning.get(name, 0) if indexes is None else len(indexes) for name, indexes in asked.items()
+        state.reassigning.get(name, 0) if indexes is None else len(indexes)
+        for name, indexes in requested.items()
     )
     if rows <= LARGE_ROWS:
-        return _response(state, asked)
-    return context.compute(rows, _response, state, asked)
+        return _response(state, requested)
+    return context.compute(rows, _response, state, requested)
 
 
-def _nothing() -> ListPartitionReassignmentsResponse:
+def _empty() -> ListPartitionReassignmentsResponse:
     return ListPartitionReassignmentsResponse(error_message=None)
 
 
-def _response(state: State, asked: Asked) -> ListPartitionReassignmentsResponse:
+def _response(state: State, requested: RequestedPartitions) -> ListPartitionReassignmentsResponse:
     topics: defaultdict[str, list[OngoingPartitionReassignment]] = defaultdict(list)
     batch: defaultdict[str, list[CurrentBatchPartition]] = defaultdict(list)
-    for topic, rows in listed(state, asked):
+    for topic, rows in listed(state, requested):
         topics[topic] += plain(OngoingPartitionReassignment, [(n, *lists[:3]) for n, lists in rows])
         steps = [(n, lists.current, lists.step) for n, lists in rows if lists.step is not None]
         batch[topic] += plain(CurrentBatchPartition, steps)

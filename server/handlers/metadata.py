@@ -1,10 +1,10 @@
 """Metadata (3), versions 0-13.
 
 KIP: 4 (v1), 112 (v5, offline replicas), 430 (v8, authorized operations), 516 (v10, topic ids), 1102 (v13).
-Null topics mean all of them; before version 1 an empty list does. Topics are not created on demand.
-ACL: DESCRIBE on the topic; what may not be described is left out of a list of all.
-Errors by topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_TOPIC_EXCEPTION, TOPIC_AUTHORIZATION_FAILED;
-by partition LEADER_NOT_AVAILABLE.
+Null topics mean all topics; in version 0 an empty list does. Metadata does not create topics.
+ACL: DESCRIBE on the topic. If all topics are requested, topics without DESCRIBE are omitted.
+Errors by topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_TOPIC_EXCEPTION,
+TOPIC_AUTHORIZATION_FAILED; by partition LEADER_NOT_AVAILABLE.
 """
 
 from collections.abc import Awaitable, Set
@@ -25,15 +25,22 @@ from protocol.schema import ZERO_UUID
 from server.dispatch.authorizer import CLUSTER
 from server.dispatch.context import LARGE_ROWS, Context
 from server.dispatch.registry import handles
-from server.dispatch.topic_metadata import Described, by_id, by_name, every, leader_error, offline
+from server.dispatch.topic_metadata import (
+    TopicDescription,
+    describe_all,
+    describe_by_id,
+    describe_by_name,
+    leader_error,
+    offline_replicas,
+)
 
-BY_ID = 12
-"""The first version that finds topics by id; in 10 and 11 the field is there, and is not used."""
+WITH_TOPIC_IDS = 12
+"""The first version with lookups by topic id. Versions 10 and 11 have the field but do not use it."""
 
 
 def refuse(request: MetadataRequest, code: int, _message: str | None) -> MetadataResponse:
-    """Repeat the error for every named topic; top level exists from version 13."""
-    # A request may name nothing where the response must have a name (versions 10 and 11).
+    """Repeat the error for every requested topic. The top-level error exists from version 13 on."""
+    # In versions 10 and 11 a request may have a null name, but the response must not.
     topics = [MetadataResponseTopic(code, topic.name or "", topic.topic_id) for topic in request.topics or ()]
     return MetadataResponse(topics=topics, error_code=code)
 
@@ -46,9 +53,9 @@ def refuse(request: MetadataRequest, code: int, _message: str | None) -> Metadat
     bounds=Bounds(rows=100_000, numbers=100_000),
 )
 def handle(request: MetadataRequest, context: Context) -> MetadataResponse | Awaitable[MetadataResponse]:
-    """Describe live brokers and topics; a long answer is made off the loop."""
+    """Describe live brokers and topics. A long response is made in the worker thread."""
     partitions = context.state.partitions
-    if _wants_all(request, context):
+    if _requests_all(request, context):
         rows = sum(map(len, partitions.values()))
     else:
         rows = sum(len(partitions.get(topic.name or "", "?")) for topic in request.topics or ())
@@ -57,16 +64,16 @@ def handle(request: MetadataRequest, context: Context) -> MetadataResponse | Awa
     return context.compute(rows, _response, request, context)
 
 
-def _wants_all(request: MetadataRequest, context: Context) -> bool:
+def _requests_all(request: MetadataRequest, context: Context) -> bool:
     return request.topics is None or (context.api_version == 0 and not request.topics)
 
 
 def _response(request: MetadataRequest, context: Context) -> MetadataResponse:
     live = frozenset(context.state.live)
-    if _wants_all(request, context):
-        described = every(context, request.include_topic_authorized_operations)
+    if _requests_all(request, context):
+        described = describe_all(context, request.include_topic_authorized_operations)
     else:
-        described = [_find(topic, request, context) for topic in dict.fromkeys(request.topics or ())]
+        described = [_describe(topic, request, context) for topic in dict.fromkeys(request.topics or ())]
     return MetadataResponse(
         brokers=[
             MetadataResponseBroker(each.id, each.host, each.port, each.rack)
@@ -82,16 +89,16 @@ def _response(request: MetadataRequest, context: Context) -> MetadataResponse:
     )
 
 
-def _find(topic: MetadataRequestTopic, request: MetadataRequest, context: Context) -> Described:
+def _describe(topic: MetadataRequestTopic, request: MetadataRequest, context: Context) -> TopicDescription:
     operations = request.include_topic_authorized_operations
     if topic.name is not None:
-        return by_name(topic.name, context, operations)
-    if topic.topic_id == ZERO_UUID or context.api_version < BY_ID:
+        return describe_by_name(topic.name, context, operations)
+    if topic.topic_id == ZERO_UUID or context.api_version < WITH_TOPIC_IDS:
         raise ApiError(ErrorCode.INVALID_REQUEST, "A topic needs a name or an id.")
-    return by_id(topic.topic_id, context, operations)
+    return describe_by_id(topic.topic_id, context, operations)
 
 
-def _topic(described: Described, live: Set[int]) -> MetadataResponseTopic:
+def _topic(described: TopicDescription, live: Set[int]) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         described.error,
         described.name,
@@ -110,5 +117,5 @@ def _partition(partition: Partition, live: Set[int]) -> MetadataResponsePartitio
         partition.leader_epoch,
         partition.replicas,
         partition.isr,
-        offline(partition.replicas, live),
+        offline_replicas(partition.replicas, live),
     )

@@ -1,11 +1,11 @@
 """Produce (0), versions 3-13.
 
 KIP: 467 (v8, error message), 482 (v9), 951 (v10), 516 (v13, topic ids).
-ACL: none: nothing is written.
+ACL: none, because nothing is written.
 Errors by partition: INVALID_REQUEST.
 
-The embedded cluster has no data path. The API is advertised because the Java client before 2.7 does not talk to a broker
-without it: the client chooses its record format by the broker's version of Produce.
+The embedded cluster has no data path. The API is advertised because Java clients before 2.7 choose their
+record format by the broker's version of Produce, and reject a broker without it.
 """
 
 from common.error_codes import ErrorCode
@@ -30,7 +30,10 @@ def refuse(request: ProduceRequest, code: int, message: str | None) -> ProduceRe
 
 @handles(ApiKey.PRODUCE, ProduceRequest, versions=(3, 13), refuse=refuse)
 def handle(request: ProduceRequest, _context: Context) -> ProduceResponse:
-    """Refuse every partition. With acks=0 there is no answer: the connection is closed, as Kafka does on an error."""
+    """Refuse every partition.
+
+    A request with acks=0 has no response: like Kafka, close the connection on an error.
+    """
     if request.acks == 0:
         raise DecodeError(f"a Produce request with acks=0: {NO_DATA_PATH}")
     return refuse(request, ErrorCode.INVALID_REQUEST, NO_DATA_PATH)

@@ -1,8 +1,9 @@
 """StopReplica (5), versions 0-3.
 
-KIP: 380 (v1, broker epochs), 570 (v3, leader epochs). From a controller to a replica's broker.
+KIP: 380 (v1, broker epochs), 570 (v3, leader epochs). The controller sends it to the replica's broker.
 ACL: CLUSTER_ACTION on the cluster.
-Errors: STALE_CONTROLLER_EPOCH, STALE_BROKER_EPOCH, CLUSTER_AUTHORIZATION_FAILED; by partition those of the broker.
+Errors: STALE_CONTROLLER_EPOCH, STALE_BROKER_EPOCH, CLUSTER_AUTHORIZATION_FAILED; by partition the errors of
+the broker.
 """
 
 from protocol.apis import ApiKey
@@ -26,5 +27,5 @@ def refuse(_request: StopReplicaRequest, code: int, _message: str | None) -> Sto
     refuse=refuse,
 )
 def handle(request: StopReplicaRequest, context: Context) -> StopReplicaResponse:
-    """Tell the broker."""
+    """Stop the replicas at the broker."""
     return context.broker.stop_replica(request)

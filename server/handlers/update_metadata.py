@@ -1,6 +1,7 @@
 """UpdateMetadata (6), versions 0-7.
 
-KIP: 380 (v5, broker epochs), 352 (v6, target replicas as a tagged field). From a controller to every broker.
+KIP: 380 (v5, broker epochs), 352 (v6, target replicas as a tagged field). The controller sends it to every
+broker.
 ACL: CLUSTER_ACTION on the cluster.
 Errors: STALE_CONTROLLER_EPOCH, STALE_BROKER_EPOCH, CLUSTER_AUTHORIZATION_FAILED.
 """
@@ -26,5 +27,5 @@ def refuse(_request: UpdateMetadataRequest, code: int, _message: str | None) -> 
     refuse=refuse,
 )
 def handle(request: UpdateMetadataRequest, context: Context) -> UpdateMetadataResponse:
-    """Tell the broker."""
+    """Update the broker's metadata."""
     return context.broker.update_metadata(request)

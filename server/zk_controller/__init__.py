@@ -1,8 +1,8 @@
 """The listener of reassignd as controller of a ZooKeeper-mode cluster. Clients take it for a broker.
 
-Each client's connection has a connection to a broker (`server.relay`). The broker authenticates the client, and requests
-that do not concern a controller pass with the client's own rights. Before reassignd answers a request itself, it asks the
-broker on that connection what the principal may do.
+Each client's connection has a connection to a broker (`server.relay`). The broker authenticates the client,
+and requests that do not concern a controller pass with the client's own rights. Before reassignd answers a
+request itself, it asks the broker on that connection what the principal may do.
 
     endpoint       requests that reassignd answers, as active controller and otherwise
     authorization  the queries for a principal's rights

@@ -1,9 +1,9 @@
 """A principal's rights: the broker is asked on the connection on which it has authenticated the principal.
 
-Metadata (3) returns the allowed operations on the cluster and on topics (KIP-430); those on the cluster only to principals
-with DESCRIBE. Version 8 is used, the last that all brokers with ZooKeeper serve alike. CLUSTER_ACTION, which brokers may
-have without DESCRIBE, is checked by ControlledShutdown (7) for no broker: every broker checks the right before it answers
-that it is not the controller, and nothing shuts down.
+Metadata (3) returns the allowed operations on the cluster and on topics (KIP-430); those on the cluster only
+to principals with DESCRIBE. Version 8 is used, the last that all brokers with ZooKeeper serve alike.
+CLUSTER_ACTION, which brokers may have without DESCRIBE, is checked by ControlledShutdown (7) for no broker:
+every broker checks the right before it answers that it is not the controller, and nothing shuts down.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -32,7 +32,10 @@ NO_TOPICS: Mapping[str, int] = MappingProxyType({})
 
 
 class Rights(NamedTuple):
-    """Bit fields of the allowed operations on the cluster and on topics. Implements `server.dispatch.authorizer.Authorizer`."""
+    """Bit fields of the allowed operations on the cluster and on topics.
+
+    Implements `server.dispatch.authorizer.Authorizer`.
+    """
 
     cluster: int = 0
     topics: Mapping[str, int] = NO_TOPICS
@@ -72,7 +75,8 @@ def _told(response: MetadataResponse) -> Rights:
 AFTER_THE_CHECK = frozenset(
     {ErrorCode.NONE, ErrorCode.BROKER_NOT_AVAILABLE, ErrorCode.STALE_CONTROLLER_EPOCH}
 )
-"""Errors after the rights were checked, for a broker id that does not exist: from a controller and from other brokers."""
+"""Errors after the rights were checked, for a broker id that does not exist: from a controller and from other
+brokers."""
 
 
 def _may_act(response: ControlledShutdownResponse) -> Rights:
@@ -94,7 +98,7 @@ CLUSTER_ACTION = RightsQuery(
 """The query for CLUSTER_ACTION."""
 
 Answer = Callable[[RequestFrame, Caller], bytes | Awaitable[bytes]]
-"""Same as `server.dispatch.router.Router.answer`, with the rights in `caller.asked`."""
+"""Same as `server.dispatch.router.Router.answer`, with the rights in `caller.rights`."""
 
 
 def ask_rights(
@@ -104,7 +108,7 @@ def ask_rights(
 
     def settle(payload: bytes) -> bytes | Awaitable[bytes]:
         response = decode_response(parse_response(payload, query.api_key, query.version))
-        return answer(frame, client.caller._replace(asked=query.read(response)))
+        return answer(frame, client.caller._replace(rights=query.read(response)))
 
     upstream = encode_request(query.request, query.version, incoming.correlation_id, frame.client_id)
     return Exchange(upstream, buffered(settle))

@@ -1,7 +1,7 @@
 """Requests for configs (32, 33, 44). Brokers answer them, except for reassignd's node id and reassignd's keys.
 
-A request may alter keys of reassignd and of Kafka together. Then reassignd validates its own keys, and the broker
-validates its keys and stores all; reassignd reads its keys from ZooKeeper as after any change.
+A request may alter keys of reassignd and of Kafka together. Then reassignd validates its own keys, and the
+broker validates its keys and stores all; reassignd reads its keys from ZooKeeper as after any change.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ from server.dispatch.authorizer import CLUSTER, Operation
 from server.dispatch.config_requests import CLUSTER_DENIED
 from server.dispatch.registry import ROUTES
 from server.dispatch.router import Caller, refused
-from server.dispatch.row_errors import Verdict
+from server.dispatch.row_errors import RowError
 from server.handlers.incremental_alter_configs import changes_of
 from server.relay.exchange import (
     LARGEST_DECODED,
@@ -34,7 +34,7 @@ from server.zk_controller.endpoint import ControllerEndpoint
 
 CONFIGS = frozenset({ApiKey.DESCRIBE_CONFIGS, ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS})
 
-UNREADABLE: Verdict = (ErrorCode.INVALID_REQUEST, "The request has an unknown resource type or operation.")
+UNREADABLE: RowError = (ErrorCode.INVALID_REQUEST, "The request has an unknown resource type or operation.")
 
 
 def configs(own_id: int, endpoint: ControllerEndpoint, answer: Answer) -> Interceptor:
@@ -85,7 +85,7 @@ def _has_kafka_keys(resource: Any) -> bool:
     return len(_own_configs(resource)) < len(resource.configs)
 
 
-def _refusal(state: State, frame: RequestFrame, resources: Any) -> Verdict | None:
+def _refusal(state: State, frame: RequestFrame, resources: Any) -> RowError | None:
     """Return the error of the first resource with invalid keys of reassignd."""
     replace = frame.api_key == ApiKey.ALTER_CONFIGS
     for each in resources:
@@ -106,9 +106,9 @@ def _refusal(state: State, frame: RequestFrame, resources: Any) -> Verdict | Non
     return None
 
 
-def _refused(frame: RequestFrame, caller: Caller, error: Verdict) -> bytes:
+def _refused(frame: RequestFrame, caller: Caller, error: RowError) -> bytes:
     """Refuse the request. Only principals that may alter configs learn the error."""
-    allowed = caller.asked is not None and caller.asked.allows(
+    allowed = caller.rights is not None and caller.rights.allows(
         caller.principal, Operation.ALTER_CONFIGS, CLUSTER
     )
     shown = error if allowed else CLUSTER_DENIED

@@ -67,19 +67,25 @@ CONTROLLER_ONLY_APIS = {
 
 
 class ControllerEndpoint:
-    """Answers requests with the services of the current term. `active` is None while another controller is active."""
+    """Answers requests with the services of the current term.
+
+    `active` is None while another controller is active.
+    """
 
     def __init__(self) -> None:
         load()
         self.active: ActiveController | None = None
 
     def safe_to_name(self, topics: Iterable[str]) -> list[str]:
-        """Return the topics that a Metadata request may name. Brokers before 2.8 create missing internal topics on Metadata."""
+        """Return the topics that a Metadata request may name.
+
+        Brokers before 2.8 create missing internal topics on Metadata.
+        """
         there = frozenset() if self.active is None else self.active.state.topics
         return [name for name in topics if name not in INTERNAL or name in there]
 
     def answer(self, frame: RequestFrame, caller: Caller) -> bytes | Awaitable[bytes]:
-        """Answer the frame as far as the rights in `caller.asked` allow; see `server.dispatch.router.Router.answer`.
+        """Answer the frame as far as the rights in `caller.rights` allow; see `server.dispatch.router.Router.answer`.
 
         Its API key is one of ANSWERED, or it is a config request about reassignd.
         """
@@ -88,7 +94,7 @@ class ControllerEndpoint:
         controller_only = CONTROLLER_ONLY_APIS.get(ApiKey(frame.api_key))
         if controller_only is None:
             return self.active.router.answer(frame, caller)
-        if caller.asked is None or not caller.asked.allows(
+        if caller.rights is None or not caller.rights.allows(
             caller.principal, controller_only.operation, CLUSTER
         ):
             return controller_only.refuse(frame, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)

@@ -1,6 +1,7 @@
 """The interceptors of a controller's listener by API key. Requests of other keys pass to the broker.
 
-ApiVersions (18) is the broker's response with the versions that reassignd serves, and without APIs that no one serves in this mode.
+ApiVersions (18) is the broker's response with the versions that reassignd serves, and without APIs that no
+one serves in this mode.
 """
 
 from collections.abc import Callable, Iterable
@@ -43,7 +44,10 @@ the API would retry for a minute."""
 
 
 def controller_interceptors(own_id: int, endpoint: ControllerEndpoint, answer: Answer) -> Interceptors:
-    """Return the interceptors; `own_id` is the node id of reassignd. `answer` is the endpoint's, with metrics."""
+    """Return the interceptors; `own_id` is the node id of reassignd.
+
+    `answer` is the endpoint's, with metrics.
+    """
 
     def of_topics(frame: RequestFrame) -> RightsQuery:
         return operations_query(endpoint.safe_to_name(_topics(endpoint, frame)))
@@ -65,7 +69,10 @@ def controller_interceptors(own_id: int, endpoint: ControllerEndpoint, answer: A
 
 
 def _topics(endpoint: ControllerEndpoint, frame: RequestFrame) -> Iterable[str]:
-    """Return the topics that a request has by name or id. Raises DecodeError when it is too large to be decoded."""
+    """Return the topics that a request has by name or id.
+
+    Raises DecodeError when it is too large to be decoded.
+    """
     if len(frame.body) > LARGEST_DECODED:
         raise DecodeError(
             f"a request of {len(frame.body)} bytes for topics, where {LARGEST_DECODED} are allowed"

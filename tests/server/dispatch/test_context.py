@@ -27,8 +27,8 @@ def test_permissions_are_the_principals() -> None:
 
 def test_operations_are_told_when_asked_for() -> None:
     admin = context(0, authorizer=CLUSTER_ADMIN)
-    assert admin.operations_on(CLUSTER, asked=False) == NOT_ASKED
-    assert admin.operations_on(CLUSTER, asked=True) == 1 << Operation.ALTER | 1 << Operation.DESCRIBE
+    assert admin.operations_on(CLUSTER, include=False) == NOT_ASKED
+    assert admin.operations_on(CLUSTER, include=True) == 1 << Operation.ALTER | 1 << Operation.DESCRIBE
 
 
 async def test_many_rows_are_computed_in_another_thread() -> None:

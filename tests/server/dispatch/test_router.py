@@ -101,7 +101,7 @@ async def test_the_authorizer_of_a_request_replaces_the_clusters() -> None:
         return ElectLeadersResponse()
 
     rig, allowed = Rig(route(handle)), AllowAll()
-    rig.router.answer(rig.frame(elections(), 2), CALLER._replace(asked=allowed))
+    rig.router.answer(rig.frame(elections(), 2), CALLER._replace(rights=allowed))
     assert seen[0].authorizer is allowed
 
 

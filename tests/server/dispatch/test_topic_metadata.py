@@ -4,7 +4,13 @@ import pytest
 
 from server.dispatch.authorizer import Operation
 from server.dispatch.context import NOT_ASKED
-from server.dispatch.topic_metadata import by_id, by_name, every, leader_error, offline
+from server.dispatch.topic_metadata import (
+    describe_all,
+    describe_by_id,
+    describe_by_name,
+    leader_error,
+    offline_replicas,
+)
 from tests.builders import InMemoryController, partition
 from tests.server.fakes import NOBODY, allowing, context
 
@@ -13,36 +19,36 @@ STATE = InMemoryController().with_partitions(partition("foo-0", [1]), partition(
 
 
 def test_a_topic_is_found_by_name_and_by_id() -> None:
-    found = by_name("foo", context(12, STATE), operations=False)
-    assert found == by_id(FOO_ID, context(12, STATE), operations=False)
+    found = describe_by_name("foo", context(12, STATE), operations=False)
+    assert found == describe_by_id(FOO_ID, context(12, STATE), operations=False)
     assert (found.error, found.name, found.id, found.operations) == (0, "foo", FOO_ID, NOT_ASKED)
     assert [each.key for each in found.partitions] == [("foo", 0)]
 
 
 def test_operations_are_looked_up_when_asked_for() -> None:
     asked = context(12, STATE, authorizer=allowing((Operation.DESCRIBE, "foo")))
-    assert by_name("foo", asked, operations=True).operations == 1 << Operation.DESCRIBE
+    assert describe_by_name("foo", asked, operations=True).operations == 1 << Operation.DESCRIBE
 
 
 @pytest.mark.parametrize(("name", "code"), [("nope", 3), ("no pe", 17), ("x" * 250, 17)])
 def test_what_is_not_there_says_why(name: str, code: int) -> None:
-    assert by_name(name, context(12, STATE), operations=False)[:2] == (code, name)
+    assert describe_by_name(name, context(12, STATE), operations=False)[:2] == (code, name)
 
 
 def test_an_unknown_id_has_no_name() -> None:
-    assert by_id(b"?" * 16, context(12, STATE), operations=False)[:3] == (100, None, b"?" * 16)
+    assert describe_by_id(b"?" * 16, context(12, STATE), operations=False)[:3] == (100, None, b"?" * 16)
 
 
 def test_what_may_not_be_described_is_denied_whether_it_is_there_or_not() -> None:
     nobody = context(12, STATE, authorizer=NOBODY)
-    assert by_name("foo", nobody, operations=False)[:2] == (29, "foo")
-    assert by_name("nope", nobody, operations=False)[:2] == (29, "nope")
-    assert by_id(FOO_ID, nobody, operations=False)[:2] == (29, None)
+    assert describe_by_name("foo", nobody, operations=False)[:2] == (29, "foo")
+    assert describe_by_name("nope", nobody, operations=False)[:2] == (29, "nope")
+    assert describe_by_id(FOO_ID, nobody, operations=False)[:2] == (29, None)
 
 
 def test_every_topic_that_may_be_described_is_listed() -> None:
-    assert [each.name for each in every(context(12, STATE), operations=False)] == ["foo", "bar"]
-    assert every(context(12, STATE, authorizer=NOBODY), operations=False) == []
+    assert [each.name for each in describe_all(context(12, STATE), operations=False)] == ["foo", "bar"]
+    assert describe_all(context(12, STATE, authorizer=NOBODY), operations=False) == []
 
 
 def test_a_partition_without_a_leader_is_in_error() -> None:
@@ -51,4 +57,4 @@ def test_a_partition_without_a_leader_is_in_error() -> None:
 
 
 def test_offline_replicas_are_those_on_dead_brokers() -> None:
-    assert offline((1, 2, 3), {2}) == (1, 3)
+    assert offline_replicas((1, 2, 3), {2}) == (1, 3)

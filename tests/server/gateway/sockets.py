@@ -16,13 +16,13 @@ from protocol.messages.describe_cluster_response import DescribeClusterBroker, D
 from protocol.messages.list_groups_response import ListedGroup, ListGroupsResponse
 from protocol.messages.metadata_response import MetadataResponse, MetadataResponseBroker
 from server.connections.limits import ConnectionLimits
-from server.gateway.gateway import Gateway, Setup
+from server.gateway.gateway import Gateway, GatewaySettings
 from server.metrics.stats import Counters
 from tests.server.gateway.doubles import FakeCore
 from tests.server.rig import settle
 from tests.server.sockets import Talk
 
-SETUP = Setup(Address("127.0.0.1", 0), 10, "127.0.0.1")
+SETTINGS = GatewaySettings(Address("127.0.0.1", 0), 10, "127.0.0.1")
 
 
 class FakeKafka:
@@ -85,11 +85,11 @@ class FakeKafka:
 
 @asynccontextmanager
 async def gateway(
-    directory: Path, brokers: Mapping[int, Address], limits: ConnectionLimits | None = None, **setup: Any
+    directory: Path, brokers: Mapping[int, Address], limits: ConnectionLimits | None = None, **settings: Any
 ) -> AsyncIterator[Gateway]:
     """A gateway before these brokers, on free ports."""
     made = Gateway(
-        FakeCore().core, replace(SETUP, **setup), limits or ConnectionLimits(), Counters(), directory
+        FakeCore().core, replace(SETTINGS, **settings), limits or ConnectionLimits(), Counters(), directory
     )
     try:
         await made.update(brokers)

@@ -5,7 +5,7 @@ import pytest
 from protocol.codec.wire import codec
 from protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from protocol.messages.find_coordinator_response import FindCoordinatorResponse
-from server.handlers.find_coordinator import TEXT, handle
+from server.handlers.find_coordinator import NO_COORDINATORS, handle
 from tests.server.fakes import answer, context
 
 
@@ -13,7 +13,7 @@ from tests.server.fakes import answer, context
 async def test_there_is_no_coordinator(version: int) -> None:
     response = await answer(handle, FindCoordinatorRequest("group"), context(version))
     codec(FindCoordinatorResponse, version).encode(response)
-    assert (response.error_code, response.error_message, response.node_id) == (15, TEXT, -1)
+    assert (response.error_code, response.error_message, response.node_id) == (15, NO_COORDINATORS, -1)
 
 
 @pytest.mark.parametrize("version", range(4, 7))
