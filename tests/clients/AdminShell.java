@@ -29,7 +29,7 @@ import org.apache.kafka.common.config.ConfigResource;
 /**
  * Kafka's Java Admin client behind lines of JSON: a request {"do": NAME, ...} on stdin, its outcome on stdout.
  *
- * One client lives as long as the process, as it would in an application. An outcome is {"value": ...} or
+ * The process uses one client. An outcome is {"value": ...} or
  * {"error": CLASS, "message": TEXT}; partitions are written "TOPIC-PARTITION".
  */
 public class AdminShell {

@@ -19,9 +19,9 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.protocol.Errors;
 
 /**
- * A tour of the Java Admin client that compiles against every release from 2.4 on: BOOTSTRAP TOPIC FROM TO.
+ * Admin requests with the Java client; compiles with every release from 2.4 on. Arguments: BOOTSTRAP TOPIC FROM TO.
  *
- * Prints one line per step; a refusal is Kafka's error code. FROM and TO are replica lists such as 1,2.
+ * Prints one line for each step; a refused request prints Kafka's error code. FROM and TO are replica lists such as 1,2.
  */
 public class AdminTour {
     public static void main(String[] args) throws Exception {
@@ -74,7 +74,7 @@ public class AdminTour {
         return seen;
     }
 
-    /** The replicas of partition 0, once the broker asked knows the topic. */
+    /** Returns the replicas of partition 0; waits until the broker knows the topic. */
     private static List<Integer> described(Admin admin, String topic) throws Exception {
         for (int look = 0; ; look++) {
             try {
@@ -86,7 +86,7 @@ public class AdminTour {
         }
     }
 
-    /** The method has one name before Kafka 4.0, and another since 3.1. */
+    /** The old name of the method exists before Kafka 4.0, the new one since 3.1. */
     private static List<Integer> described(Object result, String topic) throws Exception {
         Method all;
         try {

@@ -17,7 +17,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
-/** Kafka's Java producer and consumer behind lines of JSON, as AdminShell is: ADDRESS, and a file of properties if any. */
+/** Kafka's Java producer and consumer behind lines of JSON, as in AdminShell. Arguments: ADDRESS [PROPERTIES_FILE]. */
 public class ClientShell {
     private static final ObjectMapper JSON = new ObjectMapper();
     private final Properties properties = new Properties();
@@ -68,7 +68,7 @@ public class ClientShell {
         return new KafkaConsumer<>(all, new StringDeserializer(), new StringDeserializer());
     }
 
-    /** Each second transaction is aborted. */
+    /** Aborts every second transaction. */
     private Object transactions(String topic, int count) {
         try (var producer = producer(Map.of("transactional.id", "of-" + topic))) {
             producer.initTransactions();
@@ -125,7 +125,7 @@ public class ClientShell {
         return values;
     }
 
-    /** One record after the other over one connection; how many were acknowledged, and how often it authenticated again. */
+    /** Sends records one by one over one connection; returns the numbers of acknowledgements and re-authentications. */
     private Object keepSending(String topic, int seconds) throws Exception {
         int sent = 0;
         double again = 0;

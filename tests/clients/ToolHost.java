@@ -13,7 +13,7 @@ import java.util.Map;
 import org.apache.kafka.common.utils.Exit;
 
 /**
- * Runs Kafka's command line tools one after another in one JVM, since each start of a JVM costs a second or more.
+ * Runs Kafka's command line tools one after another in one JVM, because a start of a JVM takes a second or more.
  *
  * A line {"main": CLASS, "args": [...], "stdin": TEXT} on stdin is answered by a line {"exit": N, "stdout": ..., "stderr": ...}.
  */
@@ -22,19 +22,19 @@ public class ToolHost {
     private static final ByteArrayOutputStream STDOUT = new ByteArrayOutputStream();
     private static final ByteArrayOutputStream STDERR = new ByteArrayOutputStream();
 
-    /** Thrown in place of the end of the process, so that a tool still closes what it opened on its way out. */
+    /** Replaces System.exit: the tool still runs its finally blocks. */
     private static class ExitRequested extends Error {
     }
 
-    /** What the tool wants done when the process ends. */
+    /** The tool's exit hooks. */
     private static final List<Runnable> HOOKS = new ArrayList<>();
 
-    /** What the tool had printed when it asked to exit; some catch what is thrown then, complain, and ask again. */
+    /** The output at the first exit. Some tools catch the exception, print an error, and exit again. */
     private static Map<String, Object> outcome;
 
     public static void main(String[] args) throws Exception {
         PrintStream replies = System.out;
-        // Set once and emptied before each run: Scala's library keeps the stream that it finds first.
+        // Set once and emptied before each run, because Scala's library keeps the first stream.
         System.setOut(new PrintStream(STDOUT, true, "UTF-8"));
         System.setErr(new PrintStream(STDERR, true, "UTF-8"));
         Exit.Procedure refuse = (status, message) -> {

@@ -1,5 +1,6 @@
-"""The real clients against a running server: Kafka's tools 3.9 and 4.3, its Java Admin client, and kafka-python.
+"""Tests with real clients: Kafka's tools 3.9 and 4.3, the Java Admin client, kafka-python and others.
 
-The same scenarios run against a real Kafka 4.1 cluster with `REASSIGND_CLIENT_TESTS_AGAINST=kafka`: what they expect is what
-Kafka does. With `=gateway` they run against reassignd before that cluster. Where reassignd differs on purpose, the scenario says so by naming both.
+They run against the embedded cluster; with `REASSIGND_CLIENT_TESTS_AGAINST=kafka` against a real Kafka 4.1 cluster, and with
+`=gateway` against reassignd in front of that cluster. The expected results are those of Kafka. If reassignd differs on
+purpose, the test has both results.
 """

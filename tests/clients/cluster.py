@@ -1,4 +1,4 @@
-"""What the scenarios share: topics with data, moves held in flight and let go, and waiting for their end."""
+"""Operations of the client tests: create topics with data, reassign them, hold reassignments in flight, wait for results."""
 
 import itertools
 import time
@@ -12,7 +12,7 @@ Assignment = Sequence[Sequence[int]]
 
 PATIENCE_SECONDS = 60
 SLOW = 1_000
-"""A throttle, in bytes per second, under which a move outlasts any test."""
+"""Throttle in bytes per second with which no reassignment ends during a test."""
 
 FAST = 100_000_000
 RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
@@ -22,15 +22,15 @@ _topic_numbers = itertools.count(1)
 
 
 def wait_for(probe: Callable[[], object], expected: object) -> None:
-    """Looks until what is expected is seen; fails after half a minute with what is seen then."""
+    """Call the probe until it returns the expected value. Fails after PATIENCE_SECONDS and shows the last value."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while (seen := probe()) != expected and time.monotonic() < deadline:
-        time.sleep(0.05)  # The server is another process: there is nothing to wait on but its answers.
+        time.sleep(0.05)  # The server is another process, so the test must poll.
     assert seen == expected, seen
 
 
 class Cluster:
-    """A server under test seen through the Java Admin client."""
+    """The server under test, through the Java Admin client."""
 
     def __init__(self, server: Server, admin: JavaAdmin) -> None:
         self.server = server
@@ -40,7 +40,7 @@ class Cluster:
         self.brokers: list[int] = sorted(admin.do("cluster")["brokers"])
 
     def create_topic(self, assignment: Assignment, *, filled: bool = True) -> str:
-        """Creates a topic with a new name and these replicas per partition."""
+        """Create a topic with a new name and these replicas for each partition, and return the name."""
         name = f"topic{next(_topic_numbers)}"
         self.admin.do("create", topic=name, assignment=assignment)
         self.wait_for_replicas(name, assignment)
@@ -49,7 +49,7 @@ class Cluster:
         return name
 
     def partitions(self, topic: str) -> dict[str, Any]:
-        """leader, replicas and isr by "TOPIC-PARTITION"; nothing for a topic that the broker asked does not know (yet)."""
+        """Return leader, replicas and isr by "TOPIC-PARTITION"; empty if the broker does not know the topic (yet)."""
         try:
             partitions: dict[str, Any] = self.admin.do("describe", topic=topic)
         except AdminError as error:
@@ -59,61 +59,61 @@ class Cluster:
         return partitions
 
     def replicas(self, topic: str) -> list[list[int]]:
-        """The replicas of each partition."""
+        """Return the replicas of each partition."""
         return [row["replicas"] for row in self.partitions(topic).values()]
 
     def reassignments(self) -> dict[str, Any]:
-        """replicas, adding and removing of all that moves, by "TOPIC-PARTITION"."""
+        """Return replicas, adding and removing of all reassignments by "TOPIC-PARTITION"."""
         reassignments: dict[str, Any] = self.admin.do("list")
         return reassignments
 
     def expect_reassignments(self, expected: set[str]) -> None:
-        """Expects these reassignments: at once, or soon where it is another that carries out what was answered."""
+        """Check that these reassignments are listed. A gateway may need time: the upstream executes them."""
         if self.server.embedded or self.kind == "kafka":
             assert set(self.reassignments()) == expected
         else:
             wait_for(lambda: set(self.reassignments()), expected)
 
     def hold(self, topic: str) -> None:
-        """From now on, what moves in the topic stays in flight."""
+        """Throttle the replicas of the topic, so that its reassignments stay in flight."""
         self._set_configs("TOPIC", topic, dict.fromkeys(REPLICAS, "*"))
         self._set_rates(str(SLOW))
 
     def release(self) -> None:
-        """Lets moves run that are held by `hold`."""
+        """Remove the throttle of `hold`."""
         self._set_rates(None)
 
     def move(self, moves: dict[str, list[int]]) -> None:
-        """Reassigns partitions, all of which must be accepted."""
+        """Reassign partitions. Fails if one is refused."""
         assert self.admin.do("alter", moves=moves) == dict.fromkeys(moves)
 
     def wait_until_idle(self) -> None:
-        """Returns when nothing moves any more."""
+        """Wait until there are no reassignments."""
         wait_for(self.reassignments, {})
 
     def wait_for_replicas(self, topic: str, expected: Assignment) -> None:
-        """Returns when all brokers can know that each partition has these replicas, all of them in sync."""
+        """Wait until each partition has these replicas, all in sync."""
         rows = [(list(replicas), sorted(replicas)) for replicas in expected]
         wait_for(
             lambda: [(row["replicas"], sorted(row["isr"])) for row in self.partitions(topic).values()], rows
         )
 
     def wait_until_moving(self, topic: str, expected: Assignment) -> None:
-        """Returns when the broker asked shows these replicas, in sync or not."""
+        """Wait until each partition has these replicas, in sync or not."""
         wait_for(lambda: self.replicas(topic), [list(replicas) for replicas in expected])
 
     def config(self, kind: str, name: str, key: str) -> str | None:
-        """The value of one config of a TOPIC or BROKER, None where it is not set there."""
+        """Return a config that is set on this TOPIC or BROKER; None if it is not set."""
         row = self.admin.do("configs", type=kind, name=name).get(key)
         return row["value"] if row and row["source"].startswith("DYNAMIC_") else None
 
     def throttles(self, topic: str) -> list[str | None]:
-        """Every throttle value set on any broker or on the topic."""
+        """Return all throttle configs that are set on brokers or on the topic."""
         rates = [self.config("BROKER", str(broker), rate) for broker in self.brokers for rate in RATES]
         return [value for value in rates + [self.config("TOPIC", topic, key) for key in REPLICAS] if value]
 
     def clean(self) -> None:
-        """Cancels what moves and removes all throttles, for the next scenario."""
+        """Cancel all reassignments and remove all throttles before the next test."""
         self.release()
         self.admin.do("alter", moves=dict.fromkeys(self.reassignments()))
         self.wait_until_idle()

@@ -1,6 +1,6 @@
-"""The tour of AdminTour.java by confluent-kafka (librdkafka): BOOTSTRAP TOPIC FROM.
+"""The steps of AdminTour.java with confluent-kafka (librdkafka). Arguments: BOOTSTRAP TOPIC FROM.
 
-librdkafka cannot reassign partitions, so the tour has no move. Prints one line per step.
+librdkafka cannot reassign partitions, so there is no such step. Prints one line for each step.
 """
 
 import sys
@@ -50,7 +50,7 @@ def main(bootstrap: str, topic: str, replicas: list[int]) -> None:
 
 
 def retry_until(ask: Callable[[], T], accepted: Callable[[T], bool]) -> T:
-    """The answer, once it is as accepted or patience ends: a broker may learn of a change late."""
+    """Repeat the request until the answer is accepted or PATIENCE_SECONDS are over: a broker may learn of a change late."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:

@@ -1,4 +1,4 @@
-"""One server and one resident JVM per client for all scenarios."""
+"""Session fixtures: one server, and one JVM for each Java client."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Our small Java programs as Python objects: the host of Kafka's command line tools, and the shells of its clients."""
+"""Java programs as Python objects: a host for Kafka's command line tools, and shells for its Java clients."""
 
 import json
 import subprocess
@@ -36,20 +36,20 @@ OLD_MAIN_CLASSES = {
     "console-producer": "kafka.tools.ConsoleProducer",
     "console-consumer": "kafka.tools.ConsoleConsumer",
 }
-"""Before the tools left the broker's jar, one after the other until Kafka 4.0."""
+"""Main classes in the broker's jar; the tools moved out of it one after the other until Kafka 4.0."""
 
 MAIN_CLASSES_OF = {
     "4.3": MAIN_CLASSES,
     "3.9": MAIN_CLASSES | {"console-producer": OLD_MAIN_CLASSES["console-producer"]},
     "2.8": OLD_MAIN_CLASSES,
 }
-"""By version of the tools."""
+"""Main classes by version of the tools."""
 
 TOOL_VERSIONS = ("4.3", "3.9")
 
 
 class JavaProgram:
-    """A Java process that answers each line of JSON with one; a context manager that ends the process."""
+    """A Java process that answers each line of JSON with a line of JSON. The context manager ends the process."""
 
     def __init__(self, class_path: str, source: str, *arguments: str) -> None:
         self._process = subprocess.Popen(
@@ -66,7 +66,7 @@ class JavaProgram:
         self._process.communicate(timeout=60)
 
     def ask(self, request: Mapping[str, Any], timeout: float = 90) -> dict[str, Any]:
-        """The answer; raises EOFError where the program ends, or is ended after `timeout` seconds, without one."""
+        """Send a request and return the answer. Raises EOFError if the program ends, or does not answer within `timeout` seconds."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         deadline = Timer(timeout, self._process.kill)
@@ -84,7 +84,7 @@ class JavaProgram:
 
 
 class ToolResult(NamedTuple):
-    """What a command line tool printed, and its exit code."""
+    """Output and exit code of a command line tool."""
 
     stdout: str
     stderr: str
@@ -92,7 +92,7 @@ class ToolResult(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        """The lines of stdout that are not empty."""
+        """Return the lines of stdout that are not empty."""
         return [line for line in self.stdout.splitlines() if line.strip()]
 
 
@@ -104,21 +104,21 @@ class Tools(JavaProgram):
         self.version = version
 
     def run(self, tool: str, *arguments: str, stdin: str = "") -> ToolResult:
-        """Runs a tool by the name of its script without `kafka-`, e.g. `run("topics", "--list", ...)`."""
+        """Run a tool by the name of its script without `kafka-`, e.g. `run("topics", "--list", ...)`."""
         main = MAIN_CLASSES_OF[self.version][tool]
         answer = self.ask({"main": main, "args": list(arguments), "stdin": stdin})
         return ToolResult(answer["stdout"], answer["stderr"], answer["exit"])
 
 
 class AdminError(Exception):
-    """The Java Admin client's future failed; the arguments are the class of its exception and the message."""
+    """An error of the Java Admin client; the arguments are the exception's class and message."""
 
 
 class JavaShell(JavaProgram):
     """A Java program whose answers are values or errors."""
 
     def do(self, name: str, /, **request: Any) -> Any:
-        """The value; raises AdminError."""
+        """Send a request and return its value. Raises AdminError."""
         outcome = self.ask({"do": name, **request})
         if "error" in outcome:
             raise AdminError(outcome["error"], outcome["message"])

@@ -1,4 +1,4 @@
-"""What the scenarios run against: reassignd with its embedded cluster or before a real Kafka 4.1, and that Kafka alone."""
+"""Servers under test: reassignd with the embedded cluster, reassignd in front of Kafka 4.1, and Kafka 4.1 itself."""
 
 import contextlib
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tools.kafka_settings import SMALL_FETCHES, Spec
 from tools.processes import Reassignd
 
 PARTITION_BYTES = 200_000
-"""The size of each partition: minutes under the throttle that holds moves in flight, next to nothing without one."""
+"""Size of each partition: copying takes minutes with the SLOW throttle and a moment without it."""
 
 EMBEDDED_OVERRIDES = {
     "embedded.partition.bytes": str(PARTITION_BYTES),
@@ -24,14 +24,14 @@ EMBEDDED_OVERRIDES = {
 
 @dataclass(frozen=True)
 class Server:
-    """A server under test. Where the two kinds differ on purpose, a test looks at `kind`."""
+    """A server under test. `kind` selects the expected result where reassignd differs from Kafka on purpose."""
 
     kind: Literal["reassignd", "kafka"]
     bootstrap: str
     embedded: bool = False
 
     def fill(self, topic: str, partitions: int) -> None:
-        """Gives each partition PARTITION_BYTES. The embedded cluster's have them from the start."""
+        """Write PARTITION_BYTES to each partition. Partitions of the embedded cluster have this size from the start."""
         if self.embedded:
             return
         producer = KafkaProducer(bootstrap_servers=self.bootstrap, acks="all")
@@ -43,18 +43,18 @@ class Server:
 
 
 def embedded(data_dir: Path) -> Reassignd:
-    """A reassignd with partitions of that size, not started yet."""
+    """Return a reassignd with the embedded cluster; it is not started."""
     return Reassignd(data_dir, EMBEDDED_OVERRIDES)
 
 
 def gateway(data_dir: Path, kafka: KafkaCluster) -> Reassignd:
-    """A reassignd before this Kafka, not started yet."""
+    """Return a reassignd in front of this Kafka cluster; it is not started."""
     return Reassignd(data_dir, {}, len(kafka.brokers), kafka.addresses())
 
 
 @contextlib.contextmanager
 def running_server(kind: str, folder: Path) -> Iterator[Server]:
-    """A server of that kind, with its files in the folder, for the length of a `with`."""
+    """Run a server of this kind with its files in the folder: embedded, gateway or kafka."""
     with contextlib.ExitStack() as stack:
         if kind == "embedded":
             reassignd = embedded(folder / "data")

@@ -1,4 +1,4 @@
-"""KIP-455's three levels of cancelling: a partition, all of a topic, everything. Kafka serves the first alone."""
+"""The three levels of cancelling in KIP-455: a partition, a topic, everything. Kafka supports only the first."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ def connection(cluster: Cluster) -> Iterator[RawConnection]:
 
 
 def two_moving_topics(cluster: Cluster) -> tuple[str, str]:
-    """Topics of two partitions each; all four move."""
+    """Create two topics with two partitions each, and start a reassignment of all four."""
     a, b, c, d = cluster.brokers[:4]
     first, second = (cluster.create_topic([[a, b], [b, a]]) for _ in range(2))
     for topic in (first, second):
@@ -33,7 +33,7 @@ def two_moving_topics(cluster: Cluster) -> tuple[str, str]:
 def cancel(
     connection: RawConnection, cluster: Cluster, request: AlterPartitionReassignmentsRequest
 ) -> set[str]:
-    """The partitions in the answer, all of them without an error; Kafka gives none, and hangs up."""
+    """Send the cancel and return the partitions in the response. Kafka closes the connection instead."""
     if cluster.kind == "kafka":
         with pytest.raises(ConnectionError):
             connection.ask(request, 1)

@@ -1,4 +1,4 @@
-"""kafka-configs on topics, on one broker, and on the default of all brokers."""
+"""kafka-configs for topics, for one broker, and for the default of all brokers."""
 
 import pytest
 
@@ -10,7 +10,7 @@ RATE = "follower.replication.throttled.rate"
 
 
 def rows(ran: ToolResult) -> dict[str, str]:
-    """Value by name in what `--describe` printed."""
+    """Return value by name from the output of `--describe`."""
     return dict(line.split()[0].split("=", 1) for line in ran.lines[1:])
 
 
@@ -50,7 +50,7 @@ def test_broker_configs_are_set_shown_and_deleted(cluster: Cluster, tool: Tool, 
     wait_for(lambda: rows(tool("configs", *entity, "--describe")), before)
 
 
-def test_a_broker_shows_where_a_value_comes_from(cluster: Cluster, tool: Tool) -> None:
+def test_the_synonyms_of_a_broker_config_are_shown(cluster: Cluster, tool: Tool) -> None:
     broker = cluster.brokers[2]
     brokers = ("configs", "--entity-type", "brokers")
     tool(*brokers, "--entity-default", "--alter", "--add-config", f"{RATE}=777")

@@ -1,4 +1,4 @@
-"""Kafka's Java Admin client, through which most programs would come."""
+"""Kafka's Java Admin client."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ def refusal(error: str, message: str) -> dict[str, str]:
     return {"error": error, "message": message}
 
 
-def test_the_cluster_names_its_brokers_and_a_controller_among_them(cluster: Cluster) -> None:
+def test_the_controller_is_one_of_the_brokers(cluster: Cluster) -> None:
     described = cluster.admin.do("cluster")
     assert described["controller"] in described["brokers"]
     assert described["id"]
 
 
-def test_a_move_is_listed_while_it_runs_and_ends_in_sync(cluster: Cluster) -> None:
+def test_a_reassignment_is_listed_while_it_runs_and_ends_in_sync(cluster: Cluster) -> None:
     a, b, c, d = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b], [b, a]])
     cluster.hold(topic)
@@ -42,7 +42,7 @@ def test_cancel_restores_the_replicas(cluster: Cluster) -> None:
     cluster.move({f"{topic}-0": [b, c]})
     assert cluster.admin.do("alter", moves={f"{topic}-0": None}) == {f"{topic}-0": None}
     cluster.expect_reassignments(set())
-    # Kafka forgets the order that the replicas had.
+    # Kafka does not restore the order of the replicas.
     cluster.wait_for_replicas(topic, [{"reassignd": [d, a], "kafka": [a, d]}[cluster.kind]])
     assert cluster.partitions(topic)[f"{topic}-0"]["leader"] == d
 
@@ -53,7 +53,7 @@ def test_an_override_keeps_the_first_original(cluster: Cluster) -> None:
     cluster.hold(topic)
     cluster.move({f"{topic}-0": [a, d]})
     cluster.move({f"{topic}-0": [d, c]})
-    # Kafka takes what the first order added for an original, and so leaks it when the second is cancelled.
+    # Kafka counts the replica that the first order adds as an original, and keeps it after a cancel of the second.
     adding = {"reassignd": [d, c], "kafka": [c]}[cluster.kind]
     assert cluster.reassignments() == {
         f"{topic}-0": {"replicas": [d, c, a, b], "adding": adding, "removing": [a, b]}
@@ -73,7 +73,7 @@ def test_the_same_target_again_changes_nothing(cluster: Cluster) -> None:
     assert cluster.reassignments() == before
 
 
-def test_the_original_as_target_takes_a_move_back(cluster: Cluster) -> None:
+def test_the_original_as_target_cancels_a_reassignment(cluster: Cluster) -> None:
     a, b, c, d = cluster.brokers[:4]
     topic = cluster.create_topic([[b, a]])
     cluster.hold(topic)
@@ -83,7 +83,7 @@ def test_the_original_as_target_takes_a_move_back(cluster: Cluster) -> None:
     cluster.wait_for_replicas(topic, [[b, a]])
 
 
-def test_each_bad_row_is_refused_and_spoils_no_other(cluster: Cluster) -> None:
+def test_each_invalid_row_is_refused_alone(cluster: Cluster) -> None:
     a, b, c, _ = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b]] * 4, filled=False)
     moves: dict[str, Any] = {
@@ -119,7 +119,7 @@ def test_a_change_of_the_replication_factor_can_be_forbidden(cluster: Cluster) -
     assert rows == {f"{topic}-0": None}
 
 
-def test_preferred_election_says_what_it_did_for_each_partition(cluster: Cluster) -> None:
+def test_a_preferred_election_has_a_result_for_each_partition(cluster: Cluster) -> None:
     a, b, *_ = cluster.brokers
     topic = cluster.create_topic([[a, b], [a, b]], filled=False)
     cluster.move({f"{topic}-0": [b, a]})
@@ -133,7 +133,7 @@ def test_preferred_election_says_what_it_did_for_each_partition(cluster: Cluster
     wait_for(lambda: cluster.partitions(topic)[f"{topic}-0"]["leader"], b)
 
 
-def test_a_topic_grows(cluster: Cluster) -> None:
+def test_partitions_are_added_to_a_topic(cluster: Cluster) -> None:
     a, b, *_ = cluster.brokers
     topic = cluster.create_topic([[a, b]], filled=False)
     cluster.admin.do("grow", topic=topic, partitions=3)
@@ -149,7 +149,7 @@ def test_a_topic_is_deleted(cluster: Cluster) -> None:
     wait_for(lambda: cluster.partitions(topic), {})
 
 
-def test_list_configs_can_be_appended_to_and_subtracted_from(cluster: Cluster) -> None:
+def test_list_configs_support_append_and_subtract(cluster: Cluster) -> None:
     a, b, *_ = cluster.brokers
     topic = cluster.create_topic([[a, b]], filled=False)
     key = "leader.replication.throttled.replicas"
@@ -163,7 +163,7 @@ def test_list_configs_can_be_appended_to_and_subtracted_from(cluster: Cluster) -
     change("SUBTRACT", f"0:{a}", f"0:{b}")
 
 
-def test_every_replica_is_in_one_log_dir_of_its_broker(cluster: Cluster) -> None:
+def test_each_replica_is_in_one_log_dir_of_its_broker(cluster: Cluster) -> None:
     a, b, *_ = cluster.brokers
     topic = cluster.create_topic([[a, b]])
     for broker in (a, b):

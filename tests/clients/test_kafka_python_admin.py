@@ -1,4 +1,4 @@
-"""kafka-python's admin client, from a program."""
+"""kafka-python's admin client."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ def client(cluster: Cluster) -> Iterator[KafkaAdminClient]:
     client.close()
 
 
-def test_a_move_is_started_listed_and_cancelled(cluster: Cluster, client: KafkaAdminClient) -> None:
+def test_a_reassignment_is_started_listed_and_cancelled(cluster: Cluster, client: KafkaAdminClient) -> None:
     a, b, c, d = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b]])
     cluster.hold(topic)
@@ -34,7 +34,7 @@ def test_a_move_is_started_listed_and_cancelled(cluster: Cluster, client: KafkaA
     assert client.list_partition_reassignments() == {}
 
 
-def test_a_move_ends_at_its_target(cluster: Cluster, client: KafkaAdminClient) -> None:
+def test_a_reassignment_reaches_its_target(cluster: Cluster, client: KafkaAdminClient) -> None:
     a, b, c, d = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b]])
     client.alter_partition_reassignments({TopicPartition(topic, 0): [d, c, a]})
@@ -42,7 +42,7 @@ def test_a_move_ends_at_its_target(cluster: Cluster, client: KafkaAdminClient) -
     cluster.wait_for_replicas(topic, [[d, c, a]])
 
 
-def test_each_refusal_is_an_error_of_its_own(cluster: Cluster, client: KafkaAdminClient) -> None:
+def test_each_refused_partition_has_its_own_error(cluster: Cluster, client: KafkaAdminClient) -> None:
     a, b, *_ = cluster.brokers
     topic = cluster.create_topic([[a, b], [a, b]], filled=False)
     refused = client.alter_partition_reassignments(
@@ -55,7 +55,9 @@ def test_each_refusal_is_an_error_of_its_own(cluster: Cluster, client: KafkaAdmi
     }
 
 
-def test_a_thousand_partitions_move_in_one_request(cluster: Cluster, client: KafkaAdminClient) -> None:
+def test_a_thousand_partitions_are_reassigned_in_one_request(
+    cluster: Cluster, client: KafkaAdminClient
+) -> None:
     a, b, c, _ = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b]] * 1000, filled=False)
     moves = {TopicPartition(topic, number): [c, b] for number in range(1000)}

@@ -11,13 +11,13 @@ from tests.clients.cluster import Cluster, wait_for
 
 
 class KafkaPython:
-    """The command line, pointed at one server."""
+    """Runs the command line against one server."""
 
     def __init__(self, bootstrap: str) -> None:
         self._command = [sys.executable, "-m", "kafka.admin", "-b", bootstrap, "--format", "json"]
 
     def __call__(self, *arguments: str) -> Any:
-        """The document that it prints; raises CalledProcessError."""
+        """Run a command and return the JSON that it prints. Raises CalledProcessError."""
         ran = subprocess.run(
             [*self._command, *arguments], capture_output=True, text=True, timeout=90, check=True
         )
@@ -29,7 +29,7 @@ def kafka_python(cluster: Cluster) -> KafkaPython:
     return KafkaPython(cluster.bootstrap)
 
 
-def test_a_move_is_started_listed_and_cancelled(cluster: Cluster, kafka_python: KafkaPython) -> None:
+def test_a_reassignment_is_started_listed_and_cancelled(cluster: Cluster, kafka_python: KafkaPython) -> None:
     a, b, c, d = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b]])
     cluster.hold(topic)
@@ -46,7 +46,7 @@ def test_a_move_is_started_listed_and_cancelled(cluster: Cluster, kafka_python: 
     cluster.wait_for_replicas(topic, [[a, b]])
 
 
-def test_a_move_ends_at_its_target(cluster: Cluster, kafka_python: KafkaPython) -> None:
+def test_a_reassignment_reaches_its_target(cluster: Cluster, kafka_python: KafkaPython) -> None:
     a, b, c, d = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b], [b, a]])
     moves = ("-r", f"{topic}:0={c},{d}", "-r", f"{topic}:1={d},{a}")
@@ -107,7 +107,7 @@ def test_the_preferred_leader_is_elected(cluster: Cluster, kafka_python: KafkaPy
     wait_for(lambda: cluster.partitions(topic)[f"{topic}-0"]["leader"], b)
 
 
-def test_the_cluster_and_what_it_speaks_are_described(cluster: Cluster, kafka_python: KafkaPython) -> None:
+def test_the_cluster_and_its_api_versions_are_described(cluster: Cluster, kafka_python: KafkaPython) -> None:
     described = kafka_python("cluster", "describe")
     assert [broker["broker_id"] for broker in described["brokers"]] == cluster.brokers
     versions = kafka_python("cluster", "api-versions")
@@ -115,7 +115,7 @@ def test_the_cluster_and_what_it_speaks_are_described(cluster: Cluster, kafka_py
     assert versions["ListPartitionReassignments"] == [0, 0]
 
 
-def test_log_dirs_tell_where_a_replica_lies(cluster: Cluster, kafka_python: KafkaPython) -> None:
+def test_log_dirs_list_the_brokers_of_a_topic(cluster: Cluster, kafka_python: KafkaPython) -> None:
     a, b, *_ = cluster.brokers
     topic = cluster.create_topic([[a, b]], filled=False)
     brokers = [

@@ -1,4 +1,4 @@
-"""The guide's story with 2,000 partitions: Kafka's own tools and `reassignd`, and kill -9 in the middle of everything."""
+"""The scenario of docs/guide.md with 2,000 partitions, Kafka's tools and `reassignd`, with kill -9 during each part."""
 
 import re
 import signal
@@ -38,7 +38,7 @@ class LargePlan:
         self.server, self.tool, self.shell = server, tool, shell
 
     def limit(self, partitions: int | None) -> None:
-        """With kafka-configs, as KIP-435 has it."""
+        """Set or delete the limit with kafka-configs (KIP-435)."""
         change = (
             ("--delete-config", LIMIT) if partitions is None else ("--add-config", f"{LIMIT}={partitions}")
         )
@@ -46,20 +46,20 @@ class LargePlan:
         assert ran.lines == ["Completed updating default config for brokers in the cluster."]
 
     def execute(self, limit: int) -> None:
-        """The plan, with kafka-reassign-partitions, so many partitions at once."""
+        """Set the limit and execute the plan with kafka-reassign-partitions."""
         self.limit(limit)
         ran = self.tool.reassign("--execute", {"foo": replica_lists(3)})
         assert ran.exit_code == 0
         assert ran.lines[-1].startswith("Successfully started partition reassignments for foo-0,")
 
     def kill(self) -> None:
-        """And start again."""
+        """Kill the server with SIGKILL and start it again."""
         assert self.server.kill() == -signal.SIGKILL
         self.server.start()
         assert self.shell.moves()["ongoing"] > 0
 
     def finish(self) -> list[list[int]]:
-        """Without a limit; the replicas in the end."""
+        """Delete the limit, wait for the end of all reassignments, and return the replicas."""
         self.limit(None)
         self.shell.until(lambda: self.shell.moves()["ongoing"] == 0)
         return self.shell.replicas()
@@ -82,7 +82,7 @@ def large_plan(
     server.kill()
 
 
-def test_limits_that_are_set_while_it_runs_act_and_outlive_kill_9(large_plan: LargePlan) -> None:
+def test_limits_can_be_changed_during_a_plan_and_survive_kill_9(large_plan: LargePlan) -> None:
     large_plan.execute(limit=100)
     large_plan.shell.until(lambda: large_plan.shell.moves()["moving"] > 20)
     large_plan.limit(20)
@@ -94,7 +94,7 @@ def test_limits_that_are_set_while_it_runs_act_and_outlive_kill_9(large_plan: La
     assert large_plan.finish() == replica_lists(3)
 
 
-def test_half_of_it_is_cancelled_with_the_stock_tool(large_plan: LargePlan) -> None:
+def test_half_of_a_plan_is_cancelled_with_the_kafka_tool(large_plan: LargePlan) -> None:
     large_plan.execute(limit=4)
     half = large_plan.shell.plan(range(HALF, PARTITIONS))
     ran = large_plan.tool("reassign", "--cancel", "--reassignment-json-file", half)
@@ -104,7 +104,7 @@ def test_half_of_it_is_cancelled_with_the_stock_tool(large_plan: LargePlan) -> N
     assert replicas == replica_lists(3)[:HALF] + replica_lists()[HALF:]
 
 
-def test_the_whole_job_goes_back_to_the_exact_original_lists(large_plan: LargePlan) -> None:
+def test_a_rollback_restores_the_exact_original_lists(large_plan: LargePlan) -> None:
     large_plan.execute(limit=50)
     large_plan.shell.until(lambda: large_plan.shell.json("jobs")["jobs"][0]["done"] >= 200)
     large_plan.shell.ok("rollback", "1")
@@ -113,7 +113,7 @@ def test_the_whole_job_goes_back_to_the_exact_original_lists(large_plan: LargePl
     assert large_plan.shell.json("jobs")["jobs"][0]["undoes"] == 1
 
 
-def test_a_second_plan_is_queued_behind_it(large_plan: LargePlan) -> None:
+def test_a_second_plan_is_queued(large_plan: LargePlan) -> None:
     large_plan.execute(limit=50)
     second = large_plan.shell.plan(range(HALF, PARTITIONS), shift=1)
     large_plan.shell.ok("queue", "execute", "--reassignment-json-file", second)
@@ -123,7 +123,7 @@ def test_a_second_plan_is_queued_behind_it(large_plan: LargePlan) -> None:
     assert large_plan.shell.run("queue", "verify").code == 0
 
 
-def test_status_shows_again_and_again_how_far_it_is(large_plan: LargePlan) -> None:
+def test_status_watch_shows_the_progress(large_plan: LargePlan) -> None:
     large_plan.execute(limit=50)
     command = [sys.executable, "-m", "reassignd", "status", "--watch", "--interval", "0.1"]
     with subprocess.Popen(
@@ -137,7 +137,7 @@ def test_status_shows_again_and_again_how_far_it_is(large_plan: LargePlan) -> No
 
 
 def progress(process: subprocess.Popen[str]) -> Iterator[tuple[int, float]]:
-    """Partitions done and MiB copied, whenever both have grown."""
+    """Yield the partitions done and the MiB copied, whenever both have increased."""
     assert process.stdout is not None
     done, copied = -1, -1.0
     for line in process.stdout:

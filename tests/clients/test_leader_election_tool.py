@@ -9,7 +9,7 @@ def leaders(cluster: Cluster, topic: str) -> list[int]:
 
 
 def topic_with_other_leaders(cluster: Cluster) -> str:
-    """A topic whose partitions are led by the second of their replicas."""
+    """Create a topic whose leaders are not the preferred replicas."""
     a, b, *_ = cluster.brokers
     topic = cluster.create_topic([[a, b], [b, a]], filled=False)
     cluster.move({f"{topic}-0": [b, a], f"{topic}-1": [a, b]})
@@ -53,7 +53,7 @@ def test_an_unclean_election_is_not_needed_while_a_leader_lives(cluster: Cluster
     assert ran.lines == [f"Valid replica already elected for partitions {topic}-0"]
 
 
-def test_an_unknown_partition_is_named(cluster: Cluster, tool: Tool) -> None:
+def test_the_error_names_an_unknown_partition(cluster: Cluster, tool: Tool) -> None:
     topic = topic_with_other_leaders(cluster)
     ran = tool("leader-election", "--election-type", "preferred", "--topic", topic, "--partition", 9)
     assert ran.exit_code == 1

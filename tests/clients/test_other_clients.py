@@ -1,4 +1,4 @@
-"""Admin clients of five Kafka releases and four languages, which nobody here wrote."""
+"""Admin clients of five Kafka releases and four languages."""
 
 import pytest
 from confluent_kafka import Message, Producer
@@ -16,7 +16,7 @@ def test_a_client_creates_configures_moves_and_deletes(cluster: Cluster, client:
     assert lines == expected(client, cluster.brokers, (a, b), (c, d))
 
 
-def test_a_producer_learns_that_the_embedded_cluster_stores_no_records(cluster: Cluster) -> None:
+def test_the_embedded_cluster_refuses_records_with_an_error(cluster: Cluster) -> None:
     if not cluster.server.embedded:
         pytest.skip("a real Kafka stores records")
     errors: list[str] = []

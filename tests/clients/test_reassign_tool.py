@@ -1,4 +1,4 @@
-"""kafka-reassign-partitions, all its actions."""
+"""All actions of kafka-reassign-partitions."""
 
 from tests.clients.cluster import FAST, REPLICAS, SLOW, Cluster, wait_for
 from tests.clients.tool import Tool, assignments
@@ -10,7 +10,7 @@ VERIFY = (
 SAVE_THIS = "Save this to use as the --reassignment-json-file option during rollback"
 
 
-def test_generate_proposes_replicas_on_the_brokers_named(cluster: Cluster, tool: Tool) -> None:
+def test_generate_proposes_replicas_on_the_given_brokers(cluster: Cluster, tool: Tool) -> None:
     a, b, c, d = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b], [b, a]], filled=False)
     topics = tool.write({"version": 1, "topics": [{"topic": topic}]})
@@ -24,7 +24,7 @@ def test_generate_proposes_replicas_on_the_brokers_named(cluster: Cluster, tool:
     assert [sorted(replicas) for replicas in assignments(proposed).values()] == [[c, d], [c, d]]
 
 
-def test_execute_prints_the_way_back_and_moves_every_replica(cluster: Cluster, tool: Tool) -> None:
+def test_execute_prints_the_current_assignment_and_moves_every_replica(cluster: Cluster, tool: Tool) -> None:
     a, b, c, d = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b], [b, c]])
     ran = tool.reassign("--execute", {topic: [[c, d], [d, a]]})
@@ -39,7 +39,7 @@ def test_execute_prints_the_way_back_and_moves_every_replica(cluster: Cluster, t
     cluster.wait_for_replicas(topic, [[c, d], [d, a]])
 
 
-def test_a_throttled_move_is_seen_in_flight_and_leaves_no_throttle_behind(
+def test_a_throttled_reassignment_is_listed_and_verify_removes_the_throttle(
     cluster: Cluster, tool: Tool
 ) -> None:
     a, b, c, d = cluster.brokers[:4]
@@ -73,7 +73,7 @@ def test_a_throttled_move_is_seen_in_flight_and_leaves_no_throttle_behind(
     cluster.wait_for_replicas(topic, [[c, d]])
 
 
-def test_a_second_plan_needs_to_be_called_additional(cluster: Cluster, tool: Tool) -> None:
+def test_a_second_plan_needs_the_option_additional(cluster: Cluster, tool: Tool) -> None:
     a, b, c, d = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b], [b, a]])
     cluster.hold(topic)
@@ -85,7 +85,7 @@ def test_a_second_plan_needs_to_be_called_additional(cluster: Cluster, tool: Too
     assert set(cluster.reassignments()) == {f"{topic}-0", f"{topic}-1"}
 
 
-def test_cancel_in_flight_goes_back_to_where_it_began(cluster: Cluster, tool: Tool) -> None:
+def test_cancel_restores_the_original_replicas(cluster: Cluster, tool: Tool) -> None:
     a, b, c, d = cluster.brokers[:4]
     topic = cluster.create_topic([[d, a], [a, b]])
     moves = {topic: [[b, c], [c, d]]}
@@ -96,7 +96,7 @@ def test_cancel_in_flight_goes_back_to_where_it_began(cluster: Cluster, tool: To
     assert ran.lines[-1] == f"Clearing topic-level throttles on topic {topic}"
     cluster.expect_reassignments(set())
     assert tool("reassign", "--list").lines == ["No partition reassignments found."]
-    # Kafka forgets the order that the replicas had.
+    # Kafka does not restore the order of the replicas.
     original = {"reassignd": [[d, a], [a, b]], "kafka": [[a, d], [a, b]]}[cluster.kind]
     cluster.wait_for_replicas(topic, original)
     wait_for(lambda: cluster.throttles(topic), [])
@@ -112,7 +112,7 @@ def test_cancel_can_leave_the_throttles_alone(cluster: Cluster, tool: Tool) -> N
     assert str(SLOW) in cluster.throttles(topic)
 
 
-def test_cancel_of_what_does_not_move_says_so(cluster: Cluster, tool: Tool) -> None:
+def test_cancel_without_a_reassignment_is_reported(cluster: Cluster, tool: Tool) -> None:
     a, b, c, _ = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b]], filled=False)
     ran = tool.reassign("--cancel", {topic: [[a, c]]})
@@ -120,7 +120,7 @@ def test_cancel_of_what_does_not_move_says_so(cluster: Cluster, tool: Tool) -> N
     assert "None of the specified partition moves are active." in ran.stdout
 
 
-def test_verify_tells_a_plan_that_was_never_carried_out(cluster: Cluster, tool: Tool) -> None:
+def test_verify_reports_a_plan_that_was_not_executed(cluster: Cluster, tool: Tool) -> None:
     a, b, c, _ = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b]], filled=False)
     ran = tool.reassign("--verify", {topic: [[a, c]]})
@@ -130,7 +130,7 @@ def test_verify_tells_a_plan_that_was_never_carried_out(cluster: Cluster, tool: 
     )
 
 
-def test_a_new_order_completes_at_once(cluster: Cluster, tool: Tool) -> None:
+def test_a_changed_replica_order_completes_at_once(cluster: Cluster, tool: Tool) -> None:
     a, b, *_ = cluster.brokers
     topic = cluster.create_topic([[a, b]])
     cluster.hold(topic)
@@ -148,7 +148,7 @@ def test_the_replication_factor_can_grow_and_shrink(cluster: Cluster, tool: Tool
         cluster.wait_for_replicas(topic, [target])
 
 
-def test_a_replication_factor_that_must_not_change_is_guarded(cluster: Cluster, tool: Tool) -> None:
+def test_a_change_of_the_replication_factor_can_be_disallowed(cluster: Cluster, tool: Tool) -> None:
     a, b, c, _ = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b]], filled=False)
     ran = tool.reassign("--execute", {topic: [[a, b, c]]}, "--disallow-replication-factor-change")
@@ -182,7 +182,7 @@ def test_a_replica_moves_to_the_log_dir_that_the_plan_names(cluster: Cluster, to
     )
     cluster.wait_until_idle()
     done = f"Reassignment of replica {topic}-0-{c} completed successfully."
-    # The directory is changed beside the reassignment, and may take longer.
+    # The move between directories runs in parallel to the reassignment and may take longer.
     runs = (tool("reassign", "--verify", "--reassignment-json-file", plan) for _ in range(20))
     assert any(done in verified.lines for verified in runs)
     assert f"{topic}-0" in cluster.admin.do("log_dirs", broker=c)[log_dir]

@@ -1,4 +1,4 @@
-"""What no client sees: reassignd is killed in the middle of a move, and takes it up again."""
+"""Reassignments survive kill -9 of reassignd."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ def reassignd(tmp_path: Path) -> Iterator[Reassignd]:
     server.stop()
 
 
-def test_a_move_cut_short_by_kill_9_goes_on_after_the_restart(reassignd: Reassignd) -> None:
+def test_a_reassignment_continues_after_kill_9_and_a_restart(reassignd: Reassignd) -> None:
     with JavaAdmin(reassignd.bootstrap) as admin:
         cluster = Cluster(Server("reassignd", reassignd.bootstrap, embedded=True), admin)
         a, b, c, d = cluster.brokers[:4]
@@ -35,7 +35,7 @@ def test_a_move_cut_short_by_kill_9_goes_on_after_the_restart(reassignd: Reassig
         cluster.wait_for_replicas(topic, [[c, d], [b, a]])
 
 
-def test_a_cancel_outlives_kill_9(reassignd: Reassignd) -> None:
+def test_a_cancel_survives_kill_9(reassignd: Reassignd) -> None:
     with JavaAdmin(reassignd.bootstrap) as admin:
         cluster = Cluster(Server("reassignd", reassignd.bootstrap, embedded=True), admin)
         a, b, c, d = cluster.brokers[:4]
@@ -55,6 +55,6 @@ def test_a_data_directory_serves_one_process_at_a_time(reassignd: Reassignd) -> 
         second.start()
 
 
-def test_a_second_start_is_as_good_as_the_first(reassignd: Reassignd) -> None:
+def test_reassignd_starts_again_after_a_stop(reassignd: Reassignd) -> None:
     assert reassignd.stop() == 0
     assert reassignd.start().startswith("ready: ")

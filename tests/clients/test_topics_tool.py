@@ -1,4 +1,4 @@
-"""kafka-topics, above all what it shows of reassignments."""
+"""kafka-topics, in particular its output during reassignments."""
 
 from tests.clients.cluster import Cluster, wait_for
 from tests.clients.tool import Tool
@@ -15,7 +15,7 @@ def test_a_topic_is_created_listed_grown_and_deleted(cluster: Cluster, tool: Too
     wait_for(lambda: name in tool("topics", "--list").lines, False)
 
 
-def test_a_topic_is_created_with_the_replicas_asked_for(cluster: Cluster, tool: Tool) -> None:
+def test_a_topic_is_created_with_the_requested_replicas(cluster: Cluster, tool: Tool) -> None:
     a, b, c, _ = cluster.brokers[:4]
     name = f"assigned-by-{tool.version.replace('.', '-')}"
     assignment = f"{a}:{b},{c}:{a}"
@@ -26,7 +26,7 @@ def test_a_topic_is_created_with_the_replicas_asked_for(cluster: Cluster, tool: 
     assert cluster.config("TOPIC", name, "min.insync.replicas") == "2"
 
 
-def test_a_topic_that_exists_is_not_created_again(cluster: Cluster, tool: Tool) -> None:
+def test_an_existing_topic_is_not_created_again(cluster: Cluster, tool: Tool) -> None:
     a, b, *_ = cluster.brokers
     topic = cluster.create_topic([[a, b]], filled=False)
     ran = tool("topics", "--create", "--topic", topic, "--partitions", 1, "--replication-factor", 1)
@@ -35,7 +35,7 @@ def test_a_topic_that_exists_is_not_created_again(cluster: Cluster, tool: Tool) 
     assert tool("topics", "--create", "--topic", topic, "--if-not-exists").exit_code == 0
 
 
-def test_describe_shows_what_is_added_and_removed(cluster: Cluster, tool: Tool) -> None:
+def test_describe_shows_adding_and_removing_replicas(cluster: Cluster, tool: Tool) -> None:
     a, b, c, d = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b], [b, c]])
     cluster.hold(topic)
@@ -51,7 +51,7 @@ def test_describe_shows_what_is_added_and_removed(cluster: Cluster, tool: Tool) 
     assert not any(column.startswith("Adding") for column in idle)
 
 
-def test_an_adding_replica_never_makes_a_partition_under_replicated(cluster: Cluster, tool: Tool) -> None:
+def test_adding_replicas_do_not_make_a_partition_under_replicated(cluster: Cluster, tool: Tool) -> None:
     a, b, c, d = cluster.brokers[:4]
     topic = cluster.create_topic([[a, b]])
     cluster.hold(topic)

@@ -1,4 +1,4 @@
-"""kafka-reassign-partitions and its fellows, called as an operator would."""
+"""Kafka's command line tools with the options of one server."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ Moves = dict[str, list[list[int]]]
 
 
 class Tool:
-    """Kafka's command line tools of one version, pointed at one server."""
+    """Runs Kafka's command line tools of one version against one server."""
 
     def __init__(self, tools: Tools, bootstrap: str, folder: Path) -> None:
         self.version = tools.version
@@ -20,23 +20,23 @@ class Tool:
         self._folder = folder
 
     def __call__(self, name: str, *arguments: object, stdin: str = "") -> ToolResult:
-        """Runs `kafka-NAME --bootstrap-server ... ARGUMENTS`."""
+        """Run `kafka-NAME --bootstrap-server ... ARGUMENTS`."""
         strings = map(str, arguments)
         return self._tools.run(name, "--bootstrap-server", self._bootstrap, *strings, stdin=stdin)
 
     def reassign(self, action: str, moves: Moves, *arguments: object) -> ToolResult:
-        """Runs kafka-reassign-partitions with `--execute`, `--verify` or `--cancel` on these moves."""
+        """Run kafka-reassign-partitions with `--execute`, `--verify` or `--cancel` on these moves."""
         return self("reassign", action, "--reassignment-json-file", self.write(plan(moves)), *arguments)
 
     def write(self, document: Any) -> Path:
-        """A JSON file with this document."""
+        """Write the document to a JSON file and return its path."""
         path = self._folder / "input.json"
         path.write_text(json.dumps(document))
         return path
 
 
 def plan(moves: Moves) -> dict[str, Any]:
-    """The document that `--reassignment-json-file` wants."""
+    """Return the document for `--reassignment-json-file`."""
     rows = [
         {"topic": topic, "partition": partition, "replicas": replicas}
         for topic, partitions in moves.items()
@@ -46,5 +46,5 @@ def plan(moves: Moves) -> dict[str, Any]:
 
 
 def assignments(text: str) -> dict[str, list[int]]:
-    """The replicas by "TOPIC-PARTITION" in a line of JSON that the tool printed."""
+    """Return the replicas by "TOPIC-PARTITION" from a plan in JSON."""
     return {f"{row['topic']}-{row['partition']}": row["replicas"] for row in json.loads(text)["partitions"]}

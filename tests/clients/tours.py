@@ -1,6 +1,6 @@
-"""One tour of the admin API by every client: create, configure, move, refuse, delete.
+"""The same sequence of admin requests with every client: create, configure, reassign, two refused requests, delete.
 
-Each client is a program that takes BOOTSTRAP TOPIC FROM TO, and prints one line per step; see AdminTour.java.
+Each client is a program with the arguments BOOTSTRAP TOPIC FROM TO, which prints one line for each step; see AdminTour.java.
 """
 
 import subprocess
@@ -16,9 +16,9 @@ TOUR_SECONDS = 90
 
 
 class Client(NamedTuple):
-    """A client, the command of its tour, and in which steps it differs on purpose.
+    """A client, its command, and the steps that differ.
 
-    `omits` are steps that the client has no call for; `differs` maps a step to what this client must get instead.
+    `omits`: steps that the client does not support; `differs`: (step, result of this client).
     """
 
     name: str
@@ -26,11 +26,11 @@ class Client(NamedTuple):
     omits: frozenset[str] = frozenset()
     differs: tuple[tuple[str, str], ...] = ()
     needs: Callable[[], bool] = lambda: True
-    """False where the language of the client is not installed."""
+    """Return False if the language of the client is not installed."""
 
 
 def java(release: str, class_path: str) -> Client:
-    """The Java Admin client of one Kafka release."""
+    """Return the Java Admin client of one Kafka release."""
     return Client(f"java-{release}", lambda: java_command(class_path, str(HERE / "AdminTour.java")))
 
 
@@ -52,9 +52,9 @@ CLIENTS = (
     ),
     go("sarama"),
     go("franz-go"),
-    # kafka-go has no null replicas: it sends an empty list, which is no cancel.
+    # kafka-go cannot send null replicas; it sends an empty list, which is not a cancel.
     go("kafka-go", differs=(("nothing to cancel", "39"),)),
-    # kafkajs has no null replicas, and refuses to send an empty list.
+    # kafkajs cannot send null replicas and refuses an empty list.
     Client(
         "kafkajs",
         lambda: ["env", f"NODE_PATH={NODE_MODULES}", "node", str(HERE / "node" / "tour.js")],
@@ -67,7 +67,7 @@ CLIENTS = (
 def tour(
     client: Client, bootstrap: str, topic: str, start: Sequence[int], target: Sequence[int]
 ) -> list[str]:
-    """The lines that the client printed. Raises CalledProcessError, with what it value, where it fails."""
+    """Run the client and return the lines of its output. Fails with the output if the exit code is not 0."""
     command = [*client.command(), bootstrap, topic, _listed(start), _listed(target)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=TOUR_SECONDS, check=False)
     lines = [line for line in result.stdout.splitlines() if not line.startswith("SLF4J")]
@@ -78,7 +78,7 @@ def tour(
 def expected(
     client: Client, brokers: Sequence[int], start: Sequence[int], target: Sequence[int]
 ) -> list[str]:
-    """What a client must print about a cluster with these brokers."""
+    """Return the expected lines for a cluster with these brokers."""
     steps = {
         "brokers": str(list(brokers)),
         "controller listed": "true",

@@ -1,4 +1,4 @@
-"""What kafka-python leaves to the garbage collector, which may come at any time: sockets to brokers that died."""
+"""Warnings about sockets that kafka-python leaves open after a broker is killed; the garbage collector closes them later."""
 
 import warnings
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 UNCLOSED = "Exception ignored in. <(socket|ssl)"
-"""How pytest begins to tell of a socket that nobody closed."""
+"""Start of pytest's warning about an unclosed socket."""
 
 
 def ignore_unclosed_sockets(items: list[pytest.Item], folder: Path) -> None:
-    """The tests in the folder do not fail over such a socket."""
+    """Ignore the warning in the tests of the folder."""
     mark = pytest.mark.filterwarnings(f"ignore:{UNCLOSED}:pytest.PytestUnraisableExceptionWarning")
     for item in items:
         if folder in item.path.parents:
@@ -18,5 +18,5 @@ def ignore_unclosed_sockets(items: list[pytest.Item], folder: Path) -> None:
 
 
 def ignore_unclosed_sockets_at_exit() -> None:
-    """Nor does pytest itself, which collects what is left when the last test has ended."""
+    """Ignore the warning in pytest's garbage collection after the last test."""
     warnings.filterwarnings("ignore", UNCLOSED, pytest.PytestUnraisableExceptionWarning)

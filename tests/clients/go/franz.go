@@ -28,7 +28,7 @@ func (client franzAdmin) cluster() ([]int32, int32, error) {
 	return metadata.Brokers.NodeIDs(), metadata.Controller, err
 }
 
-// kadm's CreateTopics takes no replica lists, so this is the request itself.
+// kadm's CreateTopics has no replica lists, so this function builds the request.
 func (client franzAdmin) create(topic string, replicas []int32) error {
 	request := kmsg.NewPtrCreateTopicsRequest()
 	row := kmsg.NewCreateTopicsRequestTopic()

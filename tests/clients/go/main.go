@@ -1,6 +1,6 @@
-// The tour of AdminTour.java by Go's Kafka clients: tour CLIENT BOOTSTRAP TOPIC FROM TO.
+// The steps of AdminTour.java with Go's Kafka clients: tour CLIENT BOOTSTRAP TOPIC FROM TO.
 //
-// Prints one line per step. FROM and TO are replica lists such as 1,2.
+// Prints one line for each step. FROM and TO are replica lists such as 1,2.
 package main
 
 import (
@@ -20,7 +20,7 @@ type admin interface {
 	replicas(topic string) ([]int32, error)
 	setRetention(topic, value string) error
 	retention(topic string) (string, error)
-	// move orders the replicas of partition 0, or cancels where they are nil; the code is Kafka's for that row.
+	// move reassigns partition 0, or cancels if the replicas are nil; it returns the error code of the row.
 	move(topic string, replicas []int32) (code int16, err error)
 	moving(topic string) (bool, error)
 	remove(topic string) error
@@ -72,7 +72,8 @@ func tour(client admin, topic string, from, to []int32) {
 	fmt.Println("deleted")
 }
 
-// await asks until the answer is as wanted, or patience ends; the last answer. A broker may learn of a change late.
+// await repeats the request until the answer is accepted or the time is over, and returns the last answer.
+// A broker may learn of a change late.
 func await[T any](ask func(string) (T, error), topic string, wanted func(T) bool) T {
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		seen, err := ask(topic)

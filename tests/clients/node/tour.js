@@ -1,6 +1,6 @@
-// The tour of AdminTour.java by kafkajs: node tour.js BOOTSTRAP TOPIC FROM TO.
+// The steps of AdminTour.java with kafkajs: node tour.js BOOTSTRAP TOPIC FROM TO.
 //
-// Prints one line per step. FROM and TO are replica lists such as 1,2.
+// Prints one line for each step. FROM and TO are replica lists such as 1,2.
 const { Kafka, ConfigResourceTypes, logLevel } = require("kafkajs")
 
 const PATIENCE_MS = 30_000
@@ -16,7 +16,7 @@ async function awaited(ask, wanted) {
   }
 }
 
-// The error code of the one row that was ordered, as kafkajs wraps it; 0 where it was accepted.
+// Returns the error code of the row from kafkajs's error; 0 if the row was accepted.
 async function move(admin, replicas) {
   try {
     await admin.alterPartitionReassignments({ topics: [{ topic, partitionAssignment: [{ partition: 0, replicas }] }] })
