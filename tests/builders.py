@@ -1,4 +1,4 @@
-"""Short ways to say what a test needs: a cluster, what happens to it, and what came of it."""
+"""A controller in memory, and short builders of records, events and expectations for its tests."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -44,25 +44,25 @@ from controller.state.state import State
 
 
 def key(name: str) -> TopicPartition:
-    """`foo-0` as a key."""
+    """Return the key of a partition named as in Kafka: `foo-0`."""
     topic, _, number = name.rpartition("-")
     return TopicPartition(topic, int(number))
 
 
 def partition(name: str, replicas: Sequence[int], **fields: Any) -> Partition:
-    """A healthy partition led by its first replica, but for the fields given."""
+    """Return a healthy partition led by its first replica; `fields` replace single values."""
     topic, number = key(name)
     made = Partition(topic, number, tuple(replicas), tuple(replicas), replicas[0])
     return made._replace(**fields) if fields else made
 
 
 def registration(broker: int) -> BrokerRegistration:
-    """What the broker of this id says of itself."""
+    """Return the registration of the broker with this id: its port is 9000 plus the id."""
     return BrokerRegistration(broker, "localhost", 9000 + broker, f"rack-{broker % 3}")
 
 
 def records(state: State) -> list[Record]:
-    """All that is durable of the state, in the order in which a store loads it."""
+    """Return all durable records of the state, in the order in which a store loads them."""
     configs = [
         Config(*key, name, value) for key, all_ in state.configs.items() for name, value in all_.items()
     ]
@@ -83,9 +83,10 @@ def records(state: State) -> list[Record]:
 
 
 class InMemoryController:
-    """A controller with its state in memory, and all that it decided so far.
+    """A controller with its state in memory; it records all changes and effects.
 
-    What `do` decides is replayed from its changes alone, as a store would, and must lead to the same state.
+    After each event, the recorded changes alone are applied to a second state, as a store does. Both states
+    must be equal.
     """
 
     def __init__(self, brokers: Iterable[int] = range(1, 7), live: Iterable[int] | None = None) -> None:
@@ -101,13 +102,16 @@ class InMemoryController:
         self.state.live.update(ids if live is None else live)
 
     def put(self, *given: Record) -> None:
-        """Have these records without a decision."""
+        """Add records to the state directly, without an event."""
         for record in given:
             self.state.put(record)
             self._replayed.put(record)
 
     def with_partitions(self, *partitions: Partition) -> "InMemoryController":
-        """With these partitions; one that moves has a reassignment from its current to its next list."""
+        """Add partitions.
+
+        A partition with a step in flight also gets a reassignment from its current to its next list.
+        """
         for made in partitions:
             if made.topic not in self.state.topics:
                 self.put(Topic(made.topic, made.topic.encode().ljust(16, b"\0")[:16]))
@@ -117,12 +121,12 @@ class InMemoryController:
         return self
 
     def with_topic_config(self, name: str, value: str, topic: str = "foo") -> "InMemoryController":
-        """With this value set on the topic."""
+        """Set a config of a topic."""
         self.put(Config(ResourceType.TOPIC, topic, name, value))
         return self
 
     def with_limits(self, **limits: int) -> "InMemoryController":
-        """With these limits of KIP-435, named by the fields of `Limits`."""
+        """Set limits of KIP-435, named after the fields of `Limits`."""
         names = {field: name for name, field in CONFIGS.items()}
         for field, value in limits.items():
             self.default(names[field], str(value))
@@ -137,22 +141,22 @@ class InMemoryController:
         return outcome
 
     def catch_up(self) -> None:
-        """Every replica of every step in flight gets in sync, once."""
+        """Report an ISR of all replicas for each partition with a step in flight, once."""
         for key in list(self.state.in_flight):
             self.isr(str(key), self.state.partitions[key.topic][key.partition].replicas)
 
     def settle(self) -> "InMemoryController":
-        """Let everything move until nothing does."""
+        """Repeat `catch_up` until no step is in flight."""
         while self.state.in_flight:
             self.catch_up()
         return self
 
     def in_flight(self) -> list[str]:
-        """The partitions with a step in flight."""
+        """Return the names of the partitions with a step in flight."""
         return list(map(str, self.state.in_flight))
 
     def do(self, event: AnyEvent) -> Decision:
-        """Decide the event, and what the controller asks itself to go on with."""
+        """Decide the event, then `Continue` as long as the controller asks to be woken."""
         first = d = self.decide(event)
         while any(isinstance(effect, Wake) for effect in d.effects):
             d = self.decide(Continue())
@@ -160,7 +164,7 @@ class InMemoryController:
         return first
 
     def decide(self, event: AnyEvent) -> Decision:
-        """Decide this event only."""
+        """Decide this event, without the `Continue` events that it asks for."""
         d = Decision(self.state, self.now_ms)
         for _ in decide(d, event):
             pass
@@ -169,7 +173,7 @@ class InMemoryController:
         return d
 
     def _replay(self) -> None:
-        """The changes alone, as a store would have them, lead to the same state."""
+        """Apply the new changes to the second state and compare both states."""
         self._replayed.apply(self.changes[self._seen :])
         self._seen = len(self.changes)
         assert records(self._replayed) == records(self.state)
@@ -179,7 +183,7 @@ class InMemoryController:
         assert self._replayed.under_replicated == self.state.under_replicated
 
     def alter(self, rows: Mapping[str, Sequence[int] | None], **fields: Any) -> dict[str, Outcome]:
-        """Order targets by partition name; None cancels."""
+        """Submit targets by partition name; None cancels. Returns the outcomes by partition name."""
         topics: dict[str, list[AlterRow]] = {}
         for name, replicas in rows.items():
             topic, number = key(name)
@@ -191,7 +195,7 @@ class InMemoryController:
         return outcomes(reply)
 
     def isr(self, name: str, members: Sequence[int]) -> Outcome:
-        """The leader reports this ISR."""
+        """Send AlterPartition with this ISR from the partition's leader."""
         now = self[name]
         change = IsrChange(now.topic, now.partition, now.leader_epoch, tuple(members), now.partition_epoch)
         reply = self.do(AlterPartition(now.leader, -1, [change])).reply
@@ -199,19 +203,19 @@ class InMemoryController:
         return row
 
     def stop(self, broker: int) -> None:
-        """The broker dies."""
+        """Stop the broker without a controlled shutdown."""
         self.do(BrokerStopped(broker))
 
     def start(self, broker: int) -> None:
-        """The broker comes back."""
+        """Start the broker."""
         self.do(BrokerStarted(registration(broker)))
 
     def shut_down(self, broker: int) -> Decision:
-        """The broker asks to leave."""
+        """Request a controlled shutdown of the broker."""
         return self.do(ControlledShutdown(broker, -1))
 
     def restart(self, live: Iterable[int] | None = None) -> "InMemoryController":
-        """The controller that starts on the records of this one; by default the same brokers answer."""
+        """Start another controller on the records of this one. By default the same brokers are live."""
         other = InMemoryController(())
         other.put(*records(self.state))
         brokers = sorted(self.state.live) if live is None else live
@@ -223,33 +227,33 @@ class InMemoryController:
         return self.state.partitions[topic][number]
 
     def reassignment_of(self, name: str) -> Reassignment | None:
-        """The ongoing reassignment of the partition."""
+        """Return the ongoing reassignment of the partition, or None."""
         return self.state.reassignments.get(key(name))
 
     def phase(self, name: str) -> Phase:
-        """Where the partition's reassignment stands."""
+        """Return the phase of the partition's reassignment."""
         return phase_of(self.state, key(name))
 
     def waiting_reason(self, name: str) -> str:
-        """Why the partition's reassignment waits."""
+        """Return the reason why the partition's reassignment waits."""
         return self.state.waiting[key(name)]
 
     def published(self, name: str) -> list[Publish]:
-        """What brokers were told of the partition, in order."""
+        """Return the states of the partition that were published to brokers, in order."""
         return [e for e in self.effects if isinstance(e, Publish) and e.partition.key == key(name)]
 
     def dropped(self, name: str) -> list[int]:
-        """The brokers that were told to drop their replica of the partition, in order."""
+        """Return the brokers that had to delete their replica of the partition, in order."""
         drops = [
             e for e in self.effects if isinstance(e, DropReplica) and (e.topic, e.partition) == key(name)
         ]
         return [broker for drop in drops for broker in drop.brokers]
 
     def replicas(self, name: str) -> Replicas:
-        """The replica list as brokers know it."""
+        """Return the current replica list of the partition."""
         return self[name].replicas
 
 
 def outcomes(reply: AlterReply) -> dict[str, Outcome]:
-    """The rows of a reply by partition name; the last one of a repeated partition."""
+    """Return the outcomes by partition name; of a repeated partition, the last one."""
     return {f"{topic}-{number}": outcome for topic, rows in reply.topics for number, outcome in rows}

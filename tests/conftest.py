@@ -1,4 +1,7 @@
-"""For all tests: how long an example of a property takes says nothing on a machine that is busy with other things."""
+"""Hypothesis settings for all tests.
+
+There is no deadline, because the machine may be busy with other work.
+"""
 
 from hypothesis import HealthCheck, settings
 

@@ -1,4 +1,4 @@
-"""Doing what a case says: a world from `given`, and one method for each thing that can be done to it."""
+"""Runs a case: builds a controller from `given`, with one method for each action."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -55,12 +55,12 @@ Json = Any
 _DENIED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
-class NotOursError(Exception):
-    """The case is about a part that the core does not have; not an error."""
+class NotInCoreError(Exception):
+    """The case concerns a component that the core does not have. This is not a failure."""
 
 
 class Reply(NamedTuple):
-    """The answer to one action; `rows` by partition or topic name, `listed` by topic and partition."""
+    """The answer to one action."""
 
     top: Outcome
     rows: Mapping[str, Outcome] = {}
@@ -70,12 +70,12 @@ class Reply(NamedTuple):
 
 
 class Played:
-    """A case after all its actions: the replies, the partitions after each, and what else was found."""
+    """The state after all actions of a case: the replies, and the partitions after each action."""
 
     def __init__(self, given: Mapping[str, Json], actions: Sequence[Mapping[str, Json]]) -> None:
         for part in (*map(_verb, actions), *sorted(given.keys() - GIVEN)):
             if part not in GIVEN | _VERBS.keys():
-                raise NotOursError(part)
+                raise NotInCoreError(part)
         self.given = given
         self.controller = _controller(given)
         self.began = self._partitions()
@@ -88,7 +88,7 @@ class Played:
 
     @property
     def only(self) -> str:
-        """The name of the one partition that the case is about."""
+        """Return the name of the only partition of the case."""
         (name,) = self.began
         return name
 
@@ -96,7 +96,7 @@ class Played:
         return {str(now.key): now for now in self.controller.state.all_partitions()}
 
     def _allows(self, api: ApiKey) -> bool:
-        """Whether the access rules of the case, if it has any, allow the request."""
+        """Return whether the access rules of the case, if any, allow the request."""
         handlers.load()
         route = ROUTES[api]
         self.found["needs"] = f"{_operation(route).name} on {CLUSTER.kind.name} {CLUSTER.name}"
@@ -128,7 +128,7 @@ class Played:
         return self.alter({"entries": [[*key(self.only), action["merge"]["target"]]]})
 
     def revert(self, action: Mapping[str, Json]) -> Reply:
-        """Cancel; if that would be unclean, allow it and cancel again."""
+        """Cancel. If the cancel would be unclean, allow unclean elections and cancel again."""
         outcome = self.controller.alter({action["revert"]: None})[action["revert"]]
         self.found["unclean"] = outcome.error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
         if self.found["unclean"]:
@@ -139,7 +139,7 @@ class Played:
         return Reply(outcome)
 
     def elect(self, action: Mapping[str, Json]) -> Reply:
-        """One election among the given replicas; who leads, and who is in sync then."""
+        """Elect a leader among the given replicas. Shows the leader and the ISR."""
         replicas, isr = tuple(action["list"]), tuple(action["isr"])
         live = action.get("live", action.get("live_or_shutting"))
         asked = Partition("t", 0, replicas, isr, NO_LEADER)
@@ -187,7 +187,7 @@ class Played:
             "ReassigningPartitions": counts(self.controller.state).reassigning,
         }
         if action["read"] not in self.found:
-            raise NotOursError(action["read"])
+            raise NotInCoreError(action["read"])
         return Reply(Outcome())
 
 
@@ -228,7 +228,7 @@ def _controller(given: Mapping[str, Json]) -> InMemoryController:
 
 
 def _partitions(name: str, fields: Json) -> Iterator[Partition]:
-    """One partition, or many alike: "10001 partitions on [0,1]"."""
+    """Return one partition, or many with equal replicas: "10001 partitions on [0,1]"."""
     if isinstance(fields, str):
         count, replicas = _many(fields)
         for number in range(count):
@@ -239,7 +239,7 @@ def _partitions(name: str, fields: Json) -> Iterator[Partition]:
 
 
 def _topic(name: str) -> str:
-    """The topic of `big-*`."""
+    """Return the topic of `big-*`."""
     return name.rpartition("-")[0]
 
 

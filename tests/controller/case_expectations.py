@@ -1,4 +1,4 @@
-"""Comparing what came out of a case with what it expects: one function for each word of `expect`."""
+"""Compares the result of a case with its `expect`: one function for each key of `expect`."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from tests.controller.case_actions import Json, Played
 
 
 class Difference(NamedTuple):
-    """One thing that is not as the case expects, as text."""
+    """One difference between the result and the expectation, as text."""
 
     what: str
     kafka: str
@@ -19,7 +19,7 @@ class Difference(NamedTuple):
 
 
 def differences(played: Played, expect: Mapping[str, Json]) -> Iterator[Difference]:
-    """Everything expected that is not so."""
+    """Return all differences between the result and the expectation."""
     for name, wanted in expect.items():
         if name in _CHECKS:
             yield from _CHECKS[name](played, wanted)
@@ -32,7 +32,7 @@ def differences(played: Played, expect: Mapping[str, Json]) -> Iterator[Differen
 
 
 def _shown(played: Played, name: str, step: int = -1) -> dict[str, Json]:
-    """A partition in the words of the cases."""
+    """Return a partition as the cases describe it."""
     now, began = played.after[step][name], played.began[name]
     return {
         "replicas": list(now.replicas),
@@ -57,7 +57,7 @@ def _state(played: Played, wanted: Mapping[str, Json]) -> Iterator[Difference]:
 
 
 def _steps(played: Played, wanted: Sequence[Mapping[str, Json]]) -> Iterator[Difference]:
-    """What is so after each action. Phase A goes on, phase B is the completion; null is neither."""
+    """Compare the state after each action."""
     for number, step in enumerate(wanted):
         reply = played.replies[number]
         if "error" in step:
@@ -74,7 +74,7 @@ def _after_each(played: Played, wanted: Sequence[Mapping[str, Json]]) -> Iterato
 
 
 def _eventually(played: Played, wanted: Mapping[str, Json]) -> Iterator[Difference]:
-    """Once every replica has caught up."""
+    """Compare the state after all replicas have caught up."""
     for _ in range(3):
         for now in list(played.controller.state.all_partitions()):
             played.controller.isr(str(now.key), now.replicas)
@@ -108,7 +108,7 @@ def _list_sizes(played: Played, wanted: Sequence[int]) -> Iterator[Difference]:
 
 
 def _each(played: Played, wanted: Json) -> Iterator[Difference]:
-    """The same of each listing, or one by one."""
+    """Compare all listings with one expectation, or each with its own."""
     for number, reply in enumerate(played.replies):
         one = {"topics": wanted[number]} if isinstance(wanted, list) else wanted
         ours = {"error": reply.top.error, "topics": reply.listed if reply.listed is not None else reply.rows}
@@ -116,7 +116,7 @@ def _each(played: Played, wanted: Json) -> Iterator[Difference]:
 
 
 def _alter_partition_answer(played: Played, wanted: str) -> Iterator[Difference]:
-    """The answer of the newest version comes first."""
+    """Compare the answers of AlterPartition; the answer of the newest version comes first."""
     yield from _compare("answer", wanted.partition(";")[0], played.found["alter_partition_answer"])
 
 
@@ -144,7 +144,7 @@ def _requests(played: Played, wanted: Json) -> Iterator[Difference]:
 
 
 def _confirmed(played: Played, wanted: Mapping[str, Json]) -> Iterator[Difference]:
-    """An added replica is told, not as new, that it stays."""
+    """Check that an added replica receives a request that does not mark it as new."""
     (request,) = wanted.values()
     told = [r["LeaderAndIsr"] for r in _sent(played) if "LeaderAndIsr" in r]
     so = any(set(request["to"]) <= set(t["to"]) and t["isNew"] == request["isNew"] for t in told)
@@ -152,7 +152,7 @@ def _confirmed(played: Played, wanted: Mapping[str, Json]) -> Iterator[Differenc
 
 
 def _sent(played: Played) -> Iterator[Json]:
-    """The effects as the requests that they become."""
+    """Return the requests that the effects are sent as."""
     for effect in played.controller.effects:
         if isinstance(effect, Publish):
             yield from _as_requests(effect)

@@ -1,4 +1,4 @@
-"""A Kafka as `controller.upstream.polled` sees it: KRaft's rules for 45 and 46, in memory, and a world that runs on it."""
+"""A model of a KRaft cluster in memory, and a gateway controller in front of it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -19,29 +19,29 @@ from controller.model.profile import GATEWAY
 from controller.state.state import State
 from tests.builders import InMemoryController, key, records
 
-LOOK_MS = 250
+POLL_MS = 250
 
 
 @dataclass
-class Kraft:
-    """Partitions by name, and what is moving."""
+class KraftModel:
+    """A model of an upstream Kafka with KRaft's rules for reassignments."""
 
     replicas: dict[TopicPartition, Replicas] = field(default_factory=dict)
     isr: dict[TopicPartition, Replicas] = field(default_factory=dict)
     leader: dict[TopicPartition, int] = field(default_factory=dict)
     epoch: dict[TopicPartition, int] = field(default_factory=dict)
     lagging: list[UpstreamTopic] | None = None
-    """What brokers show instead of what is."""
+    """The outdated metadata that brokers return; None if their metadata is current."""
     adding: dict[TopicPartition, Replicas] = field(default_factory=dict)
     removing: dict[TopicPartition, Replicas] = field(default_factory=dict)
     brokers: set[int] = field(default_factory=lambda: set(range(1, 9)))
     down: set[int] = field(default_factory=set)
     requests: list[Submit] = field(default_factory=list)
     made: dict[str, int] = field(default_factory=dict)
-    """How often each topic was created."""
+    """Number of times each topic was created."""
 
     def create(self, name: str, replicas: Iterable[int]) -> None:
-        """A healthy partition."""
+        """Create a healthy partition."""
         made = key(name)
         if not any(known.topic == made.topic for known in self.replicas):
             self.made[made.topic] = self.made.get(made.topic, 0) + 1
@@ -50,7 +50,7 @@ class Kraft:
         self.epoch[made] = 0
 
     def alter(self, name: TopicPartition, target: Replicas | None) -> Outcome:
-        """One row of 45."""
+        """Execute one row of AlterPartitionReassignments."""
         self.requests.append(Submit(*name, target))
         if name not in self.replicas:
             return Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -70,18 +70,18 @@ class Kraft:
         return DONE
 
     def delete(self, name: TopicPartition) -> None:
-        """The partition is gone, with its topic when it was the last one."""
+        """Delete the partition. The topic is deleted with its last partition."""
         for lists in (self.replicas, self.isr, self.adding, self.removing):
             lists.pop(name, None)
         for numbers in (self.leader, self.epoch):
             numbers.pop(name, None)
 
     def moves(self, name: TopicPartition) -> bool:
-        """A reassignment of the partition is in progress."""
+        """Whether a reassignment of the partition is in progress."""
         return bool(self.adding.get(name) or self.removing.get(name))
 
     def elect(self, name: TopicPartition) -> None:
-        """A preferred election."""
+        """Elect the preferred leader, if it is live and in sync."""
         if name not in self.replicas:
             return
         first = self.replicas[name][0]
@@ -89,17 +89,17 @@ class Kraft:
             self._lead(name, first)
 
     def lead(self, name: TopicPartition, broker: int) -> None:
-        """Another leader, if it can lead."""
+        """Make the broker the leader, if it is live and in sync."""
         if broker in self.isr[name] and broker not in self.down:
             self._lead(name, broker)
 
     def catch_up(self, name: TopicPartition) -> None:
-        """Live replicas of the partition get in sync."""
+        """Put all live replicas of the partition into the ISR."""
         self.isr[name] = tuple(r for r in self.replicas[name] if r not in self.down)
         self._complete(name)
 
     def _revert(self, name: TopicPartition) -> None:
-        """As Kafka does it: the added ones go, in the order that the list has now."""
+        """Cancel as KRaft does: remove the adding replicas and keep the current order of the rest."""
         added = self.adding.pop(name, ())
         self.removing.pop(name, None)
         self._set(name, tuple(r for r in self.replicas[name] if r not in added))
@@ -123,11 +123,11 @@ class Kraft:
         self.leader[name] = leader
 
     def freeze(self) -> None:
-        """Brokers publish nothing new, until `lagging` is None."""
+        """Let brokers return the present metadata until `lagging` is None again."""
         self.lagging = self._topics()
 
-    def look(self, outstanding: Iterable[TopicPartition] = ()) -> UpstreamPolled:
-        """What a client sees now, of everything."""
+    def poll(self, outstanding: Iterable[TopicPartition] = ()) -> UpstreamPolled:
+        """Return a poll of the whole cluster."""
         moves = {
             name: UpstreamMove(self.replicas[name], self.adding.get(name, ()), self.removing.get(name, ()))
             for name in self.replicas
@@ -150,32 +150,32 @@ class Kraft:
 
 
 class Gateway(InMemoryController):
-    """A controller before a Kafka."""
+    """A gateway controller in front of an upstream Kafka."""
 
-    def __init__(self, *partitions: tuple[str, Iterable[int]], kafka: Kraft | None = None) -> None:
+    def __init__(self, *partitions: tuple[str, Iterable[int]], kafka: KraftModel | None = None) -> None:
         super().__init__(())
-        self.kafka = kafka or Kraft()
+        self.kafka = kafka or KraftModel()
         for name, replicas in partitions:
             self.kafka.create(name, replicas)
         self.state.profile = GATEWAY
-        self._heard = 0
+        self._sent_count = 0
         if kafka is None:
-            self.look()
+            self.poll()
 
-    def look(self) -> None:
-        """Observe, a quarter of a second after the last time."""
-        self.now_ms += LOOK_MS
-        self.do(self.kafka.look())
+    def poll(self) -> None:
+        """Poll the upstream once, a quarter of a second after the last poll."""
+        self.now_ms += POLL_MS
+        self.do(self.kafka.poll())
 
-    def look_for(self, ms: int) -> None:
-        """Observe again and again for so long."""
-        for _ in range(ms // LOOK_MS + 1):
-            self.look()
+    def poll_for(self, ms: int) -> None:
+        """Poll the upstream every quarter of a second for `ms` milliseconds."""
+        for _ in range(ms // POLL_MS + 1):
+            self.poll()
 
-    def carry(self) -> None:
-        """Carry out what was decided, and hear the answers."""
+    def deliver(self) -> None:
+        """Send the new requests to the upstream, and submit its answers to the controller."""
         rows = []
-        for effect in self._unheard():
+        for effect in self._unsent():
             if isinstance(effect, Submit):
                 name = TopicPartition(effect.topic, effect.partition)
                 rows.append((name, effect.replicas, self.kafka.alter(name, effect.replicas)))
@@ -184,32 +184,32 @@ class Gateway(InMemoryController):
         if rows:
             self.do(Submitted(rows))
 
-    def lose(self) -> None:
-        """What was decided never leaves us."""
-        self._give_up(each for each in self._unheard() if isinstance(each, Submit))
+    def lose_requests(self) -> None:
+        """Lose the new requests: each times out and is not executed."""
+        self._time_out(each for each in self._unsent() if isinstance(each, Submit))
 
-    def send_unheard(self) -> None:
-        """What was decided is carried out, and the answers are lost."""
-        sent = [each for each in self._unheard() if isinstance(each, Submit)]
+    def lose_answers(self) -> None:
+        """Execute the new requests upstream, but lose the answers: each request times out."""
+        sent = [each for each in self._unsent() if isinstance(each, Submit)]
         for effect in sent:
             self.kafka.alter(TopicPartition(effect.topic, effect.partition), effect.replicas)
-        self._give_up(sent)
+        self._time_out(sent)
 
-    def _give_up(self, sent: Iterable[Submit]) -> None:
+    def _time_out(self, sent: Iterable[Submit]) -> None:
         lost = Outcome(ErrorCode.REQUEST_TIMED_OUT)
         rows = [(TopicPartition(row.topic, row.partition), row.replicas, lost) for row in sent]
         if rows:
             self.do(Submitted(rows))
 
     def catch_up(self) -> None:
-        """Carry out, let everything upstream catch up once, and look."""
-        self.carry()
+        """Send the new requests, let all upstream replicas catch up once, and poll."""
+        self.deliver()
         for name in self.kafka.replicas:
             self.kafka.catch_up(name)
-        self.look()
+        self.poll()
 
     def settle(self) -> "Gateway":
-        """Until nothing changes any more."""
+        """Repeat `catch_up` until nothing changes."""
         for _ in range(500):
             before = (dict(self.kafka.replicas), len(self.effects), dict(self.state.upstream_steps))
             self.catch_up()
@@ -218,19 +218,19 @@ class Gateway(InMemoryController):
                 break
         return self
 
-    def again(self) -> "Gateway":
-        """Another process on the same records, before the same Kafka."""
+    def successor(self) -> "Gateway":
+        """Start another controller on the same records, in front of the same Kafka."""
         other = Gateway(kafka=self.kafka)
         other.put(*own(self.state))
-        other.look()
+        other.poll()
         return other
 
-    def _unheard(self) -> list[object]:
-        found = self.effects[self._heard :]
-        self._heard = len(self.effects)
+    def _unsent(self) -> list[object]:
+        found = self.effects[self._sent_count :]
+        self._sent_count = len(self.effects)
         return list(found)
 
 
 def own(state: State) -> list[Record]:
-    """The records that are ours: what a store keeps of a gateway."""
+    """Return the records that a gateway stores: all but brokers and partitions."""
     return [each for each in records(state) if not isinstance(each, Broker | Partition)]

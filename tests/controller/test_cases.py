@@ -1,4 +1,4 @@
-"""Every behaviour of Kafka's that concerns the core is ours too, or stands in docs/differences.md as it is."""
+"""Each case that concerns the core behaves as in Kafka, or docs/differences.md lists the difference."""
 
 import re
 from collections import Counter
@@ -17,12 +17,12 @@ ELSEWHERE = {(row[0], row[1]): int(row[2]) for row in ROWS if row[2].isdecimal()
 
 
 @pytest.mark.parametrize("case", OURS, ids=lambda case: case.id)
-def test_a_case_comes_out_as_in_kafka_or_as_the_document_says(case: Case) -> None:
+def test_a_case_behaves_as_in_kafka_or_as_documented(case: Case) -> None:
     kafka, ours, *_ = DIFFERENT.get(case.id, ("", "", ""))
     assert in_words(run(case)) == (kafka, ours)
 
 
-def test_each_difference_has_a_reason_and_is_a_case() -> None:
+def test_each_documented_difference_has_a_reason_and_a_case() -> None:
     assert DIFFERENT.keys() <= {case.id for case in OURS}
     assert all(len(row) == 3 and row[2] for row in DIFFERENT.values())
 
@@ -33,11 +33,11 @@ def test_no_case_is_left_out() -> None:
     assert len(OURS) + sum(ELSEWHERE.values()) == len(CASES) == 191
 
 
-def test_a_difference_is_told_in_words() -> None:
+def test_a_difference_is_described_in_words() -> None:
     wrong = Case("XX-001", "list", "both", {**CASES[0].given}, {"api": 46, "topics": None}, {"error": 41})
     assert in_words(run(wrong)) == ("error 41", "error 0")
 
 
-def test_what_the_core_does_not_have_is_a_difference() -> None:
+def test_a_component_outside_of_the_core_is_a_difference() -> None:
     foreign = CASES[0]._replace(do={"event": "zk_session_expired"}, expect={})
     assert in_words(run(foreign)) == ("has zk_session_expired", "has none in the core")

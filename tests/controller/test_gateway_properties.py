@@ -1,4 +1,4 @@
-"""A gateway before a Kafka that others use too, whatever is lost, late, deleted or down: what must always be true of it."""
+"""Properties of a gateway whose Kafka other clients use too, under losses, deletions and outages."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -28,10 +28,11 @@ REFUSALS = {
 
 
 class Site:
-    """A gateway, its Kafka, and what people were promised.
+    """A gateway, its Kafka, and the expected results.
 
-    `promised` is where each partition is to end; absent once others had their hands on it. `been` are the lists at which
-    nothing moved it, in order, and `since` the place in these from which its reassignment may have ended.
+    `promised` is the final replica list of each partition; a partition that other clients changed has no
+    entry. `been` holds the lists without a reassignment in progress, in order. `since` is the first index in
+    `been` at which the reassignment may have ended.
     """
 
     def __init__(self, step: int, together: int) -> None:
@@ -124,23 +125,23 @@ class Site:
 
     # ---- what happens ----
 
-    def carry(self, _: str, __: Replicas) -> None:
-        self.gateway.carry()
+    def deliver(self, _: str, __: Replicas) -> None:
+        self.gateway.deliver()
 
-    def lose(self, _: str, __: Replicas) -> None:
-        self.gateway.lose()
+    def lose_requests(self, _: str, __: Replicas) -> None:
+        self.gateway.lose_requests()
 
-    def send_unheard(self, _: str, __: Replicas) -> None:
-        self.gateway.send_unheard()
+    def lose_answers(self, _: str, __: Replicas) -> None:
+        self.gateway.lose_answers()
 
-    def look(self, _: str, __: Replicas) -> None:
-        self.gateway.look()
+    def poll(self, _: str, __: Replicas) -> None:
+        self.gateway.poll()
 
-    def look_on(self, _: str, target: Replicas) -> None:
-        self.gateway.carry()
+    def poll_on(self, _: str, target: Replicas) -> None:
+        self.gateway.deliver()
         for _look in range(target[0]):
             self.gateway.now_ms += 750
-            self.gateway.look()
+            self.gateway.poll()
 
     def wait(self, _: str, target: Replicas) -> None:
         self.gateway.now_ms += target[0] * 1_000
@@ -153,8 +154,8 @@ class Site:
         self.gateway.catch_up()
 
     def restart(self, _: str, target: Replicas) -> None:
-        self.gateway.lose()
-        self.gateway = self.gateway.again()
+        self.gateway.lose_requests()
+        self.gateway = self.gateway.successor()
 
     def down(self, _: str, target: Replicas) -> None:
         if not self.gateway.kafka.down:
@@ -188,7 +189,10 @@ class Site:
             self.promised[name] = target
 
     def taken_back(self, name: TopicPartition, original: Replicas | None) -> None:
-        """Where nothing was wanted, someone else's move was taken back, or what waits for its end."""
+        """Promise the original again.
+
+        Without an original, an external move or a waiting entry was cancelled.
+        """
         assert original is not None or name in self.touched
         if original is not None:
             self.promise(name, original)
@@ -198,7 +202,7 @@ class Site:
         self.promised.pop(name, None)
 
     def begin(self, name: str) -> None:
-        """An order may come: what is done now may be what it asks for."""
+        """Prepare for an order: the present list may already be its target."""
         state = self.gateway.state
         if key(name) not in state.reassignments and key(name) not in state.pending:
             self.since[key(name)] = max(0, len(self.been[key(name)]) - 1)
@@ -234,7 +238,7 @@ class Site:
         self.check()
 
     def calm(self) -> None:
-        """Everything is up and published, nobody is in the way: everything ends."""
+        """Start all brokers, publish all metadata and wait: every reassignment must end."""
         gateway, kafka = self.gateway, self.gateway.kafka
         kafka.down.clear()
         kafka.lagging = None
@@ -275,7 +279,15 @@ class Site:
 LISTS = ((4, 1), (5,), (1, 2, 3))
 OURS = (Site.order, Site.queue, Site.cancel, Site.roll_back, Site.stall, Site.pause, Site.pause_job)
 SELDOM = (Site.cancel_everything, Site.prioritize, Site.limit, Site.restart, Site.outage, Site.wait)
-WORLD = (Site.carry, Site.lose, Site.send_unheard, Site.look, Site.look_on, Site.catch_up, Site.catch_up_all)
+WORLD = (
+    Site.deliver,
+    Site.lose_requests,
+    Site.lose_answers,
+    Site.poll,
+    Site.poll_on,
+    Site.catch_up,
+    Site.catch_up_all,
+)
 TROUBLE = (Site.down, Site.up, Site.lag, Site.publish, Site.lead)
 OTHERS = (Site.move, Site.stop_move, Site.delete, Site.make)
 
@@ -299,7 +311,7 @@ def play(site: Site, steps: list[tuple[Callable[[Site, str, Replicas], None], st
 
 @settings(max_examples=examples(60))
 @given(script(*OURS, *OURS, *WORLD, *SELDOM, *TROUBLE), *LIMITS)
-def test_without_others_everything_ends_as_promised_and_nobody_is_blamed(
+def test_without_other_clients_all_reassignments_reach_their_target_and_none_is_blocked(
     steps: list[tuple[Callable[[Site, str, Replicas], None], str, Replicas]], step: int, together: int
 ) -> None:
     play(Site(step, together), steps)
@@ -307,7 +319,7 @@ def test_without_others_everything_ends_as_promised_and_nobody_is_blamed(
 
 @settings(max_examples=examples(60))
 @given(script(*OURS, *WORLD, *SELDOM, *TROUBLE, *OTHERS), *LIMITS)
-def test_whatever_others_do_everything_ends_and_what_is_not_theirs_as_promised(
+def test_with_other_clients_all_reassignments_end_and_untouched_partitions_reach_their_target(
     steps: list[tuple[Callable[[Site, str, Replicas], None], str, Replicas]], step: int, together: int
 ) -> None:
     play(Site(step, together), steps)

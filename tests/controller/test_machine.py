@@ -15,7 +15,7 @@ from tests.builders import InMemoryController, partition
 
 
 def event_classes() -> set[type]:
-    """The classes of events that the modules of messages define."""
+    """Return the event classes that the message modules define."""
     modules = (events, job_events, upstream_events, zookeeper_events)
     defined = {each for module in modules for each in vars(module).values() if isinstance(each, type)}
     return {each for each in defined if issubclass(each, AnyEvent)} - {Event}
@@ -25,12 +25,12 @@ def test_every_event_has_a_handler() -> None:
     assert machine._HANDLERS.keys() == event_classes()
 
 
-def test_what_is_no_event_is_no_decision() -> None:
+def test_an_object_that_is_not_an_event_is_refused() -> None:
     with pytest.raises(KeyError):
         next(decide(Decision(InMemoryController().state), cast(AnyEvent, "not an event")))
 
 
-def test_whatever_the_event_what_may_begin_begins() -> None:
+def test_any_event_starts_the_steps_that_have_room() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
     controller.put(Reassignment("foo", 0, (1, 2), (3, 4)))
     enqueue(Decision(controller.state), controller["foo-0"])
@@ -38,14 +38,14 @@ def test_whatever_the_event_what_may_begin_begins() -> None:
     assert controller["foo-0"].moving
 
 
-def test_a_small_order_is_accepted_and_begun_in_one_decision() -> None:
+def test_a_small_order_is_accepted_and_started_in_one_decision() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
     d = controller.decide(AlterReassignments([AlterTopic("foo", [AlterRow(0, (3, 4))])]))
     assert [type(change).__name__ for change in d.changes] == ["Reassignment", "Job", "Partition"]
     assert [type(effect).__name__ for effect in d.effects] == ["Publish"]
 
 
-def test_going_on_with_nothing_to_do_does_nothing() -> None:
+def test_continue_without_background_work_does_nothing() -> None:
     controller = InMemoryController()
     controller.state.woken = True
     d = controller.decide(Continue())

@@ -1,4 +1,4 @@
-"""What is ordered, queued and cancelled where someone else moves a partition of the upstream."""
+"""Orders, queued plans and cancels of partitions that another client moves on the upstream."""
 
 from common.error_codes import ErrorCode
 from controller.messages.events import AlterReassignments
@@ -15,10 +15,10 @@ KEY = key("foo-0")
 
 
 def theirs(target: Replicas = (3, 4)) -> Gateway:
-    """Somebody else moves foo-0 from 1,2."""
+    """Another client moves foo-0 from 1,2."""
     gateway = Gateway(("foo-0", (1, 2)), ("foo-1", (1, 2)))
     gateway.kafka.alter(KEY, target)
-    gateway.look()
+    gateway.poll()
     return gateway
 
 
@@ -28,16 +28,16 @@ def queue(gateway: Gateway, partition: int = 0, target: Replicas = (5, 6)) -> Al
 
 
 def end(gateway: Gateway) -> Gateway:
-    """Their move ends."""
+    """End the other client's move."""
     gateway.kafka.catch_up(KEY)
-    gateway.look_for(EXTERNAL_CHANGE.ms)
+    gateway.poll_for(EXTERNAL_CHANGE.ms)
     return gateway
 
 
-def test_a_queued_plan_lets_the_move_of_someone_else_end_and_starts_from_there() -> None:
+def test_a_queued_plan_starts_after_an_external_move_ends() -> None:
     gateway = theirs()
     queue(gateway)
-    gateway.look_for(2 * EXTERNAL_CHANGE.ms)
+    gateway.poll_for(2 * EXTERNAL_CHANGE.ms)
     assert [row.replicas for row in gateway.kafka.requests] == [(3, 4)]
     end(gateway)
     wanted = gateway.reassignment_of("foo-0")
@@ -46,53 +46,53 @@ def test_a_queued_plan_lets_the_move_of_someone_else_end_and_starts_from_there()
     assert gateway.settle().kafka.replicas[KEY] == (5, 6)
 
 
-def test_so_it_does_after_a_restart() -> None:
+def test_a_queued_plan_starts_after_an_external_move_ends_despite_a_restart() -> None:
     gateway = theirs()
     queue(gateway)
-    gateway = end(gateway.again())
+    gateway = end(gateway.successor())
     assert gateway.settle().kafka.replicas[KEY] == (5, 6)
     assert gateway.state.jobs[1].ended_ms
 
 
-def test_so_it_does_when_they_take_it_back() -> None:
+def test_a_queued_plan_starts_after_an_external_move_is_cancelled() -> None:
     gateway = theirs()
     queue(gateway)
     gateway.kafka.alter(KEY, None)
-    gateway.look_for(EXTERNAL_CHANGE.ms)
+    gateway.poll_for(EXTERNAL_CHANGE.ms)
     wanted = gateway.reassignment_of("foo-0")
     assert wanted is not None
     assert wanted.original == (1, 2)
 
 
-def test_a_queued_plan_does_not_start_between_two_moves_of_someone_else() -> None:
+def test_a_queued_plan_does_not_start_between_two_external_moves() -> None:
     gateway = theirs()
     queue(gateway)
     gateway.kafka.catch_up(KEY)
-    gateway.look_for(EXTERNAL_CHANGE.ms // 2)
+    gateway.poll_for(EXTERNAL_CHANGE.ms // 2)
     gateway.kafka.alter(KEY, (7, 8))
-    gateway.look_for(EXTERNAL_CHANGE.ms)
+    gateway.poll_for(EXTERNAL_CHANGE.ms)
     gateway.kafka.catch_up(KEY)
-    gateway.look_for(EXTERNAL_CHANGE.ms // 2)
+    gateway.poll_for(EXTERNAL_CHANGE.ms // 2)
     assert gateway.reassignment_of("foo-0") is None
-    gateway.look_for(EXTERNAL_CHANGE.ms)
+    gateway.poll_for(EXTERNAL_CHANGE.ms)
     assert gateway.settle().kafka.replicas[KEY] == (5, 6)
 
 
-def test_the_middle_of_a_move_of_someone_else_is_not_taken_for_its_end() -> None:
+def test_the_middle_of_an_external_move_is_not_mistaken_for_its_end() -> None:
     gateway = theirs()
     queue(gateway)
     gateway.kafka.freeze()
     gateway.kafka.catch_up(KEY)
-    gateway.look_for(3 * EXTERNAL_CHANGE.ms)
+    gateway.poll_for(3 * EXTERNAL_CHANGE.ms)
     assert gateway.reassignment_of("foo-0") is None
     gateway.kafka.lagging = None
-    gateway.look_for(EXTERNAL_CHANGE.ms)
+    gateway.poll_for(EXTERNAL_CHANGE.ms)
     wanted = gateway.reassignment_of("foo-0")
     assert wanted is not None
     assert wanted.original == (3, 4)
 
 
-def test_what_waits_for_someone_else_does_not_keep_other_plans_from_the_queue() -> None:
+def test_a_plan_that_waits_for_an_external_move_does_not_block_other_queued_plans() -> None:
     gateway = theirs()
     queue(gateway)
     assert queue(gateway, 1).outcome.ok
@@ -100,7 +100,7 @@ def test_what_waits_for_someone_else_does_not_keep_other_plans_from_the_queue() 
     assert gateway.settle().kafka.replicas[key("foo-1")] == (7, 8)
 
 
-def test_a_rollback_withdraws_what_waits_for_someone_else_and_leaves_their_move() -> None:
+def test_a_rollback_withdraws_the_waiting_entry_and_leaves_the_external_move() -> None:
     gateway = theirs()
     job = queue(gateway).job
     assert gateway.do(RollBackJob(job)).reply.outcome.ok
@@ -109,17 +109,17 @@ def test_a_rollback_withdraws_what_waits_for_someone_else_and_leaves_their_move(
     assert end(gateway).settle().kafka.replicas[KEY] == (3, 4)
 
 
-def test_a_cancel_takes_back_their_move_and_what_waits_for_it() -> None:
+def test_a_cancel_ends_the_external_move_and_withdraws_the_waiting_entry() -> None:
     gateway = theirs()
     job = queue(gateway).job
     assert gateway.alter({"foo-0": None})["foo-0"].ok
-    gateway.look_for(2 * EXTERNAL_CHANGE.ms)
+    gateway.poll_for(2 * EXTERNAL_CHANGE.ms)
     assert gateway.settle().kafka.replicas[KEY] == (1, 2)
     assert (gateway.state.pending, gateway.reassignment_of("foo-0")) == ({}, None)
     assert gateway.state.jobs[job].ended_ms
 
 
-def test_an_order_takes_over_their_move_and_what_waits_for_it() -> None:
+def test_an_order_replaces_the_external_move_and_the_waiting_entry() -> None:
     gateway = theirs()
     job = queue(gateway).job
     gateway.alter({"foo-0": (7, 8)})
@@ -127,7 +127,7 @@ def test_an_order_takes_over_their_move_and_what_waits_for_it() -> None:
     assert gateway.settle().kafka.replicas[KEY] == (7, 8)
 
 
-def test_what_waits_for_someone_else_says_so() -> None:
+def test_an_entry_that_waits_for_an_external_move_shows_the_reason() -> None:
     gateway = theirs()
     job = queue(gateway).job
     for shown in (parts(gateway.state, job), queued(gateway.state)):
@@ -136,59 +136,59 @@ def test_what_waits_for_someone_else_says_so() -> None:
         assert part.reason == "someone else moves it: this starts where that ends"
 
 
-def test_what_is_about_to_start_is_listed_and_can_be_cancelled() -> None:
+def test_an_entry_that_is_about_to_start_is_listed_and_can_be_cancelled() -> None:
     gateway = theirs()
     queue(gateway)
     gateway.kafka.catch_up(KEY)
-    gateway.look()
+    gateway.poll()
     (row,) = ongoing(gateway.state)
     assert (row.replicas, row.adding) == ((5, 6, 3, 4), (5, 6))
     assert gateway.alter({"foo-0": None})["foo-0"].ok
     assert gateway.settle().kafka.replicas[KEY] == (3, 4)
 
 
-def test_what_is_about_to_start_can_be_ordered_elsewhere() -> None:
+def test_an_entry_that_is_about_to_start_can_get_another_target() -> None:
     gateway = theirs()
     queue(gateway)
     gateway.kafka.catch_up(KEY)
-    gateway.look()
+    gateway.poll()
     gateway.alter({"foo-0": (7, 8)})
     assert gateway.state.pending == {}
     assert gateway.settle().kafka.replicas[KEY] == (7, 8)
 
 
-def test_what_waits_for_someone_else_ends_with_its_topic() -> None:
+def test_an_entry_that_waits_for_an_external_move_ends_with_its_topic() -> None:
     gateway = theirs()
     job = queue(gateway).job
     gateway.kafka.replicas.clear()
-    gateway.look_for(TOPIC_REMOVED_MS)
+    gateway.poll_for(TOPIC_REMOVED_MS)
     assert gateway.state.finished[job][KEY].ending is Ending.TOPIC_DELETED
     assert (gateway.state.pending, gateway.state.open) == ({}, {})
 
 
-def test_a_cancel_of_everything_takes_back_all_that_is_listed() -> None:
+def test_a_cancel_of_everything_cancels_all_listed_reassignments() -> None:
     gateway = theirs()
     gateway.alter({"foo-1": (3, 4)})
-    gateway.carry()
-    gateway.look()
+    gateway.deliver()
+    gateway.poll()
     listed = {f"{row.topic}-{row.partition}" for row in ongoing(gateway.state)}
     assert outcomes(gateway.do(AlterReassignments(None)).reply).keys() == listed == {"foo-0", "foo-1"}
     gateway.settle()
     assert set(gateway.kafka.replicas.values()) == {(1, 2)}
 
 
-def test_a_cancel_of_a_topic_takes_back_all_of_it_that_is_listed() -> None:
+def test_a_cancel_of_a_topic_cancels_all_its_listed_reassignments() -> None:
     gateway = theirs()
     reply = gateway.do(AlterReassignments([AlterTopic("foo", None)])).reply
     assert outcomes(reply).keys() == {"foo-0"}
     assert gateway.settle().kafka.replicas[KEY] == (1, 2)
 
 
-def test_a_move_that_someone_else_turned_while_it_was_taken_back_is_left_to_them() -> None:
+def test_a_move_that_another_client_changed_during_its_cancel_is_left_alone() -> None:
     gateway = theirs()
     gateway.alter({"foo-0": None})
-    gateway.lose()
+    gateway.lose_requests()
     gateway.kafka.alter(KEY, (7, 8))
-    gateway.look_for(EXTERNAL_CHANGE.ms)
+    gateway.poll_for(EXTERNAL_CHANGE.ms)
     assert gateway.settle().kafka.replicas[KEY] == (7, 8)
     assert gateway.state.upstream_steps == {}

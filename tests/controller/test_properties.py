@@ -1,4 +1,4 @@
-"""Whatever happens, in whatever order: what must always be true of the controller."""
+"""Properties of the controller that hold after any sequence of events."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ from controller.messages.job_events import (
 from controller.model.cluster import NO_LEADER, Partition, Replicas, ResourceType
 from controller.model.configs import ConfigChange, ConfigOp
 from tests.builders import key, outcomes, partition
-from tests.controller.watched import Watched
+from tests.controller.checked import CheckedController
 from tests.examples import examples
 
 NAMES = ("foo-0", "foo-1", "foo-2", "bar-0")
@@ -42,14 +42,15 @@ LIMITS = ("per_partition", "partitions", "leaders", "replicas", "per_broker")
 
 
 class Cluster(RuleBasedStateMachine):
-    """Random operators, random brokers; `original`, `target` and `queued` say what was accepted of each partition.
+    """Random requests of operators and random events of brokers.
 
-    `found` and `ordered` say of each job where it found its partitions, and where it sent them.
+    `original`, `target` and `queued` hold the accepted requests of each partition. `found` and `ordered` hold
+    each job's replica lists before the job and its targets.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.controller = Watched(())
+        self.controller = CheckedController(())
         self.original: dict[str, Replicas] = {}
         self.target: dict[str, Replicas] = {}
         self.queued: dict[str, Replicas] = {}
@@ -60,7 +61,7 @@ class Cluster(RuleBasedStateMachine):
     @initialize(brokers=st.integers(4, 8), min_isr=st.sampled_from([1, 2, 2, 3, 3]), picks=picks)
     def begin(self, brokers: int, min_isr: int, picks: Any) -> None:
         self.brokers = brokers
-        self.controller = Watched(range(1, brokers + 1))
+        self.controller = CheckedController(range(1, brokers + 1))
         for name in NAMES:
             self.controller.with_topic_config("min.insync.replicas", str(min_isr), key(name).topic)
             self.make(name, picks)
@@ -76,7 +77,7 @@ class Cluster(RuleBasedStateMachine):
         self.original[name] = self.target[name] = replicas
 
     def exists(self, name: str) -> bool:
-        """There is such a topic, and it stays."""
+        """Return whether the topic exists and is not being deleted."""
         topic = self.controller.state.topics.get(key(name).topic)
         return topic is not None and not topic.deleting
 
@@ -119,7 +120,7 @@ class Cluster(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from([*NAMES, ""]))
     def cancel(self, name: str) -> None:
-        """One partition, or everything."""
+        """Cancel one partition or everything."""
         topic, number = key(name) if name else ("", 0)
         topics = [AlterTopic(topic, [AlterRow(number, None)])] if name else None
         for each, outcome in outcomes(self.controller.do(AlterReassignments(topics)).reply).items():
@@ -135,7 +136,7 @@ class Cluster(RuleBasedStateMachine):
 
     @rule(picks=picks)
     def roll_back(self, picks: Any) -> None:
-        """A whole job goes back: every partition that is not skipped is on its way to where the job found it."""
+        """Roll back a job: each partition that is not skipped moves to its replicas from before the job."""
         state = self.controller.state
         job = picks.choice([*state.jobs, 99])
         ours = {str(key_) for key_, w in state.reassignments.items() if w.job == job}
@@ -220,7 +221,7 @@ class Cluster(RuleBasedStateMachine):
 
     @rule(picks=picks, all_of_them=st.booleans())
     def some_arrive_and_others_lag(self, picks: Any, all_of_them: bool) -> None:
-        """Replicas that are being added get in sync, while others fall behind."""
+        """Put adding replicas into the ISR while other replicas fall behind."""
         able = self.controller.state.live - self.controller.state.shutting_down
         for now in self.controller.flying():
             if now.leader == NO_LEADER:
@@ -237,7 +238,7 @@ class Cluster(RuleBasedStateMachine):
 
     @rule(stalled=st.sets(names, min_size=1))
     def stall(self, stalled: set[str]) -> None:
-        """Steps get nowhere: all of what they add, or some of it, does not come."""
+        """Report steps as stalled: some or all of their adding replicas do not join the ISR."""
         self.controller.do(Stalled([key(name) for name in stalled]))
 
     @rule(picks=picks)
@@ -305,7 +306,7 @@ class Cluster(RuleBasedStateMachine):
             assert bool(job.ended_ms) == (job.id not in state.open)
 
     def teardown(self) -> None:
-        """When all brokers live, all replicas catch up and nothing is paused, everything ends at its target."""
+        """Without offline brokers, lagging replicas and pauses, every reassignment ends at its target."""
         settle(self.controller)
         assert not self.controller.state.reassignments
         assert not any(topic.deleting for topic in self.controller.state.topics.values())
@@ -316,7 +317,7 @@ class Cluster(RuleBasedStateMachine):
 
 
 def check(now: Partition) -> None:
-    """KIP-455's algebra, and a leader and an ISR that make sense."""
+    """Check the replica sets of KIP-455, the leader and the ISR."""
     assert now.replicas
     assert now.isr
     assert len(set(now.replicas)) == len(now.replicas)
@@ -330,16 +331,16 @@ def check(now: Partition) -> None:
     assert now.next
 
 
-def catch_up(controller: Watched, name: str) -> None:
-    """Every replica that can is in sync."""
+def catch_up(controller: CheckedController, name: str) -> None:
+    """Put every live replica into the ISR."""
     now, state = controller[name], controller.state
     if now.leader != NO_LEADER:
         able = state.live - state.shutting_down | set(now.isr)
         controller.isr(name, (now.leader, *(r for r in now.replicas if r != now.leader and r in able)))
 
 
-def settle(controller: Watched) -> None:
-    """Every broker comes back and every replica catches up, until nothing moves."""
+def settle(controller: CheckedController) -> None:
+    """Start all brokers and let all replicas catch up until no step is in flight."""
     controller.do(Pause(None, False))
     for job in list(controller.state.jobs):
         controller.do(Pause(job, False))

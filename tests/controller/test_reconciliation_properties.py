@@ -1,4 +1,4 @@
-"""Whatever is lost on the way to an upstream Kafka, every reassignment ends where it is to."""
+"""Requests and answers to the upstream are lost; every reassignment still ends at its target or original."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -6,14 +6,26 @@ from hypothesis import strategies as st
 from common.error_codes import ErrorCode
 from controller.model.names import Replicas
 from tests.builders import key
-from tests.controller.kraft import Gateway, Kraft
+from tests.controller.kraft import Gateway, KraftModel
 from tests.examples import examples
 
 FOO = ("foo-0", (4, 1))
 KEY = key("foo-0")
 
 FAULTS = st.sampled_from(
-    ["carry", "lose", "unheard", "look", "catch up", "restart", "order", "cancel", "down", "up", "lag"]
+    [
+        "deliver",
+        "lose requests",
+        "lose answers",
+        "poll",
+        "catch up",
+        "restart",
+        "order",
+        "cancel",
+        "down",
+        "up",
+        "lag",
+    ]
 )
 
 
@@ -22,7 +34,7 @@ FAULTS = st.sampled_from(
     st.lists(st.tuples(FAULTS, st.permutations(range(1, 7)), st.integers(1, 3)), max_size=25),
     st.integers(1, 3),
 )
-def test_whatever_is_lost_everything_ends_at_its_target_or_its_original(
+def test_despite_lost_messages_every_reassignment_ends_at_its_target_or_original(
     faults: list[tuple[str, list[int], int]], step: int
 ) -> None:
     gateway = Gateway(FOO)
@@ -31,7 +43,7 @@ def test_whatever_is_lost_everything_ends_at_its_target_or_its_original(
     for fault, brokers, size in faults:
         if fault == "order":
             outcome = gateway.alter({"foo-0": brokers[:size]})["foo-0"]
-            # Turning a step that only its new replicas have survived would lose data.
+            # Replacing a step whose only live replicas are adding ones would lose data.
             assert outcome.error in {ErrorCode.NONE, ErrorCode.INVALID_REPLICA_ASSIGNMENT}
             expected = tuple(brokers[:size]) if outcome.ok else expected
         elif fault == "cancel" and (wanted := gateway.reassignment_of("foo-0")) is not None:
@@ -40,7 +52,7 @@ def test_whatever_is_lost_everything_ends_at_its_target_or_its_original(
         gateway = happen(gateway, fault, brokers)
     gateway.kafka.down.clear()
     gateway.kafka.lagging = None
-    gateway.look()
+    gateway.poll()
     gateway.settle()
     assert gateway.kafka.replicas[KEY] == expected
     assert gateway.state.upstream_steps == {}
@@ -48,14 +60,14 @@ def test_whatever_is_lost_everything_ends_at_its_target_or_its_original(
 
 
 TWISTS = st.sampled_from(
-    ["carry", "lose", "unheard", "look", "catch up", "restart", "freeze", "publish", "lead"]
+    ["deliver", "lose requests", "lose answers", "poll", "catch up", "restart", "freeze", "publish", "lead"]
 )
 REPLICAS = st.lists(st.integers(1, 4), min_size=2, max_size=3, unique=True).map(tuple)
 
 
 @settings(max_examples=examples(300))
 @given(REPLICAS, REPLICAS, *(st.lists(TWISTS, max_size=size) for size in (2, 3, 4)))
-def test_what_is_taken_back_while_brokers_lag_ends_where_it_began(
+def test_a_reassignment_cancelled_while_brokers_lag_ends_at_its_original(
     first: Replicas, target: Replicas, before: list[str], between: list[str], after: list[str]
 ) -> None:
     gateway = Gateway(("foo-0", first))
@@ -72,14 +84,14 @@ def test_what_is_taken_back_while_brokers_lag_ends_where_it_began(
     for twist in after:
         gateway = happen(gateway, twist, [*target[1:], *first])
     gateway.kafka.lagging = None
-    gateway.look()
+    gateway.poll()
     gateway.settle()
     assert gateway.kafka.replicas[KEY] == expected
     assert gateway.state.upstream_steps == {}
 
 
 def happen(gateway: Gateway, fault: str, brokers: list[int]) -> Gateway:
-    kafka: Kraft = gateway.kafka
+    kafka: KraftModel = gateway.kafka
     if fault == "down" and len(kafka.down) < 2:
         kafka.down.add(brokers[0])
     elif fault == "up":
@@ -93,21 +105,21 @@ def happen(gateway: Gateway, fault: str, brokers: list[int]) -> Gateway:
     elif fault == "lead":
         kafka.lead(KEY, brokers[0])
     elif fault == "restart":
-        return gateway.again()
+        return gateway.successor()
     else:
         what = {
-            "carry": gateway.carry,
-            "lose": gateway.lose,
-            "unheard": gateway.send_unheard,
-            "look": gateway.look,
+            "deliver": gateway.deliver,
+            "lose requests": gateway.lose_requests,
+            "lose answers": gateway.lose_answers,
+            "poll": gateway.poll,
         }
         what.get(fault, gateway.catch_up)()
     return gateway
 
 
-def lag(gateway: Gateway, looks: int) -> None:
-    """Brokers publish nothing while everything catches up, and for some seconds more; what they show ends there."""
+def lag(gateway: Gateway, polls: int) -> None:
+    """Freeze the metadata while all replicas catch up and for `polls` more polls, then publish."""
     gateway.kafka.freeze()
-    for _ in range(10 * looks):
+    for _ in range(10 * polls):
         gateway.catch_up()
     gateway.kafka.lagging = None

@@ -1,4 +1,4 @@
-"""No event may end the process because records are older than the world: each is fed in each such state."""
+"""Each event is accepted in each state whose records are older than the cluster; none raises an exception."""
 
 from collections.abc import Callable, Sequence
 
@@ -67,13 +67,13 @@ from tests.controller.kraft import Gateway, own
 NAMES = ["foo-0", "foo-1", "foo-2", "bar-0", "bar-1", "new-0"]
 KEYS = [key(name) for name in NAMES]
 LOOKS = 11
-"""So many looks, more than a second apart, and what is shown is believed."""
+"""Number of polls, more than a second apart, that confirm a discrepancy."""
 BUSY = Outcome(ErrorCode.REQUEST_TIMED_OUT)
 REFUSED = Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no")
 
 
 def rows(*replicas: int) -> list[AlterTopic]:
-    """The same row for each partition; a cancel without replicas."""
+    """Return one AlterRow with these replicas for each partition; without replicas, it cancels."""
     target = replicas or None
     return [AlterTopic(name.topic, [AlterRow(name.partition, target)]) for name in KEYS]
 
@@ -144,17 +144,21 @@ EVENTS: list[AnyEvent] = [
 
 
 def busy() -> Gateway:
-    """Steps in flight, taken back, turned and over; what waits, is blocked, is queued, is paused; what others move."""
+    """Return a gateway with steps and reassignments in every state.
+
+    There are undone, replaced and completed steps, blocked, queued and paused reassignments, and external
+    moves.
+    """
     gateway = Gateway(*((name, (1, 2)) for name in NAMES[:5]))
     gateway.alter({"foo-0": (3, 4), "bar-0": (3, 4)})
     gateway.settle()
     gateway.alter({"foo-0": (5, 6), "foo-1": (3, 4), "bar-0": (5, 6), "bar-1": (3, 4)})
-    gateway.carry()
-    gateway.look()
+    gateway.deliver()
+    gateway.poll()
     gateway.default("reassignment.max.concurrent.partition.movements", "1")
     gateway.do(Queue([AlterTopic("bar", [AlterRow(0, (7, 8))]), AlterTopic("foo", [AlterRow(0, (7, 8))])]))
     gateway.kafka.alter(key("foo-2"), (3, 4))
-    gateway.look()
+    gateway.poll()
     gateway.do(Queue([AlterTopic("foo", [AlterRow(2, (7, 8))])], append=True))
     gateway.alter({"foo-1": (1,)})
     gateway.do(Pause(2, True))
@@ -162,13 +166,13 @@ def busy() -> Gateway:
 
 
 def blocked() -> Gateway:
-    """Everything was cancelled by others, and a lone step is taken back."""
+    """Return a gateway whose moves were all cancelled by another client, with one undone step."""
     gateway = busy()
     for name in KEYS[:5]:
         gateway.kafka.alter(name, None)
     for _ in range(2 * LOOKS):
         gateway.now_ms += 1_000
-        gateway.look()
+        gateway.poll()
     return gateway
 
 
@@ -197,19 +201,22 @@ def moved_by_others(gateway: Gateway) -> None:
 
 
 def unchanged(gateway: Gateway) -> None:
-    """Nothing else happened."""
+    """Change nothing."""
 
 
-def restarted(gateway: Gateway, looks: int) -> Gateway:
+def restarted(gateway: Gateway, polls: int) -> Gateway:
     other = Gateway(kafka=gateway.kafka)
     other.put(*own(gateway.state))
-    for _ in range(looks):
-        other.look()
+    for _ in range(polls):
+        other.poll()
     return other
 
 
 def feed(controller: InMemoryController, event: AnyEvent) -> None:
-    """Decide it. What others have stored is no change of ours, so the changes alone do not lead to the same state then."""
+    """Decide the event.
+
+    External changes are not among the recorded changes, so the states are not compared.
+    """
     if isinstance(event, PartitionsStored | TopicStored | ConfigsStored):
         setattr(controller, "_replay", lambda: None)  # noqa: B010
     controller.do(event)
@@ -217,7 +224,7 @@ def feed(controller: InMemoryController, event: AnyEvent) -> None:
 
 
 def check(controller: InMemoryController) -> None:
-    """What people look at can be looked at."""
+    """Check that all views can be computed."""
     list(ongoing(controller.state))
     list(queued(controller.state))
     for job in controller.state.jobs:
@@ -226,7 +233,7 @@ def check(controller: InMemoryController) -> None:
     counts(controller.state)
 
 
-def test_every_event_is_fed() -> None:
+def test_every_event_class_is_covered() -> None:
     assert {type(event) for event in EVENTS} == machine._HANDLERS.keys()
 
 
@@ -236,18 +243,18 @@ def test_every_event_is_fed() -> None:
     [without_topic, without_partition, without_anything, without_brokers, moved_by_others, unchanged],
 )
 @pytest.mark.parametrize("before", [busy, blocked])
-def test_a_gateway_takes_every_event_whatever_went_while_it_was_down(
+def test_a_gateway_accepts_every_event_after_changes_during_its_downtime(
     before: Callable[[], Gateway], change: Callable[[Gateway], None], event: AnyEvent
 ) -> None:
-    for looks in (0, 2):
+    for polls in (0, 2):
         gateway = before()
         change(gateway)
-        gateway = restarted(gateway, looks)
+        gateway = restarted(gateway, polls)
         feed(gateway, event)
-        gateway.carry()
+        gateway.deliver()
         for _ in range(LOOKS):
             gateway.now_ms += 1_000
-            gateway.look()
+            gateway.poll()
         check(gateway)
 
 
@@ -256,7 +263,7 @@ def test_a_gateway_takes_every_event_whatever_went_while_it_was_down(
     "lost", [["bar-1", "bar-0"], ["foo-2"], ["bar-1", "bar-0", "foo-2", "foo-1", "foo-0"]]
 )
 @pytest.mark.parametrize("started", [False, True])
-def test_a_controller_takes_every_event_though_partitions_of_its_records_are_gone(
+def test_a_controller_accepts_every_event_when_recorded_partitions_were_deleted(
     event: AnyEvent, lost: Sequence[str], started: bool
 ) -> None:
     controller = InMemoryController(range(1, 9)).with_partitions(

@@ -1,4 +1,4 @@
-"""Big and small plans together, in virtual time: limits hold at every instant, places stay filled, all arrive."""
+"""Large and small plans in simulated time: limits are always kept, free capacity is used, all moves end."""
 
 import heapq
 import random
@@ -26,7 +26,7 @@ BROKERS = range(1, 13)
 
 
 class Simulation:
-    """Plans on a controller whose replicas take a random time to get in sync; every event is an instant."""
+    """A controller whose replicas take a random time to get in sync; each event is one instant."""
 
     def __init__(self, limits: PlanLimits, seed: int) -> None:
         controller = InMemoryController(BROKERS).with_limits(**limits._asdict())
@@ -40,7 +40,7 @@ class Simulation:
         self.filled = self.observed = 0.0
 
     def submit(self, name: str, size: int) -> None:
-        """A plan that moves each partition of a new topic to random brokers."""
+        """Submit a plan that moves each partition of a new topic to random brokers."""
         rows = []
         controller = InMemoryController(())
         controller.state = self.state
@@ -54,7 +54,7 @@ class Simulation:
         self.decide(AlterReassignments([AlterTopic(name, rows)]))
 
     def decide(self, event: AnyEvent) -> None:
-        """Decide it and what follows, then look at the limits."""
+        """Decide the event with its follow-up events, then check the limits."""
         events = [event]
         while events:
             d = Decision(self.state)
@@ -69,7 +69,7 @@ class Simulation:
                 heapq.heappush(self.arrivals, (self.now + self.random.random() * 10, name))
 
     def step(self) -> None:
-        """The next replicas get in sync."""
+        """Let the next replicas get in sync."""
         when, name = heapq.heappop(self.arrivals)
         self._account(when - self.now)
         self.now = when
@@ -79,7 +79,7 @@ class Simulation:
         self.decide(AlterPartition(now.leader, -1, [change]))
 
     def check(self) -> None:
-        """Count what is in flight from the partitions themselves."""
+        """Count the steps in flight from the partitions and compare with the limits."""
         flying = [self.state.partitions[t][n] for t, n in self.state.in_flight]
         movements = [p for p in flying if p.adding]
         assert len(movements) <= self.limits.partitions
@@ -101,12 +101,15 @@ class Simulation:
             )
 
     def reassigning(self) -> list[Partition]:
-        """The partitions that are on their way."""
+        """Return the partitions with an ongoing reassignment."""
         return [self.state.partitions[k.topic][k.partition] for k in self.state.reassignments]
 
 
 def largest(movements: list[Partition], broker: int) -> int:
-    """The largest step that the broker feeds: alone, it may exceed the limit."""
+    """Return the adding replicas of the largest step that the broker leads.
+
+    A single step may exceed the limit.
+    """
     return max(len(p.adding) for p in movements if p.leader == broker)
 
 
@@ -136,7 +139,7 @@ def test_limits_hold_and_everything_arrives(limits: PlanLimits, seed: int, sizes
 
 
 @pytest.mark.parametrize("per_broker", [8, 2_147_483_647])
-def test_places_stay_filled_while_enough_is_ready(per_broker: int) -> None:
+def test_the_limit_is_used_up_while_enough_steps_are_ready(per_broker: int) -> None:
     simulation = Simulation(PlanLimits(per_partition=1, partitions=20, per_broker=per_broker), seed=7)
     simulation.submit("big", 600)
     for number in range(20):
@@ -148,7 +151,7 @@ def test_places_stay_filled_while_enough_is_ready(per_broker: int) -> None:
 
 
 def crowding() -> dict[str, tuple[Replicas, Replicas]]:
-    """By partition, where it is and where it is to be: many share a broker, which ought never to rest."""
+    """Return current and target replicas by partition. Many share one broker, which should always be busy."""
     rng = random.Random(1)
     others = range(1, 12)
     rows = {}
@@ -161,7 +164,7 @@ def crowding() -> dict[str, tuple[Replicas, Replicas]]:
 def rounds(
     rows: dict[str, tuple[Replicas, Replicas]], limits: PlanLimits, waves: dict[str, list[int]]
 ) -> int:
-    """How many rounds it takes, when every step takes one."""
+    """Return the number of rounds until the plan is done, if each step takes one round."""
     controller = InMemoryController(BROKERS).with_limits(**limits._asdict())
     controller.with_partitions(*(partition(name, current) for name, (current, _) in rows.items()))
     controller.do(Pause(None, True))
@@ -175,7 +178,7 @@ def rounds(
     return count
 
 
-def test_the_planner_s_order_keeps_a_crowded_broker_busy() -> None:
+def test_the_planners_order_keeps_a_crowded_broker_busy() -> None:
     rows, limits = crowding(), PlanLimits(per_partition=1, partitions=20, per_broker=5)
     moves = [Move("foo", n, now, to, now, now[0]) for n, (now, to) in enumerate(rows.values())]
     steps = [

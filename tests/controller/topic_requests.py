@@ -1,4 +1,4 @@
-"""Requests for one topic, and the row of the reply."""
+"""Requests for one topic; each function returns the row of the reply."""
 
 from typing import Any
 

@@ -18,7 +18,7 @@ def sick() -> Gateway:
     gateway.do(TopicConfigsSeen({"bar": {"min.insync.replicas": "2"}}))
     gateway.kafka.down.add(8)
     gateway.kafka.catch_up(key("bar-0"))
-    gateway.look()
+    gateway.poll()
     return gateway
 
 
@@ -51,7 +51,7 @@ def test_the_guard_can_be_told_how_careful_to_be(mode: str, moving: int) -> None
     gateway = Gateway(FOO, ("foo-1", (4, 1)), BAR)
     gateway.default("reassignment.health.guard", mode)
     gateway.kafka.down.add(8)
-    gateway.look()
+    gateway.poll()
     gateway.alter({"foo-0": (2, 3), "foo-1": (2, 3)})
     assert len(gateway.in_flight()) == moving
 
@@ -61,7 +61,7 @@ def test_a_cluster_that_is_well_again_goes_on() -> None:
     gateway.alter({"foo-0": (2, 3)})
     gateway.kafka.down.clear()
     gateway.kafka.catch_up(key("bar-0"))
-    gateway.look()
+    gateway.poll()
     assert gateway.state.health_problem == ""
     assert gateway.in_flight() == ["foo-0"]
 
@@ -77,7 +77,7 @@ def test_a_partition_without_a_leader_is_trouble_and_many_are_counted() -> None:
     gateway = Gateway(*((f"foo-{n}", (1, 2)) for n in range(5)))
     for name in gateway.kafka.leader:
         gateway.kafka.leader[name] = -1
-    gateway.look()
+    gateway.poll()
     named = "foo-0 (no leader), foo-1 (no leader), foo-2 (no leader)"
     assert gateway.state.health_problem == f"under min ISR: {named} and 2 more"
 
@@ -85,7 +85,7 @@ def test_a_partition_without_a_leader_is_trouble_and_many_are_counted() -> None:
 def test_a_config_that_is_learnt_counts_at_once() -> None:
     gateway = Gateway(BAR)
     gateway.kafka.isr[key("bar-0")] = (7,)
-    gateway.look()
+    gateway.poll()
     assert gateway.state.health_problem == ""
     gateway.do(TopicConfigsSeen({"bar": {"min.insync.replicas": "2"}}))
     assert gateway.state.health_problem == "under min ISR: bar-0 (1 in sync, min.insync.replicas 2)"
@@ -104,11 +104,11 @@ def test_a_broker_that_is_not_listed_while_its_replicas_lag_is_missing() -> None
     gateway = Gateway(FOO, BAR)
     gateway.kafka.brokers.discard(8)
     gateway.kafka.isr[key("bar-0")] = (7,)
-    gateway.look()
+    gateway.poll()
     assert gateway.state.health_problem == "missing: broker 8"
     gateway.kafka.brokers.add(8)
     gateway.kafka.catch_up(key("bar-0"))
-    gateway.look()
+    gateway.poll()
     assert gateway.state.health_problem == ""
 
 
@@ -134,7 +134,7 @@ def worsen(gateway: Gateway, what: str) -> None:
             gateway.do(TopicConfigsSeen({"bar": {"min.insync.replicas": "2"}}))
         case "delete":
             gateway.kafka.replicas.pop(key("bar-1"), None)
-    gateway.look()
+    gateway.poll()
 
 
 def found_weak(state: State) -> set[TopicPartition]:

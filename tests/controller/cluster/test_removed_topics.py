@@ -25,11 +25,11 @@ def test_a_topic_that_one_broker_lacks_for_a_while_is_not_gone() -> None:
     gateway = Gateway(FOO)
     gateway.do(Pause(None, True))
     gateway.alter({"foo-0": (2, 3)})
-    lagging = replace(gateway.kafka.look(), topics=[])
+    lagging = replace(gateway.kafka.poll(), topics=[])
     for _ in range(3):
         gateway.do(lagging)
         gateway.now_ms += TOPIC_REMOVED_MS
-        gateway.look()
+        gateway.poll()
     assert gateway.phase("foo-0") is Phase.QUEUED
     assert gateway.state.missing_since == {}
 
@@ -37,9 +37,9 @@ def test_a_topic_that_one_broker_lacks_for_a_while_is_not_gone() -> None:
 def test_a_broker_that_still_shows_the_topic_of_before_changes_nothing() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
-    seen = gateway.kafka.look()
+    seen = gateway.kafka.poll()
     gateway.do(replace(seen, topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
-    gateway.look()
+    gateway.poll()
     assert gateway.state.topics["foo"].id == seen.topics[0].id
     assert gateway.reassignment_of("foo-0") is not None
 
@@ -47,9 +47,9 @@ def test_a_broker_that_still_shows_the_topic_of_before_changes_nothing() -> None
 def test_a_topic_that_is_gone_ends_its_reassignments_with_a_reason() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
-    gateway.carry()
+    gateway.deliver()
     gateway.kafka.replicas.clear()
-    gateway.look_for(TOPIC_REMOVED_MS)
+    gateway.poll_for(TOPIC_REMOVED_MS)
     (row,) = gateway.state.finished[1].values()
     assert row.ending is Ending.TOPIC_DELETED
     assert (gateway.state.topics, gateway.state.upstream_steps, gateway.state.reassignments) == ({}, {}, {})
@@ -58,7 +58,7 @@ def test_a_topic_that_is_gone_ends_its_reassignments_with_a_reason() -> None:
 def test_a_topic_that_was_made_anew_is_another_one() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
-    seen = gateway.kafka.look()
+    seen = gateway.kafka.poll()
     look_at(gateway, replace(seen, topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
     assert gateway.state.topics["foo"] == Topic("foo", b"x" * 16)
     assert gateway.reassignment_of("foo-0") is None
@@ -66,7 +66,7 @@ def test_a_topic_that_was_made_anew_is_another_one() -> None:
 
 def test_a_topic_of_which_nothing_is_wanted_is_another_one_at_the_first_look() -> None:
     gateway = Gateway(FOO)
-    seen = gateway.kafka.look()
+    seen = gateway.kafka.poll()
     (foo,) = seen.topics
     anew = foo._replace(id=b"x" * 16, partitions={0: foo.partitions[0]._replace(replicas=(2, 3))})
     gateway.do(replace(seen, topics=[anew]))
@@ -78,10 +78,10 @@ def test_a_topic_of_which_nothing_is_wanted_is_another_one_at_the_first_look() -
 def test_a_topic_of_which_a_step_is_remembered_is_not() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
-    gateway.carry()
+    gateway.deliver()
     gateway.alter({"foo-0": None})
-    gateway.carry()
-    seen = gateway.kafka.look()
+    gateway.deliver()
+    seen = gateway.kafka.poll()
     gateway.do(replace(seen, topics=[seen.topics[0]._replace(id=b"x" * 16)], moves={}))
     assert gateway.state.topics["foo"].id == seen.topics[0].id
 
@@ -90,8 +90,8 @@ def test_a_topic_that_gets_its_id_is_the_same_one() -> None:
     gateway = Gateway(FOO)
     gateway.put(Topic("foo", NO_ID))
     gateway.alter({"foo-0": (2, 3)})
-    gateway.carry()
-    seen = gateway.kafka.look()
+    gateway.deliver()
+    seen = gateway.kafka.poll()
     gateway.do(seen)
     assert gateway.state.topics["foo"].id == seen.topics[0].id
     gateway.do(replace(seen, topics=[seen.topics[0]._replace(id=NO_ID)]))
@@ -102,8 +102,8 @@ def test_a_topic_that_gets_its_id_is_the_same_one() -> None:
 def test_a_broker_that_does_not_know_all_of_a_topic_yet_takes_nothing_from_it() -> None:
     gateway = Gateway(FOO, ("foo-1", (4, 1)), ("bar-0", (4, 1)))
     gateway.alter({"foo-1": (2, 3), "bar-0": (2, 3)})
-    gateway.carry()
-    seen = gateway.kafka.look()
+    gateway.deliver()
+    seen = gateway.kafka.poll()
     (foo,) = [topic for topic in seen.topics if topic.name == "foo"]
     gateway.do(replace(seen, topics=[foo._replace(partitions={0: foo.partitions[0]})]))
     assert (gateway.phase("foo-1"), gateway.phase("bar-0")) == (Phase.MOVING, Phase.MOVING)
@@ -113,7 +113,7 @@ def test_without_ids_a_topic_with_fewer_partitions_is_another_one() -> None:
     gateway = Gateway()
     gateway.kafka.create("foo-0", (4, 1))
     gateway.kafka.create("foo-1", (4, 1))
-    seen = gateway.kafka.look()
+    seen = gateway.kafka.poll()
     (foo,) = seen.topics
     gateway.do(replace(seen, topics=[foo._replace(id=NO_ID)]))
     gateway.alter({"foo-1": (2, 3)})
@@ -125,8 +125,8 @@ def test_a_topic_that_went_while_nobody_looked_is_forgotten_at_start() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     gateway.kafka.replicas.clear()
-    again = gateway.again()
-    again.look_for(TOPIC_REMOVED_MS)
+    again = gateway.successor()
+    again.poll_for(TOPIC_REMOVED_MS)
     assert again.state.reassignments == {}
 
 
@@ -135,7 +135,7 @@ def test_a_topic_that_is_gone_leaves_nothing_in_memory() -> None:
     gateway.do(TopicConfigsSeen({"foo": {"min.insync.replicas": "2"}, "never": {"min.insync.replicas": "2"}}))
     gateway.do(Measured({key("foo-0"): 50}, {}))
     gateway.kafka.replicas.clear()
-    gateway.look_for(TOPIC_REMOVED_MS)
+    gateway.poll_for(TOPIC_REMOVED_MS)
     assert (gateway.state.sizes, gateway.state.configs) == ({}, {})
 
 
@@ -143,10 +143,10 @@ def test_a_topic_that_goes_in_mid_move_leaves_no_step_behind() -> None:
     gateway = Gateway(FOO)
     gateway.default(THROTTLE, "1000")
     gateway.alter({"foo-0": (2, 3)})
-    gateway.carry()
-    gateway.look()
+    gateway.deliver()
+    gateway.poll()
     gateway.kafka.replicas.clear()
-    gateway.look_for(TOPIC_REMOVED_MS)
+    gateway.poll_for(TOPIC_REMOVED_MS)
     assert (len(gateway.state.in_flight), gateway.state.adding) == (0, 0)
     gateway.default(THROTTLE, "2000")
     assert not desired_throttle(gateway.state).brokers
@@ -155,10 +155,10 @@ def test_a_topic_that_goes_in_mid_move_leaves_no_step_behind() -> None:
 def test_a_topic_that_goes_while_others_move_it_is_listed_no_more() -> None:
     gateway = Gateway(FOO)
     gateway.kafka.alter(key("foo-0"), (2, 3))
-    gateway.look()
+    gateway.poll()
     listed = gateway.state.reassigning_revision
     gateway.kafka.replicas.clear()
-    gateway.look_for(TOPIC_REMOVED_MS)
+    gateway.poll_for(TOPIC_REMOVED_MS)
     assert gateway.state.external == set()
     assert gateway.state.reassigning_revision > listed
 
@@ -175,7 +175,7 @@ def test_a_topic_goes_without_a_look_at_what_moves_elsewhere() -> None:
     gateway.alter({"foo-0": (2, 3), "bar-0": (3, 4)})
     gateway.state.reassignments = Unread(gateway.state.reassignments)
     del gateway.kafka.replicas[key("bar-0")]
-    gateway.look_for(TOPIC_REMOVED_MS)
+    gateway.poll_for(TOPIC_REMOVED_MS)
     assert (gateway.reassignment_of("bar-0"), gateway.phase("foo-0")) == (None, Phase.MOVING)
 
 

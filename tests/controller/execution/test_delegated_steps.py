@@ -33,10 +33,10 @@ def test_a_step_is_one_row_of_the_upstream() -> None:
 def test_a_cancel_restores_the_order_that_kafka_alone_loses() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (1, 3)})
-    gateway.carry()
+    gateway.deliver()
     gateway.alter({"foo-0": None})
-    gateway.carry()
-    gateway.look()
+    gateway.deliver()
+    gateway.poll()
     gateway.settle()
     assert gateway.kafka.replicas[key("foo-0")] == (4, 1)
     assert submits(gateway) == [(1, 3), None, (4, 1)]
@@ -45,10 +45,10 @@ def test_a_cancel_restores_the_order_that_kafka_alone_loses() -> None:
 def test_an_override_leaks_no_replica() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
-    gateway.carry()
+    gateway.deliver()
     gateway.alter({"foo-0": (5, 6)})
-    gateway.carry()
-    gateway.look()
+    gateway.deliver()
+    gateway.poll()
     gateway.alter({"foo-0": None})
     gateway.settle()
     assert gateway.kafka.replicas[key("foo-0")] == (4, 1)
@@ -57,7 +57,7 @@ def test_an_override_leaks_no_replica() -> None:
 def test_an_override_ends_at_the_new_target() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
-    gateway.carry()
+    gateway.deliver()
     gateway.alter({"foo-0": (5, 6)})
     gateway.settle()
     assert gateway.kafka.replicas[key("foo-0")] == (5, 6)
@@ -67,9 +67,9 @@ def test_a_stop_keeps_what_has_arrived() -> None:
     gateway = Gateway(FOO)
     gateway.default("reassignment.cancel.mode", "stop")
     gateway.alter({"foo-0": (2, 3)})
-    gateway.carry()
+    gateway.deliver()
     gateway.kafka.isr[key("foo-0")] = (4, 1, 2)
-    gateway.look()
+    gateway.poll()
     gateway.alter({"foo-0": None})
     gateway.settle()
     assert set(gateway.kafka.replicas[key("foo-0")]) == {4, 1, 2}
@@ -80,7 +80,7 @@ def test_an_order_behind_a_stop_starts_from_where_the_step_began() -> None:
     gateway = Gateway(("foo-0", (1, 2)))
     gateway.default("reassignment.cancel.mode", "stop")
     gateway.alter({"foo-0": (1, 2, 3)})
-    gateway.carry()
+    gateway.deliver()
     gateway.alter({"foo-0": None})
     gateway.alter({"foo-0": (1, 2, 3)})
     wanted = gateway.reassignment_of("foo-0")
@@ -121,8 +121,8 @@ def test_a_stop_holds_its_place_until_kafka_has_stopped() -> None:
     gateway = Gateway(FOO, ("foo-1", (5, 6)))
     gateway.with_limits(partitions=1).default("reassignment.cancel.mode", "stop")
     gateway.alter({"foo-0": (2, 3)})
-    gateway.carry()
-    gateway.look()
+    gateway.deliver()
+    gateway.poll()
     gateway.alter({"foo-0": None})
     gateway.alter({"foo-1": (7, 6)})
     assert not gateway["foo-1"].moving
@@ -134,11 +134,11 @@ def stalled(target: Replicas, isr: Replicas) -> Gateway:
     """A step from (1, 2, 3) that has come so far, and gets no further."""
     gateway = Gateway(("foo-0", (1, 2, 3)))
     gateway.with_topic_config("min.insync.replicas", "3").alter({"foo-0": target})
-    gateway.carry()
+    gateway.deliver()
     gateway.kafka.isr[key("foo-0")] = isr
-    gateway.look()
+    gateway.poll()
     gateway.do(Stalled([key("foo-0")]))
-    gateway.carry()
+    gateway.deliver()
     return gateway
 
 

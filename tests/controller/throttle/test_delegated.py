@@ -80,7 +80,7 @@ class Throttled:
 
     def crash(self) -> None:
         """Another process on the same records."""
-        self.gateway = self.gateway.again()
+        self.gateway = self.gateway.successor()
         self.acknowledged.clear()
 
     def config(self, resource: Resource, config: str) -> str | None:

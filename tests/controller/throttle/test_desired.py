@@ -33,7 +33,7 @@ def test_the_lowest_rate_counts() -> None:
 def test_on_an_upstream_all_brokers_of_entries_get_the_rate_but_external_moves_are_ignored() -> None:
     gateway = Gateway(("foo-0", (1, 2)), ("foo-1", (7, 8)))
     gateway.kafka.alter(key("foo-1"), (5, 6))
-    gateway.look()
+    gateway.poll()
     gateway.default(THROTTLE, "5")
     gateway.alter({"foo-0": (1, 3)})
     throttle = desired_throttle(gateway.state)

@@ -25,14 +25,14 @@ def test_what_is_seen_is_the_state() -> None:
 
 def test_a_second_look_at_the_same_changes_nothing() -> None:
     gateway = Gateway(FOO)
-    assert gateway.do(gateway.kafka.look()).changes == []
+    assert gateway.do(gateway.kafka.poll()).changes == []
 
 
 def test_moves_of_others_are_listed_and_count_against_the_limits() -> None:
     gateway = Gateway(FOO, ("foo-1", (1, 2)))
     gateway.default("reassignment.max.concurrent.partition.movements", "1")
     gateway.kafka.alter(key("foo-0"), (2, 3))
-    gateway.look()
+    gateway.poll()
     assert gateway.phase("foo-0") is Phase.EXTERNAL
     assert [(row.topic, row.partition, row.adding) for row in ongoing(gateway.state)] == [("foo", 0, (2, 3))]
     gateway.alter({"foo-1": (3, 4)})
@@ -45,7 +45,7 @@ def test_a_move_of_others_can_be_cancelled_and_taken_over() -> None:
     gateway = Gateway(FOO, ("foo-1", (1, 2)))
     for name in ("foo-0", "foo-1"):
         gateway.kafka.alter(key(name), (5, 6))
-    gateway.look()
+    gateway.poll()
     assert gateway.alter({"foo-0": None}) == {"foo-0": DONE}
     assert gateway.effects[-1] == Submit("foo", 0, None)
     gateway.alter({"foo-1": (5, 7)})
@@ -56,7 +56,7 @@ def test_a_move_of_others_can_be_cancelled_and_taken_over() -> None:
 def test_an_order_for_where_others_move_it_already_takes_nothing_back() -> None:
     gateway = Gateway(FOO)
     gateway.kafka.alter(key("foo-0"), (5, 6))
-    gateway.look()
+    gateway.poll()
     gateway.alter({"foo-0": (5, 6)})
     assert gateway.settle().kafka.replicas[key("foo-0")] == (5, 6)
     assert [row.replicas for row in gateway.kafka.requests] == [(5, 6), (5, 6)]
@@ -67,12 +67,12 @@ def test_what_waits_for_a_broker_goes_on_when_it_is_back() -> None:
     gateway = Gateway(FOO)
     gateway.default("reassignment.health.guard", "off")
     gateway.kafka.down.add(2)
-    gateway.look()
+    gateway.poll()
     gateway.default("reassignment.max.concurrent.replica.movements.per.partition", "1")
     gateway.alter({"foo-0": (2, 1)})
     assert gateway.phase("foo-0") is Phase.WAITING
     gateway.kafka.down.clear()
-    gateway.look()
+    gateway.poll()
     assert gateway.settle().kafka.replicas[key("foo-0")] == (2, 1)
 
 
@@ -81,19 +81,19 @@ def test_nothing_starts_while_the_upstream_cannot_be_looked_at() -> None:
     gateway.do(Unreachable("connection refused"))
     gateway.alter({"foo-0": (2, 3)})
     assert gateway.phase("foo-0") is Phase.QUEUED
-    gateway.look()
+    gateway.poll()
     assert gateway.phase("foo-0") is Phase.MOVING
 
 
 def test_what_was_in_doubt_before_an_outage_is_looked_at_from_the_start() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
-    gateway.carry()
+    gateway.deliver()
     gateway.kafka.alter(key("foo-0"), (5, 6))
     for _ in range(EXTERNAL_MOVE.polls - 1):
-        gateway.look()
+        gateway.poll()
     gateway.do(Unreachable("connection refused"))
-    gateway.look()
+    gateway.poll()
     sighting = gateway.state.tracking[key("foo-0")].sighting
     assert sighting is not None
     assert sighting.polls == 1
@@ -121,11 +121,11 @@ def test_configs_of_topics_are_taken_in_and_go_again() -> None:
 def test_a_partition_that_waits_for_a_leader_goes_on_when_it_has_one() -> None:
     gateway = Gateway(FOO)
     gateway.kafka.leader[key("foo-0")] = -1
-    gateway.look()
+    gateway.poll()
     gateway.alter({"foo-0": (2, 3)})
     assert gateway.waiting_reason("foo-0") == "the partition has no leader"
     gateway.kafka.leader[key("foo-0")] = 4
-    gateway.look()
+    gateway.poll()
     assert gateway.phase("foo-0") is Phase.MOVING
 
 
@@ -142,10 +142,10 @@ def test_a_partition_that_waits_for_room_goes_on_when_there_is_some() -> None:
 def test_looks_that_come_as_often_as_clients_ask_blame_nobody() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
-    gateway.carry()
+    gateway.deliver()
     gateway.kafka.alter(key("foo-0"), None)
     for _ in range(2 * EXTERNAL_MOVE.polls):
-        gateway.do(replace(gateway.kafka.look(), whole=False, brokers=None, conclusive=False))
+        gateway.do(replace(gateway.kafka.poll(), whole=False, brokers=None, conclusive=False))
     assert gateway.phase("foo-0") is Phase.MOVING
     assert gateway.state.tracking == {}
 
@@ -163,9 +163,9 @@ def test_steps_in_flight_are_known_without_looking_at_what_waits() -> None:
 def test_the_cancel_of_a_move_of_others_is_kept_until_it_has_happened() -> None:
     gateway = Gateway(FOO)
     gateway.kafka.alter(key("foo-0"), (5, 6))
-    gateway.look()
+    gateway.poll()
     gateway.alter({"foo-0": None})
-    again = gateway.again()
+    again = gateway.successor()
     again.settle()
     assert again.kafka.replicas[key("foo-0")] == (1, 4)
     assert (again.state.upstream_steps, again.state.external) == ({}, set())
@@ -177,9 +177,9 @@ def test_a_move_of_others_that_stands_still_is_theirs_to_take_back() -> None:
     gateway.do(Pause(None, True))
     gateway.alter({"foo-0": (2, 3)})
     gateway.kafka.alter(key("foo-0"), (5, 6))
-    gateway.look()
+    gateway.poll()
     gateway.do(Stalled([key("foo-0")]))
-    gateway.carry()
+    gateway.deliver()
     assert gateway.kafka.moves(key("foo-0"))
 
 
@@ -187,7 +187,7 @@ def test_the_move_of_others_is_charged_anew_when_they_turn_it() -> None:
     gateway = Gateway(FOO)
     for target in ((5, 1), (6, 7)):
         gateway.kafka.alter(key("foo-0"), target)
-        gateway.look()
+        gateway.poll()
     taken = gateway.state.backlog.usage.brokers()
     assert taken == {6, 7, 4}
 
@@ -196,10 +196,10 @@ def test_a_step_that_a_stop_left_in_flight_is_listed_and_counts_until_it_is_over
     gateway = Gateway(FOO)
     gateway.default("reassignment.cancel.mode", "stop")
     gateway.alter({"foo-0": (2, 3)})
-    gateway.carry()
-    gateway.look()
+    gateway.deliver()
+    gateway.poll()
     gateway.alter({"foo-0": None})
-    gateway.look()
+    gateway.poll()
     assert (gateway.phase("foo-0"), len(gateway.state.backlog.costs)) == (Phase.EXTERNAL, 1)
     gateway.settle()
     assert (gateway.phase("foo-0"), len(gateway.state.backlog.costs)) == (Phase.IDLE, 0)
@@ -208,9 +208,9 @@ def test_a_step_that_a_stop_left_in_flight_is_listed_and_counts_until_it_is_over
 def test_metadata_from_after_a_move_does_not_hide_where_the_listed_move_began() -> None:
     gateway = Gateway(FOO)
     gateway.kafka.alter(key("foo-0"), (5, 6))
-    listed = gateway.kafka.look()
+    listed = gateway.kafka.poll()
     gateway.kafka.catch_up(key("foo-0"))
-    gateway.do(replace(listed, topics=gateway.kafka.look().topics))
+    gateway.do(replace(listed, topics=gateway.kafka.poll().topics))
     assert (gateway["foo-0"].current, gateway["foo-0"].next) == ((1, 4), (5, 6))
     gateway.alter({"foo-0": (2, 3)})
     wanted = gateway.reassignment_of("foo-0")

@@ -18,8 +18,8 @@ def moving() -> Gateway:
     """A move that the upstream has taken."""
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
-    gateway.carry()
-    gateway.look()
+    gateway.deliver()
+    gateway.poll()
     return gateway
 
 
@@ -30,8 +30,8 @@ def test_an_answer_makes_the_step_active() -> None:
 def test_an_answer_that_was_lost_is_found_by_looking_and_nothing_is_sent_twice() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
-    gateway.send_unheard()
-    gateway.look()
+    gateway.lose_answers()
+    gateway.poll()
     assert gateway.state.upstream_steps[KEY].stage is Stage.ACTIVE
     gateway.settle()
     assert [row.replicas for row in gateway.kafka.requests] == [(2, 3)]
@@ -40,8 +40,8 @@ def test_an_answer_that_was_lost_is_found_by_looking_and_nothing_is_sent_twice()
 def test_a_row_that_never_left_is_sent_after_a_look() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
-    gateway.lose()
-    gateway.look()
+    gateway.lose_requests()
+    gateway.poll()
     assert gateway.settle().kafka.replicas[KEY] == (2, 3)
 
 
@@ -56,8 +56,8 @@ def rows_sent(gateway: Gateway) -> int:
     """While the upstream hears nothing, in 16 looks of a quarter of a second."""
     before = len(gateway.effects)
     for _ in range(16):
-        gateway.lose()
-        gateway.look()
+        gateway.lose_requests()
+        gateway.poll()
     return len([each for each in gateway.effects[before:] if isinstance(each, Submit)])
 
 
@@ -77,24 +77,24 @@ def test_a_row_that_turns_a_step_is_sent_ever_more_rarely() -> None:
 def test_nothing_is_concluded_while_a_row_is_on_its_way() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
-    gateway.do(gateway.kafka.look(outstanding=[KEY]))
+    gateway.do(gateway.kafka.poll(outstanding=[KEY]))
     assert len(gateway.effects) == 1
 
 
 def test_a_refused_row_waits_with_the_reason_and_is_asked_for_again() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
-    gateway.lose()
+    gateway.lose_requests()
     gateway.do(Submitted([(KEY, (2, 3), Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no"))]))
     assert gateway.waiting_reason("foo-0") == "the upstream refused it: no"
-    gateway.look()
+    gateway.poll()
     assert gateway.settle().kafka.replicas[KEY] == (2, 3)
 
 
 def test_a_cancel_by_someone_else_blocks_the_partition_until_people_decide() -> None:
     gateway = moving()
     gateway.kafka.alter(KEY, None)
-    gateway.look_for(EXTERNAL_CHANGE.ms)
+    gateway.poll_for(EXTERNAL_CHANGE.ms)
     assert gateway.phase("foo-0") is Phase.WAITING
     assert gateway.waiting_reason("foo-0") == "cancelled by someone else"
     assert gateway.settle().kafka.replicas[KEY] == (1, 4)
@@ -105,8 +105,8 @@ def test_a_cancel_by_someone_else_blocks_the_partition_until_people_decide() -> 
 def test_a_blocked_partition_is_still_blocked_after_a_restart() -> None:
     gateway = moving()
     gateway.kafka.alter(KEY, None)
-    gateway.look_for(EXTERNAL_CHANGE.ms)
-    again = gateway.again()
+    gateway.poll_for(EXTERNAL_CHANGE.ms)
+    again = gateway.successor()
     assert again.settle().kafka.replicas[KEY] == (1, 4)
     assert again.waiting_reason("foo-0") == "cancelled by someone else"
 
@@ -115,7 +115,7 @@ def test_a_move_that_someone_else_turned_elsewhere_is_not_fought_over() -> None:
     gateway = moving()
     gateway.kafka.alter(KEY, (5, 6))
     for _ in range(EXTERNAL_MOVE.polls):
-        gateway.look()
+        gateway.poll()
     wanted = gateway.reassignment_of("foo-0")
     assert wanted is not None
     assert wanted.blocked == "someone else moves it to [5, 6]"
@@ -126,7 +126,7 @@ def test_an_order_given_again_takes_over_what_someone_else_still_moves() -> None
     gateway = moving()
     gateway.kafka.alter(KEY, (5, 6))
     for _ in range(EXTERNAL_MOVE.polls + 1):
-        gateway.look()
+        gateway.poll()
     assert gateway.state.external == {KEY}
     gateway.alter({"foo-0": (2, 3)})
     assert gateway.state.external == set()
@@ -138,15 +138,15 @@ def stopped() -> Gateway:
     gateway = moving()
     gateway.default("reassignment.cancel.mode", "stop")
     gateway.kafka.isr[KEY] = (4, 1, 2)
-    gateway.look()
+    gateway.poll()
     gateway.alter({"foo-0": None})
-    gateway.lose()
-    gateway.look()
+    gateway.lose_requests()
+    gateway.poll()
     assert (gateway.state.upstream_steps[KEY].following, gateway.reassignment_of("foo-0")) == (
         (2, 4, 1),
         None,
     )
-    gateway.lose()
+    gateway.lose_requests()
     return gateway
 
 
@@ -160,7 +160,7 @@ def test_a_move_that_someone_else_took_over_after_a_stop_counts_at_once_and_unti
     gateway = stopped()
     gateway.kafka.alter(KEY, (5, 6))
     for _ in range(EXTERNAL_MOVE.polls + 1):
-        gateway.look()
+        gateway.poll()
         assert others(gateway) == (0, 1)
     assert gateway.state.upstream_steps == {}
     gateway.settle()
@@ -172,7 +172,7 @@ def test_a_step_that_someone_else_ended_after_a_stop_counts_no_more() -> None:
     gateway.kafka.alter(KEY, (5, 6))
     gateway.kafka.catch_up(KEY)
     while KEY in gateway.state.upstream_steps:
-        gateway.look()
+        gateway.poll()
         assert min(others(gateway)) >= 0
     assert others(gateway) == (0, 0)
 
@@ -182,7 +182,7 @@ def test_replicas_that_someone_else_changed_before_the_turn_came_are_not_overwri
     gateway.do(Pause(None, True))
     gateway.alter({"foo-0": (2, 3)})
     gateway.kafka.alter(KEY, (1, 4))
-    gateway.look_for(EXTERNAL_CHANGE.ms)
+    gateway.poll_for(EXTERNAL_CHANGE.ms)
     assert gateway.waiting_reason("foo-0") == "someone else changed its replicas to [1, 4]"
 
 
@@ -191,21 +191,21 @@ def test_what_someone_else_has_done_already_is_done() -> None:
     again = Gateway(kafka=gateway.kafka)
     again.kafka.catch_up(KEY)
     again.put(*own(gateway.state))
-    again.look()
+    again.poll()
     assert again.phase("foo-0") is Phase.IDLE
 
 
 def test_a_restart_between_intent_and_call_submits_once() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
-    again = gateway.again()
+    again = gateway.successor()
     assert again.settle().kafka.replicas[KEY] == (2, 3)
     assert [row.replicas for row in again.kafka.requests] == [(2, 3)]
 
 
 def test_a_restart_in_the_middle_follows_the_step_without_asking_again() -> None:
     gateway = moving()
-    again = gateway.again()
+    again = gateway.successor()
     assert again.settle().kafka.replicas[KEY] == (2, 3)
     assert len(again.kafka.requests) == 1
 
@@ -220,19 +220,19 @@ def turned() -> Gateway:
 
 def test_a_row_that_turns_a_step_is_sent_again_when_it_was_lost() -> None:
     gateway = turned()
-    gateway.lose()
+    gateway.lose_requests()
     for _ in range(EXTERNAL_MOVE.polls):
-        gateway.look()
+        gateway.poll()
     assert gateway.settle().kafka.replicas[KEY] == (1,)
     assert gateway.state.upstream_steps == {}
 
 
 def test_a_step_that_ended_before_it_could_be_turned_is_gone_on_from() -> None:
     gateway = turned()
-    gateway.lose()
+    gateway.lose_requests()
     gateway.kafka.catch_up(KEY)
     for _ in range(EXTERNAL_MOVE.polls):
-        gateway.look()
+        gateway.poll()
     assert gateway.settle().kafka.replicas[KEY] == (1,)
 
 
@@ -240,7 +240,7 @@ def test_a_step_and_the_row_that_turns_it_may_both_be_lost() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     gateway.alter({"foo-0": (1,)})
-    gateway.lose()
+    gateway.lose_requests()
     assert gateway.settle().kafka.replicas[KEY] == (1,)
 
 
@@ -253,14 +253,14 @@ def test_a_step_is_turned_once_and_then_taken_back() -> None:
 
 def test_a_step_that_was_turned_is_not_turned_any_more_once_the_upstream_has_it() -> None:
     gateway = turned()
-    gateway.carry()
-    gateway.look()
+    gateway.deliver()
+    gateway.poll()
     assert gateway.settle().kafka.replicas[KEY] == (1,)
 
 
 def test_a_step_whose_turning_is_refused_is_taken_back() -> None:
     gateway = turned()
-    gateway.lose()
+    gateway.lose_requests()
     gateway.do(Submitted([(KEY, (1,), Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no"))]))
     assert gateway.state.upstream_steps[KEY].stage is Stage.UNDOING
     assert gateway.settle().kafka.replicas[KEY] == (1,)
@@ -270,7 +270,7 @@ def test_a_step_whose_turning_is_refused_is_taken_back() -> None:
 def test_a_way_back_that_is_refused_leaves_open_which_way_it_goes() -> None:
     gateway = turned()
     gateway.alter({"foo-0": None})
-    gateway.lose()
+    gateway.lose_requests()
     gateway.do(Submitted([(KEY, None, Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT))]))
     assert gateway.state.upstream_steps[KEY].stage is Stage.SUBMITTING
     assert gateway.settle().kafka.replicas[KEY] == (4, 1)
@@ -278,12 +278,12 @@ def test_a_way_back_that_is_refused_leaves_open_which_way_it_goes() -> None:
 
 def test_nothing_is_concluded_from_a_look_that_is_older_than_a_row() -> None:
     gateway = Gateway(FOO)
-    before = gateway.kafka.look()
+    before = gateway.kafka.poll()
     gateway.alter({"foo-0": (2, 3)})
     sent = len(gateway.effects)
     gateway.do(before)
     assert len(gateway.effects) == sent
-    gateway.carry()
+    gateway.deliver()
     assert gateway.state.tracking == {}
 
 
@@ -291,7 +291,7 @@ def test_a_step_that_ended_before_the_row_that_turns_it_came_is_gone_back_from()
     gateway = Gateway(("foo-0", (1, 2, 3)))
     gateway.alter({"foo-0": (2,)})
     gateway.alter({"foo-0": (1,)})
-    gateway.carry()  # the first row is done at once, and the second adds what that dropped
+    gateway.deliver()  # the first row is done at once, and the second adds what that dropped
     assert (gateway.kafka.replicas[KEY], gateway.kafka.adding[KEY]) == ((1, 2), (1,))
     gateway.alter({"foo-0": None})
     assert gateway.settle().kafka.replicas[KEY] == (1, 2, 3)
@@ -300,11 +300,11 @@ def test_a_step_that_ended_before_the_row_that_turns_it_came_is_gone_back_from()
 def test_a_doubt_ends_with_what_it_was_about() -> None:
     gateway = Gateway(FOO)
     gateway.kafka.alter(KEY, (2, 3))
-    gateway.look()
+    gateway.poll()
     gateway.kafka.freeze()
     gateway.kafka.catch_up(KEY)
-    gateway.look()
+    gateway.poll()
     assert gateway.state.tracking
     gateway.kafka.lagging = None
-    gateway.look()
+    gateway.poll()
     assert gateway.state.tracking == {}

@@ -1,4 +1,4 @@
-"""A world that judges each decision: limits that hold, and replicas in sync that are not lost."""
+"""A controller whose decisions are checked: limits are kept, and no replica in sync is lost."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ from controller.scheduling.steps import keeps_up
 from controller.state.decision import Decision
 from tests.builders import InMemoryController, records, registration
 
-UNPLANNED = (
+ELECTING_EVENTS = (
     AlterConfigs,
     BrokerStarted,
     BrokerStopped,
@@ -35,11 +35,11 @@ UNPLANNED = (
     LogDirFailed,
     RebalanceLeaders,
 )
-"""Events that change leaders by themselves: no step moves them, and no limit holds them."""
+"""Events that elect leaders outside of steps; limits do not apply to these elections."""
 
 
-def takes_back(event: AnyEvent) -> bool:
-    """By this event people take steps back at once (KIP-236), below min ISR if need be."""
+def can_undo(event: AnyEvent) -> bool:
+    """Whether the event can undo steps immediately (KIP-236), even below min ISR."""
     if not isinstance(event, AlterReassignments):
         return isinstance(event, Queue)
     return event.topics is None or any(
@@ -47,24 +47,24 @@ def takes_back(event: AnyEvent) -> bool:
     )
 
 
-class Watched(InMemoryController):
-    """Each decision is checked against the partitions as they were before it."""
+class CheckedController(InMemoryController):
+    """A controller that compares the partitions before and after each decision."""
 
     def __init__(self, brokers: Iterable[int] = range(1, 7), live: Iterable[int] | None = None) -> None:
         super().__init__(brokers, live)
         self.last: dict[TopicPartition, Partition] = {}
         self.told: dict[TopicPartition, Partition] = {}
 
-    def with_partitions(self, *partitions: Partition) -> "Watched":
-        """With these partitions, which are new."""
+    def with_partitions(self, *partitions: Partition) -> "CheckedController":
+        """Add new partitions."""
         super().with_partitions(*partitions)
         for made in partitions:
             self.last[made.key] = self.told[made.key] = made
         return self
 
-    def restart(self, live: Iterable[int] | None = None) -> "Watched":
-        """The controller that starts on the records of this one; brokers know what they were told."""
-        other = Watched(())
+    def restart(self, live: Iterable[int] | None = None) -> "CheckedController":
+        """Start another controller on the records of this one. Brokers keep their state."""
+        other = CheckedController(())
         other.put(*records(self.state))
         other.last, other.told = dict(self.last), dict(self.told)
         brokers = sorted(self.state.live) if live is None else live
@@ -72,32 +72,35 @@ class Watched(InMemoryController):
         return other
 
     def decide(self, event: AnyEvent) -> Decision:
-        """Decide, and judge what came of it."""
+        """Decide the event and check its changes and effects."""
         hopeless = {p.key for p in self.state.all_partitions() if not self.state.live & set(p.replicas)}
         flying = {p.key: p for p in self.flying()}
         expected = self.state.backlog.usage.taken(Place(LimitKind.LEADERS))
         d = super().decide(event)
-        moved = self.judge_records(d, event, hopeless)
-        if not isinstance(event, UNPLANNED):
+        moved = self.check_records(d, event, hopeless)
+        if not isinstance(event, ELECTING_EVENTS):
             # Steps that began under a higher limit go on.
             assert moved <= max(self.state.backlog.usage.limits.leaders, expected)
-        self.judge_effects(d)
+        self.check_effects(d)
         # Every step in flight counts against the limits, and nothing else does.
         assert set(self.state.backlog.costs) == set(self.state.in_flight)
         for now in self.flying():
             before = flying.get(now.key, now._replace(adding=()))
             if set(now.adding) - set(before.adding):
-                self.judge_start(now)
+                self.check_start(now)
         return d
 
     def flying(self) -> list[Partition]:
-        """The partitions to which replicas are being added."""
+        """Return the partitions with adding replicas."""
         state = self.state
         flying = (state.partitions[topic][number] for topic, number in state.in_flight)
         return [partition for partition in flying if partition.adding]
 
-    def judge_records(self, d: Decision, event: AnyEvent, hopeless: set[TopicPartition]) -> int:
-        """Epochs grow, and nothing in sync is lost; how many leaders steps have changed."""
+    def check_records(self, d: Decision, event: AnyEvent, hopeless: set[TopicPartition]) -> int:
+        """Check that epochs grow and that no data is lost.
+
+        Returns the number of leaders that steps changed.
+        """
         moved = 0
         for change in d.changes:
             if isinstance(change, Deleted) and change.kind is Partition:
@@ -106,17 +109,17 @@ class Watched(InMemoryController):
                 del self.last[gone]
             elif isinstance(change, Partition):
                 before = self.last.get(change.key, change)
-                self.judge_change(before, change, event, hopeless)
+                self.check_change(before, change, event, hopeless)
                 moved += NO_LEADER not in {before.leader, change.leader} and (
                     before.leader != change.leader and before.leader in {*change.replicas, *before.current}
                 )
                 self.last[change.key] = change
         return moved
 
-    def judge_change(
+    def check_change(
         self, before: Partition, after: Partition, event: AnyEvent, hopeless: set[TopicPartition]
     ) -> None:
-        """One record after another of the same partition."""
+        """Check two consecutive records of one partition."""
         reordered = after._replace(replicas=before.replicas) == before
         assert after.partition_epoch > before.partition_epoch or after is before or reordered
         assert after.leader_epoch >= before.leader_epoch
@@ -126,13 +129,13 @@ class Watched(InMemoryController):
         stays = set(after.isr) & set(before.isr)
         assert stays or allowed
         lost = set(before.isr) & set(before.replicas) - set(after.replicas)
-        if lost and not takes_back(event) and after.key not in hopeless:
+        if lost and not can_undo(event) and after.key not in hopeless:
             assert keeps_up(len(stays), len(after.replicas), self.state.min_isr(topic))
         if isinstance(event, Stalled):
             assert not lost & set(before.adding)
 
-    def judge_start(self, now: Partition) -> None:
-        """The places that a step takes had room for it when it began."""
+    def check_start(self, now: Partition) -> None:
+        """Check that the limits had room for the step when it began."""
         limits, flying = self.state.backlog.usage.limits, self.flying()
         others = [p for p in flying if p.key != now.key]
         assert not others or len(flying) <= limits.partitions
@@ -144,8 +147,8 @@ class Watched(InMemoryController):
         in_sync = set(now.isr) & set(now.next) & self.state.live | set(now.adding)
         assert len(now.adding) <= limits.step or len(in_sync) <= self.state.min_isr(now.topic)
 
-    def judge_effects(self, d: Decision) -> None:
-        """Brokers act on what they are told: epochs grow, and a replica is dropped only when it is off the list."""
+    def check_effects(self, d: Decision) -> None:
+        """Check what brokers receive: epochs grow, and no replica on the replica list is deleted."""
         for effect in d.effects:
             if isinstance(effect, Publish):
                 told = effect.partition
