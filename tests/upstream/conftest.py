@@ -1,4 +1,4 @@
-"""Real clusters, each started by the first test that wants it and kept for the others: what is killed is to be started again."""
+"""Session fixtures: real Kafka clusters and gateways. A test that kills a node must start it again."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -19,11 +19,11 @@ from tools.kafka_settings import SMALL_FETCHES, SOON_FENCED, Spec
 from tools.processes import Reassignd
 
 REAUTHENTICATION = {"listener.name.sasl_plaintext.scram-sha-512.connections.max.reauth.ms": "3000"}
-"""Who comes by SCRAM-SHA-512 without TLS has to come again (KIP-368)."""
+"""Clients with SCRAM-SHA-512 on SASL_PLAINTEXT must re-authenticate after 3 s (KIP-368)."""
 
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """As the server."""
+    """Use the event loop of the server."""
     return {"uvloop": uvloop.new_event_loop}
 
 
@@ -37,7 +37,7 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
-    """Four brokers of Kafka 4.1, three of which are controllers, without security; moves can be held in flight."""
+    """Four brokers of Kafka 4.1 without security, three of them KRaft controllers; reassignments can be held in flight."""
     spec = Spec(4, "4.1", controllers=3, settings=SOON_FENCED | SMALL_FETCHES)
     with running_kafka(spec, folder=tmp_path_factory.mktemp("kafka")) as cluster:
         yield cluster
@@ -45,7 +45,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
 
 @pytest.fixture(scope="session")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
-    """Two brokers of Kafka 4.3 with SASL and TLS, an authorizer and tools.kafka_settings.PRINCIPALS; the controller is apart."""
+    """Two brokers of Kafka 4.3 with SASL, TLS, an authorizer and tools.kafka_settings.PRINCIPALS; the controller is a node of its own."""
     spec = Spec(2, "4.3", apart=True, secured=True, settings=SOON_FENCED | REAUTHENTICATION)
     with running_kafka(spec, folder=tmp_path_factory.mktemp("secured")) as cluster:
         yield cluster
@@ -53,21 +53,21 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
 
 @pytest.fixture(scope="session")
 def gateway(kafka: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reassignd]:
-    """Reassignd before the cluster without security."""
+    """A gateway in front of the cluster without security."""
     folder = tmp_path_factory.mktemp("reassignd")
     yield from running(Reassignd(folder, {}, len(kafka.brokers), kafka.bootstrap))
 
 
 @pytest.fixture(scope="session")
 def secured_gateway(secured: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reassignd]:
-    """Reassignd before the secured cluster, at its SASL_PLAINTEXT listener, as its super user."""
+    """A gateway in front of the secured cluster: SASL_PLAINTEXT listener, super user."""
     config = {"upstream.command.config": str(secured.client_config("SASL_PLAINTEXT", "admin"))}
     bootstrap = secured.address(1, "SASL_PLAINTEXT")
     yield from running(Reassignd(tmp_path_factory.mktemp("before"), config, len(secured.brokers), bootstrap))
 
 
 def running(reassignd: Reassignd) -> Iterator[Reassignd]:
-    """While it runs."""
+    """Start reassignd, yield it, and stop it."""
     reassignd.start()
     yield reassignd
     assert reassignd.stop() == 0
@@ -75,27 +75,27 @@ def running(reassignd: Reassignd) -> Iterator[Reassignd]:
 
 @pytest.fixture(scope="session")
 def direct(kafka: KafkaCluster) -> Iterator[Cluster]:
-    """The cluster without security, past any gateway."""
+    """The cluster without security, without a gateway."""
     with JavaAdmin(kafka.addresses()) as admin:
         yield Cluster(Server("kafka", kafka.bootstrap), admin)
 
 
 @pytest.fixture(scope="session")
 def java_admin(gateway: Reassignd) -> Iterator[JavaAdmin]:
-    """The Java Admin client, which knows the gateway alone."""
+    """The Java Admin client with the gateway's address."""
     with JavaAdmin(gateway.bootstrap) as admin:
         yield admin
 
 
 @pytest.fixture
 def shell(gateway: Reassignd, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
-    """Verbs, against the gateway."""
+    """Runs verbs against the gateway."""
     return Shell(gateway, tmp_path, capsys)
 
 
 @pytest.fixture
 def cluster(gateway: Reassignd, java_admin: JavaAdmin, shell: Shell) -> Iterator[Cluster]:
-    """The cluster as clients of the gateway see it. No move, throttle or limit is left to the next test."""
+    """The cluster through the gateway. Reassignments, throttles and limits are removed after each test."""
     cluster = Cluster(Server("reassignd", gateway.bootstrap), java_admin)
     yield cluster
     shell.ok("limits", "P=none", "throttle=none")
@@ -104,7 +104,7 @@ def cluster(gateway: Reassignd, java_admin: JavaAdmin, shell: Shell) -> Iterator
 
 @pytest.fixture
 async def client(kafka: KafkaCluster) -> AsyncIterator[UpstreamClient]:
-    """Our own connections to the cluster without security, whose brokers they know."""
+    """An UpstreamClient of the cluster without security; it knows the brokers."""
     made = UpstreamClient([bootstrap(kafka)])
     await made.refresh()
     yield made

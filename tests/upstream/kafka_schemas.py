@@ -1,4 +1,4 @@
-"""Any API of Kafka's in any version: our codec over the schemas of kafka-python, and over a few requests that it lacks."""
+"""Encodes and decodes all Kafka APIs in all versions, with the schemas of kafka-python and a few that it does not have."""
 
 import sys
 from functools import cache
@@ -14,18 +14,18 @@ CORRELATION_ID = 7
 
 
 def schema(name: str, key: int, versions: str, *fields: dict[str, Any]) -> dict[str, Any]:
-    """Of a request that is flexible in all versions."""
+    """Return the schema of a request that is flexible in all versions."""
     kind = {"apiKey": key, "type": "request", "name": name, "validVersions": versions}
     return {**kind, "flexibleVersions": "0+", "fields": list(fields)}
 
 
 def field(name: str, kind: str, **more: Any) -> dict[str, Any]:
-    """Of all versions."""
+    """Return a field that exists in all versions."""
     return {"name": name, "type": kind, "versions": "0+", **more}
 
 
 def groups_described(name: str, key: int, versions: str) -> dict[str, Any]:
-    """DescribeGroups' successors are all alike."""
+    """Return the schema of a GroupDescribe request; all of them have the same fields."""
     return schema(
         name, key, versions, field("GroupIds", "[]string"), field("IncludeAuthorizedOperations", "bool")
     )
@@ -54,7 +54,7 @@ EXTRA_SCHEMAS = {
 
 @cache
 def message(name: str, half: str = "Request") -> Message:
-    """The request of this API, or its response."""
+    """Return the schema of a request, or of a response."""
     found = EXTRA_SCHEMAS.get(name) if half == "Request" else None
     if found is None:
         found = load((kafka_python() / KAFKA_PYTHON / f"{name}{half}.json").read_text())
@@ -66,7 +66,7 @@ def message(name: str, half: str = "Request") -> Message:
 
 
 def frame(name: str, version: int, values: dict[str, Any]) -> bytes:
-    """With its length. Fields that the version does not have are left out."""
+    """Encode a request with its length. Fields that the version does not have are omitted."""
     request = message(name)
     header = RequestHeader(request.api_key or 0, version, CORRELATION_ID, "reader")
     head = codec(RequestHeader, 2 if request.is_flexible(version) else 1).encode(header)
@@ -75,9 +75,9 @@ def frame(name: str, version: int, values: dict[str, Any]) -> bytes:
 
 
 def decoded(name: str, version: int, answer: bytes) -> Any:
-    """The message of a response, which comes without its length."""
+    """Decode a response without its length."""
     response = message(name, "Response")
-    # The header of ApiVersions must be readable to all (KIP-511).
+    # The response header of ApiVersions has no tagged fields (KIP-511).
     tagged = response.is_flexible(version) and name != "ApiVersions"
     return Codec(response, version).decode(answer[5 if tagged else 4 :])
 

@@ -1,4 +1,4 @@
-"""A request for each API that changes nothing, about things that there are."""
+"""Requests for all APIs that only read, and the data that they read."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -28,17 +28,17 @@ NOT_READ_APIS = {
     *(0, 8, 11, 12, 13, 14, 17, 19, 20, 21, 22, 24, 25, 26, 27, 28, 30, 31, 33, 34, 36, 37, 38, 39, 40, 42),
     *(43, 44, 45, 47, 49, 51, 57, 64, 68, 71, 72, 76, 80, 81, 83, 84, 85, 86, 87, 88, 91, 92),
 }
-"""The other APIs: they change something, log in, or are between brokers."""
+"""The other APIs: writes, logins, and requests between brokers."""
 
 
 class ReadRequest(NamedTuple):
-    """`contains` is in the answer of some broker, where there is more in it than errors."""
+    """A request that only reads. The response of at least one broker includes `contains`."""
 
     name: str
     values: dict[str, Any]
     contains: bytes = b""
     since: int = 0
-    """The first version in which it can be asked."""
+    """The first version that supports these values."""
 
     @property
     def key(self) -> int:
@@ -46,7 +46,7 @@ class ReadRequest(NamedTuple):
 
 
 def populate(bootstrap: str, admin: JavaAdmin) -> bytes:
-    """Makes things to read about; returns the id of TOPIC."""
+    """Create the topic, group, transaction and user that the requests read. Returns the id of TOPIC."""
     admin.do("create", topic=TOPIC, assignment=[[1, 2], [2, 3], [3, 4], [4, 1]])
     producer = KafkaProducer(bootstrap_servers=bootstrap, transactional_id=TRANSACTION)
     producer.init_transactions()
@@ -70,7 +70,7 @@ def populate(bootstrap: str, admin: JavaAdmin) -> bytes:
 
 
 def reads(topic_id: bytes) -> list[ReadRequest]:
-    """All of them."""
+    """Return the requests for all APIs that only read."""
     return [*_of_the_cluster(), *_of_topics(topic_id), *_of_groups(topic_id), *_of_configs()]
 
 

@@ -1,4 +1,4 @@
-"""What Kafka alone forgets, leaks or refuses when a move is taken back, and what the gateway before it makes of that."""
+"""Cancel and rollback through the gateway, and the results of Kafka alone."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ from tools.raw_connection import RawConnection
 
 @pytest.fixture
 def either(request: pytest.FixtureRequest, cluster: Cluster, direct: Cluster) -> Cluster:
-    """The same Kafka, by way of the gateway or past it."""
+    """The same Kafka cluster, through the gateway or directly."""
     return cluster if request.param == "gateway" else direct
 
 
@@ -30,7 +30,7 @@ def connection(gateway: Reassignd) -> Iterator[RawConnection]:
 @pytest.mark.parametrize(
     ("either", "after"), [("gateway", [4, 1]), ("kafka", [1, 4])], indirect=["either"], ids=str
 )
-def test_cancel_restores_the_order_that_kafka_forgets(either: Cluster, after: list[int]) -> None:
+def test_cancel_restores_the_replica_order_which_kafka_loses(either: Cluster, after: list[int]) -> None:
     topic = either.create_topic([[4, 1]])
     either.hold(topic)
     either.move({f"{topic}-0": [2, 3]})
@@ -43,7 +43,7 @@ def test_cancel_restores_the_order_that_kafka_forgets(either: Cluster, after: li
 @pytest.mark.parametrize(
     ("either", "after"), [("gateway", [1, 2]), ("kafka", [4, 1, 2])], indirect=["either"], ids=str
 )
-def test_cancel_after_an_override_leaks_no_replica(either: Cluster, after: list[int]) -> None:
+def test_cancel_after_a_new_order_leaves_no_extra_replica(either: Cluster, after: list[int]) -> None:
     topic = either.create_topic([[1, 2]])
     either.hold(topic)
     either.move({f"{topic}-0": [1, 4]})
@@ -55,7 +55,7 @@ def test_cancel_after_an_override_leaks_no_replica(either: Cluster, after: list[
 
 
 def two_moving_topics(cluster: Cluster) -> tuple[str, str]:
-    """Two topics of two partitions each; all four are held in flight."""
+    """Create two topics with two partitions each, and hold the reassignments of all four in flight."""
     topics = [cluster.create_topic([[1, 2], [2, 1]]) for _ in range(2)]
     for topic in topics:
         cluster.hold(topic)
@@ -74,9 +74,7 @@ def cancel(connection: RawConnection, request: AlterPartitionReassignmentsReques
     return set(rows)
 
 
-def test_null_partitions_take_back_a_topic(
-    cluster: Cluster, direct: Cluster, connection: RawConnection
-) -> None:
+def test_null_partitions_cancel_a_topic(cluster: Cluster, direct: Cluster, connection: RawConnection) -> None:
     first, second = two_moving_topics(cluster)
     rows = cancel(connection, AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(first, None)]))
     assert rows == {f"{first}-0", f"{first}-1"}
@@ -84,9 +82,7 @@ def test_null_partitions_take_back_a_topic(
     assert set(direct.reassignments()) == {f"{second}-0", f"{second}-1"}
 
 
-def test_null_topics_take_back_everything(
-    cluster: Cluster, direct: Cluster, connection: RawConnection
-) -> None:
+def test_null_topics_cancel_everything(cluster: Cluster, direct: Cluster, connection: RawConnection) -> None:
     topics = two_moving_topics(cluster)
     rows = cancel(connection, AlterPartitionReassignmentsRequest(topics=None))
     assert rows == {f"{topic}-{partition}" for topic in topics for partition in (0, 1)}
@@ -95,7 +91,7 @@ def test_null_topics_take_back_everything(
     assert direct.reassignments() == {}
 
 
-def test_rollback_takes_back_what_was_finished_too(cluster: Cluster, direct: Cluster, shell: Shell) -> None:
+def test_rollback_includes_finished_partitions(cluster: Cluster, direct: Cluster, shell: Shell) -> None:
     originals = [[4, 1], [3, 2], [2, 1], [1, 4]]
     topic = cluster.create_topic(originals, filled=False)
     shell.ok("limits", "P=1")

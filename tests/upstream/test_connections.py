@@ -1,4 +1,4 @@
-"""Our own connections to real brokers: Kafka 4.1 without security, Kafka 4.3 with all of it."""
+"""reassignd's connections to real brokers: Kafka 4.1 without security, Kafka 4.3 with SASL and TLS."""
 
 import asyncio
 import time
@@ -46,7 +46,7 @@ BROKER = 4
 async def connected(
     cluster: KafkaCluster, listener: str, principal: str, mechanism: str = "SCRAM-SHA-256"
 ) -> AsyncIterator[UpstreamClient]:
-    """A client that reads the file which Kafka's own tools would be given."""
+    """A client with the --command-config file of Kafka's tools."""
     security = load(cluster.client_config(listener, principal, mechanism))
     client = UpstreamClient([bootstrap(cluster, listener)], Caller(security=security))
     yield client
@@ -61,15 +61,13 @@ async def refusal(cluster: KafkaCluster, listener: str, security: Security, kind
     return str(refused.value)
 
 
-async def test_brokers_are_learnt_with_their_racks(client: UpstreamClient, kafka: KafkaCluster) -> None:
+async def test_metadata_has_brokers_and_racks(client: UpstreamClient, kafka: KafkaCluster) -> None:
     assert sorted(client.brokers) == [1, 2, 3, 4]
     assert {client.brokers[id_].rack for id_ in kafka.brokers} == {"rack-0", "rack-1", "rack-2"}
     assert client.controller_id in client.brokers
 
 
-async def test_each_broker_tells_of_its_own_log_directories(
-    client: UpstreamClient, kafka: KafkaCluster
-) -> None:
+async def test_each_broker_describes_its_log_directories(client: UpstreamClient, kafka: KafkaCluster) -> None:
     answers = [await client.ask(DescribeLogDirsRequest(None), broker) for broker in kafka.brokers]
     assert [len(answer.results) for answer in answers] == [2, 2, 2, 2]
     assert all(row.total_bytes > row.usable_bytes > 0 for answer in answers for row in answer.results)
@@ -100,7 +98,7 @@ async def test_a_config_is_set_and_read(client: UpstreamClient) -> None:
     assert (await client.ask(deletion, 2)).responses[0].error_code == 0
 
 
-async def test_what_kafka_does_not_serve_any_more_is_named(client: UpstreamClient) -> None:
+async def test_an_unsupported_api_is_named_in_the_error(client: UpstreamClient) -> None:
     with pytest.raises(UnsupportedError, match=r"127\.0\.0\.1:\d+ does not serve LeaderAndIsr"):
         await client.ask(LeaderAndIsrRequest())
 
@@ -110,7 +108,7 @@ async def test_many_requests_at_once_over_one_connection(client: UpstreamClient)
     assert {answer.error_code for answer in answers} == {0}
 
 
-async def test_a_killed_broker_is_passed_over_seen_fenced_and_found_again(
+async def test_a_killed_broker_is_skipped_reported_as_fenced_and_used_again(
     client: UpstreamClient, kafka: KafkaCluster
 ) -> None:
     await client.ask(LIST, BROKER)
@@ -148,7 +146,7 @@ def responds(client: UpstreamClient, broker: int) -> Callable[[], object]:
 
 @pytest.mark.parametrize("listener", ["SASL_PLAINTEXT", "SASL_SSL"])
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN"])
-async def test_logging_in(secured: KafkaCluster, listener: str, mechanism: str) -> None:
+async def test_each_sasl_mechanism_logs_in(secured: KafkaCluster, listener: str, mechanism: str) -> None:
     async with connected(secured, listener, "admin", mechanism) as client:
         await client.refresh()
         assert sorted(client.brokers) == [1, 2]
@@ -171,7 +169,9 @@ async def test_each_principal_has_its_own_rights(
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "PLAIN"])
 @pytest.mark.parametrize("user", ["admin", "nobody"])
-async def test_a_wrong_password_is_one_clear_line(secured: KafkaCluster, mechanism: str, user: str) -> None:
+async def test_a_wrong_password_is_reported_in_one_line(
+    secured: KafkaCluster, mechanism: str, user: str
+) -> None:
     wrong = Security(sasl=Credentials(mechanism, user, "wrong"))
     message = await refusal(secured, "SASL_PLAINTEXT", wrong, AuthenticationError)
     assert f" refused {user} by {mechanism}: Authentication failed" in message
@@ -184,12 +184,12 @@ async def test_a_mechanism_that_is_not_enabled_is_named(secured: KafkaCluster) -
     assert message.endswith("asks for no SASL (error 34): set security.protocol")
 
 
-async def test_a_port_that_wants_sasl_is_recognised(secured: KafkaCluster) -> None:
+async def test_a_missing_sasl_login_is_recognised(secured: KafkaCluster) -> None:
     message = await refusal(secured, "SASL_PLAINTEXT", Security(), InDoubtError)
     assert message.endswith("the listener may require SASL: set security.protocol")
 
 
-async def test_a_port_that_wants_tls_is_recognised(secured: KafkaCluster) -> None:
+async def test_a_tls_port_is_recognised(secured: KafkaCluster) -> None:
     message = await refusal(secured, "SSL", Security(), UnreachableError)
     assert message.endswith("if it is a TLS port, set security.protocol")
 
@@ -214,11 +214,11 @@ async def test_an_authority_that_is_not_trusted_is_refused(secured: KafkaCluster
     assert "is not to be trusted" in message
 
 
-async def test_a_connection_outlives_its_authentication(secured: KafkaCluster) -> None:
+async def test_a_connection_reauthenticates_in_time(secured: KafkaCluster) -> None:
     async with connected(secured, "SASL_PLAINTEXT", "admin", "SCRAM-SHA-512") as client:
         await client.refresh()
         start = time.monotonic()
-        # Longer than the broker takes requests after one authentication; a single loss would be an error here.
+        # Longer than connections.max.reauth.ms; a closed connection would raise an error here.
         while time.monotonic() - start < 5:
             assert (await client.ask(NO_MOVE, 1)).error_code == 0
             await asyncio.sleep(0.1)

@@ -1,4 +1,4 @@
-"""The disk guard with the sizes of real disks."""
+"""The limit of disk usage with real disks."""
 
 from tests.clients.cluster import Cluster, wait_for
 from tests.reassignd.shell import Shell
@@ -11,7 +11,9 @@ def set_mark(cluster: Cluster, value: str | None) -> None:
     cluster.admin.do("set_configs", type="BROKER", name="", ops=[[op, MARK, value]])
 
 
-def test_a_move_waits_for_room_on_its_targets_disk_and_says_so(cluster: Cluster, shell: Shell) -> None:
+def test_a_step_waits_for_space_on_the_disk_of_its_target_and_shows_the_reason(
+    cluster: Cluster, shell: Shell
+) -> None:
     set_mark(cluster, "0.000001")
     try:
         topic = cluster.create_topic([[1, 2]])

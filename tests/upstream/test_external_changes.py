@@ -1,4 +1,4 @@
-"""People who reassign past the gateway, delete what moves, or leave without an answer: what is external, and what is own."""
+"""Changes that other clients make directly in the upstream, and clients that disconnect before the response."""
 
 import json
 import socket
@@ -17,19 +17,19 @@ from tools.raw_connection import address, encode
 
 
 def newest_job(shell: Shell) -> Any:
-    """The job of the last order, with its partitions."""
+    """Return the newest job with its partitions."""
     jobs = shell.json("jobs")["jobs"]
     return shell.json("job", str(max(job["id"] for job in jobs)))
 
 
 def partition_state(shell: Shell) -> tuple[str, str]:
-    """State and reason of the only partition of the newest job."""
+    """Return state and reason of the only partition of the newest job."""
     (row,) = newest_job(shell)["partitions"]
     return row["state"], row["reason"]
 
 
 def externally_cancelled_topic(cluster: Cluster, direct: Cluster, shell: Shell) -> str:
-    """A topic whose only partition was to move, until someone took that back past us."""
+    """Start a reassignment of a new topic, cancel it directly in the upstream, and return the topic."""
     topic = cluster.create_topic([[1, 2]])
     cluster.hold(topic)
     cluster.move({f"{topic}-0": [3, 4]})
@@ -41,7 +41,7 @@ def externally_cancelled_topic(cluster: Cluster, direct: Cluster, shell: Shell) 
     return topic
 
 
-def test_what_someone_else_cancels_waits_until_it_is_resumed(
+def test_an_externally_cancelled_partition_waits_until_its_job_is_resumed(
     cluster: Cluster, direct: Cluster, shell: Shell
 ) -> None:
     topic = externally_cancelled_topic(cluster, direct, shell)
@@ -50,7 +50,7 @@ def test_what_someone_else_cancels_waits_until_it_is_resumed(
     wait_for(lambda: partition_state(shell), ("done", ""))
 
 
-def test_a_new_order_is_stronger_than_what_someone_else_did(
+def test_a_new_order_is_executed_after_an_external_cancel(
     cluster: Cluster, direct: Cluster, shell: Shell
 ) -> None:
     topic = externally_cancelled_topic(cluster, direct, shell)
@@ -59,7 +59,7 @@ def test_a_new_order_is_stronger_than_what_someone_else_did(
     cluster.wait_until_idle()
 
 
-def test_others_moves_are_listed_and_count_against_the_limits(
+def test_external_reassignments_are_listed_and_count_for_the_limits(
     cluster: Cluster, direct: Cluster, shell: Shell
 ) -> None:
     external, own = cluster.create_topic([[1, 2]]), cluster.create_topic([[2, 3]], filled=False)
@@ -77,9 +77,7 @@ def test_others_moves_are_listed_and_count_against_the_limits(
     cluster.wait_until_idle()
 
 
-def test_a_topic_that_is_deleted_while_it_moves_ends_its_rows(
-    cluster: Cluster, direct: Cluster, shell: Shell
-) -> None:
+def test_deleting_a_topic_ends_its_reassignments(cluster: Cluster, direct: Cluster, shell: Shell) -> None:
     topic = cluster.create_topic([[1, 2], [2, 3]])
     cluster.hold(topic)
     shell.ok("limits", "P=1")
@@ -91,7 +89,7 @@ def test_a_topic_that_is_deleted_while_it_moves_ends_its_rows(
     assert cluster.reassignments() == {}
 
 
-def test_a_plan_whose_sender_has_vanished_is_kept(
+def test_a_request_is_executed_if_its_client_disconnects(
     cluster: Cluster, direct: Cluster, gateway: Reassignd
 ) -> None:
     topic = cluster.create_topic([[1, 2]])
@@ -106,7 +104,7 @@ def test_a_plan_whose_sender_has_vanished_is_kept(
     cluster.wait_until_idle()
 
 
-def test_a_cancel_of_everything_takes_back_the_moves_of_others(
+def test_a_cancel_of_everything_includes_external_reassignments(
     cluster: Cluster, direct: Cluster, shell: Shell
 ) -> None:
     external = cluster.create_topic([[1, 2]])
@@ -119,7 +117,7 @@ def test_a_cancel_of_everything_takes_back_the_moves_of_others(
     direct.wait_for_replicas(external, [[1, 2]])
 
 
-def test_a_queued_plan_waits_for_the_end_of_someone_elses_move(
+def test_a_queued_plan_waits_for_the_end_of_an_external_reassignment(
     cluster: Cluster, direct: Cluster, shell: Shell, tmp_path: Path
 ) -> None:
     external = cluster.create_topic([[1, 2]])

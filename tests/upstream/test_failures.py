@@ -1,4 +1,4 @@
-"""A plan in the middle of which something dies, or someone else lays a hand on: it expect_completion where it should, and no record is lost."""
+"""Failures during a plan: the plan completes, and no record is lost."""
 
 import signal
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ from tools.processes import Reassignd
 
 BEFORE = [[1, 2], [2, 3], [3, 1], [1, 3]] * 8
 AFTER = [[4, 1], [4, 2], [2, 4], [4, 3]] * 8
-"""Broker 4 is the target of every move."""
+"""Broker 4 is a target of every reassignment."""
 
 
 class Plan:
-    """A plan under way, two partitions at a time, with a producer at work on all of them."""
+    """A running plan, two partitions at a time, with a producer that writes to all partitions."""
 
     def __init__(self, cluster: Cluster, direct: Cluster, shell: Shell, traffic: Traffic, topic: str) -> None:
         self.direct, self.shell, self.traffic, self.topic = direct, shell, traffic, topic
@@ -28,12 +28,12 @@ class Plan:
         self.wait_until_done(3)
 
     def wait_until_done(self, partitions: int) -> None:
-        """Returns when so many are where they should be; some never are, before the end."""
+        """Wait until this number of partitions is done. Fails if the plan is already complete."""
         wait_for(lambda: len(AFTER) - self.shell.moves()["ongoing"] >= partitions, True)
         assert partitions == len(AFTER) or self.shell.moves()["ongoing"] > 0
 
     def expect_completion(self) -> None:
-        """Everything is where it should be, and what was sent can be read."""
+        """Wait until all partitions have their targets and the producer continues."""
         self.wait_until_done(len(AFTER))
         self.direct.wait_until_idle()
         self.direct.wait_for_replicas(self.topic, AFTER)
@@ -66,7 +66,7 @@ def test_the_target_broker_is_killed(plan: Plan, kafka: KafkaCluster) -> None:
     assert plan.shell.json("status")["health"]["trouble"] is None
 
 
-def test_what_repairs_starts_while_a_broker_is_missing(
+def test_only_repairs_start_while_a_broker_is_missing(
     cluster: Cluster, direct: Cluster, shell: Shell, kafka: KafkaCluster
 ) -> None:
     under_replicated, healthy = (
@@ -88,7 +88,7 @@ def test_the_active_controller_is_killed(plan: Plan, kafka: KafkaCluster) -> Non
     plan.expect_completion()
 
 
-def test_the_broker_behind_a_clients_connection_is_killed(
+def test_the_broker_of_a_client_connection_is_killed(
     plan: Plan, kafka: KafkaCluster, gateway: Reassignd
 ) -> None:
     with JavaAdmin(ports_of(gateway)[3]) as client:

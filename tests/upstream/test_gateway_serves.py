@@ -1,4 +1,4 @@
-"""A gateway that starts before a real Kafka: whom clients see, where they are sent, and what it says until it can serve."""
+"""The gateway in front of a real Kafka: addresses in responses, reassignment requests, and readiness."""
 
 import asyncio
 import urllib.error
@@ -27,13 +27,13 @@ ALTER_PARTITION_REASSIGNMENTS, LIST_PARTITION_REASSIGNMENTS = 45, 46
 
 
 def ports_of(gateway: Reassignd, brokers: int = 4) -> list[str]:
-    """The first one, and those of the brokers, in this order."""
+    """Return the addresses of the gateway: the first port, then one port for each broker."""
     host, _, first = gateway.bootstrap.partition(":")
     return [f"{host}:{int(first) + position}" for position in range(brokers + 1)]
 
 
 def readiness(gateway: Reassignd) -> tuple[int, str]:
-    """Status and text of /readyz."""
+    """Return the status and text of /readyz."""
     try:
         with urllib.request.urlopen(f"http://{gateway.http}/readyz", timeout=60) as answer:
             return answer.status, answer.read().decode()
@@ -45,13 +45,13 @@ def readiness(gateway: Reassignd) -> tuple[int, str]:
 
 @contextmanager
 def gateway_admin(gateway: Reassignd, position: int = 0) -> Iterator[KafkaAdminClient]:
-    """kafka-python, by way of one of our ports."""
+    """kafka-python's admin client at one port of the gateway."""
     with admin_client(ports_of(gateway)[position]) as admin:
         yield admin
 
 
 @pytest.mark.parametrize("position", [0, 1, 4])
-def test_every_port_leads_to_all_brokers_by_our_ports_and_names_one_the_controller(
+def test_every_port_reports_all_brokers_at_gateway_ports_and_a_controller(
     gateway: Reassignd, kafka: KafkaCluster, position: int
 ) -> None:
     with gateway_admin(gateway, position) as admin:
@@ -61,7 +61,7 @@ def test_every_port_leads_to_all_brokers_by_our_ports_and_names_one_the_controll
     assert found == dict(zip(kafka.brokers, ports_of(gateway)[1:], strict=True))
 
 
-def test_metadata_leads_there_too(gateway: Reassignd) -> None:
+def test_metadata_has_the_ports_of_the_gateway(gateway: Reassignd) -> None:
     connection = RawConnection(gateway.bootstrap)
     answer = connection.ask(MetadataRequest(None), 12)
     connection.close()
@@ -69,7 +69,7 @@ def test_metadata_leads_there_too(gateway: Reassignd) -> None:
     assert sorted(f"{row.host}:{row.port}" for row in answer.brokers) == sorted(ports_of(gateway)[1:])
 
 
-def test_reassignments_are_among_the_versions(gateway: Reassignd) -> None:
+def test_api_versions_include_reassignments(gateway: Reassignd) -> None:
     connection = RawConnection(gateway.bootstrap)
     answer = connection.ask(ApiVersionsRequest("test", "1"), 3)
     connection.close()
@@ -78,7 +78,7 @@ def test_reassignments_are_among_the_versions(gateway: Reassignd) -> None:
     assert served[LIST_PARTITION_REASSIGNMENTS] == (0, 0)
 
 
-def test_the_brokers_default_has_our_configs_and_no_broker_has(cluster: Cluster) -> None:
+def test_only_the_cluster_default_has_the_configs_of_reassignd(cluster: Cluster) -> None:
     rows = cluster.admin.do("configs", type="BROKER", name="")
     assert rows["reassignment.cancel.mode"]["value"] == "rollback"
     of_one = cluster.admin.do("configs", type="BROKER", name="2")
@@ -86,7 +86,7 @@ def test_the_brokers_default_has_our_configs_and_no_broker_has(cluster: Cluster)
 
 
 @pytest.mark.parametrize("position", range(5))
-def test_every_port_takes_orders_and_lists_them(
+def test_every_port_accepts_and_lists_reassignments(
     gateway: Reassignd, cluster: Cluster, direct: Cluster, position: int
 ) -> None:
     topic = cluster.create_topic([[1, 2]])
@@ -100,7 +100,7 @@ def test_every_port_takes_orders_and_lists_them(
     assert [each.name for each in listed.topics] == [topic]
 
 
-def test_a_move_is_carried_out_by_the_upstream(cluster: Cluster, direct: Cluster) -> None:
+def test_the_upstream_executes_a_reassignment(cluster: Cluster, direct: Cluster) -> None:
     a, b, c, d = direct.brokers
     topic = cluster.create_topic([[d, a], [a, b]])
     cluster.move({f"{topic}-0": [b, c], f"{topic}-1": [d, c]})
@@ -109,7 +109,7 @@ def test_a_move_is_carried_out_by_the_upstream(cluster: Cluster, direct: Cluster
     assert [row["leader"] for row in direct.partitions(topic).values()] == [b, d]
 
 
-def test_a_topic_can_be_moved_as_soon_as_it_is_made(cluster: Cluster, direct: Cluster) -> None:
+def test_a_new_topic_can_be_reassigned_at_once(cluster: Cluster, direct: Cluster) -> None:
     for number in range(20):
         topic = f"brand-new-{number}"
         direct.admin.do("create", topic=topic, assignment=[[1, 2]])
@@ -119,7 +119,7 @@ def test_a_topic_can_be_moved_as_soon_as_it_is_made(cluster: Cluster, direct: Cl
 
 @asynccontextmanager
 async def delayed_proxy(port: int, to: str) -> AsyncIterator[None]:
-    """A port that was closed until now, and leads to a broker."""
+    """Listen on a port and forward its connections to a broker."""
     host, _, actual = to.partition(":")
 
     async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -135,7 +135,7 @@ async def delayed_proxy(port: int, to: str) -> AsyncIterator[None]:
         yield
 
 
-async def test_an_upstream_that_is_down_is_waited_for(kafka: KafkaCluster, tmp_path: Path) -> None:
+async def test_the_gateway_waits_for_an_upstream_that_is_down(kafka: KafkaCluster, tmp_path: Path) -> None:
     closed = free_ports(1)
     gateway = Reassignd(tmp_path, {}, len(kafka.brokers), f"127.0.0.1:{closed}")
     gateway.launch()
@@ -147,7 +147,9 @@ async def test_an_upstream_that_is_down_is_waited_for(kafka: KafkaCluster, tmp_p
         assert await asyncio.to_thread(gateway.stop) == 0
 
 
-def test_a_second_one_on_the_same_data_directory_is_refused(gateway: Reassignd, kafka: KafkaCluster) -> None:
+def test_a_second_process_with_the_same_data_directory_is_refused(
+    gateway: Reassignd, kafka: KafkaCluster
+) -> None:
     second = Reassignd(gateway.data_dir, {}, len(kafka.brokers), kafka.bootstrap)
     with pytest.raises(RuntimeError, match="did not start"):
         second.start()

@@ -1,4 +1,4 @@
-"""12,000 partitions in one call: Kafka alone takes 10,000 changes and refuses the rest, the gateway takes all of them."""
+"""Reassignment of 12,000 partitions in one request: Kafka refuses all rows after 10,000, the gateway accepts all."""
 
 import time
 from collections import Counter
@@ -27,10 +27,10 @@ from tools.raw_connection import RawConnection
 
 TOPICS = ("large0", "large1", "large2")
 PARTITIONS = 4_000
-"""Of each topic; more than 10,000 cannot be created in one call either."""
+"""Partitions of each topic; Kafka does not create more than 10,000 in one request."""
 TOTAL = len(TOPICS) * PARTITIONS
 MAX_RECORDS = 10_000
-"""Records that Kafka's controller writes for one request."""
+"""Maximum number of records that Kafka's controller writes for one request."""
 PATIENCE_SECONDS = 240
 
 pytestmark = pytest.mark.timeout(3 * PATIENCE_SECONDS)
@@ -38,21 +38,21 @@ pytestmark = pytest.mark.timeout(3 * PATIENCE_SECONDS)
 
 @pytest.fixture(scope="module")
 def large() -> Iterator[KafkaCluster]:
-    """A cluster of its own, Kafka 4.3: the others must not wait until so many partitions are deleted."""
+    """A separate cluster of Kafka 4.3, because a deletion of so many partitions would delay other tests."""
     with running_kafka(Spec(4, "4.3", log_dirs=1, measured=True)) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="module")
 def gateway(large: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reassignd]:
-    """Reassignd before it."""
+    """A gateway in front of the cluster."""
     folder = tmp_path_factory.mktemp("large")
     yield from running(Reassignd(folder, {}, len(large.brokers), large.bootstrap))
 
 
 @pytest.fixture
 def direct(large: KafkaCluster) -> Iterator[RawConnection]:
-    """Past the gateway, with all topics there."""
+    """A direct connection to the cluster; all topics exist."""
     connection = RawConnection(large.bootstrap)
     for topic in TOPICS:
         rows = [CreatableReplicaAssignment(number, (broker_of(number),)) for number in range(PARTITIONS)]
@@ -64,7 +64,7 @@ def direct(large: KafkaCluster) -> Iterator[RawConnection]:
 
 
 def wait_for(probe: Callable[[], Any], expected: Any) -> float:
-    """Looks until that is seen; how many seconds it took."""
+    """Call the probe until it returns the expected value, and return the seconds that this took."""
     start = time.monotonic()
     while (seen := probe()) != expected and time.monotonic() - start < PATIENCE_SECONDS:
         time.sleep(0.5)
@@ -73,12 +73,12 @@ def wait_for(probe: Callable[[], Any], expected: Any) -> float:
 
 
 def broker_of(number: int, shift: int = 0) -> int:
-    """One of four brokers."""
+    """Return the broker of a partition, `shift` brokers after its first one."""
     return (number + shift) % 4 + 1
 
 
 def shift_partitions(connection: RawConnection, shift: int) -> Counter[int]:
-    """Moves every partition so many brokers on, in one call; how many rows had which error."""
+    """Reassign every partition to the broker `shift` positions on, in one request. Returns the number of rows by error code."""
     rows = [ReassignablePartition(number, (broker_of(number, shift),)) for number in range(PARTITIONS)]
     topics = [ReassignableTopic(topic, rows) for topic in TOPICS]
     answer = connection.ask(AlterPartitionReassignmentsRequest(topics=topics), 0)
@@ -87,7 +87,7 @@ def shift_partitions(connection: RawConnection, shift: int) -> Counter[int]:
 
 
 def shifts(connection: RawConnection) -> Counter[int]:
-    """How many partitions are how many brokers from home."""
+    """Return the number of partitions by shift; -1 for partitions with several replicas."""
     seen = connection.ask(MetadataRequest([MetadataRequestTopic(name=topic) for topic in TOPICS]), 8)
     return Counter(
         (row.replica_nodes[0] - broker_of(row.partition_index)) % 4 if len(row.replica_nodes) == 1 else -1
@@ -96,7 +96,7 @@ def shifts(connection: RawConnection) -> Counter[int]:
     )
 
 
-def test_all_rows_are_taken_and_carried_out_where_kafka_takes_10_000(
+def test_the_gateway_executes_all_rows_of_which_kafka_accepts_10_000(
     gateway: Reassignd, shell: Shell, direct: RawConnection, record_property: Callable[[str, object], None]
 ) -> None:
     through = RawConnection(gateway.bootstrap)

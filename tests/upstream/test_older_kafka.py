@@ -1,4 +1,4 @@
-"""Before the oldest Kafka that serves 45 and 46: with ZooKeeper, where only the controller does, and fenced brokers are not listed."""
+"""A gateway in front of Kafka 2.4: only the controller serves reassignments, and Metadata does not list fenced brokers."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,14 +43,14 @@ def before(older: ZookeeperCluster, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def request_at(gateway: Reassignd, position: int, request: Any, version: int = 0) -> Any:
-    """The answer by one of the ports, of which the first leads to any broker."""
+    """Send a request to one port of the gateway and return the response. Port 0 leads to any broker."""
     connection = RawConnection(ports_of(gateway)[position])
     answer = connection.ask(request, version)
     connection.close()
     return answer
 
 
-def test_the_controller_is_the_upstreams_and_every_port_takes_orders(
+def test_the_controller_is_that_of_the_upstream_and_every_port_serves_reassignments(
     older: ZookeeperCluster, before: Reassignd
 ) -> None:
     connection = RawConnection(older.bootstrap)
@@ -62,7 +62,7 @@ def test_the_controller_is_the_upstreams_and_every_port_takes_orders(
         assert request_at(before, position, ListPartitionReassignmentsRequest()).error_code == 0
 
 
-def test_a_plan_is_carried_out_and_a_broker_that_is_not_listed_is_missing(
+def test_a_plan_is_executed_and_an_unlisted_broker_is_reported_as_missing(
     older: ZookeeperCluster, before: Reassignd, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell = Shell(before, tmp_path, capsys)
@@ -77,11 +77,11 @@ def test_a_plan_is_carried_out_and_a_broker_that_is_not_listed_is_missing(
 
 
 @pytest.mark.parametrize("request_", [NO_MOVE, ListPartitionReassignmentsRequest()], ids=["alter", "list"])
-def test_who_may_not_is_refused_at_every_port(
+def test_requests_without_permission_are_refused_at_every_port(
     older: ZookeeperCluster, before: Reassignd, request_: Any
 ) -> None:
-    """The last one: nobody but a stranger may do anything with the cluster from then on."""
+    """Must be the last test: it grants cluster rights to `stranger` only."""
     grant = ("User:stranger", "*", ACLOperation.ALTER, ACLPermissionType.ALLOW)
-    with admin_client(older.bootstrap) as admin:  # Refused the second time: it is there already.
+    with admin_client(older.bootstrap) as admin:  # Fails the second time, because the ACL exists.
         admin.create_acls([ACL(*grant, ResourcePattern(ResourceType.CLUSTER, "kafka-cluster"))])
     wait_for(lambda: [request_at(before, position, request_).error_code for position in (0, 1, 2)], [31] * 3)

@@ -1,4 +1,4 @@
-"""Clients that we did not write, with the gateway as their only address: nothing is lost, and nobody gets past it."""
+"""Kafka's and kafka-python's clients through the gateway: no record is lost, and no client learns an address of a broker."""
 
 import socket
 import subprocess
@@ -40,21 +40,19 @@ def java(gateway: Reassignd) -> Iterator[JavaClient]:
 
 @pytest.fixture
 def topic(admin: JavaAdmin, request: pytest.FixtureRequest) -> str:
-    """A topic led by each broker, with the test's name."""
+    """A topic with a partition for each broker as the leader, named after the test."""
     name = request.node.name.replace("[", "-").replace("]", "")[-200:]
     admin.do("create", topic=name, assignment=FOUR)
     return str(name)
 
 
-def test_python_s_producer_loses_nothing_and_its_consumer_reads_everything(
-    gateway: Reassignd, topic: str
-) -> None:
+def test_the_producer_and_consumer_of_kafka_python_lose_no_record(gateway: Reassignd, topic: str) -> None:
     with Traffic(gateway.bootstrap, topic, partitions=4, per_second=500) as traffic:
         traffic.wait_for(1000)
     traffic.check()
 
 
-def test_records_that_want_no_answer_arrive(gateway: Reassignd, topic: str) -> None:
+def test_records_with_acks_0_arrive(gateway: Reassignd, topic: str) -> None:
     producer = KafkaProducer(bootstrap_servers=gateway.bootstrap, acks=0, enable_idempotence=False)
     for number in range(500):
         producer.send(topic, value=b"%d" % number)
@@ -63,7 +61,7 @@ def test_records_that_want_no_answer_arrive(gateway: Reassignd, topic: str) -> N
     assert len(read(gateway, topic, 500)) == 500
 
 
-def test_python_s_transactions_are_kept_apart(gateway: Reassignd, topic: str) -> None:
+def test_aborted_transactions_of_kafka_python_are_not_read(gateway: Reassignd, topic: str) -> None:
     producer = KafkaProducer(bootstrap_servers=gateway.bootstrap, transactional_id=topic)
     producer.init_transactions()
     for number in range(4):
@@ -75,7 +73,7 @@ def test_python_s_transactions_are_kept_apart(gateway: Reassignd, topic: str) ->
 
 
 def read(gateway: Reassignd, topic: str, count: int) -> list[bytes]:
-    """The first records, of a member of a group."""
+    """Read this number of records as a member of a consumer group, and return them sorted."""
     consumer = KafkaConsumer(
         topic,
         bootstrap_servers=gateway.bootstrap,
@@ -89,13 +87,15 @@ def read(gateway: Reassignd, topic: str, count: int) -> list[bytes]:
     return sorted(found)
 
 
-def test_java_s_transactions_are_kept_apart(java: JavaClient, topic: str) -> None:
+def test_aborted_transactions_of_the_java_client_are_not_read(java: JavaClient, topic: str) -> None:
     assert java.do("transactions", topic=topic, count=6) == 6
     expected = sorted(f"{number}-{record}" for number in (0, 2, 4) for record in range(10))
     assert sorted(java.do("read", topic=topic, count=30)) == expected
 
 
-def test_offsets_and_records_go_in_one_transaction(admin: JavaAdmin, java: JavaClient, topic: str) -> None:
+def test_offsets_and_records_are_committed_in_one_transaction(
+    admin: JavaAdmin, java: JavaClient, topic: str
+) -> None:
     copy = f"{topic}-copy"
     admin.do("create", topic=copy, assignment=FOUR)
     java.do("transactions", topic=topic, count=1)
@@ -105,21 +105,21 @@ def test_offsets_and_records_go_in_one_transaction(admin: JavaAdmin, java: JavaC
 
 
 def console(tool: str, gateway: Reassignd, topic: str, *arguments: str, stdin: str = "") -> str:
-    """What a console client prints."""
+    """Run a console client and return its output."""
     places = ["--bootstrap-server", gateway.bootstrap, "--topic", topic]
     command = java_command("tools-4.3", f"org.apache.kafka.tools.{tool}", *places, *arguments)
     done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=SECONDS, check=True)
     return done.stdout
 
 
-def test_the_console_s_clients_work(gateway: Reassignd, topic: str) -> None:
+def test_the_console_producer_and_consumer_work(gateway: Reassignd, topic: str) -> None:
     lines = [f"line {number}" for number in range(20)]
     console("ConsoleProducer", gateway, topic, stdin="\n".join(lines) + "\n")
     printed = console("consumer.ConsoleConsumer", gateway, topic, "--from-beginning", "--max-messages", "20")
     assert sorted(printed.splitlines()) == sorted(lines)
 
 
-def test_large_answers_pass(gateway: Reassignd, topic: str) -> None:
+def test_large_responses_are_relayed(gateway: Reassignd, topic: str) -> None:
     producer = KafkaProducer(bootstrap_servers=gateway.bootstrap, max_request_size=1_000_000)
     values = [bytes([number]) * 900_000 for number in range(8)]
     for value in values:
@@ -137,7 +137,7 @@ def test_large_answers_pass(gateway: Reassignd, topic: str) -> None:
     consumer.close()
 
 
-def test_clients_never_get_past_the_gateway(gateway: Reassignd, kafka: KafkaCluster) -> None:
+def test_clients_never_learn_the_addresses_of_brokers(gateway: Reassignd, kafka: KafkaCluster) -> None:
     real = {kafka.address(broker) for broker in kafka.brokers}
     with admin_client(gateway.bootstrap) as client:
         for _ in range(40):
@@ -148,7 +148,7 @@ def test_clients_never_get_past_the_gateway(gateway: Reassignd, kafka: KafkaClus
 
 
 @pytest.mark.parametrize("version", [10, 11, 12])
-def test_a_new_leader_is_named_at_our_port(
+def test_a_new_leader_is_reported_at_its_gateway_port(
     gateway: Reassignd, kafka: KafkaCluster, topic: str, version: int
 ) -> None:
     host, _, own = gateway.bootstrap.partition(":")
@@ -161,7 +161,7 @@ def test_a_new_leader_is_named_at_our_port(
 
 
 def produce_response(connection: RawConnection, topic: str, version: int) -> ProduceResponse:
-    """What the broker says of a record, when it has heard of the topic."""
+    """Send a record until the broker knows the topic, and return the response."""
     deadline = time.monotonic() + SECONDS
     while True:
         _, answer = connection.timed(produce_request(topic, version))
@@ -175,7 +175,7 @@ def produce_response(connection: RawConnection, topic: str, version: int) -> Pro
 
 
 def produce_request(topic: str, version: int) -> bytes:
-    """One record for the first partition, acks=all."""
+    """Return the frame of a produce request with one record for partition 0, acks=all."""
     batch = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 16_384)
     batch.append(0, None, None, b"value", [])
     records, name = bytes(batch.build()), topic.encode()
@@ -185,9 +185,7 @@ def produce_request(topic: str, version: int) -> bytes:
     return pack(">i", len(body)) + body
 
 
-def test_a_broker_that_dies_and_returns_is_found_again(
-    gateway: Reassignd, kafka: KafkaCluster, topic: str
-) -> None:
+def test_a_restarted_broker_is_used_again(gateway: Reassignd, kafka: KafkaCluster, topic: str) -> None:
     with Traffic(gateway.bootstrap, topic, partitions=4) as traffic:
         traffic.wait_for(100)
         kafka.kill_node(4)
@@ -199,9 +197,7 @@ def test_a_broker_that_dies_and_returns_is_found_again(
 
 
 @pytest.mark.parametrize("listed_by", ["broker", "its port here", "the first port"])
-def test_a_client_that_closes_its_half_loses_the_connection(
-    gateway: Reassignd, kafka: KafkaCluster, listed_by: str
-) -> None:
+def test_a_half_closed_connection_is_closed(gateway: Reassignd, kafka: KafkaCluster, listed_by: str) -> None:
     host, _, own = gateway.bootstrap.rpartition(":")
     ports = {
         "broker": kafka.bootstrap,

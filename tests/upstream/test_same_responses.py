@@ -1,4 +1,4 @@
-"""Whatever can be request without changing anything, the gateway answers as Kafka does, but for addresses and our own keys."""
+"""The responses of the gateway to requests that only read are those of Kafka, except for addresses and reassignd's config keys."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -21,24 +21,24 @@ from tools.processes import Reassignd
 from tools.raw_connection import RawConnection, address
 
 TRIES = 30
-"""Free space on disks and offsets of the quorum change between two answers, though not between all of them."""
+"""Free disk space and quorum offsets can change between two responses, so a comparison is repeated."""
 
 OTHER_VERSIONS = {
     ApiKey.SASL_HANDSHAKE: range(1, 2),
     1: range(4, 16),
 }
-"""What of Kafka 4.1's versions the gateway shows, where that is not all."""
+"""API versions of the gateway that differ from Kafka 4.1's."""
 
 HIDDEN = {78, 79}
-"""The share group's records, whose answers carry addresses."""
+"""APIs that the gateway does not show: ShareFetch and ShareAcknowledge, whose responses include addresses."""
 
 
 AddressMap = Mapping[tuple[str, int], tuple[str, int]]
-"""Host and port of each broker at the gateway, by its own."""
+"""The gateway's host and port for each broker, by the broker's own host and port."""
 
 
 class ConnectionPair(NamedTuple):
-    """A broker itself, and by its port of the gateway."""
+    """Connections to a broker: direct, and through its port of the gateway."""
 
     direct: RawConnection
     relayed: RawConnection
@@ -46,7 +46,7 @@ class ConnectionPair(NamedTuple):
 
 @pytest.fixture(scope="module")
 def pairs(kafka: KafkaCluster, gateway: Reassignd) -> Iterator[Mapping[int, ConnectionPair]]:
-    """By broker."""
+    """The connections by broker id."""
     ports = ports_of(gateway)
     made = {
         each: ConnectionPair(RawConnection(kafka.address(each)), RawConnection(ports[each]))
@@ -60,7 +60,7 @@ def pairs(kafka: KafkaCluster, gateway: Reassignd) -> Iterator[Mapping[int, Conn
 
 @pytest.fixture(scope="module")
 def read_requests(kafka: KafkaCluster, direct: Cluster) -> Iterator[list[ReadRequest]]:
-    """What there is to read is there."""
+    """The read requests; their data exists."""
     direct.admin.do("set_configs", type="BROKER", name="2", ops=[["SET", "log.cleaner.threads", "2"]])
     yield reads(populate(kafka.bootstrap, direct.admin))
     direct.admin.do("set_configs", type="BROKER", name="2", ops=[["DELETE", "log.cleaner.threads", None]])
@@ -73,12 +73,12 @@ def addresses(kafka: KafkaCluster, gateway: Reassignd) -> AddressMap:
 
 
 def versions(connection: RawConnection) -> dict[int, range]:
-    """Those that are shown, by API key."""
+    """Return the versions in an ApiVersions response by API key."""
     answer = connection.ask(ApiVersionsRequest("reader", "1"), 3)
     return {row.api_key: range(row.min_version, row.max_version + 1) for row in answer.api_keys}
 
 
-def test_every_api_is_shown_in_kafkas_versions_but_where_addresses_could_not_be_replaced(
+def test_api_versions_are_those_of_kafka_except_where_addresses_cannot_be_replaced(
     pairs: Mapping[int, ConnectionPair],
 ) -> None:
     for pair in pairs.values():
@@ -87,7 +87,7 @@ def test_every_api_is_shown_in_kafkas_versions_but_where_addresses_could_not_be_
         assert {key: found for key, found in relayed.items() if found != direct[key]} == OTHER_VERSIONS
 
 
-def test_every_api_that_is_shown_is_read_below_or_changes_something(
+def test_every_shown_api_has_a_read_request_or_is_no_read(
     pairs: Mapping[int, ConnectionPair], read_requests: list[ReadRequest]
 ) -> None:
     for pair in pairs.values():
@@ -95,7 +95,7 @@ def test_every_api_that_is_shown_is_read_below_or_changes_something(
             assert shown.keys() <= {each.key for each in read_requests} | NOT_READ_APIS | HIDDEN
 
 
-def test_every_answer_is_kafkas(
+def test_every_response_equals_that_of_kafka(
     pairs: Mapping[int, ConnectionPair], read_requests: list[ReadRequest], addresses: AddressMap
 ) -> None:
     shown = versions(pairs[1].relayed)
@@ -113,7 +113,7 @@ def test_every_answer_is_kafkas(
 
 
 def equal_response(pair: ConnectionPair, read: ReadRequest, version: int, addresses: AddressMap) -> bytes:
-    """The broker's answer, once it and the gateway's are the same."""
+    """Repeat a request until the broker's and the gateway's responses are equal, and return the response."""
     request = frame(read.name, version, read.values)
     direct, expected, found = b"", None, b"?"
     for _ in range(TRIES):
@@ -127,13 +127,13 @@ def equal_response(pair: ConnectionPair, read: ReadRequest, version: int, addres
 
 
 def comparable(read: ReadRequest, version: int, addresses: AddressMap, answer: bytes) -> Any:
-    """The bytes; or what they say, where it may differ, with our addresses in the place of `addresses` ones."""
+    """Return the bytes of a response, or the normalized message if parts of it can differ."""
     normalize = NORMALIZERS.get(read.key)
     return answer if normalize is None else normalize(decoded(read.name, version, answer), addresses)
 
 
 def _brokers(response: Any, addresses: AddressMap) -> Any:
-    """KRaft names another live broker as the controller each time."""
+    """Replace the addresses and the controller id: KRaft reports a random live broker as the controller."""
     rows = [_with_gateway_address(each, addresses) for each in response.brokers]
     named, live = response.controller_id, {each[0] for each in rows}
     return response._replace(brokers=rows, controller_id=named if named == NO_BROKER else named in live)
@@ -168,7 +168,7 @@ def _configs(response: Any, _moved: object) -> Any:
 
 
 def _quorum(response: Any, _moved: object) -> Any:
-    """Without the times: the leader's own is now."""
+    """Remove the timestamps, which change with each response."""
 
     def without_times(replicas: Any) -> list[Any]:
         times = {"last_fetch_timestamp": -1, "last_caught_up_timestamp": -1}
@@ -185,7 +185,7 @@ def _quorum(response: Any, _moved: object) -> Any:
 
 
 def _versions(response: Any, _moved: object) -> Any:
-    """Which ones is another test."""
+    """Remove the versions, which another test compares."""
     return response._replace(api_keys=())
 
 
@@ -226,7 +226,7 @@ OMITTED_LINES = tuple(f"\t{each}(" for each in ("Fetch", "SaslHandshake", "Share
     ],
     ids=lambda line: " ".join(each for each in line if each != AT),
 )
-def test_tools_print_the_same(
+def test_the_output_of_tools_is_the_same(
     tools: Tools,
     kafka: KafkaCluster,
     gateway: Reassignd,
@@ -248,7 +248,7 @@ def test_tools_print_the_same(
 
 
 def printed(tools: Tools, bootstrap: str, line: tuple[str, ...]) -> str:
-    """Sorted, and without the versions of the APIs that are cut."""
+    """Run a tool and return its sorted output, without the API versions that differ on purpose."""
     tool, *arguments = line
     arguments.insert(arguments.index(AT) + 1, bootstrap)
     ran = tools.run(tool, *arguments)

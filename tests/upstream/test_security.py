@@ -1,4 +1,4 @@
-"""The gateway before a cluster that authenticates and authorises: the upstream decides, for each client by its own name."""
+"""The gateway in front of a secured cluster: the upstream authenticates and authorizes each client."""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ DEFAULT = ("--entity-type", "brokers", "--entity-default")
 
 
 class PrincipalTools:
-    """Kafka's tools in the name of a principal, through the gateway."""
+    """Runs Kafka's tools through the gateway with the credentials of a principal."""
 
     def __init__(self, tools: Tools, gateway: Reassignd, kafka: KafkaCluster) -> None:
         self._tools, self._gateway, self._kafka = tools, gateway, kafka
@@ -57,14 +57,14 @@ def output(ran: ToolResult) -> str:
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN", "OAUTHBEARER"])
-def test_who_may_describe_may_list(run: PrincipalTools, mechanism: str) -> None:
+def test_principals_with_describe_can_list_reassignments(run: PrincipalTools, mechanism: str) -> None:
     for principal in ("alter", "describe"):
         listed = run(principal, "reassign", "--list", mechanism=mechanism)
         assert "No partition reassignments found" in output(listed)
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "OAUTHBEARER"])
-def test_who_may_nothing_may_not_list(run: PrincipalTools, mechanism: str) -> None:
+def test_a_principal_without_rights_cannot_list_reassignments(run: PrincipalTools, mechanism: str) -> None:
     assert "ClusterAuthorizationException: Cluster authorization failed." in output(
         run("nothing", "reassign", "--list", mechanism=mechanism)
     )
@@ -82,7 +82,7 @@ REQUESTS = {
 
 
 async def error_codes(principal: str, addresses: list[Address], kafka: KafkaCluster) -> dict[str, Any]:
-    """What that principal is told, as far as it does not depend on the place."""
+    """Send each request as the principal and return the error codes."""
     security = load(kafka.client_config("SASL_PLAINTEXT", principal))
     client = UpstreamClient(addresses, Caller(security=security))
     found = {name: codes(await client.ask(request)) for name, request in REQUESTS.items()}
@@ -91,18 +91,18 @@ async def error_codes(principal: str, addresses: list[Address], kafka: KafkaClus
 
 
 def codes(response: Any) -> Any:
-    """All error codes of a response, in their addresses."""
+    """Return all error codes of a response, nested as in the response."""
     if isinstance(response, list | tuple):
         return [response.error_code if hasattr(response, "error_code") else None, *map(codes, response)]
     return None
 
 
 @pytest.mark.parametrize("principal", PRINCIPALS)
-async def test_everyone_gets_what_kafka_gives(
+async def test_each_principal_gets_the_error_codes_of_kafka(
     run: PrincipalTools, secured: KafkaCluster, secured_gateway: Reassignd, principal: str
 ) -> None:
     host, _, port = secured_gateway.bootstrap.partition(":")
-    # The second port: on reassignd's own, a broker's directories are not shown.
+    # The second port, because the first one does not show log directories of brokers.
     relayed = await error_codes(principal, [Address(host, int(port) + 1)], secured)
     direct = await error_codes(principal, [bootstrap(secured, "SASL_PLAINTEXT")], secured)
     assert relayed == direct
@@ -110,7 +110,9 @@ async def test_everyone_gets_what_kafka_gives(
     assert relayed["list"][0] == (31 if principal == "nothing" else 0)
 
 
-def test_both_sides_may_be_encrypted(run: PrincipalTools, secured: KafkaCluster, tmp_path: Path) -> None:
+def test_clients_and_upstream_can_both_use_tls(
+    run: PrincipalTools, secured: KafkaCluster, tmp_path: Path
+) -> None:
     settings = {
         "upstream.command.config": str(secured.client_config("SASL_SSL", "admin")),
         "listener.tls.certificate.file": str(secured.folder / "broker.pem"),
@@ -129,14 +131,14 @@ def test_both_sides_may_be_encrypted(run: PrincipalTools, secured: KafkaCluster,
         encrypted.stop()
 
 
-def test_who_may_not_alter_configs_sets_no_limits(run: PrincipalTools) -> None:
+def test_limits_need_the_right_to_alter_configs(run: PrincipalTools) -> None:
     for principal in ("alter", "describe", "nothing"):
         altered = run(principal, "configs", *DEFAULT, "--alter", "--add-config", f"{MOVEMENTS}=3")
         assert "ClusterAuthorizationException: Cluster authorization failed." in output(altered)
     assert MOVEMENTS not in output(run("admin", "configs", *DEFAULT, "--describe"))
 
 
-def test_who_may_sees_them(run: PrincipalTools) -> None:
+def test_limits_are_shown_to_principals_that_may_describe_configs(run: PrincipalTools) -> None:
     assert run("admin", "configs", *DEFAULT, "--alter", "--add-config", f"{MOVEMENTS}=3").exit_code == 0
     assert f"{MOVEMENTS}=3" in output(run("admin", "configs", *DEFAULT, "--describe"))
     refused = run("nothing", "configs", *DEFAULT, "--describe", "--all")
@@ -144,14 +146,14 @@ def test_who_may_sees_them(run: PrincipalTools) -> None:
     run("admin", "configs", *DEFAULT, "--alter", "--delete-config", MOVEMENTS)
 
 
-def test_relayed_requests_carry_the_clients_rights_alone(run: PrincipalTools) -> None:
+def test_relayed_requests_have_only_the_rights_of_the_client(run: PrincipalTools) -> None:
     made = run("alter", "topics", "--create", "--topic", "mine", "--partitions", "1")
     assert "Authorization failed" in output(made)
     assert "guarded" not in output(run("alter", "topics", "--list"))
     assert "guarded" in output(run("admin", "topics", "--list"))
 
 
-def test_a_wrong_password_is_refused_by_the_upstream(
+def test_the_upstream_refuses_a_wrong_password(
     run: PrincipalTools, secured: KafkaCluster, secured_gateway: Reassignd
 ) -> None:
     config = secured.client_config("SASL_PLAINTEXT", "describe")
@@ -162,7 +164,7 @@ def test_a_wrong_password_is_refused_by_the_upstream(
     assert "SaslAuthenticationException" in output(refused)
 
 
-def test_a_client_may_authenticate_again_on_its_connection(
+def test_a_client_can_reauthenticate_on_its_connection(
     run: PrincipalTools, secured: KafkaCluster, secured_gateway: Reassignd
 ) -> None:
     config = secured.client_config("SASL_PLAINTEXT", "admin", "SCRAM-SHA-512")
@@ -172,7 +174,7 @@ def test_a_client_may_authenticate_again_on_its_connection(
     assert done["again"] >= 2
 
 
-def test_a_job_bears_the_subject_of_a_token(
+def test_the_principal_of_a_job_is_the_subject_of_the_token(
     run: PrincipalTools, secured_gateway: Reassignd, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = tmp_path / "plan.json"

@@ -1,4 +1,4 @@
-"""The throttle of a move on real brokers and topics: set, changed, given back, and gone after a crash."""
+"""Throttle configs on real brokers and topics: set, changed, removed, and removed after a crash."""
 
 import signal
 
@@ -8,23 +8,23 @@ from tools.kafka_cluster import KafkaCluster
 from tools.processes import Reassignd
 
 RATE = 1_000
-"""Bytes a second: no move ends under it."""
+"""Throttle in bytes per second with which no reassignment ends."""
 
 
 def rates(direct: Cluster, *brokers: int) -> list[str | None]:
-    """The leader's and the follower's, where they are set on the brokers themselves."""
+    """Return the leader and follower rates that are set on these brokers."""
     return [direct.config("BROKER", str(broker), rate) for broker in brokers for rate in RATES]
 
 
 def slow_move(cluster: Cluster, shell: Shell) -> str:
-    """A topic that moves from brokers 1 and 2 to 3, under our throttle."""
+    """Start a throttled reassignment of a new topic from brokers 1 and 2 to 1 and 3."""
     topic = cluster.create_topic([[1, 2]])
     shell.ok("limits", f"throttle={RATE}")
     cluster.move({f"{topic}-0": [1, 3]})
     return topic
 
 
-def test_it_is_set_for_the_move_changed_and_given_back(
+def test_throttles_are_set_for_a_reassignment_changed_and_removed(
     cluster: Cluster, direct: Cluster, shell: Shell
 ) -> None:
     topic = slow_move(cluster, shell)
@@ -37,7 +37,7 @@ def test_it_is_set_for_the_move_changed_and_given_back(
     wait_for(lambda: direct.throttles(topic), [])
 
 
-def test_what_someone_else_had_set_stays(cluster: Cluster, direct: Cluster, shell: Shell) -> None:
+def test_throttles_of_others_are_kept(cluster: Cluster, direct: Cluster, shell: Shell) -> None:
     direct.admin.do("set_configs", type="BROKER", name="3", ops=[["SET", RATES[1], "5000000"]])
     wait_for(lambda: direct.config("BROKER", "3", RATES[1]), "5000000")
     topic = slow_move(cluster, shell)
@@ -48,7 +48,7 @@ def test_what_someone_else_had_set_stays(cluster: Cluster, direct: Cluster, shel
     direct.admin.do("set_configs", type="BROKER", name="3", ops=[["DELETE", RATES[1], None]])
 
 
-def test_nothing_of_it_is_left_by_a_crash(
+def test_throttles_are_removed_after_a_crash(
     cluster: Cluster, direct: Cluster, shell: Shell, gateway: Reassignd
 ) -> None:
     topic = slow_move(cluster, shell)
@@ -62,7 +62,7 @@ def test_nothing_of_it_is_left_by_a_crash(
     wait_for(lambda: direct.throttles(topic), [])
 
 
-def test_a_dead_broker_holds_up_no_other(
+def test_an_offline_broker_does_not_delay_the_throttles_of_others(
     cluster: Cluster, direct: Cluster, shell: Shell, kafka: KafkaCluster
 ) -> None:
     alive = slow_move(cluster, shell)

@@ -1,6 +1,7 @@
-"""Kafka's own tools, with the gateway as their only address.
+"""Kafka's tools through the gateway.
 
-All of `tests/clients` runs so with `REASSIGND_CLIENT_TESTS_AGAINST=gateway`; here is what only a gateway has, and an older version too.
+All of `tests/clients` runs through the gateway with `REASSIGND_CLIENT_TESTS_AGAINST=gateway`. These tests cover features of the
+gateway, and the tools of Kafka 2.8.
 """
 
 import re
@@ -31,7 +32,7 @@ def tool(tools: Tools, gateway: Reassignd, tmp_path: Path) -> Tool:
     return Tool(tools, gateway.bootstrap, tmp_path)
 
 
-def test_a_throttled_plan_is_executed_hurried_and_verified(
+def test_a_throttled_plan_is_executed_with_a_new_throttle_and_verified(
     cluster: Cluster, direct: Cluster, tool: Tool
 ) -> None:
     a, b, c, d = direct.brokers
@@ -79,7 +80,9 @@ def test_limits_are_set_shown_and_deleted(cluster: Cluster, tool: Tool) -> None:
     assert LIMIT not in rows(tool("configs", *DEFAULT, "--describe"))
 
 
-def test_both_kinds_of_keys_in_one_go(cluster: Cluster, direct: Cluster, tool: Tool) -> None:
+def test_configs_of_reassignd_and_kafka_are_set_in_one_request(
+    cluster: Cluster, direct: Cluster, tool: Tool
+) -> None:
     both = {LIMIT: "8", "log.cleaner.threads": "2"}
     added = ",".join(map("=".join, both.items()))
     assert tool("configs", *DEFAULT, "--alter", "--add-config", added).exit_code == 0
@@ -89,21 +92,21 @@ def test_both_kinds_of_keys_in_one_go(cluster: Cluster, direct: Cluster, tool: T
     wait_for(lambda: direct.config("BROKER", "", "log.cleaner.threads"), None)
 
 
-def test_on_one_broker_limits_are_refused(direct: Cluster, tool: Tool) -> None:
+def test_limits_are_refused_for_one_broker(direct: Cluster, tool: Tool) -> None:
     ran = tool("configs", *ONE, "--alter", "--add-config", f"{LIMIT}=7")
     assert ran.exit_code == 1
     assert f"{LIMIT} is cluster-wide and cannot be set on broker 3" in ran.stdout + ran.stderr
     assert direct.config("BROKER", "3", LIMIT) is None
 
 
-def test_all_our_keys_are_shown_on_the_default(tool: Tool) -> None:
+def test_the_cluster_default_shows_all_configs_of_reassignd(tool: Tool) -> None:
     shown = tool("configs", *DEFAULT, "--describe", "--all").stdout
     assert "reassignment.cancel.mode=rollback" in shown
     assert "log.retention" not in shown
     assert "reassignment." not in tool("configs", *ONE, "--describe", "--all").stdout
 
 
-def test_configs_of_topics_and_brokers_are_the_upstreams(
+def test_configs_of_topics_and_brokers_are_set_in_the_upstream(
     cluster: Cluster, direct: Cluster, tool: Tool
 ) -> None:
     topic = cluster.create_topic([[1, 2]], filled=False)
@@ -127,7 +130,7 @@ def test_the_preferred_leader_is_elected(cluster: Cluster, direct: Cluster, tool
     wait_for(lambda: direct.partitions(topic)[f"{topic}-0"]["leader"], 2)
 
 
-def test_what_the_console_producer_sends_the_console_consumer_reads(cluster: Cluster, tool: Tool) -> None:
+def test_the_console_consumer_reads_records_of_the_console_producer(cluster: Cluster, tool: Tool) -> None:
     topic = cluster.create_topic([[1, 2]], filled=False)
     lines = [f"line {number}" for number in range(20)]
     sent = tool("console-producer", "--topic", topic, stdin="\n".join([*lines, ""]))
@@ -149,7 +152,7 @@ def test_every_broker_has_log_dirs(tool: Tool) -> None:
 
 
 @pytest.mark.parametrize("tools", ["4.3"], indirect=True)
-def test_every_broker_says_its_versions(tool: Tool) -> None:
+def test_every_broker_reports_its_api_versions(tool: Tool) -> None:
     shown = tool("broker-api-versions").stdout
     assert shown.count("AlterPartitionReassignments(45): 0 to 1") == 4
     assert shown.count("Fetch(1): 4 to 15") == 4

@@ -1,4 +1,4 @@
-"""A stock producer and consumer around a move: the yardstick for all that moves through the gateway."""
+"""Tests of `Traffic`, the producer and consumer that detect lost records."""
 
 import asyncio
 from typing import Any
@@ -15,7 +15,7 @@ BEFORE = [(1, 2), (2, 3)]
 AFTER = [(3, 4), (4, 1)]
 
 
-async def test_nothing_is_lost_while_partitions_move(client: UpstreamClient, kafka: KafkaCluster) -> None:
+async def test_no_record_is_lost_during_a_reassignment(client: UpstreamClient, kafka: KafkaCluster) -> None:
     topic = await create(client, BEFORE)
     with Traffic(kafka.addresses(), topic, partitions=2) as traffic:
         await asyncio.to_thread(traffic.wait_for, 50)
@@ -27,7 +27,7 @@ async def test_nothing_is_lost_while_partitions_move(client: UpstreamClient, kaf
     assert sum(map(len, traffic.acknowledged.values())) >= 100
 
 
-async def test_it_logs_in_where_that_is_wanted(secured: KafkaCluster) -> None:
+async def test_traffic_logs_in_to_a_secured_cluster(secured: KafkaCluster) -> None:
     client = UpstreamClient([bootstrap(secured)])
     topic = await create(client, [(1, 2)])
     await client.close()
@@ -42,7 +42,7 @@ async def test_it_logs_in_where_that_is_wanted(secured: KafkaCluster) -> None:
     await asyncio.to_thread(traffic.check)
 
 
-async def test_a_record_that_is_missing_is_found_out(client: UpstreamClient, kafka: KafkaCluster) -> None:
+async def test_a_missing_record_is_detected(client: UpstreamClient, kafka: KafkaCluster) -> None:
     topic = await create(client, [(1, 2)])
     with Traffic(kafka.bootstrap, topic, partitions=1) as traffic:
         await asyncio.to_thread(traffic.wait_for, 10)

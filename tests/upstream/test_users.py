@@ -1,4 +1,4 @@
-"""Names before and behind the gateway: jobs bear those of the users who came through it, and its own must be right."""
+"""Principals: jobs have the principal of the client, and the gateway needs valid credentials and rights."""
 
 import json
 import subprocess
@@ -36,11 +36,11 @@ RIGHTS = {
         *(ACLOperation.DESCRIBE, ACLOperation.ALTER_CONFIGS, ACLOperation.DESCRIBE_CONFIGS),
     ),
 }
-"""What docs/gateway.md says that our own principal needs."""
+"""The rights of the gateway's principal according to docs/gateway.md."""
 
 
 def grant(kafka: KafkaCluster) -> None:
-    """A user who has these rights, and no other."""
+    """Create a user with exactly these rights."""
     acls = [
         ACL(f"User:{MOVER}", "*", operation, ACLPermissionType.ALLOW, resource)
         for resource, operations in RIGHTS.items()
@@ -53,13 +53,13 @@ def grant(kafka: KafkaCluster) -> None:
 
 
 def move(gateway: Reassignd, moves: dict[TopicPartition, list[int]], mechanism: str) -> None:
-    """An order of the user `alter`."""
+    """Reassign partitions as the user `alter`."""
     client = KafkaAdminClient(
         bootstrap_servers=gateway.bootstrap,
         security_protocol="SASL_PLAINTEXT",
         sasl_mechanism=mechanism,
         sasl_plain_username="alter",
-        sasl_plain_password="alter-secret",  # noqa: S106 (of a cluster that lives for minutes)
+        sasl_plain_password="alter-secret",  # noqa: S106 (of a test cluster)
     )
     client.alter_partition_reassignments(moves)
     client.close()
@@ -76,7 +76,7 @@ def last_job(gateway: Reassignd) -> Any:
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN"])
-def test_a_job_bears_the_name_of_the_user(
+def test_a_job_has_the_principal_of_the_user(
     secured: KafkaCluster, secured_gateway: Reassignd, mechanism: str
 ) -> None:
     topic = f"moved-by-{mechanism}"
@@ -87,7 +87,7 @@ def test_a_job_bears_the_name_of_the_user(
     assert last_job(secured_gateway)["principal"] == "User:alter"
 
 
-def test_the_rights_that_we_ask_for_are_enough(
+def test_the_documented_rights_are_sufficient(
     secured: KafkaCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     grant(secured)
@@ -106,7 +106,9 @@ def test_the_rights_that_we_ask_for_are_enough(
     assert "WARN" not in capfd.readouterr().err
 
 
-def test_our_own_credentials_are_refused_in_one_clear_line(secured: KafkaCluster, tmp_path: Path) -> None:
+def test_refused_credentials_of_the_gateway_are_reported_in_one_line(
+    secured: KafkaCluster, tmp_path: Path
+) -> None:
     right = secured.client_config("SASL_PLAINTEXT", "admin").read_text()
     wrong = tmp_path / "wrong.properties"
     wrong.touch(0o600)
@@ -119,7 +121,7 @@ def test_our_own_credentials_are_refused_in_one_clear_line(secured: KafkaCluster
         [*serve, *upstream, *places], capture_output=True, text=True, timeout=SECONDS, check=False
     )
     assert ran.returncode == 1
-    # A log line may stand before it: how many connections the system's limit of open files allows.
+    # A log line can precede it: the number of connections that the limit of open files allows.
     (line,) = [line for line in ran.stderr.splitlines() if not line.startswith("[")]
     assert line.startswith("reassignd: ")
     assert " refused admin by SCRAM-SHA-256: Authentication failed" in line

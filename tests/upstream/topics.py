@@ -1,4 +1,4 @@
-"""What tests do with a real cluster over our own connections: make a topic, move it, look at it."""
+"""Create, reassign and describe topics with reassignd's own client."""
 
 import asyncio
 import itertools
@@ -27,7 +27,7 @@ _topic_numbers = itertools.count(1)
 
 
 async def until(probe: Callable[[], Any], expected: Any) -> None:
-    """Looks (a coroutine function) until what is expected is seen; fails with what is seen after a minute."""
+    """Await the probe until it returns the expected value. Fails after PATIENCE_SECONDS and shows the last value."""
     seen: Any = None
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
@@ -38,7 +38,7 @@ async def until(probe: Callable[[], Any], expected: Any) -> None:
 
 
 async def create(client: UpstreamClient, assignment: Assignment) -> str:
-    """A topic with a new name and these replicas, which all that matter know of when this returns."""
+    """Create a topic with a new name and these replicas, wait until brokers report it, and return its name."""
     name = f"made{next(_topic_numbers)}"
     rows = [CreatableReplicaAssignment(partition, ids) for partition, ids in enumerate(assignment)]
     response = await client.ask(CreateTopicsRequest([CreatableTopic(name, -1, -1, rows)], 30_000))
@@ -48,19 +48,19 @@ async def create(client: UpstreamClient, assignment: Assignment) -> str:
 
 
 async def move(client: UpstreamClient, topic: str, assignment: Assignment) -> Any:
-    """Reassigns every partition of the topic; the response."""
+    """Reassign every partition of the topic and return the response."""
     rows = [ReassignablePartition(partition, ids) for partition, ids in enumerate(assignment)]
     return await client.ask(AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(topic, rows)]))
 
 
 async def moving(client: UpstreamClient) -> list[str]:
-    """The topics that are being reassigned."""
+    """Return the topics with reassignments."""
     listed = await client.ask(ListPartitionReassignmentsRequest())
     return [topic.name for topic in listed.topics]
 
 
 async def replicas(client: UpstreamClient, topic: str) -> list[tuple[int, ...]]:
-    """The replicas of each partition; empty while the broker asked does not know the topic."""
+    """Return the replicas of each partition; empty while the broker does not know the topic."""
     response = await client.ask(MetadataRequest([MetadataRequestTopic(name=topic)]))
     rows = sorted(response.topics[0].partitions, key=lambda row: row.partition_index)
     return [row.replica_nodes for row in rows]

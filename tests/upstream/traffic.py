@@ -1,4 +1,4 @@
-"""Producers and consumers that we did not write, to see that nothing is lost while partitions move: kafka-python's."""
+"""A producer and a consumer of kafka-python that detect lost records during reassignments."""
 
 import threading
 import time
@@ -7,15 +7,15 @@ from typing import Any, Self
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
 Numbers = dict[int, list[int]]
-"""Partition -> the numbers of its records, in their order."""
+"""The numbers of the records of each partition, in order."""
 
 READ_SECONDS = 60
 
 
 class Traffic:
-    """Sends numbered records to all partitions by turns while it is entered; idempotent, acks=all.
+    """Sends numbered records to all partitions in turn during the `with` block; idempotent, acks=all.
 
-    `security` is what kafka-python wants beside the address: `security_protocol`, `sasl_mechanism` and so on.
+    `security`: the security settings of kafka-python, e.g. `security_protocol` and `sasl_mechanism`.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Traffic:
         self._thread.join()
 
     def wait_for(self, records: int) -> None:
-        """Return when that many more were acknowledged. Raises TimeoutError, or the producer's error."""
+        """Wait until this number of further records is acknowledged. Raises TimeoutError, or the producer's error."""
         expected = self._count() + records
         deadline = time.monotonic() + READ_SECONDS
         while self._count() < expected:
@@ -56,7 +56,7 @@ class Traffic:
             time.sleep(0.01)
 
     def check(self) -> None:
-        """ReadRequest everything back: each acknowledged record is there once, and in its topic_partition."""
+        """Read all records: each acknowledged record is stored once, and in order."""
         assert self.errors == []
         read = read_back(self._bootstrap, self._topic, len(self.acknowledged), **self._security)
         assert read == self.acknowledged
@@ -75,7 +75,7 @@ class Traffic:
                 self._send(producer, partition, number)
                 number += 1
             producer.flush(READ_SECONDS)
-        except Exception as error:  # noqa: BLE001 (told to the test, which is another thread)
+        except Exception as error:  # noqa: BLE001 (the test thread raises it)
             self.errors.append(error)
         finally:
             producer.close()
@@ -87,7 +87,7 @@ class Traffic:
 
 
 def read_back(bootstrap: str, topic: str, partitions: int, **security: Any) -> Numbers:
-    """All that is in the topic. Raises TimeoutError when it cannot be read to its end."""
+    """Read all records of the topic. Raises TimeoutError if the end is not reached in READ_SECONDS."""
     consumer = KafkaConsumer(bootstrap_servers=bootstrap, **security)
     numbers: Numbers = {partition: [] for partition in range(partitions)}
     try:
