@@ -36,7 +36,7 @@ check: .venv/test.done
 	$(BIN)/python -m protocol.generate --check
 	$(BIN)/python -m tools.reference --check
 	$(BIN)/python -m tools.draw_states --check
-	$(BIN)/python -m pytest $(ALONE) -m 'not whole and not spark' $(AT_ONCE)
+	$(BIN)/python -m pytest $(ALONE) -m 'not whole and not spark' $(AT_ONCE) --cov --cov-report=
 
 bench: setup
 	$(BIN)/python -m bench
