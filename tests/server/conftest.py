@@ -1,4 +1,4 @@
-"""Which event loops the tests run on: those with real sockets on both, since the two differ there."""
+"""Event loops of the tests: tests with real sockets run on asyncio and on uvloop."""
 
 import asyncio
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Stand-ins for what the server is built on: a driver, a broker, a transport, and clients' bytes."""
+"""Test doubles for the driver, a broker, a transport and a client."""
 
 import asyncio
 import inspect
@@ -48,7 +48,7 @@ NEW_ID = b"new-topic-id-000"
 
 
 class FakeDriver:
-    """Remembers the events, and answers each with the next reply, or what `reply` makes of the event."""
+    """A driver that records events and answers each with the next reply, or with the result of `reply`."""
 
     def __init__(self, *replies: Any) -> None:
         self.replies = list(replies)
@@ -63,7 +63,7 @@ class FakeDriver:
 
 
 class FakeBroker:
-    """Answers with something to recognise, and remembers what it was told."""
+    """A broker that records requests and answers each with a recognisable value."""
 
     def __init__(self, broker_id: int = 1) -> None:
         self.id = broker_id
@@ -98,7 +98,7 @@ class FakeBroker:
 
 
 class FakeTransport(asyncio.Transport):
-    """Keeps what is written."""
+    """A transport that keeps the written bytes."""
 
     def __init__(self) -> None:
         super().__init__({"peername": ("10.0.0.9", 4711)})
@@ -107,7 +107,7 @@ class FakeTransport(asyncio.Transport):
         self.closed = False
         self.aborted = False
         self.unread = 0
-        """Bytes that wait to be written."""
+        """Number of buffered bytes that the transport reports."""
 
     def get_write_buffer_size(self) -> int:
         return self.unread
@@ -135,7 +135,7 @@ class FakeTransport(asyncio.Transport):
 
 
 class FakeHost:
-    """Remembers which connections are gone, and what the others hold."""
+    """A host that records ended connections and the bytes that the others hold."""
 
     def __init__(self) -> None:
         self.gone: list[ServedConnection] = []
@@ -149,7 +149,7 @@ class FakeHost:
 
 
 class FakeClient:
-    """Makes a client's bytes, and reads the server's."""
+    """A client that encodes requests and decodes answers."""
 
     def __init__(self) -> None:
         self.connection = ClientConnection()
@@ -165,7 +165,7 @@ class FakeClient:
 
 
 def allowing(*rules: tuple[Operation, Resource | str]) -> AclTable:
-    """An authorizer that allows the tests' principal this and nothing else; a plain name is a topic."""
+    """Return an authorizer that grants the test principal these operations only; a plain name is a topic."""
     return AclTable(
         (ANONYMOUS, operation, topic(resource) if isinstance(resource, str) else resource)
         for operation, resource in rules
@@ -212,19 +212,19 @@ def context(
 
 
 async def answer(handle: Callable[[Any, Context], Any], request: Any, asked: Context) -> Any:
-    """What the handler answers, at once or later."""
+    """Return the handler's response, awaited if necessary."""
     response: Any | Awaitable[Any] = handle(request, asked)
     return await response if inspect.isawaitable(response) else response
 
 
 def decoded(response: M, version: int) -> M:
-    """The response as a client reads it in this version."""
+    """Return the response, encoded and decoded in this version."""
     wire = codec(type(response), version)
     return wire.decode(wire.encode(response))
 
 
 def encodable(response: M, api_key: int) -> M:
-    """The response, once it has been through the codec in every version that is served."""
+    """Return the response after checking that each served version can encode it."""
     for version in ROUTES[api_key].versions:
         codec(type(response), version).encode(response)
     return response

@@ -1,4 +1,7 @@
-"""Messages of any schema whose every field is empty, null, huge, out of range or repeated: seeded, so that they can be had again."""
+"""Generates messages of any schema with empty, null, huge, invalid and repeated values.
+
+The seed makes them reproducible.
+"""
 
 from random import Random
 from typing import Any
@@ -14,22 +17,22 @@ STRINGS = (
 )  # fmt: skip
 NUMBERS = (0, 1, -1, 2, 3, 6, 7, 45, 10_001)
 MANY = 60
-"""Rows of an array that is not short."""
+"""Number of rows of a long array."""
 
 
 class Nasty:
-    """Makes messages. `ids` are those of topics that are there."""
+    """A generator of messages. `ids` are the ids of existing topics."""
 
     def __init__(self, seed: int, ids: list[bytes]) -> None:
         self._random = Random(seed)
         self._ids = ids
 
     def message(self, schema: Message, version: int) -> Any:
-        """One that `version` can carry."""
+        """Return a message that `version` can encode."""
         return self._struct(Layout(schema, version), schema.root, 0)
 
     def bytes(self, data: bytes) -> bytes:
-        """Bytes that were those of a message: some changed, and the end cut off at times."""
+        """Corrupt an encoded message: change some bytes and sometimes cut off the end."""
         random, changed = self._random, bytearray(data)
         for _ in range(random.choice((0, 1, 1, 3))):
             if changed:

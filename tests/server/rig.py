@@ -1,4 +1,4 @@
-"""A driver over a script: what it decides, what it carries out, and when commits are durable."""
+"""A driver with a scripted `decide`, recorded effects, and commits that tests complete."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -61,6 +61,6 @@ class Rig:
 
 
 async def settle() -> None:
-    """Let everything happen that can happen."""
+    """Run the event loop until no task can progress."""
     for _ in range(20):
         await asyncio.sleep(0)

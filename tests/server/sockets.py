@@ -1,4 +1,4 @@
-"""A server on real sockets, for tests: all handlers over an empty cluster of one broker."""
+"""A server on real sockets with all handlers and an empty cluster of one broker."""
 
 import asyncio
 import ssl
@@ -19,11 +19,11 @@ from tests.builders import InMemoryController, partition
 from tests.server.fakes import FakeBroker, FakeClient, services
 
 PROMPT = 30.0
-"""Seconds within which a test's answer must come."""
+"""Timeout of an answer, in seconds."""
 
 
 class Served:
-    """The server, and ways to talk to it."""
+    """A running server, and connections to it."""
 
     def __init__(self, limits: ConnectionLimits, tls: ssl.SSLContext | None = None) -> None:
         self.stats = Counters()
@@ -35,9 +35,9 @@ class Served:
         )
         self.host, self.port = "", 0
         self.held: asyncio.Event | None = None
-        """Set it, and answers wait for it."""
+        """If set, answers wait for this event."""
         self.holding = 0
-        """Requests whose answers have begun to wait."""
+        """Number of requests whose answers wait."""
 
     def answer(self, frame: RequestFrame, caller: Caller) -> Any:
         if self.held is None:
@@ -54,7 +54,7 @@ class Served:
 
 
 class Talk:
-    """One client's connection."""
+    """A client connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
@@ -85,7 +85,7 @@ class Talk:
         await self._gone()
 
     async def abort(self) -> None:
-        """End it without a farewell, as a client that dies."""
+        """Abort the connection without a TLS or TCP shutdown, as a crashed client does."""
         self.writer.transport.abort()
         await self._gone()
 
@@ -97,7 +97,7 @@ class Talk:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for what other tasks will bring about."""
+    """Wait until other tasks have made the condition true."""
     async with asyncio.timeout(PROMPT):
         for pause in chain([0.0] * 10, repeat(0.01)):
             if condition():
@@ -109,7 +109,7 @@ async def until(condition: Callable[[], bool]) -> None:
 async def serving(
     limits: ConnectionLimits | None = None, tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[Served]:
-    """A server that is there while the block runs."""
+    """Run a server for the duration of the block."""
     served = Served(limits or ConnectionLimits(), tls)
     served.host, served.port = await served.listeners.open(FakeBroker(1), "127.0.0.1", 0)
     try:

@@ -1,4 +1,4 @@
-"""Bad clients on real sockets: the connection concerned is closed or waits, the others are answered all the while."""
+"""Misbehaving clients on real sockets: their own connection is closed or waits, other clients are served."""
 
 import asyncio
 import random
@@ -67,7 +67,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("data", BAD.values(), ids=BAD.keys())
-async def test_it_closes_its_connection_with_one_log_line(
+async def test_a_bad_frame_closes_its_connection_with_one_log_line(
     served: Served, caplog: pytest.LogCaptureFixture, data: bytes
 ) -> None:
     talk = await served.connect()
@@ -90,7 +90,7 @@ async def test_good_requests_before_a_bad_one_are_answered(served: Served) -> No
     await talk.close()
 
 
-async def test_a_newer_api_versions_is_told_ours_and_stays_connected(served: Served) -> None:
+async def test_a_newer_api_versions_gets_the_supported_versions_and_stays_connected(served: Served) -> None:
     talk = await served.connect()
     talk.writer.write(frame(header(18, 5) + b"\0"))
     assert (await talk.receive(20))[8:10] == b"\0\x23"
@@ -107,9 +107,7 @@ async def test_bytes_after_a_message_are_ignored(served: Served) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 3, 4, 5, 12])
-async def test_a_request_that_never_completes_is_given_up(
-    caplog: pytest.LogCaptureFixture, size: int
-) -> None:
+async def test_a_request_that_never_completes_is_aborted(caplog: pytest.LogCaptureFixture, size: int) -> None:
     async with serving(ConnectionLimits(frame=0.02)) as served:
         talk = await served.connect()
         talk.writer.write(talk.client.ask(GOOD, 1)[:size])
@@ -118,7 +116,7 @@ async def test_a_request_that_never_completes_is_given_up(
         await talk.close()
 
 
-async def test_a_slow_writer_is_answered_and_holds_up_nobody(served: Served) -> None:
+async def test_a_slow_writer_is_answered_and_delays_no_other_client(served: Served) -> None:
     talk = await served.connect()
     *first, last = talk.client.ask(GOOD, 1)
     for byte in first:
@@ -130,7 +128,7 @@ async def test_a_slow_writer_is_answered_and_holds_up_nobody(served: Served) -> 
     await talk.close()
 
 
-async def test_a_claimed_length_costs_no_memory(served: Served) -> None:
+async def test_a_frame_length_alone_allocates_no_memory(served: Served) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     talks = [await served.connect() for _ in range(50)]
     for talk in talks:
@@ -143,7 +141,7 @@ async def test_a_claimed_length_costs_no_memory(served: Served) -> None:
 
 
 async def flood(talk: Talk, requests: bytes) -> None:
-    """Send without reading, until the server ends it."""
+    """Send requests without reading answers, until the server closes the connection."""
     while True:
         talk.writer.write(requests)
         await talk.writer.drain()
@@ -164,7 +162,7 @@ async def test_a_client_that_does_not_read_is_not_read_from(caplog: pytest.LogCa
         await talk.abort()
 
 
-async def test_a_client_that_vanishes_in_mid_answer_disturbs_nobody(served: Served) -> None:
+async def test_a_client_that_disconnects_during_an_answer_affects_no_other_client(served: Served) -> None:
     served.held = asyncio.Event()
     talk = await served.connect()
     talk.writer.write(talk.client.ask(GOOD, 1) * 3)
@@ -175,7 +173,7 @@ async def test_a_client_that_vanishes_in_mid_answer_disturbs_nobody(served: Serv
     await others_are_served(served)
 
 
-async def test_a_thousand_idle_connections_hold_up_nobody() -> None:
+async def test_a_thousand_idle_connections_delay_no_other_client() -> None:
     async with serving() as served:
         talks = [await served.connect() for _ in range(1000)]
         await asyncio.wait_for(others_are_served(served), PROMPT)
@@ -185,7 +183,7 @@ async def test_a_thousand_idle_connections_hold_up_nobody() -> None:
 
 
 def mutations(seed: int) -> list[bytes]:
-    """Good requests, some bytes of them changed, cut out or put in."""
+    """Return valid requests with some bytes changed, deleted or inserted."""
     dice = random.Random(seed)
     client = FakeClient()
     requests = [
@@ -210,7 +208,7 @@ def mutations(seed: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_no_bytes_whatever_bring_it_down(
+async def test_the_server_survives_any_bytes(
     served: Served, caplog: pytest.LogCaptureFixture, seed: int
 ) -> None:
     for data in mutations(seed):

@@ -1,7 +1,8 @@
-"""Whatever a request says, in every version of every API that is served: it is answered, or the connection closed with a line.
+"""Random requests to every served API in every version.
 
-Nothing is a bug of ours (error -1, a traceback), and the controller goes on. `REASSIGND_FUZZ_ROUNDS=1000` runs longer, and
-`REASSIGND_FUZZ_SEED` begins elsewhere; a failure names its seed.
+Each is answered, or its connection is closed with one log line. No request causes error -1 or a traceback,
+and the controller keeps running. `REASSIGND_FUZZ_ROUNDS=1000` runs longer, `REASSIGND_FUZZ_SEED` sets the
+seed; a failure names its seed.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ from tests.server.fakes import NOBODY
 from tests.server.nasty import Nasty
 
 ROUNDS = int(os.environ.get("REASSIGND_FUZZ_ROUNDS", "4"))
-"""Messages of each version; and as many with broken bytes."""
+"""Number of messages per version, and of corrupted messages."""
 SEED = int(os.environ.get("REASSIGND_FUZZ_SEED", "1"))
 
 ANSWER_SECONDS = 60.0
@@ -39,7 +40,10 @@ NARROW = Bounds(rows=5, numbers=5)
 
 
 class Target:
-    """A controller with six embedded brokers, and the router before it. `narrow`: hardly a request is within its bounds."""
+    """A controller with six embedded brokers, and a router.
+
+    `narrow` sets such small bounds that most requests exceed them.
+    """
 
     def __init__(self, backend: Embedded, authorizer: Authorizer, *, narrow: bool = False) -> None:
         self.backend = backend
@@ -52,7 +56,7 @@ class Target:
         self._router = Router(shared, Counters(), routes)
 
     async def answer(self, key: int, version: int, body: bytes) -> Any | None:
-        """The decoded answer; None where the connection would be closed."""
+        """Return the decoded answer, or None if the connection would be closed."""
         broker = self.backend.cluster.brokers[1]
         frame = RequestFrame(key, version, 7, "fuzz", memoryview(body), known=True)
         try:
@@ -80,7 +84,7 @@ async def target(request: pytest.FixtureRequest) -> AsyncIterator[Target]:
 
 
 def failures(message: Any) -> Iterator[int]:
-    """All error codes -1 in a response."""
+    """Return all error codes -1 in a response."""
     if isinstance(message, tuple) and hasattr(message, "_fields"):
         for name, value in zip(message._fields, message, strict=True):
             if name.endswith("error_code") and value == ErrorCode.UNKNOWN_SERVER_ERROR:

@@ -1,4 +1,4 @@
-"""What a connection reports of what it holds."""
+"""The buffered bytes that a connection reports."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Listeners: one a broker, opened and closed while others serve."""
+"""Listeners, one per broker, opened and closed while others serve."""
 
 import asyncio
 import contextlib
@@ -118,7 +118,7 @@ async def test_an_idle_connection_is_closed_and_logged(caplog: pytest.LogCapture
 
 
 def sessions() -> set[Session]:
-    """All that there are, those of other tests with them."""
+    """Return all live objects of this kind, including those of other tests."""
     return {each for each in gc.get_objects() if isinstance(each, Session)}
 
 
@@ -189,7 +189,7 @@ async def test_closing_aborts_handshakes_in_progress() -> None:
 
 @contextmanager
 def no_descriptor_left() -> Iterator[None]:
-    """Every descriptor that this process may have is taken."""
+    """Use up all file descriptors of the process during the block."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     taken = [os.open(os.devnull, os.O_RDONLY)]
     resource.setrlimit(resource.RLIMIT_NOFILE, (taken[0] + 20, before[1]))

@@ -1,4 +1,4 @@
-"""All connections together: how many there may be, how many bytes they may hold, and who goes."""
+"""Limits over all connections: their number, their buffered bytes, and which connection is aborted."""
 
 import asyncio
 import logging
@@ -12,7 +12,7 @@ from server.metrics.stats import Counters
 
 
 class Idler(ServedConnection):
-    """A connection that says what it holds, and since when it was not heard."""
+    """A connection with a given number of buffered bytes and idle time."""
 
     pending = None
     held = 0
@@ -37,7 +37,7 @@ class Idler(ServedConnection):
 
 
 class Stubborn(Idler):
-    """It does not go before it is cut."""
+    """A connection that ignores `close` and ends on `abort` only."""
 
     def close(self, reason: str | None = None) -> None:
         if self.aborted is not None:

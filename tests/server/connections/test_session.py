@@ -1,4 +1,4 @@
-"""One connection over a transport that is not there: order, bounds, back-pressure, and how it ends."""
+"""A session over a fake transport: order, bounds, back-pressure and the end of the connection."""
 
 import asyncio
 import logging
@@ -277,7 +277,7 @@ async def test_an_overdue_connection_is_aborted_even_after_close(rig: Rig) -> No
     assert rig.transport.aborted
 
 
-async def test_the_caller_is_the_anonymous_user_of_this_peer() -> None:
+async def test_the_caller_is_anonymous_and_has_the_peers_address() -> None:
     seen: list[Caller] = []
 
     def remember(_: RequestFrame, caller: Caller) -> bytes:
@@ -290,12 +290,12 @@ async def test_the_caller_is_the_anonymous_user_of_this_peer() -> None:
     assert (seen[0].broker.id, seen[0].principal, seen[0].peer) == (3, "User:ANONYMOUS", "10.0.0.9:4711")
 
 
-async def test_a_request_that_is_not_complete_is_held(rig: Rig) -> None:
+async def test_an_incomplete_request_counts_as_buffered_bytes(rig: Rig) -> None:
     rig.session.data_received(rig.ask("x" * 30_000)[:20_000])
     assert rig.host.held == {rig.session: 20_000}
 
 
-async def test_answers_that_are_not_read_are_held(rig: Rig) -> None:
+async def test_unread_answers_count_as_buffered_bytes(rig: Rig) -> None:
     rig.transport.unread = 4_000_000
     rig.session.pause_writing()
     assert rig.host.held == {rig.session: 4_000_000}
@@ -304,7 +304,7 @@ async def test_answers_that_are_not_read_are_held(rig: Rig) -> None:
     assert rig.host.held == {rig.session: 0}
 
 
-async def test_requests_that_wait_behind_an_answer_are_held(rig: Rig) -> None:
+async def test_requests_that_wait_behind_an_answer_count_as_buffered_bytes(rig: Rig) -> None:
     rig.receive("later", "x" * 30_000)
     assert rig.host.held[rig.session] > 30_000
     rig.later["later"].set_result(b"")

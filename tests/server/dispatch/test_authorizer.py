@@ -1,4 +1,4 @@
-"""Who may do what."""
+"""Permissions of principals."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def test_without_an_authorizer_everyone_may_do_everything() -> None:
     assert AllowAll().allows("User:a", Operation.ALTER, CLUSTER)
 
 
-def test_a_table_allows_what_it_says_and_nothing_else() -> None:
+def test_a_table_allows_only_the_listed_operations() -> None:
     table = AclTable([("User:a", Operation.ALTER, FOO)])
     assert table.allows("User:a", Operation.ALTER, FOO)
     assert not table.allows("User:b", Operation.ALTER, FOO)
@@ -24,12 +24,12 @@ def test_a_table_allows_what_it_says_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("granted", [Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER])
-def test_whoever_may_do_something_may_describe(granted: Operation) -> None:
+def test_other_operations_imply_describe(granted: Operation) -> None:
     assert may(granted, Operation.DESCRIBE)
     assert not may(Operation.DESCRIBE, granted)
 
 
-def test_whoever_may_alter_configs_may_describe_them() -> None:
+def test_alter_configs_implies_describe_configs() -> None:
     assert may(Operation.ALTER_CONFIGS, Operation.DESCRIBE_CONFIGS)
     assert not may(Operation.ALTER, Operation.DESCRIBE_CONFIGS)
     assert not may(Operation.CREATE, Operation.DESCRIBE)
@@ -41,6 +41,6 @@ def test_authorized_operations_are_a_bit_field() -> None:
     assert authorized_operations(table, "User:b", FOO) == 0
 
 
-def test_kafkas_own_bit_fields_for_everything() -> None:
+def test_the_bit_fields_for_all_operations_equal_kafkas() -> None:
     assert authorized_operations(AllowAll(), "User:a", FOO) == 0b0000_1101_1111_1000
     assert authorized_operations(AllowAll(), "User:a", CLUSTER) == 0b0001_1111_1010_0000

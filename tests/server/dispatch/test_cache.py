@@ -1,4 +1,4 @@
-"""Encoded answers, kept until what they show changes."""
+"""The cache of encoded answers, valid until their data changes."""
 
 import asyncio
 import inspect
@@ -11,7 +11,7 @@ from server.dispatch.cache import BodyCache, Encoded
 
 
 class Rig:
-    """A cache, and an answer that counts how often it was built."""
+    """A cache, and an answer that counts its builds."""
 
     def __init__(self) -> None:
         self.built = 0
@@ -35,23 +35,23 @@ def rig() -> Rig:
 
 
 @pytest.mark.parametrize("large", [False, True])
-async def test_an_answer_is_built_once_a_revision(rig: Rig, large: bool) -> None:
+async def test_an_answer_is_built_once_per_revision(rig: Rig, large: bool) -> None:
     assert await rig.get(7, large=large) == await rig.get(7, large=large) == b"\0\1"
     assert await rig.get(8, large=large) == b"\0\2"
 
 
-async def test_versions_are_kept_apart(rig: Rig) -> None:
+async def test_each_version_has_its_own_answer(rig: Rig) -> None:
     assert await rig.get(7, version=0) == b"\0\1"
     assert await rig.get(7, version=6) == b"\0\2\0"
 
 
-async def test_all_who_ask_meanwhile_share_one_large_answer(rig: Rig) -> None:
+async def test_concurrent_requests_share_one_large_answer(rig: Rig) -> None:
     answers = await asyncio.gather(*(rig.get(7, large=True) for _ in range(5)))
     assert answers == [b"\0\1"] * 5
     assert rig.built == 1
 
 
-async def test_whoever_gives_up_does_not_take_it_from_the_others(rig: Rig) -> None:
+async def test_a_cancelled_request_does_not_cancel_the_shared_answer(rig: Rig) -> None:
     first, second = (asyncio.create_task(rig.get(7, large=True)) for _ in range(2))
     await asyncio.sleep(0)
     first.cancel()

@@ -1,4 +1,4 @@
-"""What the config APIs ask before the controller is asked."""
+"""Checks of the config APIs before a request reaches the controller."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def test_a_resource_is_refused(kind: int, authorizer: Authorizer, code: int | No
     assert (None if error is None else error[0]) == code
 
 
-async def test_one_refused_resource_spoils_no_other() -> None:
+async def test_a_refused_resource_does_not_affect_others() -> None:
     driver = FakeDriver([DONE])
     wanted = [RequestedChanges(2, "bar", None), FOO, BROKER, BROKER, RequestedChanges(16, "x", CHANGES)]
     errors = await alter(wanted, False, context(1, driver=driver), replace=False)

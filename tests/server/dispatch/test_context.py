@@ -1,4 +1,4 @@
-"""What a handler is given beside the request."""
+"""The context that a handler gets with a request."""
 
 import asyncio
 import threading
@@ -25,7 +25,7 @@ def test_permissions_are_the_principals() -> None:
     assert context(0, authorizer=allowing((Operation.READ, "foo"))).allows_topic(Operation.READ, "foo")
 
 
-def test_operations_are_told_when_asked_for() -> None:
+def test_authorized_operations_are_returned_on_request() -> None:
     admin = context(0, authorizer=CLUSTER_ADMIN)
     assert admin.operations_on(CLUSTER, include=False) == NOT_ASKED
     assert admin.operations_on(CLUSTER, include=True) == 1 << Operation.ALTER | 1 << Operation.DESCRIBE

@@ -1,4 +1,4 @@
-"""What is registered, and the card that opens each handler's file."""
+"""The registered routes, and the docstring header of each handler's file."""
 
 import re
 import sys
@@ -16,9 +16,9 @@ load()
 EVERY_ROUTE = [pytest.param(route, id=route.api_key.name.lower()) for _, route in sorted(ROUTES.items())]
 SERVED = {0, 2, 3, 4, 5, 6, 7, 10, 18, 19, 20, 32, 33, 34, 35, 37, 43, 44, 45, 46, 56, 60, 75}
 ONLY_RELAYED = {16, 17, 36, 66}
-"""Of a running Kafka, by the gateway."""
+"""APIs that the gateway relays to a running Kafka."""
 OF_THE_OFFICE = {51, 67}
-"""Asked of the controller of a ZooKeeper-mode cluster, which answers it by itself."""
+"""APIs that the active controller of a ZooKeeper-mode cluster answers itself."""
 
 
 def test_every_api_of_the_codec_is_served_or_relayed() -> None:
@@ -38,7 +38,7 @@ def test_the_file_is_named_after_its_api(route: Route) -> None:
 
 
 @pytest.mark.parametrize("route", EVERY_ROUTE)
-def test_the_card_says_what_is_registered(route: Route) -> None:
+def test_the_header_matches_the_registration(route: Route) -> None:
     card = sys.modules[route.handle.__module__].__doc__ or ""
     name = route.request.__name__.removesuffix("Request")
     first, last = route.versions[0], route.versions[-1]
@@ -47,7 +47,7 @@ def test_the_card_says_what_is_registered(route: Route) -> None:
 
 
 @pytest.mark.parametrize("route", EVERY_ROUTE)
-def test_the_card_names_the_operation_on_the_cluster(route: Route) -> None:
+def test_the_header_names_the_cluster_operation(route: Route) -> None:
     card = sys.modules[route.handle.__module__].__doc__ or ""
     (acl,) = re.findall(r"^ACL: (.*)$", card, re.MULTILINE)
     if route.operation is not None:
@@ -57,7 +57,7 @@ def test_the_card_names_the_operation_on_the_cluster(route: Route) -> None:
 
 
 @pytest.mark.parametrize("route", EVERY_ROUTE)
-def test_the_card_names_errors_that_exist(route: Route) -> None:
+def test_the_header_names_existing_errors(route: Route) -> None:
     card = sys.modules[route.handle.__module__].__doc__ or ""
     _, _, errors = card.partition("\nErrors")
     named = re.findall(r"\b[A-Z]{3,}(?:_[A-Z]+)+\b", errors)
@@ -74,7 +74,7 @@ def test_the_codec_knows_all_versions_that_are_served(route: Route) -> None:
 
 
 def documented() -> dict[int, tuple[int, int]]:
-    """The bounds in docs/security.md, by API key; 0 is all others."""
+    """Return the bounds in docs/security.md by API key; key 0 stands for all others."""
     text = (Path(__file__).parents[3] / "docs/security.md").read_text("utf-8")
     found: dict[int, tuple[int, int]] = {}
     for names, rows, numbers in re.findall(r"^\| ([^|]*) \| ([0-9,]+) \| ([0-9,]+) \|$", text, re.MULTILINE):

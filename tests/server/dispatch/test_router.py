@@ -1,4 +1,4 @@
-"""From a request frame to the bytes of the answer."""
+"""The router, from a request frame to the encoded answer."""
 
 import inspect
 import logging
@@ -40,7 +40,7 @@ CALLER = Caller(FakeBroker(), ANONYMOUS, "10.0.0.9:4711")
 
 
 class Rig:
-    """A router, and one client of it."""
+    """A router and one client."""
 
     def __init__(
         self, routes: dict[int, Route] | None = None, authorizer: Authorizer | None = None, *replies: Any
@@ -59,7 +59,7 @@ class Rig:
 
 
 def route(handle: Any, operation: Operation | None = None) -> dict[int, Route]:
-    """ElectLeaders, answered by `handle`."""
+    """Return a route that answers ElectLeaders with `handle`."""
     real = ROUTES[43]
     return {43: real._replace(handle=handle, operation=operation)}
 
@@ -82,7 +82,7 @@ async def test_a_handler_that_awaits_is_answered_later() -> None:
     assert (await Rig(route(handle)).answer(elections(), 2)).throttle_time_ms == 2
 
 
-async def test_the_handler_learns_who_asks() -> None:
+async def test_the_handler_gets_the_principal() -> None:
     seen: list[Context] = []
 
     def handle(_: Any, context: Context) -> ElectLeadersResponse:
@@ -111,14 +111,14 @@ async def test_an_encoded_body_is_sent_as_it_is() -> None:
     assert response.error_code == 7
 
 
-async def test_an_encoded_body_may_come_later() -> None:
+async def test_a_handler_may_return_an_encoded_body_later() -> None:
     async def handle(*_: Any) -> Encoded:
         return Encoded(bytes(4) + b"\x00\x07" + b"\x01" + b"\x00")
 
     assert (await Rig(route(handle)).answer(elections(), 2)).error_code == 7
 
 
-async def test_an_answer_that_comes_later_is_encoded_off_the_loop_when_it_is_large() -> None:
+async def test_a_large_later_answer_is_encoded_off_the_loop() -> None:
     topics = [ReplicaElectionResult("foo", [PartitionResult(index) for index in range(LARGE_ROWS + 1)])]
 
     async def handle(*_: Any) -> ElectLeadersResponse:
@@ -203,7 +203,7 @@ async def test_a_refusal_is_answered_with_its_code_and_message() -> None:
     assert response.replica_election_results[0].partition_result[0].error_message == "why not"
 
 
-async def test_a_refusal_may_come_later() -> None:
+async def test_a_handler_may_refuse_later() -> None:
     async def handle(*_: Any) -> ElectLeadersResponse:
         raise ApiError(ErrorCode.INVALID_REQUEST)
 
@@ -269,7 +269,7 @@ async def test_requests_and_errors_are_counted() -> None:
         ),
     ],
 )
-def test_large_is_what_has_many_rows(response: Any, large: bool) -> None:
+def test_a_response_with_many_rows_is_large(response: Any, large: bool) -> None:
     assert is_large(response) is large
 
 
@@ -285,7 +285,7 @@ async def test_a_request_can_be_refused_for_another_reason(partitions: int) -> N
 
 
 def bounded(handle: Any = None, **changes: Any) -> dict[int, Route]:
-    """ElectLeaders and FindCoordinator, with room for ten rows and ten numbers."""
+    """Return a router for ElectLeaders and FindCoordinator with bounds of ten rows and ten numbers."""
     small: dict[str, Any] = {"bounds": Bounds(10, 10), **changes}
     routes = {key: ROUTES[key]._replace(**small) for key in (43, 10)}
     return routes if handle is None else {43: routes[43]._replace(handle=handle)}
@@ -307,7 +307,7 @@ async def test_a_request_beyond_its_bounds_is_refused_with_the_routes_own_error(
     assert response.error_code == ErrorCode.POLICY_VIOLATION
 
 
-async def test_the_first_rows_say_that_a_request_is_too_large() -> None:
+async def test_the_first_rows_carry_the_error_of_a_too_large_request() -> None:
     request = FindCoordinatorRequest(coordinator_keys=[f"group-{n}" for n in range(11)])
     rows = (await Rig(bounded()).answer(request, 4)).coordinators
     assert [row.key for row in rows] == [f"group-{n}" for n in range(10)]
@@ -320,12 +320,12 @@ async def test_a_request_within_its_bounds_is_answered() -> None:
     assert (await Rig(handled).answer(elections(10), 2)).throttle_time_ms == 7
 
 
-async def test_whoever_is_denied_is_told_so_however_large_the_request() -> None:
+async def test_a_denied_request_gets_its_authorization_error_even_beyond_its_bounds() -> None:
     response = await Rig(bounded(never, operation=Operation.ALTER), NOBODY).answer(elections(40_000), 2)
     assert response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
-async def test_a_denied_request_is_repeated_in_part_where_it_is_very_large(
+async def test_the_refusal_of_a_very_large_denied_request_repeats_only_its_first_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("server.dispatch.router.ECHOED", Bounds(100, 50_000))
@@ -334,7 +334,7 @@ async def test_a_denied_request_is_repeated_in_part_where_it_is_very_large(
     assert (await rig.answer(elections(60_000), 2)).replica_election_results == ()
 
 
-async def test_a_refusal_leaves_out_what_the_version_cannot_carry() -> None:
+async def test_a_refusal_omits_fields_that_the_version_lacks() -> None:
     response = await Rig(route(never, Operation.ALTER), NOBODY).answer(elections(), 0)
     assert response.replica_election_results[0].partition_result[0].error_code == 31
     assert response.error_code == 0

@@ -1,4 +1,4 @@
-"""Topics as Metadata and DescribeTopicPartitions show them."""
+"""Topic metadata for Metadata and DescribeTopicPartitions."""
 
 import pytest
 
@@ -25,13 +25,13 @@ def test_a_topic_is_found_by_name_and_by_id() -> None:
     assert [each.key for each in found.partitions] == [("foo", 0)]
 
 
-def test_operations_are_looked_up_when_asked_for() -> None:
+def test_operations_of_a_topic_are_returned_on_request() -> None:
     asked = context(12, STATE, authorizer=allowing((Operation.DESCRIBE, "foo")))
     assert describe_by_name("foo", asked, operations=True).operations == 1 << Operation.DESCRIBE
 
 
 @pytest.mark.parametrize(("name", "code"), [("nope", 3), ("no pe", 17), ("x" * 250, 17)])
-def test_what_is_not_there_says_why(name: str, code: int) -> None:
+def test_a_missing_topic_has_an_error(name: str, code: int) -> None:
     assert describe_by_name(name, context(12, STATE), operations=False)[:2] == (code, name)
 
 
@@ -39,14 +39,14 @@ def test_an_unknown_id_has_no_name() -> None:
     assert describe_by_id(b"?" * 16, context(12, STATE), operations=False)[:3] == (100, None, b"?" * 16)
 
 
-def test_what_may_not_be_described_is_denied_whether_it_is_there_or_not() -> None:
+def test_a_topic_without_describe_permission_is_denied_whether_it_exists_or_not() -> None:
     nobody = context(12, STATE, authorizer=NOBODY)
     assert describe_by_name("foo", nobody, operations=False)[:2] == (29, "foo")
     assert describe_by_name("nope", nobody, operations=False)[:2] == (29, "nope")
     assert describe_by_id(FOO_ID, nobody, operations=False)[:2] == (29, None)
 
 
-def test_every_topic_that_may_be_described_is_listed() -> None:
+def test_all_topics_with_describe_permission_are_listed() -> None:
     assert [each.name for each in describe_all(context(12, STATE), operations=False)] == ["foo", "bar"]
     assert describe_all(context(12, STATE, authorizer=NOBODY), operations=False) == []
 

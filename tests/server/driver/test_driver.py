@@ -1,4 +1,7 @@
-"""The driver: one event at a time, durable before it is carried out and answered, in the order of decisions."""
+"""The driver decides one event at a time.
+
+Effects and answers follow the commit, in the order of decisions.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -24,7 +27,7 @@ async def rig() -> AsyncIterator[Rig]:
     await made.driver.stop()
 
 
-async def test_an_event_is_decided_carried_out_and_answered(rig: Rig) -> None:
+async def test_an_event_is_decided_performed_and_answered(rig: Rig) -> None:
     assert await rig.submit(7) == 7
     assert rig.log == [BrokerLeft(7)]
     assert list(rig.store.load()) == [ControllerEpoch(7)]
@@ -35,7 +38,7 @@ async def test_the_queue_of_an_idle_driver_is_empty(rig: Rig) -> None:
     assert rig.stats.queue_length == 0
 
 
-async def test_nothing_is_carried_out_or_answered_before_it_is_durable(rig: Rig) -> None:
+async def test_no_effect_or_answer_precedes_the_commit(rig: Rig) -> None:
     rig.store.hold()
     reply = rig.submit(7)
     await settle()
@@ -66,7 +69,7 @@ async def test_answers_keep_the_order_of_decisions(rig: Rig) -> None:
     await asyncio.gather(*replies)
 
 
-async def test_a_decision_that_changes_nothing_waits_for_those_before_it(rig: Rig) -> None:
+async def test_a_decision_without_changes_waits_for_earlier_commits(rig: Rig) -> None:
     rig.store.hold()
     first = rig.submit(5)
     await settle()
@@ -78,13 +81,13 @@ async def test_a_decision_that_changes_nothing_waits_for_those_before_it(rig: Ri
     assert (await first, await second) == (5, 5)
 
 
-async def test_a_decision_that_changes_nothing_does_not_touch_the_store(rig: Rig) -> None:
+async def test_a_decision_without_changes_does_not_use_the_store(rig: Rig) -> None:
     rig.decide = rig.look
     assert await rig.submit(0) == 0
     assert rig.store.commits == []
 
 
-async def test_others_run_between_the_slices_of_a_decision(rig: Rig) -> None:
+async def test_other_tasks_run_between_the_slices_of_a_decision(rig: Rig) -> None:
     seen: list[int] = []
 
     def sliced(decision: Decision, _: AnyEvent) -> Iterator[None]:
@@ -120,7 +123,7 @@ async def test_no_event_is_decided_between_the_slices_of_another(rig: Rig) -> No
     assert order == [1, 1, 2, 2]
 
 
-async def test_a_failing_commit_stops_the_driver_and_fails_all_that_wait(rig: Rig) -> None:
+async def test_a_failed_commit_stops_the_driver_and_fails_all_waiting_events(rig: Rig) -> None:
     rig.store.hold()
     first = rig.submit(1)
     await settle()
@@ -137,7 +140,7 @@ async def test_a_failing_commit_stops_the_driver_and_fails_all_that_wait(rig: Ri
 @pytest.mark.parametrize(
     ("failure", "lines"), [(OSError("disk full"), 1), (StoreLostError("no ZooKeeper"), 0)]
 )
-async def test_a_lost_store_is_no_error_of_the_driver(
+async def test_a_lost_store_is_not_logged_as_an_error_of_the_driver(
     rig: Rig, failure: Exception, lines: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     rig.store.failure = failure
@@ -147,7 +150,7 @@ async def test_a_lost_store_is_no_error_of_the_driver(
     assert [record.levelname for record in caplog.records] == ["ERROR"] * lines
 
 
-async def test_after_a_failing_commit_nothing_later_is_carried_out(rig: Rig) -> None:
+async def test_after_a_failed_commit_no_later_effect_is_performed(rig: Rig) -> None:
     rig.store.failure = OSError("disk full")
     replies = [rig.submit(1), rig.submit(2)]
     results = await asyncio.gather(*replies, return_exceptions=True)
@@ -182,7 +185,7 @@ async def test_an_exception_in_the_backend_stops_the_driver(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("change", [True, False])
-async def test_many_effects_are_handed_over_in_slices(rig: Rig, change: bool) -> None:
+async def test_many_effects_are_passed_to_the_backend_in_slices(rig: Rig, change: bool) -> None:
     def large(decision: Decision, _: AnyEvent) -> None:
         if change:
             decision.put(ControllerEpoch(1))
@@ -202,7 +205,7 @@ async def test_many_effects_are_handed_over_in_slices(rig: Rig, change: bool) ->
     assert rig.log == [BrokerLeft(number) for number in range(2500)]
 
 
-async def test_stop_finishes_what_was_submitted() -> None:
+async def test_stop_completes_all_submitted_events() -> None:
     rig = Rig()
     rig.driver.start()
     rig.store.hold()
@@ -221,7 +224,7 @@ async def test_a_driver_that_never_started_stops_at_once() -> None:
     await asyncio.wait_for(Rig().driver.stop(), 30)
 
 
-async def test_whoever_gives_up_waiting_does_not_disturb_the_others(rig: Rig) -> None:
+async def test_a_cancelled_waiter_does_not_affect_other_events(rig: Rig) -> None:
     rig.store.hold()
     first, second = rig.submit(1), rig.submit(2)
     await settle()
@@ -232,7 +235,7 @@ async def test_whoever_gives_up_waiting_does_not_disturb_the_others(rig: Rig) ->
     assert rig.log == [BrokerLeft(1), BrokerLeft(2)]
 
 
-async def test_only_so_many_events_wait_at_once() -> None:
+async def test_the_number_of_waiting_events_is_limited() -> None:
     rig = Rig()
     rig.driver = rig.make(capacity=2)
     rig.driver.start()
@@ -272,7 +275,7 @@ async def test_decisions_and_commits_are_counted(rig: Rig) -> None:
     assert (rig.stats.commits, rig.stats.committed_changes) == (1, 1)
 
 
-async def test_decisions_are_dated(rig: Rig) -> None:
+async def test_decisions_have_the_current_time(rig: Rig) -> None:
     dates: list[int] = []
 
     def note(decision: Decision, _: AnyEvent) -> None:

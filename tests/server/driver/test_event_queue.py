@@ -1,4 +1,4 @@
-"""Background work, as the driver gives it its turn."""
+"""Background work (Continue) in the driver's event queue."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ async def rig() -> AsyncIterator[Rig]:
     await made.driver.stop()
 
 
-async def test_wake_gives_the_controller_a_turn_and_stays_here(rig: Rig) -> None:
+async def test_wake_queues_a_continue_and_is_not_passed_to_the_backend(rig: Rig) -> None:
     events: list[AnyEvent] = []
 
     def waking(decision: Decision, event: AnyEvent) -> None:
@@ -37,7 +37,7 @@ async def test_wake_gives_the_controller_a_turn_and_stays_here(rig: Rig) -> None
 
 
 async def taken_after_a_wake(rig: Rig, later: int) -> list[AnyEvent]:
-    """The events in the order in which they are taken, when so many come in right after one that asks for more."""
+    """Return the order of decisions when more events arrive right after one that asks to be woken."""
     events: list[AnyEvent] = []
 
     def waking(decision: Decision, event: AnyEvent) -> None:
@@ -51,10 +51,10 @@ async def taken_after_a_wake(rig: Rig, later: int) -> list[AnyEvent]:
     return events
 
 
-async def test_events_that_come_later_go_before_background_work(rig: Rig) -> None:
+async def test_later_events_precede_background_work(rig: Rig) -> None:
     assert await taken_after_a_wake(rig, 3) == [*map(BrokerStopped, range(4)), Continue()]
 
 
-async def test_background_work_does_not_wait_for_ever(rig: Rig) -> None:
+async def test_background_work_is_not_starved(rig: Rig) -> None:
     events = await taken_after_a_wake(rig, 3 * PASSES)
     assert PASSES <= events.index(Continue()) <= 2 * PASSES

@@ -12,7 +12,7 @@ from server.driver.upstream_journal import UpstreamJournal
 from tests.builders import key
 
 
-def test_trouble_is_told_once_and_so_is_its_end(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_problem_and_its_end_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     state = State()
     journal = UpstreamJournal(state)
@@ -25,7 +25,7 @@ def test_trouble_is_told_once_and_so_is_its_end(caplog: pytest.LogCaptureFixture
     ]
 
 
-def test_an_upstream_that_cannot_be_looked_at_is_told_as_that(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_upstream_that_cannot_be_polled_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     state = State(health_problem="connection refused", unreachable="connection refused")
     UpstreamJournal(state).trouble()
     assert caplog.messages == ["nothing starts, the upstream cannot be looked at: connection refused"]
@@ -49,7 +49,9 @@ def test_refused_rows_are_counted_by_reason(caplog: pytest.LogCaptureFixture) ->
     assert caplog.messages == ["the upstream refused 1 of 2 rows: no such broker"]
 
 
-def test_what_was_over_before_it_was_taken_back_was_not_refused(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_step_that_completed_before_its_undo_is_not_logged_as_refused(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     over = Outcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
     UpstreamJournal(State()).submitted(Submitted([(key("foo-0"), None, over)]))
     assert caplog.messages == []

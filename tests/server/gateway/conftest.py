@@ -1,4 +1,4 @@
-"""Relays on the event loop that the server runs on, which differs in when it begins to read."""
+"""Tests of the relay run on uvloop, the event loop of the server."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -7,5 +7,5 @@ import uvloop
 
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """As the server."""
+    """Use uvloop, as the server does."""
     return {"uvloop": uvloop.new_event_loop}

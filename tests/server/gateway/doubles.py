@@ -1,4 +1,4 @@
-"""The services behind a gateway."""
+"""Test doubles for the services of a gateway."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ from tests.server.fakes import FakeBroker
 
 
 class FakeCore:
-    """Answers and refuses with what the frame says; the controller is a real one."""
+    """A core that answers and refuses with the contents of the frame, over a real controller."""
 
     def __init__(self, state: State | None = None) -> None:
         self.controller = InMemoryController((1,))

@@ -1,4 +1,4 @@
-"""A gateway on real sockets, and brokers behind it that answer like Kafka's, as far as it takes."""
+"""A gateway on real sockets, in front of brokers that answer a few Kafka requests."""
 
 import asyncio
 import ssl
@@ -26,7 +26,7 @@ SETTINGS = GatewaySettings(Address("127.0.0.1", 0), 10, "127.0.0.1")
 
 
 class FakeKafka:
-    """A broker, whose answers name the `brokers` of its cluster. A silent one never answers."""
+    """A broker whose answers list the `brokers` of its cluster. A silent broker never answers."""
 
     def __init__(self, port: int = 0, *, silent: bool = False, tls: ssl.SSLContext | None = None) -> None:
         self.address = Address("127.0.0.1", port)
@@ -52,7 +52,7 @@ class FakeKafka:
         await settle()
 
     def cut(self) -> None:
-        """End all connections, as a broker that dies."""
+        """Abort all connections, as a crashed broker does."""
         for writer in self.connections:
             writer.transport.abort()
         self.connections.clear()
@@ -87,7 +87,7 @@ class FakeKafka:
 async def gateway(
     directory: Path, brokers: Mapping[int, Address], limits: ConnectionLimits | None = None, **settings: Any
 ) -> AsyncIterator[Gateway]:
-    """A gateway before these brokers, on free ports."""
+    """Run a gateway in front of these brokers, on free ports."""
     made = Gateway(
         FakeCore().core, replace(SETTINGS, **settings), limits or ConnectionLimits(), Counters(), directory
     )

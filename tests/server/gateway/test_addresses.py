@@ -1,4 +1,4 @@
-"""DescribeCluster (60) and FindCoordinator (10): every address is ours."""
+"""DescribeCluster (60) and FindCoordinator (10): all addresses are the gateway's."""
 
 import pytest
 
@@ -22,7 +22,7 @@ CLUSTER = DescribeClusterResponse(
 
 
 @pytest.mark.parametrize("version", range(3))
-async def test_brokers_are_at_our_ports_and_the_controller_is_the_upstreams(version: int) -> None:
+async def test_brokers_have_gateway_addresses_and_the_controller_is_the_upstreams(version: int) -> None:
     asking = Talk(describe_cluster(FakePorts()), DescribeClusterRequest(), version)
     answer = await asking.answer(CLUSTER)
     assert [tuple(each) for each in answer.brokers] == [
@@ -57,14 +57,14 @@ async def test_an_error_passes() -> None:
 
 
 @pytest.mark.parametrize("version", range(4))
-async def test_the_coordinator_is_at_our_port(version: int) -> None:
+async def test_the_coordinator_has_the_gateways_address(version: int) -> None:
     asking = Talk(find_coordinator(FakePorts()), FindCoordinatorRequest("group"), version)
     answer = await asking.answer(FindCoordinatorResponse(node_id=2, host="b", port=9092))
     assert (answer.node_id, answer.host, answer.port) == (2, "gate", 9002)
 
 
 @pytest.mark.parametrize("version", [4, 5, 6])
-async def test_so_are_all_of_many(version: int) -> None:
+async def test_all_coordinators_of_a_batch_have_the_gateways_address(version: int) -> None:
     asking = Talk(find_coordinator(FakePorts()), FindCoordinatorRequest(coordinator_keys=["g", "h"]), version)
     refused = Coordinator("h", -1, "", -1, 15, "not yet")
     answer = await asking.answer(

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (44) and AlterConfigs (33) with our keys among the upstream's."""
+"""IncrementalAlterConfigs (44) and AlterConfigs (33) with reassignd's keys among the upstream's."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def core() -> FakeCore:
 
 
 class Change(Talk):
-    """A request with these resources."""
+    """An IncrementalAlterConfigs request with these resources."""
 
     def __init__(self, core: FakeCore, *resources: AlterConfigsResource, validate_only: bool = False) -> None:
         request = IncrementalAlterConfigsRequest(resources, validate_only)
@@ -67,7 +67,7 @@ def values(core: FakeCore) -> dict[str, str]:
     return core.state.configs.get((BROKER, ""), {})
 
 
-async def test_our_keys_are_ours_and_the_rest_goes_on(core: FakeCore) -> None:
+async def test_own_keys_are_altered_here_and_the_rest_is_relayed(core: FakeCore) -> None:
     change = Change(core, changes(BROKER, "", (MOVEMENTS, SET, "7"), ("log.retention.ms", SET, "9")))
     assert change.asked_of_upstream == [(BROKER, "", ["log.retention.ms"])]
     assert values(core) == {}
@@ -75,7 +75,7 @@ async def test_our_keys_are_ours_and_the_rest_goes_on(core: FakeCore) -> None:
     assert values(core) == {MOVEMENTS: "7"}
 
 
-async def test_for_our_keys_alone_the_upstream_is_asked_about_nothing(core: FakeCore) -> None:
+async def test_a_request_with_own_keys_only_is_relayed_without_resources(core: FakeCore) -> None:
     change = Change(core, changes(BROKER, "", (MOVEMENTS, SET, "7")))
     assert change.asked_of_upstream == [(BROKER, "", [])]
     await change.rows(row(BROKER, ""))
@@ -83,7 +83,7 @@ async def test_for_our_keys_alone_the_upstream_is_asked_about_nothing(core: Fake
 
 
 @pytest.mark.parametrize("name", ["", "1"])
-async def test_what_the_upstream_refuses_is_not_done(core: FakeCore, name: str) -> None:
+async def test_own_keys_are_not_altered_if_the_upstream_refuses(core: FakeCore, name: str) -> None:
     change = Change(core, changes(BROKER, name, (MOVEMENTS, SET, "7")))
     answer = await change.answer(
         IncrementalAlterConfigsResponse(responses=[row(BROKER, name, 31, "User:bob may not")])
@@ -93,20 +93,20 @@ async def test_what_the_upstream_refuses_is_not_done(core: FakeCore, name: str) 
     assert core.events == []
 
 
-async def test_what_is_wrong_with_our_keys_keeps_the_rest_from_being_done(core: FakeCore) -> None:
+async def test_an_invalid_own_key_prevents_the_whole_change(core: FakeCore) -> None:
     change = Change(core, changes(BROKER, "", (MOVEMENTS, SET, "x"), ("log.retention.ms", SET, "9")))
     assert change.asked_of_upstream == [(BROKER, "", [])]
     assert await change.rows(row(BROKER, "")) == [(40, "")]
     assert core.events == []
 
 
-async def test_an_error_of_the_upstream_keeps_ours_from_being_done(core: FakeCore) -> None:
+async def test_an_upstream_error_prevents_the_change_of_own_keys(core: FakeCore) -> None:
     change = Change(core, changes(BROKER, "", (MOVEMENTS, SET, "7"), ("log.retention.ms", SET, "x")))
     assert await change.rows(row(BROKER, "", 40, "Invalid value x")) == [(40, "")]
     assert core.events == []
 
 
-async def test_rows_come_in_the_order_of_the_request(core: FakeCore) -> None:
+async def test_rows_are_in_the_order_of_the_request(core: FakeCore) -> None:
     change = Change(
         core,
         changes(TOPIC, "b", ("retention.ms", SET, "1")),
@@ -119,7 +119,7 @@ async def test_rows_come_in_the_order_of_the_request(core: FakeCore) -> None:
     assert values(core) == {MOVEMENTS: "7"}
 
 
-async def test_on_one_broker_our_keys_are_refused_with_all_beside_them(core: FakeCore) -> None:
+async def test_own_keys_on_a_single_broker_are_refused_with_their_resource(core: FakeCore) -> None:
     change = Change(core, changes(BROKER, "1", (MOVEMENTS, SET, "7"), ("log.cleaner.threads", SET, "2")))
     assert change.asked_of_upstream == [(BROKER, "1", [])]
     answer = await change.answer(IncrementalAlterConfigsResponse(responses=[row(BROKER, "1")]))
@@ -134,7 +134,7 @@ async def test_an_unknown_operation_is_refused(core: FakeCore) -> None:
     assert await change.rows(row(BROKER, "")) == [(42, "")]
 
 
-async def test_nothing_changes_when_it_is_only_to_be_validated(core: FakeCore) -> None:
+async def test_validate_only_changes_nothing(core: FakeCore) -> None:
     change = Change(core, changes(BROKER, "", (MOVEMENTS, SET, "7")), validate_only=True)
     assert decode_request(change.upstream).validate_only
     assert await change.rows(row(BROKER, "")) == [(0, "")]
@@ -152,7 +152,9 @@ async def test_nothing_changes_when_it_is_only_to_be_validated(core: FakeCore) -
     ],
     ids=["a broker", "the default", "left on a broker", "a topic", "twice"],
 )
-def test_what_is_the_upstreams_alone_passes(core: FakeCore, resources: list[AlterConfigsResource]) -> None:
+def test_a_request_without_own_keys_is_relayed_unchanged(
+    core: FakeCore, resources: list[AlterConfigsResource]
+) -> None:
     request = IncrementalAlterConfigsRequest(resources)
     assert incremental_alter(core.core)(incoming(request, 1), client()) is PASSED
 
@@ -171,7 +173,7 @@ async def replaced(talk: Talk, *theirs: AlterConfigsResourceResponse) -> Any:
     return [each.error_code for each in answer.responses]
 
 
-async def test_what_is_replaced_loses_our_keys_that_are_not_named(core: FakeCore) -> None:
+async def test_a_replacement_deletes_own_keys_that_it_does_not_name(core: FakeCore) -> None:
     core.controller.put(Config(BROKER, "", LEADERS, "3"), Config(BROKER, "", "min.insync.replicas", "2"))
     talk = replace(core, (MOVEMENTS, "7"), ("log.retention.ms", "9"))
     assert sent(talk) == [["log.retention.ms"]]
@@ -179,7 +181,7 @@ async def test_what_is_replaced_loses_our_keys_that_are_not_named(core: FakeCore
     assert values(core) == {MOVEMENTS: "7", "min.insync.replicas": "2"}
 
 
-async def test_nothing_is_replaced_when_ours_is_wrong(core: FakeCore) -> None:
+async def test_an_invalid_own_key_prevents_the_replacement(core: FakeCore) -> None:
     talk = replace(core, (MOVEMENTS, "x"), ("log.retention.ms", "9"))
     assert sent(talk) == [[]]
     response = await talk.answer(IncrementalAlterConfigsResponse(responses=[row(BROKER, "")]))
@@ -187,13 +189,13 @@ async def test_nothing_is_replaced_when_ours_is_wrong(core: FakeCore) -> None:
     assert MOVEMENTS in response.responses[0].error_message
 
 
-async def test_who_may_not_replace_them_does_not_learn_what_is_wrong_with_ours(core: FakeCore) -> None:
+async def test_without_permission_the_error_of_an_own_key_is_not_revealed(core: FakeCore) -> None:
     talk = replace(core, (MOVEMENTS, "x"))
     response = await talk.answer(IncrementalAlterConfigsResponse(responses=[row(BROKER, "", 31, "not you")]))
     assert [each[:2] for each in response.responses] == [(31, DENIED)]
 
 
-async def test_beside_another_resource_nobody_learns_what_is_wrong_with_ours(core: FakeCore) -> None:
+async def test_beside_another_resource_the_error_of_an_own_key_is_not_revealed(core: FakeCore) -> None:
     ours = ReplacedResource(BROKER, "", [ReplacedConfig(MOVEMENTS, "x")])
     topic = ReplacedResource(TOPIC, "foo", [ReplacedConfig("retention.ms", "1")])
     talk = Talk(alter(core.core), AlterConfigsRequest([ours, topic]), 2)
@@ -202,7 +204,7 @@ async def test_beside_another_resource_nobody_learns_what_is_wrong_with_ours(cor
     assert MOVEMENTS not in response.responses[0].error_message
 
 
-async def test_on_one_broker_ours_are_refused_and_the_rest_is_done(core: FakeCore) -> None:
+async def test_own_keys_on_a_single_broker_are_refused_and_the_rest_is_altered(core: FakeCore) -> None:
     one = ReplacedResource(BROKER, "1", [ReplacedConfig(MOVEMENTS, "7")])
     topic = ReplacedResource(TOPIC, "foo", [ReplacedConfig("retention.ms", "1")])
     talk = Talk(alter(core.core), AlterConfigsRequest([one, topic]), 2)
@@ -211,6 +213,6 @@ async def test_on_one_broker_ours_are_refused_and_the_rest_is_done(core: FakeCor
     assert core.events == []
 
 
-def test_what_replaces_nothing_of_ours_passes(core: FakeCore) -> None:
+def test_a_replacement_without_own_keys_is_relayed_unchanged(core: FakeCore) -> None:
     resources = [ReplacedResource(BROKER, "1"), ReplacedResource(TOPIC, "foo")]
     assert alter(core.core)(incoming(AlterConfigsRequest(resources), 2), client()) is PASSED

@@ -1,4 +1,4 @@
-"""ApiVersions (18): the upstream's, cut."""
+"""ApiVersions (18): the upstream's versions, restricted to those that the gateway supports."""
 
 import pytest
 
@@ -26,7 +26,7 @@ async def test_the_maximum_is_the_smaller_of_both() -> None:
     assert await shown((3, 0, 99), (3, 0, 11)) == [(3, 0, 13), (3, 0, 11)]
 
 
-async def test_what_is_not_looked_at_is_left_alone() -> None:
+async def test_versions_of_apis_without_interceptor_are_unchanged() -> None:
     assert await shown((8, 2, 99), (999, 0, 7)) == [(8, 2, 99), (999, 0, 7)]
 
 
@@ -42,16 +42,16 @@ async def test_sasl_tokens_are_framed() -> None:
     assert await shown((17, 0, 1)) == [(17, 1, 1)]
 
 
-async def test_what_cannot_be_rewritten_is_hidden() -> None:
+async def test_apis_whose_addresses_cannot_be_rewritten_are_hidden() -> None:
     assert await shown((78, 1, 1), (79, 1, 1), (17, 0, 0)) == []
 
 
 @pytest.mark.parametrize("version", range(5))
-async def test_every_version_is_cut(version: int) -> None:
+async def test_every_version_of_the_answer_is_restricted(version: int) -> None:
     assert await shown((45, 0, 9), version=version) == [(45, 0, 1)]
 
 
-async def test_features_stay() -> None:
+async def test_features_are_unchanged() -> None:
     answer = await talk(4).answer(
         ApiVersionsResponse(finalized_features=FEATURES, finalized_features_epoch=8)
     )
@@ -64,7 +64,7 @@ async def test_an_upstream_without_the_version_answers_in_version_0() -> None:
     assert (answer.error_code, answer.api_keys) == (ErrorCode.UNSUPPORTED_VERSION, tuple(rows))
 
 
-async def test_a_version_that_we_do_not_know_is_refused_in_the_upstreams_order() -> None:
+async def test_an_unknown_version_is_refused_with_the_upstreams_order_of_keys() -> None:
     payload = incoming(ApiVersionsRequest("a", "1"), 4).frame.tobytes()
     newer = incoming_part(payload[:2] + b"\0\5" + payload[4:])
     exchange = api_versions()(newer, client())

@@ -34,7 +34,7 @@ def core() -> FakeCore:
 
 
 @pytest.mark.parametrize(("request_", "version", "response"), CASES)
-def test_the_upstream_is_asked_about_nothing(
+def test_the_upstream_gets_an_empty_request(
     core: FakeCore, request_: Any, version: int, response: Any
 ) -> None:
     upstream = Talk(answer_after_probe(core.core), request_, version).upstream
@@ -46,7 +46,7 @@ def test_the_upstream_is_asked_about_nothing(
 
 
 @pytest.mark.parametrize(("request_", "version", "response"), CASES)
-async def test_when_it_allows_we_answer_the_clients_request(
+async def test_if_the_upstream_allows_it_the_clients_request_is_answered_here(
     core: FakeCore, request_: Any, version: int, response: Any
 ) -> None:
     core.make = lambda _: response(error_message="ours")
@@ -63,7 +63,7 @@ async def test_when_it_allows_we_answer_the_clients_request(
 
 
 @pytest.mark.parametrize(("request_", "version", "response"), CASES)
-async def test_when_it_refuses_so_do_we_in_our_own_words(
+async def test_if_the_upstream_refuses_the_request_is_refused_with_an_own_message(
     core: FakeCore, request_: Any, version: int, response: Any
 ) -> None:
     core.make = lambda _: response()
@@ -74,14 +74,14 @@ async def test_when_it_refuses_so_do_we_in_our_own_words(
     assert core.refused == [(31, "Cluster authorization failed.")]
 
 
-async def test_other_errors_pass(core: FakeCore) -> None:
+async def test_other_errors_are_relayed(core: FakeCore) -> None:
     core.make = lambda _: AlterPartitionReassignmentsResponse()
     theirs = AlterPartitionReassignmentsResponse(error_code=42, error_message="not I")
     await Talk(answer_after_probe(core.core), ALTER, 1).answer(theirs)
     assert core.refused == [(42, "not I")]
 
 
-def test_all_of_the_request_is_wanted(core: FakeCore) -> None:
+def test_the_whole_request_is_read(core: FakeCore) -> None:
     whole = incoming(ALTER, 1)
     assert (
         answer_after_probe(core.core)(incoming_part(bytes(whole.frame[:20]), whole.size), client())
@@ -90,7 +90,7 @@ def test_all_of_the_request_is_wanted(core: FakeCore) -> None:
 
 
 @pytest.mark.parametrize(("request_", "version", "response"), CASES)
-async def test_a_broker_that_is_not_the_controller_allows_it_too(
+async def test_the_answer_of_a_broker_that_is_not_the_controller_also_allows_it(
     core: FakeCore, request_: Any, version: int, response: Any
 ) -> None:
     core.make = lambda _: response(error_message="ours")

@@ -1,4 +1,4 @@
-"""Connections that come and go on real sockets: what they held is free when they are gone, without the garbage collector."""
+"""Many short connections on real sockets: their memory is freed without the garbage collector."""
 
 import asyncio
 import gc
@@ -33,7 +33,7 @@ def no_collector() -> Iterator[None]:
 
 @pytest.fixture(params=[False, True], ids=["plain", "tls"])
 async def served(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[tuple[Gateway, Any]]:
-    """A gateway before one broker that wants SASL, and how clients reach it."""
+    """A gateway in front of one broker that requires SASL, and a way to connect to it."""
     theirs = ours = None
     if request.param:
         ours = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -47,7 +47,7 @@ async def served(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 
 
 def alive() -> set[Any]:
-    """All that there are, those of other tests with them."""
+    """Return all live objects of this kind, including those of other tests."""
     return {each for each in gc.get_objects() if isinstance(each, Relay | Splitter | UpstreamConnection)}
 
 

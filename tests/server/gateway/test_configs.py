@@ -1,4 +1,4 @@
-"""DescribeConfigs (32) with our keys, and which requests are held at all."""
+"""DescribeConfigs (32) with reassignd's keys, and the requests that are buffered."""
 
 import pytest
 
@@ -52,7 +52,7 @@ async def described(
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, 4])
-async def test_our_keys_join_those_of_the_brokers_default(core: FakeCore, version: int) -> None:
+async def test_own_keys_are_added_to_the_cluster_defaults(core: FakeCore, version: int) -> None:
     theirs = row(BROKER, "", "log.retention.ms", "reassignment.left.behind")
     code, values = await described(core, resource(BROKER, ""), theirs, version)
     assert (code, values.pop("log.retention.ms")) == (0, "1")
@@ -60,7 +60,7 @@ async def test_our_keys_join_those_of_the_brokers_default(core: FakeCore, versio
     assert values.keys() == {name for name in BROKER_KEYS if name.startswith("reassignment.")}
 
 
-async def test_those_that_nobody_set_are_defaults(core: FakeCore) -> None:
+async def test_own_keys_without_a_value_are_defaults(core: FakeCore) -> None:
     request = DescribeConfigsRequest([resource(BROKER, "", MOVEMENTS, MODE)])
     theirs = DescribeConfigsResponse(results=[row(BROKER, "")])
     (result,) = (await Talk(describe(core.core), request, 4).answer(theirs)).results
@@ -70,17 +70,17 @@ async def test_those_that_nobody_set_are_defaults(core: FakeCore) -> None:
     }
 
 
-async def test_only_the_keys_that_were_asked_for_are_shown(core: FakeCore) -> None:
+async def test_only_requested_keys_are_described(core: FakeCore) -> None:
     _, values = await described(core, resource(BROKER, "", MODE), row(BROKER, ""))
     assert values == {MODE: "rollback"}
 
 
-async def test_a_refusal_of_the_upstream_is_ours(core: FakeCore) -> None:
+async def test_a_refusal_by_the_upstream_is_returned(core: FakeCore) -> None:
     refused = row(BROKER, "", code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     assert await described(core, resource(BROKER, ""), refused) == (31, {})
 
 
-async def test_the_request_goes_on_as_a_whole_and_other_rows_pass(core: FakeCore) -> None:
+async def test_the_whole_request_is_relayed_and_other_rows_are_unchanged(core: FakeCore) -> None:
     request = DescribeConfigsRequest([resource(TOPIC, "foo"), resource(BROKER, "")])
     asking = Talk(describe(core.core), request, 4)
     assert len(decode_request(asking.upstream).resources) == 2
@@ -98,13 +98,15 @@ async def test_the_request_goes_on_as_a_whole_and_other_rows_pass(core: FakeCore
     ],
     ids=["nothing of ours", "the name alone", "twice"],
 )
-def test_what_is_the_upstreams_alone_passes(core: FakeCore, resources: list[DescribeConfigsResource]) -> None:
+def test_a_request_without_own_keys_is_relayed_unchanged(
+    core: FakeCore, resources: list[DescribeConfigsResource]
+) -> None:
     for version in (1, 4):
         request = incoming(DescribeConfigsRequest(resources), version)
         assert describe(core.core)(request, client()) is PASSED
 
 
-def test_requests_are_wanted_as_a_whole_and_not_without_end(core: FakeCore) -> None:
+def test_whole_requests_are_read_up_to_a_limit(core: FakeCore) -> None:
     request = incoming(DescribeConfigsRequest([resource(BROKER, "")]), 4)
     rule = describe(core.core)
     assert rule(incoming_part(bytes(request.frame[:12]), request.size), client()) == request.size

@@ -1,4 +1,7 @@
-"""The gateway on real sockets: ports that open before brokers are shown, lead to them, and close when they are gone."""
+"""The gateway on real sockets.
+
+A broker's port opens before the broker is shown, and closes when the broker is gone.
+"""
 
 import asyncio
 import contextlib
@@ -44,18 +47,18 @@ async def ask(at: Address, request: Any, version: int) -> Any:
 
 
 async def cluster_id(at: Address) -> int:
-    """The port of the broker that answered."""
+    """Return the cluster id of the answer; it is the port of the broker that answered."""
     return int((await ask(at, DescribeClusterRequest(), 1)).cluster_id)
 
 
 def ports(running: Gateway) -> dict[int, Address]:
-    """All, the first of ANY broker."""
+    """Return all ports; the first one leads to any broker."""
     assert running.bootstrap is not None
     return {ANY: running.bootstrap, **running.addresses}
 
 
 async def shown(running: Gateway, broker: int = ANY) -> dict[int, Address]:
-    """The brokers that clients are told of."""
+    """Return the brokers that clients see."""
     answer = await ask(ports(running)[broker], MetadataRequest(None), 12)
     return {each.node_id: Address(each.host, each.port) for each in answer.brokers}
 
@@ -66,7 +69,7 @@ async def test_each_port_leads_to_its_broker(kafka: list[FakeKafka], tmp_path: P
     assert found == {number: each.address.port for number, each in enumerate(kafka, 1)}
 
 
-async def test_on_every_port_clients_are_told_of_our_ports_alone(
+async def test_on_every_port_clients_see_only_the_gateways_ports(
     kafka: list[FakeKafka], tmp_path: Path
 ) -> None:
     async with gateway(tmp_path, kafka[0].brokers) as running:
@@ -74,7 +77,7 @@ async def test_on_every_port_clients_are_told_of_our_ports_alone(
             assert await shown(running, broker) == running.addresses
 
 
-async def test_the_first_port_leads_to_any_broker_that_lives(kafka: list[FakeKafka], tmp_path: Path) -> None:
+async def test_the_first_port_leads_to_any_live_broker(kafka: list[FakeKafka], tmp_path: Path) -> None:
     async with gateway(tmp_path, kafka[0].brokers) as running:
         before = {await cluster_id(ports(running)[ANY]) for _ in range(6)}
         await kafka[1].__aexit__(None, None, None)
@@ -83,7 +86,7 @@ async def test_the_first_port_leads_to_any_broker_that_lives(kafka: list[FakeKaf
     assert after == {kafka[0].address.port, kafka[2].address.port}
 
 
-async def test_ports_follow_the_first_one_and_stay_over_restarts(
+async def test_ports_are_numbered_from_the_first_one_and_kept_over_restarts(
     kafka: list[FakeKafka], tmp_path: Path
 ) -> None:
     first = free_ports(4)
@@ -99,12 +102,12 @@ async def test_ports_follow_the_first_one_and_stay_over_restarts(
         }
 
 
-async def test_clients_are_told_the_advertised_host(kafka: list[FakeKafka], tmp_path: Path) -> None:
+async def test_clients_see_the_advertised_host(kafka: list[FakeKafka], tmp_path: Path) -> None:
     async with gateway(tmp_path, {1: kafka[0].address}, advertised_host="gate.example") as running:
         assert {at.host for at in ports(running).values()} == {"gate.example"}
 
 
-async def test_a_broker_that_moved_is_found(kafka: list[FakeKafka], tmp_path: Path) -> None:
+async def test_a_broker_with_a_new_address_is_reached(kafka: list[FakeKafka], tmp_path: Path) -> None:
     async with gateway(tmp_path, {1: kafka[0].address}) as running:
         before = running.addresses[1]
         await running.update({1: kafka[1].address})
@@ -112,7 +115,7 @@ async def test_a_broker_that_moved_is_found(kafka: list[FakeKafka], tmp_path: Pa
         assert await cluster_id(before) == kafka[1].address.port
 
 
-async def test_a_broker_that_is_gone_loses_its_port_and_its_clients_until_it_is_back(
+async def test_a_removed_broker_loses_its_port_and_its_clients_until_it_returns(
     kafka: list[FakeKafka], tmp_path: Path
 ) -> None:
     first = free_ports(4)
@@ -130,7 +133,7 @@ async def test_a_broker_that_is_gone_loses_its_port_and_its_clients_until_it_is_
         assert await cluster_id(port) == kafka[1].address.port
 
 
-async def test_a_broker_that_is_first_seen_in_an_answer_gets_its_port_and_is_shown_then(
+async def test_a_broker_first_seen_in_an_answer_gets_a_port_before_it_is_shown(
     kafka: list[FakeKafka], tmp_path: Path
 ) -> None:
     async with gateway(tmp_path, {1: kafka[0].address}) as running:
@@ -140,7 +143,7 @@ async def test_a_broker_that_is_first_seen_in_an_answer_gets_its_port_and_is_sho
         assert await cluster_id(running.addresses[2]) == kafka[1].address.port
 
 
-async def test_a_broker_without_a_port_left_is_hidden_and_logged_once(
+async def test_a_broker_without_a_free_port_is_hidden_and_logged_once(
     kafka: list[FakeKafka], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with gateway(tmp_path, kafka[0].brokers, ports=2) as running:
@@ -165,14 +168,14 @@ async def test_a_port_in_use_hides_its_broker_until_it_is_free(
         assert running.addresses[2].port == first + 2
 
 
-async def test_the_first_port_in_use_is_the_callers_problem(tmp_path: Path) -> None:
+async def test_a_first_port_in_use_raises_an_error(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         listener = Address(*taken.getsockname())
         with pytest.raises(OSError, match="Address already in use"):
             await gateway(tmp_path, {}, listener=listener).__aenter__()
 
 
-async def test_a_broker_that_dies_takes_its_clients_along_and_no_others(
+async def test_a_broker_crash_closes_the_connections_of_its_clients_only(
     kafka: list[FakeKafka], tmp_path: Path
 ) -> None:
     async with gateway(tmp_path, kafka[0].brokers) as running:
@@ -186,7 +189,7 @@ async def test_a_broker_that_dies_takes_its_clients_along_and_no_others(
             await talk.close()
 
 
-async def test_a_client_that_leaves_takes_its_connection_to_the_upstream_along(
+async def test_a_client_disconnect_closes_its_upstream_connection(
     kafka: list[FakeKafka], tmp_path: Path
 ) -> None:
     async with gateway(tmp_path, kafka[0].brokers) as running:
@@ -197,7 +200,7 @@ async def test_a_client_that_leaves_takes_its_connection_to_the_upstream_along(
         await asyncio.wait_for(upstream.wait_closed(), 30)
 
 
-async def test_a_client_that_does_not_read_holds_no_more_than_its_buffers(tmp_path: Path) -> None:
+async def test_a_client_that_does_not_read_uses_bounded_memory(tmp_path: Path) -> None:
     sent = 0
 
     async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -222,7 +225,7 @@ async def test_a_client_that_does_not_read_holds_no_more_than_its_buffers(tmp_pa
         server.close()
 
 
-async def test_a_client_that_writes_before_there_is_an_upstream_is_not_read(tmp_path: Path) -> None:
+async def test_a_client_is_not_read_before_its_upstream_connection_exists(tmp_path: Path) -> None:
     strangers = ssl.create_default_context()
     async with (
         FakeKafka(silent=True) as silent,
@@ -251,7 +254,7 @@ async def test_one_connection_too_many_is_closed(kafka: list[FakeKafka], tmp_pat
         await first.close()
 
 
-async def test_what_passes_is_counted(kafka: list[FakeKafka], tmp_path: Path) -> None:
+async def test_relayed_traffic_is_counted(kafka: list[FakeKafka], tmp_path: Path) -> None:
     async with gateway(tmp_path, kafka[0].brokers) as running:
         await ask(running.addresses[1], ListGroupsRequest(), 4)
         assert running.counts.requests[16] == 1
@@ -268,7 +271,7 @@ def client_side() -> ssl.SSLContext:
     return ssl.create_default_context(cafile=str(CERTIFICATES / "ca.pem"))
 
 
-async def test_both_sides_may_be_over_tls(tmp_path: Path) -> None:
+async def test_both_sides_may_use_tls(tmp_path: Path) -> None:
     tls: dict[str, Any] = {"tls": server_side(), "upstream_tls": client_side()}
     async with FakeKafka(tls=server_side()) as kafka, gateway(tmp_path, {1: kafka.address}, **tls) as running:
         talk = await connect(running.addresses[1], client_side())
@@ -277,7 +280,7 @@ async def test_both_sides_may_be_over_tls(tmp_path: Path) -> None:
         await talk.close()
 
 
-async def test_an_upstream_that_nobody_vouches_for_is_not_reached(
+async def test_an_upstream_with_an_untrusted_certificate_is_refused(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     strangers = ssl.create_default_context()
@@ -292,7 +295,9 @@ async def test_an_upstream_that_nobody_vouches_for_is_not_reached(
     assert "certificate verify failed" in caplog.text
 
 
-async def test_a_client_that_speaks_no_tls_takes_no_place(kafka: list[FakeKafka], tmp_path: Path) -> None:
+async def test_a_client_without_tls_does_not_count_against_the_limit(
+    kafka: list[FakeKafka], tmp_path: Path
+) -> None:
     async with gateway(
         tmp_path, {1: kafka[0].address}, ConnectionLimits(max_connections=1), tls=server_side()
     ) as running:

@@ -1,4 +1,4 @@
-"""Which rule there is for which key."""
+"""The interceptor of each API key."""
 
 import pytest
 
@@ -31,22 +31,22 @@ def test_raw_sasl_tokens_are_not_served() -> None:
 
 
 @pytest.mark.parametrize("key", [78, 79])
-def test_what_is_hidden_is_not_served(key: int) -> None:
+def test_hidden_apis_are_not_served(key: int) -> None:
     with pytest.raises(DecodeError, match=f"API key {key} is not served"):
         RULES[key](incoming_part(head(key, 1)), client())
 
 
-def test_fetches_pass() -> None:
+def test_fetches_are_relayed() -> None:
     assert RULES[1](incoming_part(head(1, 15), 1000), client()) is PASSED
 
 
 @pytest.mark.parametrize("key", [8, 16, 35, 66])
-def test_most_keys_have_no_rule(key: int) -> None:
+def test_most_keys_have_no_interceptor(key: int) -> None:
     assert key not in RULES
 
 
 @pytest.mark.parametrize(("keys", "ends"), [(10, False), (10_000, False), (10_001, True)])
-def test_a_search_for_very_many_coordinators_ends_the_connection(keys: int, ends: bool) -> None:
+def test_a_request_for_too_many_coordinators_closes_the_connection(keys: int, ends: bool) -> None:
     request = FindCoordinatorRequest(coordinator_keys=[f"group-{number}" for number in range(keys)])
     rule = within_bounds(USUAL, LARGEST_SEARCH, pass_through)
     if ends:
@@ -56,7 +56,7 @@ def test_a_search_for_very_many_coordinators_ends_the_connection(keys: int, ends
         assert rule(incoming(request, 4), client()) is PASSED
 
 
-def test_a_search_is_held_until_its_rows_are_counted() -> None:
+def test_a_coordinator_request_is_buffered_until_its_rows_are_counted() -> None:
     request = FindCoordinatorRequest(coordinator_keys=["group"] * 10_000)
     whole = incoming(request, 4)
     rule = within_bounds(USUAL, LARGEST_SEARCH, pass_through)

@@ -1,4 +1,4 @@
-"""Metadata (3): the brokers at its head are ours, the rest is the upstream's, byte for byte."""
+"""Metadata (3): the broker addresses are rewritten; the rest is relayed byte for byte."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def talk(version: int, ports: FakePorts | None = None) -> Talk:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_every_address_is_ours_and_the_controller_is_the_upstreams(version: int) -> None:
+async def test_every_address_is_the_gateways_and_the_controller_is_the_upstreams(version: int) -> None:
     answer = await talk(version).answer(response(version))
     assert [(each.node_id, each.host, each.port) for each in answer.brokers] == [
         (1, "gate", 9001),
@@ -48,7 +48,7 @@ async def test_every_address_is_ours_and_the_controller_is_the_upstreams(version
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_the_rest_is_the_upstreams(version: int) -> None:
+async def test_the_rest_is_unchanged(version: int) -> None:
     theirs = response(version)
     answer = await talk(version).answer(theirs)
     assert [each.rack for each in answer.brokers] == [each.rack for each in theirs.brokers]
@@ -56,7 +56,7 @@ async def test_the_rest_is_the_upstreams(version: int) -> None:
     assert answer.topics[0].partitions[0].replica_nodes == (1, 2)
 
 
-async def test_a_broker_without_a_port_is_left_out_and_may_get_one() -> None:
+async def test_a_broker_without_a_port_is_omitted_and_reported() -> None:
     ports = FakePorts(known=[2])
     answer = await talk(12, ports).answer(response(12))
     assert [each.node_id for each in answer.brokers] == [2]
@@ -70,7 +70,7 @@ async def test_a_controller_that_is_not_shown_is_replaced(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 8, 13])
-async def test_the_topics_need_not_have_come(version: int) -> None:
+async def test_the_brokers_are_rewritten_before_the_topics_arrive(version: int) -> None:
     asking = talk(version)
     theirs = response(version, brokers=300)._replace(topics=TOPICS * 500)
     frame = encode_response(asking.incoming.header, theirs)
@@ -84,14 +84,14 @@ async def test_the_topics_need_not_have_come(version: int) -> None:
     assert asking.read(wanted.put + frame[wanted.take :]).topics[0].name == "foo"
 
 
-async def test_what_cannot_be_read_closes_the_connection() -> None:
+async def test_an_unreadable_answer_closes_the_connection() -> None:
     asking = talk(12)
     assert asking.exchange.finish is not None
     with pytest.raises(DecodeError, match="Metadata cannot be read"):
         asking.exchange.finish(memoryview(b"\0\0\0\7\0\0\0\0\0\xff\xff\xff\xff\x07"), 14)
 
 
-async def test_a_head_that_does_not_end_is_not_held_for_ever() -> None:
+async def test_a_broker_list_above_the_size_limit_is_not_buffered() -> None:
     asking = talk(1)
     assert asking.exchange.finish is not None
     head = b"\0\0\0\7" + (2**30).to_bytes(4) + bytes(LARGEST_HEAD)

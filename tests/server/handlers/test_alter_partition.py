@@ -41,7 +41,7 @@ async def ask(version: int, driver: FakeDriver, topic_id: bytes = FOO_ID) -> Alt
 
 
 @pytest.mark.parametrize("version", range(4))
-async def test_an_isr_is_handed_on_and_answered_with_the_partition_as_it_is(version: int) -> None:
+async def test_an_isr_change_is_submitted_and_answered_with_the_current_partition(version: int) -> None:
     driver = FakeDriver(AlterPartitionReply(DONE, [DONE]))
     response = await ask(version, driver)
     assert driver.events == [AlterPartition(1, 3, [IsrChange("foo", 0, 5, (1, 2), 8)])]
@@ -62,7 +62,7 @@ async def test_a_refused_row_has_its_error() -> None:
         (2, ErrorCode.INELIGIBLE_REPLICA, 107),
     ],
 )
-async def test_old_versions_know_fewer_errors(version: int, error: ErrorCode, code: int) -> None:
+async def test_old_versions_have_fewer_errors(version: int, error: ErrorCode, code: int) -> None:
     driver = FakeDriver(AlterPartitionReply(DONE, [Outcome(error)]))
     assert (await ask(version, driver)).topics[0].partitions[0].error_code == code
 

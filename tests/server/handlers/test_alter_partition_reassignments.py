@@ -22,7 +22,7 @@ REQUEST = AlterPartitionReassignmentsRequest(
 )
 
 
-async def test_the_orders_reach_the_controller_as_they_are() -> None:
+async def test_the_rows_reach_the_controller_unchanged() -> None:
     driver = FakeDriver(AlterReply(DONE, []))
     await answer(handle, REQUEST, context(1, driver=driver))
     foo = AlterTopic("foo", [AlterRow(0, (1, 2)), AlterRow(1, None)])

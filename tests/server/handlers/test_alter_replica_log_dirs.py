@@ -11,7 +11,7 @@ from tests.server.fakes import FakeBroker, answer, context
 REQUEST = AlterReplicaLogDirsRequest([AlterReplicaLogDir("/d1", [AlterReplicaLogDirTopic("foo", (0, 1))])])
 
 
-async def test_the_broker_that_is_asked_moves_its_replicas() -> None:
+async def test_the_addressed_broker_moves_its_replicas() -> None:
     broker = FakeBroker()
     response = await answer(handle, REQUEST, context(2, broker=broker))
     assert broker.told == [REQUEST]

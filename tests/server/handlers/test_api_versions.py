@@ -19,7 +19,7 @@ async def ask(version: int, name: str = "client", software_version: str = "1.0")
 
 
 @pytest.mark.parametrize("version", range(5))
-async def test_what_is_registered_is_advertised(version: int) -> None:
+async def test_registered_apis_are_advertised(version: int) -> None:
     response = await ask(version)
     ranges = {row.api_key: (row.min_version, row.max_version) for row in response.api_keys}
     assert response.error_code == 0
@@ -31,7 +31,7 @@ async def test_what_is_registered_is_advertised(version: int) -> None:
 
 
 @pytest.mark.parametrize(("name", "version"), [("", "1"), ("a", ""), ("a b", "1"), ("-a", "1"), ("a", "1.")])
-async def test_improper_client_software_is_refused(name: str, version: str) -> None:
+async def test_invalid_client_software_is_refused(name: str, version: str) -> None:
     assert (await ask(3, name, version)).error_code == 42
 
 
@@ -39,7 +39,7 @@ async def test_old_versions_have_no_client_software() -> None:
     assert (await ask(2, "", "")).error_code == 0
 
 
-def test_an_unsupported_version_is_told_ours() -> None:
+def test_an_unsupported_version_gets_the_supported_versions() -> None:
     response = unsupported()
     assert response.error_code == 35
     assert [tuple(row) for row in response.api_keys] == [(18, 0, 4)]

@@ -10,7 +10,7 @@ from server.handlers.controlled_shutdown import handle, refuse
 from tests.server.fakes import FakeDriver, answer, context, encodable
 
 
-async def test_what_the_broker_still_leads_is_in_the_answer() -> None:
+async def test_the_answer_has_the_partitions_that_the_broker_still_leads() -> None:
     driver = FakeDriver(ShutdownReply(DONE, [TopicPartition("foo", 1)]))
     response = await answer(handle, ControlledShutdownRequest(2, 7), context(3, driver=driver))
     encodable(response, 7)

@@ -24,13 +24,13 @@ async def test_topics_grow() -> None:
     assert [tuple(row) for row in response.results] == [("foo", 0, None), ("bar", 37, "no")]
 
 
-async def test_a_topic_named_twice_is_refused_and_spoils_no_other() -> None:
+async def test_a_topic_named_twice_is_refused_without_affecting_others() -> None:
     driver = FakeDriver([("bar", DONE)])
     response = await answer(handle, CreatePartitionsRequest([FOO, BY_HAND, FOO]), context(3, driver=driver))
     assert [row.error_code for row in response.results] == [42, 0, 42]
 
 
-async def test_whoever_may_not_alter_is_refused() -> None:
+async def test_a_principal_without_alter_permission_is_refused() -> None:
     asked = context(3, driver=FakeDriver([]), authorizer=NOBODY)
     response = await answer(handle, CreatePartitionsRequest([FOO]), asked)
     assert [row.error_code for row in response.results] == [29]

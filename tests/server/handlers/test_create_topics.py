@@ -42,7 +42,7 @@ async def test_replicas_may_be_assigned_by_hand() -> None:
     assert driver.events == [CreateTopics([NewTopic("foo", NEW_ID, -1, -1, {0: (1, 2)})], True)]
 
 
-async def test_a_partition_assigned_twice_is_refused_and_spoils_no_other() -> None:
+async def test_a_partition_assigned_twice_is_refused_without_affecting_others() -> None:
     driver = FakeDriver([CreatedTopic("foo", DONE, 3, 2)])
     twice = CreatableTopic("bar", -1, -1, [CreatableReplicaAssignment(0, (1,))] * 2)
     response = await answer(handle, CreateTopicsRequest([twice, FOO]), context(7, created(), driver))
@@ -63,7 +63,7 @@ async def test_validation_only_has_no_topic_id() -> None:
     assert response.topics[0].topic_id == bytes(16)
 
 
-async def test_whoever_may_not_create_is_refused() -> None:
+async def test_a_principal_without_create_permission_is_refused() -> None:
     driver = FakeDriver([])
     asked = context(7, driver=driver, authorizer=NOBODY)
     response = await answer(handle, CreateTopicsRequest([FOO]), asked)

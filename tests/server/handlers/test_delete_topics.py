@@ -45,17 +45,17 @@ async def test_an_unknown_id_is_refused() -> None:
     assert await ask(identified(b"?" * 16), FakeDriver([])) == [(None, b"?" * 16, 100, None)]
 
 
-async def test_a_topic_named_twice_is_refused_and_spoils_no_other() -> None:
+async def test_a_topic_named_twice_is_refused_without_affecting_others() -> None:
     rows = await ask(named("foo", "bar", "foo"), FakeDriver([("bar", DONE)]))
     assert [row[2] for row in rows] == [42, 0, 42]
 
 
-async def test_whoever_may_not_delete_is_refused() -> None:
+async def test_a_principal_without_delete_permission_is_refused() -> None:
     rows = await ask(named("foo"), FakeDriver([]), authorizer=NOBODY)
     assert rows == [("foo", bytes(16), 29, None)]
 
 
-async def test_whoever_may_not_describe_does_not_learn_the_name() -> None:
+async def test_without_describe_permission_the_topic_name_is_not_revealed() -> None:
     assert await ask(identified(FOO_ID), FakeDriver([]), authorizer=NOBODY) == [(None, FOO_ID, 29, None)]
     may_describe = allowing((Operation.DESCRIBE, "foo"))
     rows = await ask(identified(FOO_ID), FakeDriver([]), authorizer=may_describe)

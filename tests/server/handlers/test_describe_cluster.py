@@ -35,7 +35,7 @@ async def test_authorized_operations_are_those_of_the_principal() -> None:
 
 
 @pytest.mark.parametrize(("endpoint", "code"), [(2, 114), (0, 115), (3, 115)])
-async def test_only_brokers_have_endpoints_here(endpoint: int, code: int) -> None:
+async def test_only_broker_endpoints_are_supported(endpoint: int, code: int) -> None:
     with pytest.raises(ApiError) as refused:
         await answer(handle, DescribeClusterRequest(endpoint_type=endpoint), context(1))
     assert refused.value.code == code

@@ -37,7 +37,7 @@ async def test_a_set_value_and_its_synonyms_are_described() -> None:
     assert config.documentation is None
 
 
-async def test_documentation_comes_when_asked_for() -> None:
+async def test_documentation_is_returned_on_request() -> None:
     result = await ask(TOPIC, "foo", "min.insync.replicas", include_documentation=True)
     assert result.configs[0].documentation
     assert result.configs[0].synonyms == ()
@@ -52,13 +52,13 @@ async def test_brokers_and_their_default_are_described() -> None:
     assert (await ask(BROKER, "")).configs == []
 
 
-async def test_what_is_not_there_has_an_error() -> None:
+async def test_an_unknown_resource_has_an_error() -> None:
     assert (await ask(TOPIC, "nope")).error_code == 3
     assert (await ask(BROKER, "9")).error_code == 42
     assert (await ask(8, "1")).error_code == 42
 
 
-async def test_whoever_may_not_describe_is_refused() -> None:
+async def test_a_principal_without_describe_permission_is_refused() -> None:
     resources = [DescribeConfigsResource(TOPIC, "foo", None), DescribeConfigsResource(BROKER, "1", None)]
     asked = context(4, controller().state, authorizer=NOBODY)
     response = await answer(handle, DescribeConfigsRequest(resources), asked)

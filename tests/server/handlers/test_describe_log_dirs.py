@@ -6,7 +6,7 @@ from server.handlers.describe_log_dirs import handle, refuse
 from tests.server.fakes import FakeBroker, answer, context
 
 
-async def test_the_broker_that_is_asked_answers() -> None:
+async def test_the_addressed_broker_answers() -> None:
     broker, request = FakeBroker(), DescribeLogDirsRequest(None)
     response = await answer(handle, request, context(4, broker=broker))
     assert broker.told == [request]

@@ -58,7 +58,7 @@ async def test_a_partition_is_described() -> None:
     assert topic.topic_authorized_operations > 0
 
 
-async def test_the_pages_together_are_the_whole() -> None:
+async def test_the_pages_together_contain_all_partitions() -> None:
     pages, cursor = [], None
     while True:
         response = await ask(request(limit=2, cursor=cursor))
@@ -75,7 +75,7 @@ async def test_the_limit_is_at_least_one() -> None:
     assert response.next_cursor == ("bar", 1)
 
 
-async def test_a_cursor_at_a_topic_that_is_gone_goes_on_with_the_next_one_from_its_start() -> None:
+async def test_a_cursor_at_a_deleted_topic_continues_at_the_start_of_the_next_topic() -> None:
     assert shown(await ask(request(cursor=Cursor("car", 1)))) == [("foo", [0, 1, 2])]
 
 
@@ -89,7 +89,9 @@ async def test_an_unknown_topic_has_an_error() -> None:
     assert [(topic.name, topic.error_code) for topic in response.topics] == [("foo", 0), ("nope", 3)]
 
 
-async def test_what_may_not_be_described_is_refused_by_name_and_left_out_of_all() -> None:
+async def test_a_topic_without_describe_permission_is_refused_by_name_and_omitted_from_the_list_of_all() -> (
+    None
+):
     response = await answer(handle, request("foo"), context(0, controller().state, authorizer=NOBODY))
     assert [(topic.name, topic.error_code) for topic in response.topics] == [("foo", 29)]
     bar_only = context(0, controller().state, authorizer=allowing((Operation.DESCRIBE, "bar")))
@@ -106,7 +108,7 @@ async def test_topics_without_partitions_count_as_one_row_each() -> None:
     assert tuple(response.next_cursor or ()) == ("foo", 0)
 
 
-async def test_many_names_are_answered_in_pieces() -> None:
+async def test_many_names_are_answered_in_slices() -> None:
     names = [f"no-{number:05}" for number in range(LARGE_ROWS + 1)]
     response = await ask(request(*names))
     assert [topic.name for topic in response.topics] == names[:2000]

@@ -17,7 +17,7 @@ async def test_there_is_no_coordinator(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(4, 7))
-async def test_there_is_none_for_any_of_many_keys(version: int) -> None:
+async def test_there_is_no_coordinator_for_any_of_many_keys(version: int) -> None:
     response = await answer(handle, FindCoordinatorRequest(coordinator_keys=["a", "b"]), context(version))
     codec(FindCoordinatorResponse, version).encode(response)
     assert [(each.key, each.error_code) for each in response.coordinators] == [("a", 15), ("b", 15)]

@@ -6,7 +6,7 @@ from server.handlers.leader_and_isr import handle, refuse
 from tests.server.fakes import FakeBroker, answer, context
 
 
-async def test_the_broker_is_told_and_answers() -> None:
+async def test_the_broker_gets_the_request_and_answers() -> None:
     broker, request = FakeBroker(), LeaderAndIsrRequest(controller_id=9)
     response = await answer(handle, request, context(3, broker=broker))
     assert broker.told == [request]

@@ -16,7 +16,7 @@ FOO, BAR = (ListOffsetsTopic(name, [ListOffsetsPartition(0)]) for name in ("foo"
 REQUEST = ListOffsetsRequest(topics=[FOO, BAR])
 
 
-async def test_the_broker_that_is_asked_answers() -> None:
+async def test_the_addressed_broker_answers() -> None:
     broker = FakeBroker()
     response = await answer(handle, REQUEST, context(7, broker=broker))
     assert broker.told == [REQUEST]
@@ -26,7 +26,7 @@ async def test_the_broker_that_is_asked_answers() -> None:
     ]
 
 
-async def test_it_is_not_asked_about_what_may_not_be_described() -> None:
+async def test_the_broker_is_not_asked_about_topics_without_describe_permission() -> None:
     broker = FakeBroker()
     asked = context(7, broker=broker, authorizer=allowing((Operation.DESCRIBE, "bar")))
     response = await answer(handle, REQUEST, asked)
@@ -41,7 +41,7 @@ def test_a_refusal_is_repeated_on_every_row() -> None:
 
 
 class Epochs(FakeBroker):
-    """Its leaders are in epoch 5."""
+    """A broker whose partitions have leader epoch 5."""
 
     def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
         rows = [ListOffsetsPartitionResponse(0, offset=42, leader_epoch=5)]
@@ -51,7 +51,7 @@ class Epochs(FakeBroker):
 
 
 @pytest.mark.parametrize(("version", "epoch"), [(1, -1), (3, -1), (4, 5)])
-async def test_leader_epochs_are_told_from_version_4_on(version: int, epoch: int) -> None:
+async def test_leader_epochs_are_returned_from_version_4_on(version: int, epoch: int) -> None:
     response = await answer(handle, REQUEST, context(version, broker=Epochs()))
     rows = [row for topic in decoded(response, version).topics for row in topic.partitions]
     assert [(row.offset, row.leader_epoch) for row in rows] == [(42, epoch)] * 2

@@ -81,28 +81,28 @@ async def test_null_partitions_list_all_of_the_topic() -> None:
     assert list(rows(await ask(only(bar=None), context(0, controller().state)))) == ["bar"]
 
 
-async def test_nothing_ongoing_has_neither_rows_nor_a_step() -> None:
+async def test_without_reassignments_there_are_no_rows_and_no_steps() -> None:
     response = await ask(everything(), context(0, InMemoryController().state))
     assert response == ListPartitionReassignmentsResponse(error_message=None)
 
 
-async def test_where_nothing_moves_all_who_ask_get_one_answer() -> None:
+async def test_without_reassignments_all_requests_share_one_answer() -> None:
     asked = context(0, InMemoryController().with_partitions(partition("foo-0", [1, 2])).state)
     answers = [handle(request, asked) for request in (only(foo=(0,)), only(bar=None), everything())]
     assert answers[0] is answers[1] is answers[2]
     assert rows(await ask(only(foo=(0,)), asked)) == {}
 
 
-async def test_who_names_a_topic_while_nothing_moves_never_gets_rows_of_another() -> None:
+async def test_a_request_for_one_topic_never_gets_rows_of_another() -> None:
     state = InMemoryController().with_partitions(partition("foo-0", [1, 2]), partition("bar-0", [1, 2])).state
     asked = context(0, state)
     state.add_external(key("bar-0"))
     assert list(rows(await ask(everything(), asked))) == ["bar"]
-    state.external.clear()  # and the revision stays, as if somebody had forgotten to raise it
+    state.external.clear()  # without raising the revision
     assert rows(await ask(only(foo=(0,)), asked)) == {}
 
 
-async def test_moves_of_others_that_begin_and_end_are_listed_at_once() -> None:
+async def test_external_moves_are_listed_and_removed_immediately() -> None:
     moved = controller()
     asked = context(0, moved.state)
     listed = [list(rows(await ask(everything(), asked)))]
@@ -121,7 +121,7 @@ async def test_the_answer_is_kept_until_something_changes() -> None:
     assert await answer(handle, everything(), asked) is not first
 
 
-async def test_a_long_list_is_made_once_for_all_who_ask_for_it() -> None:
+async def test_a_long_list_is_built_once_for_concurrent_requests() -> None:
     many = InMemoryController().with_partitions(
         *[partition(f"foo-{index}", [3, 1], adding=(3,), removing=(1,)) for index in range(LARGE_ROWS + 1)]
     )

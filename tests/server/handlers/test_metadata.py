@@ -63,7 +63,7 @@ async def test_replicas_on_dead_brokers_are_offline_and_dead_brokers_are_not_lis
     assert response.controller_id == 2
 
 
-async def test_a_partition_without_a_leader_says_so() -> None:
+async def test_a_partition_without_a_leader_has_an_error() -> None:
     response = await answer(handle, named("foo"), context(12, controller(leader=-1).state))
     assert response.topics[0].partitions[0].error_code == 5
 
@@ -74,7 +74,7 @@ async def test_no_live_broker_means_no_controller() -> None:
 
 
 @pytest.mark.parametrize(("name", "code"), [("nope", 3), ("no/pe", 17), ("..", 17), ("", 17)])
-async def test_a_topic_that_is_not_there_has_an_error(name: str, code: int) -> None:
+async def test_an_unknown_topic_has_an_error(name: str, code: int) -> None:
     response = await answer(handle, named(name, "bar"), context(12, controller().state))
     assert [topic.error_code for topic in response.topics] == [code, 0]
 
@@ -88,31 +88,31 @@ async def test_an_unknown_id_has_an_error() -> None:
     assert [tuple(topic[:3]) for topic in response.topics] == [(100, None, b"?" * 16)]
 
 
-async def test_neither_name_nor_id_is_no_request() -> None:
+async def test_a_topic_with_neither_name_nor_id_is_refused() -> None:
     with pytest.raises(ApiError):
         await answer(handle, identified(bytes(16)), context(12, controller().state))
 
 
-async def test_a_topic_that_is_asked_for_twice_is_answered_once() -> None:
+async def test_a_topic_requested_twice_is_returned_once() -> None:
     assert names(await answer(handle, named("foo", "foo"), context(12, controller().state))) == ["foo"]
 
 
-async def test_what_may_not_be_described_is_left_out_of_the_list_of_all() -> None:
+async def test_a_topic_without_describe_permission_is_omitted_from_the_list_of_all() -> None:
     asked = context(12, controller().state, authorizer=allowing((Operation.READ, "bar")))
     assert names(await answer(handle, MetadataRequest(topics=None), asked)) == ["bar"]
 
 
-async def test_what_may_not_be_described_is_refused_by_name() -> None:
+async def test_a_topic_without_describe_permission_is_refused_by_name() -> None:
     response = await answer(handle, named("foo"), context(12, controller().state, authorizer=NOBODY))
     assert [tuple(topic[:2]) for topic in response.topics] == [(29, "foo")]
 
 
-async def test_what_may_not_be_described_does_not_show_its_name() -> None:
+async def test_the_name_of_a_topic_without_describe_permission_is_not_revealed() -> None:
     response = await answer(handle, identified(FOO_ID), context(12, controller().state, authorizer=NOBODY))
     assert [tuple(topic[:2]) for topic in response.topics] == [(29, None)]
 
 
-async def test_authorized_operations_come_only_when_asked_for() -> None:
+async def test_authorized_operations_are_returned_only_on_request() -> None:
     request = named("foo")._replace(
         include_topic_authorized_operations=True, include_cluster_authorized_operations=True
     )

@@ -25,7 +25,7 @@ async def test_every_partition_is_refused_with_the_reason() -> None:
     ]
 
 
-async def test_the_connection_is_closed_where_the_client_waits_for_no_answer() -> None:
+async def test_with_acks_0_the_connection_is_closed() -> None:
     with pytest.raises(DecodeError, match="acks=0"):
         await answer(handle, REQUEST._replace(acks=0), context(9))
 

@@ -1,4 +1,4 @@
-"""An endpoint of the active controller, with the real router and handlers and a recording core."""
+"""An endpoint of the ZooKeeper-mode controller, with the real router and handlers and a recording core."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,14 +14,14 @@ from tests.server.fakes import FakeDriver, services
 
 
 def _state() -> State:
-    """Brokers 1 and 2, and a controller that is none."""
+    """Return a state with brokers 1 and 2; the controller's id belongs to no broker."""
     state = InMemoryController((1, 2)).state
     state.controller_id = 1000
     return state
 
 
-class Seat:
-    """The endpoint, the events that its core got, and its state."""
+class EndpointRig:
+    """The endpoint, its state, and the events that its core received."""
 
     def __init__(self) -> None:
         self.endpoint = ControllerEndpoint()
@@ -30,8 +30,8 @@ class Seat:
         self.allocated: list[tuple[int, int]] = []
         self.altered: list[str] = []
 
-    def take_office(self, reply: Any = None) -> None:
-        """From now on the controller replies with this."""
+    def activate(self, reply: Any = None) -> None:
+        """Make the endpoint the active controller. Its core answers with `reply`."""
         self.driver = FakeDriver(reply)
         router = Router(services(self.state, self.driver), Counters())
         self.endpoint.active = ActiveController(router, self._allocate, self._alter_user, self.state)
@@ -45,5 +45,5 @@ class Seat:
 
 
 @pytest.fixture
-def seat() -> Seat:
-    return Seat()
+def endpoint_rig() -> EndpointRig:
+    return EndpointRig()

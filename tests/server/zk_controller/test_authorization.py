@@ -31,7 +31,7 @@ def test_operations_are_bits() -> None:
 
 
 @pytest.mark.parametrize("operation", Operation)
-def test_what_is_not_told_is_not_allowed(operation: Operation) -> None:
+def test_an_operation_that_the_answer_omits_is_not_allowed(operation: Operation) -> None:
     rights = operations_query(["foo"]).read(
         MetadataResponse(
             topics=[MetadataResponseTopic(29, "foo", topic_authorized_operations=NOT_TOLD)],
@@ -42,7 +42,7 @@ def test_what_is_not_told_is_not_allowed(operation: Operation) -> None:
     assert not rights.allows("", operation, topic("foo"))
 
 
-def test_each_topic_is_asked_about_once_and_none_is_created() -> None:
+def test_the_query_names_each_topic_once_and_creates_none() -> None:
     request = operations_query(["foo", "bar", "foo", "x" * 250]).request
     assert [each.name for each in request.topics] == ["foo", "bar"]
     assert not request.allow_auto_topic_creation
@@ -52,29 +52,29 @@ def test_each_topic_is_asked_about_once_and_none_is_created() -> None:
     )
 
 
-def test_no_topics_are_not_all_topics() -> None:
+def test_a_query_without_topics_does_not_ask_for_all_topics() -> None:
     assert operations_query().request.topics == []
 
 
 @pytest.mark.parametrize(("code", "allowed"), [(31, False), (11, True), (8, True), (0, True)])
-def test_whoever_may_ask_for_a_shutdown_may_do_what_brokers_do(code: int, allowed: bool) -> None:
+def test_the_permission_for_controlled_shutdown_implies_cluster_action(code: int, allowed: bool) -> None:
     rights = CLUSTER_ACTION.read(ControlledShutdownResponse(code))
     assert rights.allows("", Operation.CLUSTER_ACTION, CLUSTER) is allowed
     assert not rights.allows("", Operation.ALTER, CLUSTER)
 
 
 @pytest.mark.parametrize("code", [-1, 7, 41, 58])
-def test_an_error_that_tells_no_right_is_no_answer(code: int) -> None:
+def test_an_error_unrelated_to_permissions_is_no_answer(code: int) -> None:
     with pytest.raises(DecodeError, match=f"rights, but error {code}"):
         CLUSTER_ACTION.read(ControlledShutdownResponse(code))
 
 
-def test_nobody_is_shut_down_by_the_question() -> None:
+def test_the_query_shuts_no_broker_down() -> None:
     assert CLUSTER_ACTION.request.broker_id == NO_BROKER
 
 
 @pytest.mark.parametrize("query", [operations_query(["foo"]), CLUSTER_ACTION])
-def test_the_question_stands_in_the_place_of_the_request(query: RightsQuery) -> None:
+def test_the_query_replaces_the_request_in_the_same_position(query: RightsQuery) -> None:
     rule = with_rights(lambda _: query, lambda *_: b"")
     whole = incoming(AlterPartitionReassignmentsRequest(), 0)
     assert rule(incoming_part(bytes(whole.frame[:12]), whole.size), client()) == whole.size

@@ -31,7 +31,7 @@ from server.zk_controller.endpoint import (
     not_controller,
     served,
 )
-from tests.server.zk_controller.conftest import Seat
+from tests.server.zk_controller.conftest import EndpointRig
 
 ALTER = AlterPartitionReassignmentsRequest(
     topics=[ReassignableTopic("foo", [ReassignablePartition(0, (1,)), ReassignablePartition(1, (2,))])]
@@ -54,62 +54,68 @@ async def answered(
     return decode_response(parse_response(made[4:], frame.api_key, version))
 
 
-async def test_out_of_office_every_row_is_told_to_ask_elsewhere(seat: Seat) -> None:
-    response = await answered(seat.endpoint, ALTER, 0, Rights(-1))
+async def test_an_inactive_controller_answers_not_controller_in_every_row(endpoint_rig: EndpointRig) -> None:
+    response = await answered(endpoint_rig.endpoint, ALTER, 0, Rights(-1))
     assert response.error_code == 41
     assert [[row.error_code for row in topic.partitions] for topic in response.responses] == [[41, 41]]
-    assert (await answered(seat.endpoint, IDS, 0, Rights(-1))).error_code == 41
+    assert (await answered(endpoint_rig.endpoint, IDS, 0, Rights(-1))).error_code == 41
 
 
-async def test_in_office_the_router_answers_those_who_may(seat: Seat) -> None:
-    seat.take_office()
+async def test_the_active_controller_answers_permitted_principals(endpoint_rig: EndpointRig) -> None:
+    endpoint_rig.activate()
     alter = Rights(1 << Operation.ALTER)
-    assert (await answered(seat.endpoint, AlterPartitionReassignmentsRequest(), 0, alter)).error_code == 0
-    response = await answered(seat.endpoint, ALTER, 0)
-    assert [row.error_code for topic in response.responses for row in topic.partitions] == [31, 31]
-    assert seat.driver.events == []
-
-
-async def test_an_isr_is_altered_by_those_who_may_do_what_brokers_do(seat: Seat) -> None:
-    seat.take_office()
     assert (
-        await answered(seat.endpoint, AlterPartitionRequest(1, 7), 1, Rights(1 << Operation.ALTER))
+        await answered(endpoint_rig.endpoint, AlterPartitionReassignmentsRequest(), 0, alter)
+    ).error_code == 0
+    response = await answered(endpoint_rig.endpoint, ALTER, 0)
+    assert [row.error_code for topic in response.responses for row in topic.partitions] == [31, 31]
+    assert endpoint_rig.driver.events == []
+
+
+async def test_an_isr_change_needs_cluster_action(endpoint_rig: EndpointRig) -> None:
+    endpoint_rig.activate()
+    assert (
+        await answered(endpoint_rig.endpoint, AlterPartitionRequest(1, 7), 1, Rights(1 << Operation.ALTER))
     ).error_code == 31
-    assert seat.driver.events == []
+    assert endpoint_rig.driver.events == []
 
 
-async def test_topics_are_created_row_by_row_as_far_as_allowed(seat: Seat) -> None:
-    seat.take_office([])
+async def test_each_topic_is_created_if_permitted(endpoint_rig: EndpointRig) -> None:
+    endpoint_rig.activate([])
     request = CreateTopicsRequest([CreatableTopic("foo", 1, 1)], validate_only=True)
-    response = await answered(seat.endpoint, request, 5, Rights(0, {"foo": 1 << Operation.DESCRIBE}))
+    response = await answered(endpoint_rig.endpoint, request, 5, Rights(0, {"foo": 1 << Operation.DESCRIBE}))
     assert [(topic.name, topic.error_code) for topic in response.topics] == [("foo", 29)]
 
 
-async def test_producer_ids_are_for_those_who_may_do_what_brokers_do(seat: Seat) -> None:
-    seat.take_office()
-    assert (await answered(seat.endpoint, IDS, 0)).error_code == 31
-    assert seat.allocated == []
-    response = await answered(seat.endpoint, IDS, 0, Rights(1 << Operation.CLUSTER_ACTION))
-    assert (response.producer_id_start, seat.allocated) == (1000, [(1, 7)])
+async def test_producer_ids_need_cluster_action(endpoint_rig: EndpointRig) -> None:
+    endpoint_rig.activate()
+    assert (await answered(endpoint_rig.endpoint, IDS, 0)).error_code == 31
+    assert endpoint_rig.allocated == []
+    response = await answered(endpoint_rig.endpoint, IDS, 0, Rights(1 << Operation.CLUSTER_ACTION))
+    assert (response.producer_id_start, endpoint_rig.allocated) == (1000, [(1, 7)])
 
 
-async def test_logins_by_scram_are_altered_by_those_who_may_alter_the_cluster(seat: Seat) -> None:
+async def test_scram_users_need_alter_on_the_cluster(endpoint_rig: EndpointRig) -> None:
     request = AlterUserScramCredentialsRequest([ScramCredentialDeletion("ann", 1)])
     alter = Rights(1 << Operation.ALTER)
-    assert [row.error_code for row in (await answered(seat.endpoint, request, 0, alter)).results] == [41]
-    seat.take_office()
-    assert [row.error_code for row in (await answered(seat.endpoint, request, 0)).results] == [31]
-    assert seat.altered == []
-    assert [row.error_code for row in (await answered(seat.endpoint, request, 0, alter)).results] == [0]
-    assert seat.altered == ["ann"]
+    assert [row.error_code for row in (await answered(endpoint_rig.endpoint, request, 0, alter)).results] == [
+        41
+    ]
+    endpoint_rig.activate()
+    assert [row.error_code for row in (await answered(endpoint_rig.endpoint, request, 0)).results] == [31]
+    assert endpoint_rig.altered == []
+    assert [row.error_code for row in (await answered(endpoint_rig.endpoint, request, 0, alter)).results] == [
+        0
+    ]
+    assert endpoint_rig.altered == ["ann"]
 
 
 @pytest.mark.parametrize("key", sorted(ANSWERED))
-def test_versions_are_those_of_our_handlers(key: int) -> None:
+def test_versions_are_those_of_the_handlers(key: int) -> None:
     assert served(key) == (range(1) if key in CONTROLLER_ONLY_APIS else ROUTES[key].versions)
 
 
-async def test_out_of_office_the_first_rows_of_a_large_request_are_refused() -> None:
+async def test_an_inactive_controller_refuses_the_first_rows_of_a_large_request() -> None:
     topics = [CreatableTopic(f"t{number}", 1, 1) for number in range(50_001)]
     frame = frame_of(CreateTopicsRequest(topics), 7)
     rows = decode_response(parse_response(not_controller(frame)[4:], 19, 7)).topics

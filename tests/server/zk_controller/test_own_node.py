@@ -1,4 +1,4 @@
-"""What our own id has nothing to say to."""
+"""Empty answers to per-broker requests sent to reassignd's own node id."""
 
 from protocol.apis import ApiKey
 from protocol.frames import decode_request
@@ -27,11 +27,11 @@ async def test_there_are_no_transactions() -> None:
     assert (await talk(ListTransactionsRequest(), 0).answer(theirs)).transaction_states == ()
 
 
-async def test_errors_pass() -> None:
+async def test_errors_are_relayed() -> None:
     assert (await talk(ListGroupsRequest(), 4).answer(ListGroupsResponse(error_code=15))).error_code == 15
 
 
-async def test_there_is_one_log_dir_of_no_topics() -> None:
+async def test_there_is_one_log_dir_without_topics() -> None:
     with_rights = talk(DescribeLogDirsRequest(None), 4)
     assert decode_request(with_rights.upstream).topics == ()
     theirs = [DescribeLogDirsResult(log_dir="/a", total_bytes=9), DescribeLogDirsResult(log_dir="/b")]
@@ -41,19 +41,19 @@ async def test_there_is_one_log_dir_of_no_topics() -> None:
     ]
 
 
-async def test_who_may_not_ask_for_log_dirs_sees_none() -> None:
+async def test_without_permission_no_log_dirs_are_returned() -> None:
     for theirs in (DescribeLogDirsResponse(error_code=31), DescribeLogDirsResponse()):
         assert await talk(DescribeLogDirsRequest(None), 4).answer(theirs) == theirs
 
 
-def test_all_of_a_request_for_log_dirs_is_wanted() -> None:
+def test_a_log_dirs_request_is_read_completely() -> None:
     whole = incoming(DescribeLogDirsRequest(None), 4)
     rule = PER_BROKER_INTERCEPTORS[whole.api_key]
     assert rule(incoming_part(bytes(whole.frame[:10]), whole.size), client()) == whole.size
     assert isinstance(rule(whole, client()), Exchange)
 
 
-def test_a_version_that_we_do_not_know_is_a_brokers_affair() -> None:
+def test_an_unknown_version_is_relayed_to_a_broker() -> None:
     for key in (ApiKey.LIST_GROUPS, ApiKey.DESCRIBE_LOG_DIRS, ApiKey.LIST_TRANSACTIONS):
         unknown = key.to_bytes(2) + (99).to_bytes(2) + bytes(20)
         assert PER_BROKER_INTERCEPTORS[key](incoming_part(unknown), client()) is PASSED

@@ -13,21 +13,21 @@ async def answered(allocate: Allocate) -> AllocateProducerIdsResponse:
     return response
 
 
-async def test_a_broker_is_told_its_block() -> None:
+async def test_a_broker_gets_its_block() -> None:
     async def allocate(broker: int, epoch: int) -> tuple[int, int]:
         return broker * 1000, epoch
 
     assert await answered(allocate) == AllocateProducerIdsResponse(0, 0, 1000, 7)
 
 
-async def test_a_refusal_is_told() -> None:
+async def test_a_refusal_is_answered() -> None:
     async def allocate(broker: int, epoch: int) -> tuple[int, int]:
         raise ApiError(ErrorCode.STALE_BROKER_EPOCH)
 
     assert (await answered(allocate)).error_code == 77
 
 
-async def test_what_fails_is_an_error_without_details() -> None:
+async def test_a_failure_is_answered_without_details() -> None:
     async def allocate(broker: int, epoch: int) -> tuple[int, int]:
         raise ValueError("secret")
 

@@ -25,7 +25,7 @@ STORED = (
 
 
 class Users:
-    """What is stored; user `nobody` has nothing, and `broken` cannot be stored."""
+    """The stored users. User `nobody` has no credentials, and `broken` cannot be stored."""
 
     def __init__(self) -> None:
         self.stored: dict[str, dict[str, str | None]] = {}
@@ -56,7 +56,7 @@ def removes(user: str = "ann", mechanism: int = 1) -> ScramCredentialDeletion:
     return ScramCredentialDeletion(user, mechanism)
 
 
-async def test_a_password_is_stored_as_brokers_read_it() -> None:
+async def test_a_password_is_stored_in_the_format_of_brokers() -> None:
     users = Users()
     assert await users.answered(sets(), removes(mechanism=2)) == [
         AlterUserScramCredentialsResult("ann", 0, None)
@@ -78,7 +78,7 @@ async def test_a_password_is_stored_as_brokers_read_it() -> None:
         ([sets("broken")], ErrorCode.UNKNOWN_SERVER_ERROR),
     ],
 )
-async def test_what_is_wrong_with_a_user_stops_that_user_alone(
+async def test_an_error_of_one_user_does_not_affect_others(
     rows: list[ScramCredentialUpsertion | ScramCredentialDeletion], code: ErrorCode
 ) -> None:
     users = Users()
@@ -87,12 +87,12 @@ async def test_what_is_wrong_with_a_user_stops_that_user_alone(
     assert list(users.stored) == ["bob"]
 
 
-async def test_what_fails_within_is_not_told() -> None:
+async def test_the_details_of_a_failure_are_not_revealed() -> None:
     [row] = await Users().answered(sets("broken"))
     assert row.error_message is None
 
 
-async def test_a_request_for_very_many_users_changes_none() -> None:
+async def test_a_request_for_too_many_users_changes_none() -> None:
     users = Users()
     rows = await users.answered(*(sets(f"user-{number}") for number in range(1_001)))
     assert {row.error_code for row in rows} == {ErrorCode.INVALID_REQUEST}
