@@ -1,4 +1,4 @@
-"""All benchmarks, one after the other: `python -m bench`, or `make bench`."""
+"""Run the main benchmarks in sequence: `python -m bench`, or `make bench`."""
 
 import platform
 import subprocess
@@ -8,14 +8,14 @@ BENCHMARKS = (
     "bench.codec",
     "bench.api_speed",
     "bench.large_requests",
-    "bench.million",
-    "bench.batched",
+    "bench.queued_partitions",
+    "bench.batched_plans",
     "bench.planner",
 )
 
 
 def main() -> int:
-    """Each in a process of its own, so that none warms up another; 1 where one failed."""
+    """Run each benchmark in its own process, so that none warms up another. Return 1 if one failed."""
     print(f"Python {platform.python_version()} on {platform.platform()}\n", flush=True)
     failed = 0
     for name in BENCHMARKS:

@@ -1,8 +1,8 @@
-"""How fast 45 and 46 are answered, against a real Kafka in the same run: `python -m bench.api_speed`.
+"""Latency of APIs 45 and 46, compared with a real Kafka in the same run: `python -m bench.api_speed`.
 
-Every partition that is asked to move keeps moving until it is cancelled: on Kafka because its new replica is on a broker that
-was killed, on reassignd because its simulated network is slow. `--bootstrap HOST:PORT --target ID` measures one server that
-runs already, on which moves to that broker do not end.
+Partitions keep moving until they are cancelled. In Kafka the new replica is on a broker that was killed; in reassignd the
+simulated network is slow. `--bootstrap HOST:PORT --target ID` measures a running server, on which moves to that broker
+must not end.
 """
 
 import argparse
@@ -36,15 +36,15 @@ from tools.raw_connection import RawConnection, encode, requests_per_second
 
 TOPIC = "bench"
 SETTLE_SECONDS = 1.0
-"""Before an alter, on both servers: what followed from the cancel before it, such as telling the brokers, is over."""
+"""Pause before an alter, in which both servers finish the work of the last cancel, such as commands to brokers."""
 WANTED = {("alter", 1): 0.5, ("alter", 1000): 0.7, ("alter", 4000): 1.0, ("list all", 4000): 1.0}
-"""The greatest ratio of our time to Kafka's."""
+"""Maximum ratio of reassignd's time to Kafka's."""
 
 SLOW_EMBEDDED = {"embedded.network.bytes.per.second": "1000", "embedded.partition.bytes": "1000000000"}
 
 
 class Subject(NamedTuple):
-    """A server under measure; replicas stay on `stays`, and moves to `target` do not end."""
+    """A measured server. Replicas are on `stays` and `leaves`; an alter replaces `leaves` by `target`, and does not end."""
 
     name: str
     bootstrap: str
@@ -65,14 +65,14 @@ Rates = dict[int, float]
 
 
 def rounds(partitions: int) -> int:
-    """How often an operation is measured: large ones need fewer times, and fewer to warm up."""
+    """Return how often an operation is measured. Large requests need fewer rounds."""
     return max(10, min(200, 20_000 // partitions))
 
 
 def measure_requests(subject: Subject, sizes: list[int], *, calm: bool) -> Results:
-    """Alter, the same target again, list, cancel: as many rounds as `rounds` says, after half as many to warm up.
+    """Measure `rounds` rounds of alter, the same target again, list and cancel, after half as many rounds of warm-up.
 
-    If `calm`, a request is sent only when the server has done what followed from the one before.
+    If `calm`, a request is sent only after the server has finished the work of the one before.
     """
     results: Results = {}
     connection = RawConnection(subject.bootstrap)
@@ -93,32 +93,32 @@ def measure_requests(subject: Subject, sizes: list[int], *, calm: bool) -> Resul
                     if name == "alter":
                         time.sleep(SETTLE_SECONDS)
                 times[name].append(connection.timed(frame)[0] * 1000)
-        for name, taken in times.items():
-            results[name, size] = summary(taken[rounds(size) // 2 :])
+        for name, samples in times.items():
+            results[name, size] = summary(samples[rounds(size) // 2 :])
     connection.close()
     return results
 
 
 def measure_rates(subject: Subject, seconds: float) -> Rates:
-    """Answers a second to a List of one idle partition, by number of connections."""
+    """Return the answers per second to a List of one idle partition, by number of connections."""
     one = ListPartitionReassignmentsTopics(TOPIC, (0,))
     frame = encode(ListPartitionReassignmentsRequest(topics=(one,)), 0)
     return {n: requests_per_second(subject.bootstrap, frame, n, seconds) for n in (1, 16)}
 
 
-def summary(taken: list[float]) -> Times:
-    """Median and 99th percentile."""
-    return Times(median(taken), quantiles(taken, n=100, method="inclusive")[98])
+def summary(samples: list[float]) -> Times:
+    """Return the median and the 99th percentile."""
+    return Times(median(samples), quantiles(samples, n=100, method="inclusive")[98])
 
 
 def alter(partitions: int, replicas: tuple[int, ...] | None) -> AlterPartitionReassignmentsRequest:
-    """The same replicas, or a cancel, for so many partitions of the topic."""
+    """Return a request with the same replicas, or a cancel, for the first `partitions` partitions of the topic."""
     rows = [ReassignablePartition(index, replicas) for index in range(partitions)]
     return AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(TOPIC, rows)])
 
 
 def create_topic(connection: RawConnection, subject: Subject, partitions: int) -> None:
-    """Creates the topic and returns when every partition has its leader."""
+    """Create the topic and wait until every partition has a leader and two in-sync replicas."""
     replicas = (subject.stays, subject.leaves)
     assignments = [CreatableReplicaAssignment(index, replicas) for index in range(partitions)]
     topic = CreatableTopic(TOPIC, -1, -1, assignments)
@@ -135,7 +135,7 @@ def create_topic(connection: RawConnection, subject: Subject, partitions: int) -
 
 
 def check(connection: RawConnection, subject: Subject, partitions: int) -> None:
-    """One round whose answers are looked at: what is measured must have worked."""
+    """Run one round and check its answers, so that only requests that succeed are measured."""
     moving = (subject.stays, subject.target)
     for replicas, listed in ((moving, partitions), (None, 0)):
         answer = connection.ask(alter(partitions, replicas), 1)
@@ -146,7 +146,7 @@ def check(connection: RawConnection, subject: Subject, partitions: int) -> None:
 
 
 def brokers(bootstrap: str) -> list[int]:
-    """The ids in Metadata."""
+    """Return the broker ids in Metadata."""
     connection = RawConnection(bootstrap)
     metadata = connection.ask(MetadataRequest((), False), 12)
     connection.close()
@@ -154,14 +154,14 @@ def brokers(bootstrap: str) -> list[int]:
 
 
 def subject(name: str, bootstrap: str, target: int) -> Subject:
-    """The first two brokers other than the target hold the replicas."""
+    """Return the subject whose replicas are on the first two brokers other than the target."""
     stays, leaves, *_ = (broker for broker in brokers(bootstrap) if broker != target)
     return Subject(name, bootstrap, stays, leaves, target)
 
 
 @contextmanager
 def kafka() -> Iterator[Subject]:
-    """A Kafka cluster whose last broker is known to it, and dead."""
+    """Start a Kafka cluster whose last broker is registered and dead."""
     with running_kafka(Spec(measured=True, settings=SMALL_FETCHES)) as cluster:
         dead = cluster.brokers[-1]
         cluster.kill_node(dead)
@@ -172,7 +172,7 @@ def kafka() -> Iterator[Subject]:
 
 @contextmanager
 def reassignd() -> Iterator[Subject]:
-    """A reassignd whose brokers replicate too slowly for any move to end."""
+    """Start a reassignd whose brokers replicate too slowly for a move to end."""
     with tempfile.TemporaryDirectory() as folder:
         server = Reassignd(Path(folder), SLOW_EMBEDDED)
         server.start()
@@ -183,7 +183,7 @@ def reassignd() -> Iterator[Subject]:
 
 
 def report(ours: Results, theirs: Results | None) -> Iterator[str]:
-    """The latencies as a Markdown table."""
+    """Yield the latencies as a Markdown table."""
     peers = " Kafka | ratio of medians | wanted |" if theirs else ""
     yield f"| request | partitions | ms: median, p99 |{peers}"
     yield "|---|---|---|---|---|---|" if theirs else "|---|---|---|"
@@ -198,7 +198,7 @@ def report(ours: Results, theirs: Results | None) -> Iterator[str]:
 
 
 def report_rates(ours: Rates, theirs: Rates | None) -> Iterator[str]:
-    """Small List requests a second as a Markdown table."""
+    """Yield the rates of small List requests as a Markdown table."""
     yield "| connections | small List requests/s |" + (" Kafka | ratio | wanted |" if theirs else "")
     yield "|---|---|---|---|---|" if theirs else "|---|---|"
     for connections, rate in ours.items():
@@ -211,14 +211,18 @@ def report_rates(ours: Rates, theirs: Rates | None) -> Iterator[str]:
 
 
 def main() -> None:
-    """Prints the tables."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m bench.api_speed", description=__doc__)
     parser.add_argument("--sizes", default="1,1000,4000", help="partitions per request")
-    parser.add_argument("--seconds", type=float, default=4, help="of each measurement of requests per second")
-    parser.add_argument("--back-to-back", action="store_true", help="each request right after the one before")
-    parser.add_argument("--alone", action="store_true", help="without Kafka")
-    parser.add_argument("--bootstrap", help="HOST:PORT of a server that runs already")
-    parser.add_argument("--target", type=int, help="the broker there to which no move ends")
+    parser.add_argument(
+        "--seconds", type=float, default=4, help="duration of each measurement of requests per second"
+    )
+    parser.add_argument(
+        "--back-to-back", action="store_true", help="send each request right after the one before"
+    )
+    parser.add_argument("--alone", action="store_true", help="do not measure Kafka")
+    parser.add_argument("--bootstrap", help="HOST:PORT of a running server to measure instead")
+    parser.add_argument("--target", type=int, help="broker of that server to which no move ends")
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",")]
 

@@ -1,7 +1,7 @@
-"""Encoding and decoding against kafka-python, on large messages: `python -m bench.codec [--partitions N] [--per-topic N]`.
+"""Encoding and decoding of large messages, compared with kafka-python: `python -m bench.codec [--partitions N] [--per-topic N]`.
 
-CPU ms, the best of several runs, both codecs in the same process and with the garbage collector off. Ours decodes into
-the objects that handlers use. `mixed` has partitions whose replica lists differ in length from row to row.
+The numbers are CPU ms, the best of several runs. Both codecs run in one process without garbage collection. reassignd's
+codec decodes into the objects that handlers use. In a `mixed` message the lengths of replica lists differ between rows.
 """
 
 import argparse
@@ -26,7 +26,7 @@ with warnings.catch_warnings():
 
 
 def peer_over_our_schema(name: str) -> Any:
-    """Return kafka-python's codec over a schema of ours, for a message that it does not ship."""
+    """Return kafka-python's class for a schema in `schemas/`, for a message that kafka-python does not have."""
 
     def json_patch(_: type, schema: Any) -> Any:
         # A field called Type would hide an attribute of the base class.
@@ -39,7 +39,7 @@ def peer_over_our_schema(name: str) -> Any:
 
 
 class Case(NamedTuple):
-    """One message in one version, and the class of the peer."""
+    """A message in one version, and kafka-python's class for it."""
 
     name: str
     message: Any
@@ -126,7 +126,7 @@ def metadata_response(topics: range, rows: range) -> metadata.MetadataResponse:
 
 
 def leader_and_isr_request(topics: range, rows: range) -> leader_and_isr.LeaderAndIsrRequest:
-    """Return what a new controller tells a broker."""
+    """Return the request of a new controller to a broker: all partitions, and 100 live brokers."""
 
     def topic(number: int) -> leader_and_isr.LeaderAndIsrTopicState:
         partitions = [

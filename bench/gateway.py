@@ -14,7 +14,7 @@ from os import getloadavg
 from statistics import mean, median
 from threading import Event, Thread
 
-from bench.gateway_site import Site, Topic, cancel_all, listed, load, move, site, submit
+from bench.gateway_cluster import Site, Topic, cancel_all, listed, load, move, site, submit
 from bench.relay import LARGE, SMALL, large, small
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,

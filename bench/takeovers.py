@@ -1,6 +1,6 @@
 """Takeovers of the office by Kafka's controller and by ours, in turn, in one cluster: what `bench.zookeeper` times.
 
-The partitions are on sinks (`bench.sinks`), so that commands cost nothing but their sending; two real brokers 3.9 stand for the
+The partitions are on brokers (`bench.fake_brokers`), so that commands cost nothing but their sending; two real brokers 3.9 stand for the
 office. reassignd takes it from them when it starts, and they take it back when it stops.
 """
 
@@ -22,62 +22,64 @@ from backends.zookeeper.znodes.formats import (
     encode_state,
     encode_topic,
 )
-from bench.sinks import Sinks, Told
+from bench.fake_brokers import ControllerRequest, FakeBrokers
 from controller.model.cluster import NO_ID, Partition
-from tools.commander import Commander
 from tools.waiting import wait_until
 from tools.zookeeper_cluster import ZookeeperCluster
+from tools.zookeeper_controller import ControllerProcess
 
-SINKS = (11, 12, 13)
+FAKE_BROKERS = (11, 12, 13)
 PER_TOPIC = 100
 SESSION_MS = "4000"
 
 
 class Takeover(NamedTuple):
-    """Seconds."""
+    """Durations of a controller change, in seconds."""
 
     first: float | None
-    """From the loss of `/controller`, where it was lost, to the first request of the new controller."""
-    told: float
-    """From winning `/controller` to the UpdateMetadata that completed what a broker knows of all partitions."""
+    """From the deletion of `/controller` to the new controller's first request. None if it was not deleted."""
+    complete: float
+    """From the election to the UpdateMetadata after which a broker knows all partitions."""
 
 
-class Arena:
-    """The cluster, and two of ours that are started and ended. `brokers` are Kafka's two candidates."""
+class TakeoverRun:
+    """A cluster with two real brokers, and two reassignd processes, which are started and ended."""
 
-    def __init__(self, cluster: ZookeeperCluster, sinks: Sinks, partitions: int) -> None:
+    def __init__(self, cluster: ZookeeperCluster, brokers: FakeBrokers, partitions: int) -> None:
         self.cluster = cluster
-        self.ours = [
-            Commander(cluster, number, **{"zookeeper.session.timeout.ms": SESSION_MS})
+        self.controllers = [
+            ControllerProcess(cluster, number, **{"zookeeper.session.timeout.ms": SESSION_MS})
             for number in (1000, 1001)
         ]
-        self._sinks, self._partitions = sinks, partitions
+        self._fake_brokers, self._partitions = brokers, partitions
 
     @property
-    def holder(self) -> int:
-        """Who is in office, or was last."""
-        return self._sinks.terms[-1].controller
+    def controller(self) -> int:
+        """Id of the present or last controller."""
+        return self._fake_brokers.terms[-1].controller
 
-    def stop_ours(self) -> None:
-        """End those of ours that run, in order."""
-        for each in self.ours:
-            if each.runs:
-                each.stop()
+    def stop_reassignd(self) -> None:
+        """Stop the running reassignd processes by SIGTERM."""
+        for process in self.controllers:
+            if process.runs:
+                process.stop()
 
     def registered(self, broker: int) -> bool:
-        """The broker is known to its controller, or will be at once."""
-        return self._sinks.registered(broker)
+        """Return whether the broker is registered in ZooKeeper."""
+        return self._fake_brokers.registered(broker)
 
     def takeover(self, act: Callable[[], object], *candidates: int) -> Takeover:
-        """After `act`, one of these takes the office."""
-        terms, lost = len(self._sinks.terms), len(self._sinks.lost)
-        before = max((each.epoch for each in self._sinks.told), default=0)
+        """Call `act`, wait until one of `candidates` is the controller and has sent all partitions; return the times."""
+        terms, lost = len(self._fake_brokers.terms), len(self._fake_brokers.lost)
+        before = max((each.epoch for each in self._fake_brokers.requests), default=0)
         act()
 
-        def requests() -> list[Told]:
-            # What a broker still says of an earlier term of its own does not count.
+        def requests() -> list[ControllerRequest]:
+            # A broker may still send requests of an earlier term.
             return [
-                each for each in self._sinks.told if each.controller in candidates and each.epoch > before
+                each
+                for each in self._fake_brokers.requests
+                if each.controller in candidates and each.epoch > before
             ]
 
         def known() -> int:
@@ -86,24 +88,24 @@ class Arena:
         wait_until(
             lambda: known() >= self._partitions,
             lambda: (
-                f"{candidates} to tell of all partitions; in office were {self._sinks.terms[terms:]},"
-                f" and {known()} partitions were told of"
+                f"{candidates} to send all partitions; elected were {self._fake_brokers.terms[terms:]},"
+                f" and {known()} partitions were sent"
             ),
         )
-        time.sleep(1)  # What follows shall not share the processors with what this takeover leaves to do.
-        won = next(each.at for each in self._sinks.terms[terms:] if each.controller in candidates)
-        said, count = requests(), 0
-        for each in said:
+        time.sleep(1)  # The rest of this takeover's work must not slow down the next measurement.
+        won = next(each.at for each in self._fake_brokers.terms[terms:] if each.controller in candidates)
+        received, count = requests(), 0
+        for each in received:
             count += each.partitions
             if count >= self._partitions:
-                lost_at = self._sinks.lost[lost] if len(self._sinks.lost) > lost else None
-                return Takeover(None if lost_at is None else said[0].at - lost_at, each.at - won)
-        raise AssertionError("counted otherwise before")
+                lost_at = self._fake_brokers.lost[lost] if len(self._fake_brokers.lost) > lost else None
+                return Takeover(None if lost_at is None else received[0].at - lost_at, each.at - won)
+        raise AssertionError("the requests have fewer partitions than before")
 
 
 @contextmanager
-def arena(partitions: int) -> Iterator[Arena]:
-    """So many partitions, in topics of 100, were in ZooKeeper before any controller was."""
+def started_run(partitions: int) -> Iterator[TakeoverRun]:
+    """Start a cluster whose ZooKeeper has the partitions, in topics of 100, before the first election."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(ignore_cleanup_errors=True)))
         cluster = ZookeeperCluster(
@@ -111,24 +113,24 @@ def arena(partitions: int) -> Iterator[Arena]:
         )
         stack.callback(cluster.stop)
         cluster.start_zookeeper()
-        lay(cluster.zookeeper, partitions)
-        sinks = stack.enter_context(Sinks(cluster.zookeeper, SINKS))
-        made = Arena(cluster, sinks, partitions)
-        stack.callback(made.stop_ours)
-        made.takeover(lambda: start(cluster, *cluster.brokers), *cluster.brokers)
-        yield made
+        create_topics(cluster.zookeeper, partitions)
+        brokers = stack.enter_context(FakeBrokers(cluster.zookeeper, FAKE_BROKERS))
+        run = TakeoverRun(cluster, brokers, partitions)
+        stack.callback(run.stop_reassignd)
+        run.takeover(lambda: start(cluster, *cluster.brokers), *cluster.brokers)
+        yield takeovers
 
 
 def start(cluster: ZookeeperCluster, *brokers: int) -> None:
-    """Starts real brokers, and waits until they answer."""
+    """Start real brokers and wait until they accept connections."""
     for broker in brokers:
         cluster.start_broker(broker)
     for broker in brokers:
         cluster.wait_for_broker(broker)
 
 
-def lay(zookeeper: str, partitions: int) -> None:
-    """Write topics with all that a controller would have written."""
+def create_topics(zookeeper: str, partitions: int) -> None:
+    """Write the znodes of topics, as a controller does."""
     host, _, chroot = zookeeper.partition("/")
     with_root = KazooClient(host)
     with_root.start()
@@ -138,7 +140,7 @@ def lay(zookeeper: str, partitions: int) -> None:
     client.start()
     client.create(paths.TOPICS, makepath=True)
     client.create("/config/topics", makepath=True)
-    places = [SINKS[turn:] + SINKS[:turn] for turn in range(len(SINKS))]
+    places = [FAKE_BROKERS[turn:] + FAKE_BROKERS[:turn] for turn in range(len(FAKE_BROKERS))]
     for first in range(0, partitions, PER_TOPIC):
         name = f"topic-{first // PER_TOPIC}"
         rows = {n: places[n % len(places)] for n in range(min(PER_TOPIC, partitions - first))}
@@ -157,7 +159,7 @@ def lay(zookeeper: str, partitions: int) -> None:
 
 
 def resident_mb(pid: int) -> float:
-    """Memory of a process, MB."""
+    """Return the resident memory of a process in MB (Linux)."""
     status = Path(f"/proc/{pid}/status").read_text("ascii")
     found = re.search(r"^VmRSS:\s+(\d+) kB$", status, re.MULTILINE)
     assert found is not None

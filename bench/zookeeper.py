@@ -1,7 +1,8 @@
-"""Our controller against that of Kafka 3.9, on the same brokers and ZooKeeper in the same run: `python -m bench.zookeeper`.
+"""reassignd's controller compared with Kafka 3.9's, with the same brokers and ZooKeeper: `python -m bench.zookeeper`.
 
-A move of 200 partitions without limits, ordered by 45; fail-over after kill -9; taking over with 10,000 partitions in ZooKeeper; and
-memory. Brokers are 3.9.1 at inter-broker protocol 2.4-IV0, with JVMs as Kafka's own script runs them.
+Measured are a move of 200 partitions without limits (API 45), fail-over after kill -9, the start of a controller with
+10,000 partitions in ZooKeeper, and memory. The brokers are 3.9.1 at inter-broker protocol 2.4-IV0, with the JVM options
+of Kafka's script.
 """
 
 import argparse
@@ -14,8 +15,8 @@ from statistics import median
 
 from kafka import KafkaProducer
 
-from bench.sinks import Sinks
-from bench.takeovers import Arena, Takeover, arena, resident_mb, start
+from bench.fake_brokers import FakeBrokers
+from bench.takeovers import Takeover, TakeoverRun, resident_mb, start, started_run
 from protocol.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -27,10 +28,10 @@ from protocol.messages.create_topics_request import (
     CreateTopicsRequest,
 )
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
-from tools.commander import Commander
 from tools.raw_connection import RawConnection
 from tools.waiting import wait_until
 from tools.zookeeper_cluster import ZookeeperCluster, running_cluster
+from tools.zookeeper_controller import ControllerProcess
 
 TOPIC, OURS = "bench", 1000
 MOVING, RECORDS, RECORD_BYTES = 200, 10, 10_000
@@ -45,7 +46,7 @@ HERE, THERE = ((1, 2), (2, 1)), ((3, 4), (4, 3))
 
 
 def row(what: str, ours: Sequence[float], kafkas: Sequence[float], wanted: str, unit: str = "s") -> None:
-    """One line of the table: medians, and in brackets the least and the most."""
+    """Print a row of the table: medians, with minimum and maximum in brackets."""
 
     def shown(values: Sequence[float]) -> str:
         digits = 0 if unit == "MB" else 2
@@ -60,50 +61,52 @@ def row(what: str, ours: Sequence[float], kafkas: Sequence[float], wanted: str, 
 
 
 @contextmanager
-def moving_cluster() -> Iterator[tuple[ZookeeperCluster, Sinks, Commander]]:
-    """Four brokers, whose office is watched."""
+def moving_cluster() -> Iterator[tuple[ZookeeperCluster, FakeBrokers, ControllerProcess]]:
+    """Start four brokers, and record their controller's elections."""
     with (
         running_cluster(4, measured=True, settings=FULL_SPEED) as cluster,
-        Sinks(cluster.zookeeper, ()) as office,
+        FakeBrokers(cluster.zookeeper, ()) as fake_brokers,
     ):
-        ours = Commander(cluster, OURS)
-        wait_until(lambda: office.terms, lambda: "a controller")
+        ours = ControllerProcess(cluster, OURS)
+        wait_until(lambda: fake_brokers.terms, lambda: "a controller")
         try:
-            yield cluster, office, ours
+            yield cluster, fake_brokers, ours
         finally:
             if ours.runs:
                 ours.kill()
 
 
 def measure_move(rounds: int) -> None:
-    """There and back again, by each controller in turn; the first round of each is not counted."""
+    """Move the partitions and back, with each controller in turn. The first round of each is not counted."""
     seconds: dict[str, list[float]] = {"ours": [], "kafka": []}
-    with moving_cluster() as (cluster, office, ours):
-        fill(cluster, f"127.0.0.1:{cluster.port(office.terms[-1].controller)}")
+    with moving_cluster() as (cluster, fake_brokers, ours):
+        fill(cluster, f"127.0.0.1:{cluster.port(fake_brokers.terms[-1].controller)}")
         for number in range(rounds + 1):
             for name in seconds:
-                address = enter(name == "ours", cluster, office, ours)
-                took = [move(address, targets) for targets in (THERE, HERE)]
-                print(f"{name}: {took}", file=sys.stderr, flush=True)
-                seconds[name] += took if number else []
+                address = change_controller(name == "ours", cluster, fake_brokers, ours)
+                durations = [move(address, targets) for targets in (THERE, HERE)]
+                print(f"{name}: {durations}", file=sys.stderr, flush=True)
+                seconds[name] += durations if number else []
     row(f"a move of {MOVING} partitions without limits", seconds["ours"], seconds["kafka"], "≤ 1.1")
 
 
-def enter(by_us: bool, cluster: ZookeeperCluster, office: Sinks, ours: Commander) -> str:
-    """Who is to rule does; where to ask."""
+def change_controller(
+    by_us: bool, cluster: ZookeeperCluster, fake_brokers: FakeBrokers, ours: ControllerProcess
+) -> str:
+    """Make reassignd or a broker the controller; return its address."""
     if by_us and not ours.runs:
         ours.start()
     elif not by_us and ours.runs:
         ours.stop()
-    wait_until(lambda: (office.terms[-1].controller == OURS) == by_us, lambda: "the other controller")
-    address = ours.address if by_us else f"127.0.0.1:{cluster.port(office.terms[-1].controller)}"
+    wait_until(lambda: (fake_brokers.terms[-1].controller == OURS) == by_us, lambda: "the other controller")
+    address = ours.address if by_us else f"127.0.0.1:{cluster.port(fake_brokers.terms[-1].controller)}"
     wait_until(lambda: listed(address) == 0, lambda: "the controller to answer")
-    time.sleep(2)  # Brokers do what the new controller tells them, which moves nothing and is not measured.
+    time.sleep(2)  # Brokers process the new controller's first commands, which are not measured.
     return address
 
 
 def listed(address: str) -> int:
-    """The error of an empty list, −1 when there is no answer."""
+    """Return the error code of a List request, -1 without an answer."""
     try:
         connection = RawConnection(address)
         error: int = connection.ask(ListPartitionReassignmentsRequest(), 0).error_code
@@ -114,7 +117,7 @@ def listed(address: str) -> int:
 
 
 def fill(cluster: ZookeeperCluster, controller: str) -> None:
-    """The topic, with some data in each partition."""
+    """Create the topic, with some data in each partition."""
     rows = [CreatableReplicaAssignment(index, HERE[index % 2]) for index in range(MOVING)]
     connection = RawConnection(controller)
     answer = connection.ask(CreateTopicsRequest([CreatableTopic(TOPIC, -1, -1, rows)], timeout_ms=60_000), 4)
@@ -130,7 +133,7 @@ def fill(cluster: ZookeeperCluster, controller: str) -> None:
 
 
 def move(address: str, targets: Sequence[tuple[int, ...]]) -> float:
-    """Seconds from the request until nothing is listed any more."""
+    """Return the seconds from the request until no reassignment is listed."""
     connection = RawConnection(address)
     rows = [ReassignablePartition(index, targets[index % 2]) for index in range(MOVING)]
     begun = time.perf_counter()
@@ -143,11 +146,11 @@ def move(address: str, targets: Sequence[tuple[int, ...]]) -> float:
     return time.perf_counter() - begun
 
 
-# ---- the office -------------------------------------------------------------------------------------------
+# ---- the fake_brokers -------------------------------------------------------------------------------------------
 
 
-class Taken:
-    """What was measured of one kind of controller; memory in MB."""
+class Measurements:
+    """Measurements of one kind of controller. Memory is in MB."""
 
     def __init__(self) -> None:
         self.kills: list[Takeover] = []
@@ -157,13 +160,13 @@ class Taken:
 
 
 def measure_takeovers(partitions: int, rounds: int) -> None:
-    """Fail-over, start, and memory, Kafka's controller and ours in turn."""
-    ours, kafkas = Taken(), Taken()
-    with arena(partitions) as place:
+    """Measure fail-over, start and memory, of Kafka's controller and of reassignd in turn."""
+    ours, kafkas = Measurements(), Measurements()
+    with started_run(partitions) as run:
         for _ in range(rounds):
-            kill_kafkas(place, kafkas)
-            kill_ours(place, ours)
-            kafkas.starts.append(place.takeover(place.stop_ours, *place.cluster.brokers))
+            kill_kafka(run, kafkas)
+            kill_ours(run, ours)
+            kafkas.starts.append(run.takeover(run.stop_reassignd, *run.cluster.brokers))
     named = f"with {partitions:,} partitions"
     lost = [[each.first for each in some.kills if each.first is not None] for some in (ours, kafkas)]
     row(
@@ -173,38 +176,38 @@ def measure_takeovers(partitions: int, rounds: int) -> None:
         "≤ 1.5",
     )
     if partitions == MANY:
-        told = [[each.told for each in (*some.kills, *some.starts)] for some in (ours, kafkas)]
+        complete = [[each.complete for each in (*some.kills, *some.starts)] for some in (ours, kafkas)]
         row(
-            f"start {named}: `/controller` won until a broker is told all",
-            told[0],
-            told[1],
+            f"start {named}: `/controller` won until a broker knows all partitions",
+            complete[0],
+            complete[1],
             "≤ 1.5",
         )
         row(f"memory {named}, whole process", ours.memory, kafkas.memory, "< 1", "MB")
         row("the same, a broker that is not the controller", ours.memory, kafkas.idle_memory, "", "MB")
 
 
-def kill_kafkas(place: Arena, taken: Taken) -> None:
-    """Kill -9 of the broker in office; the other takes over, and both stand again afterwards."""
-    killed = place.holder
-    taken.kills.append(place.takeover(lambda: place.cluster.kill_broker(killed), *place.cluster.brokers))
-    taken.memory.append(resident_mb(place.cluster.pid(place.holder)))
-    start(place.cluster, killed)
-    wait_until(lambda: place.registered(killed), lambda: "the broker that was killed")
-    taken.idle_memory.append(resident_mb(place.cluster.pid(killed)))
+def kill_kafka(run: TakeoverRun, measured: Measurements) -> None:
+    """Kill the controller broker, measure the takeover by the other one, and start the killed broker again."""
+    killed = run.controller
+    measured.kills.append(run.takeover(lambda: run.cluster.kill_broker(killed), *run.cluster.brokers))
+    measured.memory.append(resident_mb(run.cluster.pid(run.controller)))
+    start(run.cluster, killed)
+    wait_until(lambda: run.registered(killed), lambda: "the broker that was killed")
+    measured.idle_memory.append(resident_mb(run.cluster.pid(killed)))
 
 
-def kill_ours(place: Arena, taken: Taken) -> None:
-    """One of ours takes the office from Kafka; then kill -9 while the second stands by."""
-    first, second = place.ours
-    taken.starts.append(place.takeover(first.start, first.node_id))
+def kill_ours(run: TakeoverRun, measured: Measurements) -> None:
+    """Start reassignd, which becomes the controller; start a second process; kill the first and measure the takeover."""
+    first, second = run.controllers
+    measured.starts.append(run.takeover(first.start, first.node_id))
     second.start()
-    taken.kills.append(place.takeover(first.kill, second.node_id))
-    taken.memory.append(resident_mb(second.pid))
+    measured.kills.append(run.takeover(first.kill, second.node_id))
+    measured.memory.append(resident_mb(second.pid))
 
 
 def main() -> None:
-    """Prints the table."""
+    """Print the table."""
     parts: dict[str, Callable[[], None]] = {
         "move": lambda: measure_move(options.rounds),
         "failover": lambda: measure_takeovers(FEW, options.rounds),

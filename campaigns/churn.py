@@ -15,8 +15,8 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from campaigns.churn_acts import ACTS, METADATA, TOPIC, Act, Sample, talk
-from campaigns.churn_site import Place, site
+from campaigns.churn_actions import ACTS, METADATA, TOPIC, Act, Sample, talk
+from campaigns.churn_servers import Place, site
 from common.garbage_collector import SWEEP_SECONDS
 from protocol.messages.delete_topics_request import DeleteTopicsRequest
 

@@ -31,10 +31,10 @@ from protocol.messages.create_topics_request import (
     CreateTopicsRequest,
 )
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
-from tools.commander import Commander
 from tools.raw_connection import RawConnection
 from tools.waiting import wait_until
 from tools.zookeeper_cluster import ZookeeperCluster, running_cluster
+from tools.zookeeper_controller import ControllerProcess
 
 TOPIC, PARTITIONS, BROKERS = "campaign", 60, 4
 RECORDS, RECORD_BYTES = 20, 10_000
@@ -50,7 +50,7 @@ class Campaign:
 
     def __init__(self, cluster: ZookeeperCluster) -> None:
         self.cluster = cluster
-        self._ours = [Commander(cluster, number) for number in (1000, 1001)]
+        self._ours = [ControllerProcess(cluster, number) for number in (1000, 1001)]
         self._round = 0
 
     def __enter__(self) -> Self:
@@ -182,7 +182,7 @@ class Campaign:
             client.stop()
             client.close()
 
-    def _ruler(self) -> Commander | None:
+    def _ruler(self) -> ControllerProcess | None:
         return next((each for each in self._ours if each.runs and _listed_by(each) is not None), None)
 
     def _listed(self) -> int | None:
@@ -215,7 +215,7 @@ FAILURES = (
 )
 
 
-def _ask(commander: Commander | None, request: tuple[Any, ...], version: int) -> Any:
+def _ask(commander: ControllerProcess | None, request: tuple[Any, ...], version: int) -> Any:
     if commander is None:
         raise ConnectionError("nobody rules")
     connection = RawConnection(commander.address)
@@ -225,7 +225,7 @@ def _ask(commander: Commander | None, request: tuple[Any, ...], version: int) ->
         connection.close()
 
 
-def _listed_by(commander: Commander) -> int | None:
+def _listed_by(commander: ControllerProcess) -> int | None:
     """How many partitions are being reassigned; None where it does not rule, or does not answer."""
     try:
         answer = _ask(commander, ListPartitionReassignmentsRequest(), 0)

@@ -33,7 +33,7 @@ TESTED_ELSEWHERE = {
     "server/api/models.py": "tests/server/api/test_openapi.py",
     "server/api/rows.py": "tests/server/api/test_jobs.py",
     "tools/certificates.py": "tests/upstream/test_connections.py",
-    "tools/commander.py": "tests/zookeeper/site.py",
+    "tools/zookeeper_controller.py": "tests/zookeeper/site.py",
     "tools/java.py": "tests/clients/java_programs.py",
     "tools/kafka_cluster.py": "tests/upstream/conftest.py",
     "tools/processes.py": "tests/clients/servers.py",

@@ -1,1 +1,1 @@
-"""Help for tests and benchmarks; no part of what is installed."""
+"""Tools for tests, benchmarks and the build. They are not installed."""

@@ -1,4 +1,4 @@
-"""Builds the wheel with one import root: the folders at the top of the repository become packages of `reassignd`.
+"""Build the wheel with one import root: the folders at the top of the repository become packages of `reassignd`.
 
 The source tree has `server/`, `controller/` and so on beside `reassignd/`. Installed under these names, they would shadow
 packages of the same name in the projects of users. The hook copies each module to `reassignd/<folder>/` and rewrites its
@@ -67,7 +67,9 @@ def rewrite(source: str, name: str) -> str:
                     f"{name}:{node.lineno}: write `from ... import ...` instead of `import {plain[0]}`"
                 )
         elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in FOLDERS:
-            # The module's name stands on the line of `from`; a line has one such statement.
-            at = node.lineno - 1
-            lines[at] = lines[at].replace(f"from {node.module}", f"from {ROOT_PACKAGE}.{node.module}", 1)
+            # The module's name is on the line of `from`, and a line has one such statement.
+            index = node.lineno - 1
+            lines[index] = lines[index].replace(
+                f"from {node.module}", f"from {ROOT_PACKAGE}.{node.module}", 1
+            )
     return "".join(lines)

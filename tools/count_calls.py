@@ -1,9 +1,9 @@
 """Count the functions between socket and answer: `python -m tools.count_calls`.
 
-An embedded cluster with its records in memory serves each request twice: once to compile the codecs, then under a profile
-hook. The hook counts every call of a Python function of the product, from the arrival of the request's bytes to the write
-of the answer, in what the answer waits for: the connection's callbacks, the tasks that the request starts, and the
-driver. Tasks that send commands to brokers run at the same time, but the answer does not wait for them: they do not count.
+An embedded cluster with its records in memory serves each request twice: first to compile the codecs, then under a profile
+hook. The hook counts the calls of the product's Python functions between the arrival of the request's bytes and the write
+of the answer. It counts in the connection's callbacks, in tasks that the request starts, and in the driver. It ignores
+tasks that send commands to brokers, because the answer does not wait for them.
 Properties and compiled codecs count, comprehensions do not.
 """
 
@@ -72,7 +72,7 @@ class Counts:
             self._running[code] += 1
 
     def largest(self) -> Calls:
-        """Return the counts of the request with most calls."""
+        """Return the counts of the request with the most calls."""
         counted = max(self.seen, key=Counter.total)
         return Calls(len(counted), counted.total())
 

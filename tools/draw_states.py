@@ -46,7 +46,7 @@ def draw_stages() -> str:
 
 
 DIAGRAMS: dict[str, Callable[[], str]] = {"states": draw_phases, "stages": draw_stages}
-"""By the name in the markers."""
+"""Functions that draw a diagram, by the name in its markers."""
 
 
 def begin(name: str) -> str:

@@ -1,6 +1,6 @@
-"""Real KRaft clusters on this machine: for tests of the gateway, the yardstick of benchmarks, a check on what client tests expect.
+"""Run real KRaft clusters on this machine, for tests of the gateway and of clients, and for benchmarks.
 
-`python -m tools.kafka_cluster --brokers 4 --port 19092` runs one until it is interrupted.
+`python -m tools.kafka_cluster --brokers 4 --port 19092` runs a cluster until it is interrupted.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from tools.kafka_settings import (
     MECHANISMS,
     PLAINTEXT,
     PRINCIPALS,
-    Places,
+    ClusterLayout,
     Spec,
     client_properties,
     node_settings,
@@ -47,43 +47,43 @@ QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
 
 
 class KafkaCluster:
-    """One JVM a node, started and killed as tests like."""
+    """A cluster with one JVM per node. Nodes can be killed and started again."""
 
     def __init__(self, spec: Spec, folder: Path, first_port: int) -> None:
         self.spec = spec
         self.brokers = spec.broker_ids
         self.folder = folder
-        self._places = Places(spec, folder, first_port)
+        self._layout = ClusterLayout(spec, folder, first_port)
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
 
     @property
     def bootstrap(self) -> str:
-        """The first broker's PLAINTEXT listener."""
+        """HOST:PORT of the first broker's PLAINTEXT listener."""
         return self.address(1)
 
     def address(self, broker: int, listener: str = PLAINTEXT) -> str:
-        """HOST:PORT of that listener."""
-        return self._places.broker(broker, listener)
+        """Return HOST:PORT of a broker's listener."""
+        return self._layout.broker(broker, listener)
 
     def addresses(self, listener: str = PLAINTEXT) -> str:
-        """Those of all brokers, with commas."""
+        """Return the addresses of all brokers, separated by commas."""
         return ",".join(self.address(broker, listener) for broker in self.brokers)
 
     def client_config(self, listener: str, principal: str, mechanism: str = "SCRAM-SHA-256") -> Path:
-        """A `--command-config` file for one of PRINCIPALS on a listener of a secured cluster."""
-        how = f"{listener}-{mechanism}" if listener.startswith("SASL") else listener
-        path = self.folder / f"client-{how}-{principal}.properties"
+        """Write a `--command-config` file for one of PRINCIPALS on a listener of a secured cluster; return its path."""
+        login = f"{listener}-{mechanism}" if listener.startswith("SASL") else listener
+        path = self.folder / f"client-{login}-{principal}.properties"
         path.touch(0o600)
         path.write_text(client_properties(listener, principal, mechanism, self.folder))
         return path
 
     def start(self) -> None:
-        """Formats the storage, starts all nodes and waits until they are ready. Raises RuntimeError when one ends before."""
+        """Format the storage, start all nodes and wait until they are ready. Raises RuntimeError if a node ends."""
         if self.spec.secured:
             certificates.make(self.folder, ("broker", *PRINCIPALS))
         for node in self.spec.node_ids:
-            settings = node_settings(self._places, node)
-            self._places.properties(node).write_text("".join(f"{k}={v}\n" for k, v in settings.items()))
+            settings = node_settings(self._layout, node)
+            self._layout.properties(node).write_text("".join(f"{k}={v}\n" for k, v in settings.items()))
         self._format()
         for node in self.spec.node_ids:
             self.start_node(node)
@@ -92,14 +92,14 @@ class KafkaCluster:
             self._grant()
 
     def start_node(self, node: int) -> None:
-        """Starts one node without waiting for it."""
+        """Start a node without waiting for it."""
         measured = self.spec.measured
-        with self._places.log(node).open("ab") as log:
+        with self._layout.log(node).open("ab") as log:
             self._processes[node] = subprocess.Popen(
                 java_command(
                     f"broker-{self.spec.version}",
                     "kafka.Kafka",
-                    str(self._places.properties(node)),
+                    str(self._layout.properties(node)),
                     heap_mb=1024 if measured else 320,
                     options=(QUIET,) if measured else (*QUICK_START, QUIET),
                 ),
@@ -108,14 +108,14 @@ class KafkaCluster:
             )
 
     def kill_node(self, node: int) -> None:
-        """Ends one node without a goodbye."""
+        """Kill a node with SIGKILL."""
         process = self._processes.pop(node)
         process.kill()
         process.wait()
 
     @contextlib.contextmanager
     def without(self, node: int) -> Iterator[None]:
-        """One node is killed, and ready again when the `with` is left."""
+        """Kill a node for the duration of a `with` statement; at its end, start it and wait until it is ready."""
         self.kill_node(node)
         try:
             yield
@@ -124,7 +124,7 @@ class KafkaCluster:
             self.wait_ready()
 
     def wait_ready(self) -> None:
-        """Returns when every broker that runs knows that all of those are live. Raises RuntimeError after a while."""
+        """Wait until each running broker lists all running brokers as live. Raises RuntimeError after BOOT_SECONDS."""
         deadline = time.monotonic() + BOOT_SECONDS
         running = {broker for broker in self.brokers if broker in self._processes}
         for broker in running:
@@ -132,12 +132,12 @@ class KafkaCluster:
                 ended = [node for node, process in self._processes.items() if process.poll() is not None]
                 if ended or time.monotonic() > deadline:
                     node = (ended or [broker])[0]
-                    log = self._places.log(node).read_text(errors="replace").strip()
+                    log = self._layout.log(node).read_text(errors="replace").strip()
                     raise RuntimeError(f"node {node} did not start: {log[-2000:]}")
                 time.sleep(0.1)
 
     def seen_by(self, broker: int) -> set[int]:
-        """The ids of the live brokers that this one knows of; none when it does not answer."""
+        """Return the ids of the live brokers in this broker's metadata. Empty if it does not answer."""
         host, port = self.address(broker).split(":")
         try:
             with socket.create_connection((host, int(port)), timeout=BOOT_SECONDS) as connected:
@@ -146,7 +146,7 @@ class KafkaCluster:
             return set()
 
     def stop(self) -> None:
-        """Ends all nodes. Nothing of theirs is worth a clean shutdown."""
+        """Kill all nodes."""
         for node in tuple(self._processes):
             self.kill_node(node)
 
@@ -160,22 +160,22 @@ class KafkaCluster:
         ]
         users = [part for entry in scram for part in ("--add-scram", entry)]
         tool = ("kafka.tools.StorageTool", "format", "--cluster-id", CLUSTER_ID, *users)
-        config = ("--config", str(self._places.properties(first)))
+        config = ("--config", str(self._layout.properties(first)))
         command = java_command(f"broker-{self.spec.version}", *tool, *config)
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(f"Kafka's storage tool failed: {done.stdout}{done.stderr}")
-        # The others need to know where they belong, controllers what to begin with: that spares a JVM each.
+        # The other nodes get copies of the formatted files, since the storage tool takes a JVM per node.
         for node in self.spec.node_ids:
             if node == first:
                 continue
-            for folder in self._places.data(node):
+            for folder in self._layout.data(node):
                 folder.mkdir()
                 identity = f"version=1\ncluster.id={CLUSTER_ID}\nnode.id={node}\n"
                 (folder / "meta.properties").write_text(identity)
             if node in self.spec.controller_ids:
-                start = self._places.data(first)[0] / "bootstrap.checkpoint"
-                shutil.copy(start, self._places.data(node)[0])
+                start = self._layout.data(first)[0] / "bootstrap.checkpoint"
+                shutil.copy(start, self._layout.data(node)[0])
 
     def _grant(self) -> None:
         cluster = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster")
@@ -190,7 +190,7 @@ class KafkaCluster:
         with admin_client(self.bootstrap) as admin:
             failed = admin.create_acls(granted)["failed"]
         if failed:
-            raise RuntimeError(f"Kafka did not take the ACLs: {failed}")
+            raise RuntimeError(f"Kafka refused the ACLs: {failed}")
 
 
 def _ask(connected: socket.socket, request: tuple[Any, ...], version: int = 0) -> Any:
@@ -204,7 +204,7 @@ def _ask(connected: socket.socket, request: tuple[Any, ...], version: int = 0) -
 
 @contextlib.contextmanager
 def admin_client(bootstrap: str) -> Iterator[KafkaAdminClient]:
-    """kafka-python's admin client, for the length of a `with`."""
+    """Open kafka-python's admin client, and close it at the end of the `with` statement."""
     admin = KafkaAdminClient(bootstrap_servers=bootstrap)
     try:
         yield admin
@@ -216,7 +216,10 @@ def admin_client(bootstrap: str) -> Iterator[KafkaAdminClient]:
 def running_kafka(
     spec: Spec, *, first_port: int | None = None, folder: Path | None = None
 ) -> Iterator[KafkaCluster]:
-    """A cluster for the length of a `with`, on free ports unless told; its files are kept only in a `folder` that is given."""
+    """Run a cluster for the duration of a `with` statement.
+
+    `first_port` is by default a free one. The files are in `folder`, or in a temporary folder that is removed at the end.
+    """
     with contextlib.ExitStack() as stack:
         if folder is None:
             temporary = tempfile.TemporaryDirectory(prefix="kafka-", ignore_cleanup_errors=True)
@@ -228,7 +231,7 @@ def running_kafka(
 
 
 def main() -> None:
-    """Runs a cluster until SIGINT or SIGTERM."""
+    """Run a cluster until SIGINT or SIGTERM."""
     options = argparse.ArgumentParser(prog="python -m tools.kafka_cluster")
     options.add_argument("--brokers", type=int, default=4)
     options.add_argument("--port", type=int, default=19092)

@@ -1,4 +1,4 @@
-"""What a real KRaft cluster is made of: nodes, ports, listeners, and the `server.properties` of each node."""
+"""Nodes, ports, listeners and `server.properties` of a real KRaft cluster."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,17 +8,18 @@ CLUSTER_ID = "cmVhc3NpZ25kLXBlZXIhIQ"
 
 PLAINTEXT = "PLAINTEXT"
 SECURED = ("SASL_PLAINTEXT", "SASL_SSL", "SSL")
-"""Listeners beside PLAINTEXT, which brokers keep for each other; each is named after its security protocol."""
+"""Listeners of a secured cluster, named after their security protocols. Brokers use PLAINTEXT between each other."""
 
 PRINCIPALS = ("admin", "alter", "describe", "nothing")
-"""Who can log in, each with `NAME-secret`: a super user, ALTER and DESCRIBE on the cluster, DESCRIBE on it, no right at all."""
+"""Users with the password `NAME-secret`: a super user, one with ALTER and DESCRIBE on the cluster, one with DESCRIBE, one
+without permissions."""
 
 MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512", "PLAIN")
 TOKENS = "OAUTHBEARER"
-"""Taken too, with tokens that nobody has signed; no passwords."""
+"""A further SASL mechanism, with unsigned tokens instead of passwords."""
 
 LOGIN_MODULES = {"PLAIN": "plain.PlainLoginModule", TOKENS: "oauthbearer.OAuthBearerLoginModule"}
-"""Those of the other mechanisms are SCRAM's."""
+"""Login modules by mechanism. The other mechanisms use ScramLoginModule."""
 
 SETTINGS = {
     "auto.create.topics.enable": "false",
@@ -39,17 +40,18 @@ SMALL_FETCHES = {
     "replica.fetch.response.max.bytes": "16384",
     "replica.fetch.wait.max.ms": "200",
 }
-"""So that a replication throttle bites after kilobytes, and a move can be held in flight."""
+"""Small fetches: a replication throttle takes effect after kilobytes, so that a test can keep a move in flight."""
 
 SOON_FENCED = {"broker.heartbeat.interval.ms": "500", "broker.session.timeout.ms": "3000"}
-"""A broker that was killed is fenced within seconds."""
+"""Settings with which a killed broker is fenced within seconds."""
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A cluster to be. Brokers count from 1; the first `controllers` of them are the KRaft quorum too, or, `apart`, nodes 101 on.
+    """Description of a cluster. Broker ids start at 1. The first `controllers` brokers are the KRaft quorum too.
 
-    `measured`: JVMs as Kafka's own script runs them; else they are made to start soon and stay small.
+    `apart`: the controllers are separate nodes, with ids from 101.
+    `measured`: use the JVM options of Kafka's script. Otherwise JVMs have options for a quick start and a small heap.
     """
 
     brokers: int = 4
@@ -63,33 +65,33 @@ class Spec:
 
     @property
     def broker_ids(self) -> tuple[int, ...]:
-        """All brokers."""
+        """Ids of the brokers."""
         return tuple(range(1, self.brokers + 1))
 
     @property
     def controller_ids(self) -> tuple[int, ...]:
-        """The nodes of the quorum."""
+        """Ids of the KRaft controllers."""
         first = 101 if self.apart else 1
         return tuple(range(first, first + self.controllers))
 
     @property
     def node_ids(self) -> tuple[int, ...]:
-        """Brokers and controllers."""
+        """Ids of all nodes."""
         return tuple(dict.fromkeys((*self.broker_ids, *self.controller_ids)))
 
     @property
     def listeners(self) -> tuple[str, ...]:
-        """Those of each broker."""
+        """Listeners of each broker."""
         return (PLAINTEXT, *SECURED) if self.secured else (PLAINTEXT,)
 
     @property
     def ports(self) -> int:
-        """How many consecutive ports it takes."""
+        """Number of consecutive ports that the cluster needs."""
         return self.brokers * len(self.listeners) + self.controllers
 
 
-class Places:
-    """Where the nodes of a cluster listen, and where their files are."""
+class ClusterLayout:
+    """Addresses and file paths of the nodes of a cluster."""
 
     def __init__(self, spec: Spec, folder: Path, first_port: int) -> None:
         self.spec = spec
@@ -97,63 +99,63 @@ class Places:
         self._first_port = first_port
 
     def broker(self, broker: int, listener: str = PLAINTEXT) -> str:
-        """HOST:PORT of one listener of a broker."""
+        """Return HOST:PORT of a broker's listener."""
         spec = self.spec
         port = self._first_port + spec.listeners.index(listener) * spec.brokers + broker - 1
-        # Certificates are for this name, and Kafka's clients look it up again where they are given an address.
+        # The certificates have this name. Kafka's clients would resolve an address to a name of their own.
         return f"localhost:{port}" if listener.endswith("SSL") else f"127.0.0.1:{port}"
 
     def controller(self, node: int) -> str:
-        """HOST:PORT of a controller."""
+        """Return HOST:PORT of a controller."""
         spec = self.spec
         first = self._first_port + spec.brokers * len(spec.listeners)
         return f"127.0.0.1:{first + spec.controller_ids.index(node)}"
 
     def properties(self, node: int) -> Path:
-        """The node's `server.properties`."""
+        """Return the path of the node's `server.properties`."""
         return self.folder / f"node-{node}.properties"
 
     def log(self, node: int) -> Path:
-        """What the node says."""
+        """Return the path of the node's log."""
         return self.folder / f"node-{node}.log"
 
     def data(self, node: int) -> list[Path]:
-        """The node's log directories; the metadata log is in the first."""
+        """Return the node's log directories. The metadata log is in the first one."""
         disks = self.spec.log_dirs if node in self.spec.broker_ids else 1
         return [self.folder / f"data-{node}-{number}" for number in range(disks)]
 
 
-def node_settings(places: Places, node: int, certificates: Path | None = None) -> dict[str, str]:
-    """The properties of one node. `certificates` is the folder of a secured cluster's."""
-    spec = places.spec
+def node_settings(layout: ClusterLayout, node: int, certificates: Path | None = None) -> dict[str, str]:
+    """Return the properties of a node. `certificates` is the folder of the PEM files, by default that of the cluster."""
+    spec = layout.spec
     settings = (
         SETTINGS
-        | _listeners(places, node)
+        | _listeners(layout, node)
         | {
             "node.id": str(node),
             "broker.rack": f"rack-{node % 3}",
             "controller.listener.names": "CONTROLLER",
             "controller.quorum.voters": ",".join(
-                f"{each}@{places.controller(each)}" for each in spec.controller_ids
+                f"{each}@{layout.controller(each)}" for each in spec.controller_ids
             ),
-            "log.dirs": ",".join(map(str, places.data(node))),
+            "log.dirs": ",".join(map(str, layout.data(node))),
         }
     )
     if spec.secured:
-        settings |= _security(certificates or places.folder)
+        settings |= _security(certificates or layout.folder)
     return settings | dict(spec.settings)
 
 
-def _listeners(places: Places, node: int) -> dict[str, str]:
-    spec = places.spec
+def _listeners(layout: ClusterLayout, node: int) -> dict[str, str]:
+    spec = layout.spec
     roles, bound = [], []
     if node in spec.broker_ids:
         roles.append("broker")
-        bound += [f"{name}://{places.broker(node, name)}" for name in spec.listeners]
+        bound += [f"{name}://{layout.broker(node, name)}" for name in spec.listeners]
     advertised = ",".join(bound)
     if node in spec.controller_ids:
         roles.append("controller")
-        bound.append(f"CONTROLLER://{places.controller(node)}")
+        bound.append(f"CONTROLLER://{layout.controller(node)}")
     settings = {
         "process.roles": ",".join(roles),
         "listeners": ",".join(bound),
@@ -170,7 +172,7 @@ def _security(certificates: Path) -> dict[str, str]:
     users = " ".join(f'user_{name}="{name}-secret"' for name in PRINCIPALS)
     settings = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        # Brokers and controllers come without credentials.
+        # Brokers and controllers connect without credentials.
         "super.users": "User:ANONYMOUS;User:admin",
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(certificates / "ca.pem"),
@@ -191,7 +193,7 @@ def _security(certificates: Path) -> dict[str, str]:
 
 
 def client_properties(listener: str, principal: str, mechanism: str, certificates: Path) -> str:
-    """A `--command-config` file for that listener, for Kafka's tools and for us; `mechanism` counts on SASL listeners only."""
+    """Return the contents of a client's properties file for a listener. `mechanism` is for SASL listeners."""
     lines = [f"security.protocol={listener}"]
     if listener.endswith("SSL"):
         lines += ["ssl.truststore.type=PEM", f"ssl.truststore.location={certificates / 'ca.pem'}"]

@@ -1,7 +1,7 @@
-"""Clients of other languages for the tests: `python -m tools.other_clients` builds those whose language is installed.
+"""Build the Go and Node.js clients of the tests, if these languages are installed: `python -m tools.other_clients`.
 
-Their versions are pinned in `tests/clients/go/go.mod` and `tests/clients/node/package-lock.json`. What is built is kept in
-the git-ignored `.cache/clients`. A client whose language is not installed is left out, and one line says so.
+Versions are pinned in `tests/clients/go/go.mod` and `tests/clients/node/package-lock.json`. The results are in
+`.cache/clients`. If a language is not installed, its clients are skipped with one line on stderr.
 """
 
 import os
@@ -28,7 +28,7 @@ def build_go() -> None:
 
 
 def build_node() -> None:
-    """Install the packages that the lock file names, unless they are there already."""
+    """Install the packages of the lock file, unless they are installed."""
     npm = _find("npm")
     _find("node")
     folder = NODE_MODULES.parent
@@ -45,7 +45,7 @@ BUILDERS = {"sarama, franz-go and kafka-go": build_go, "kafkajs": build_node}
 
 
 def main() -> int:
-    """Build what can be built; never fails, since a machine without these languages runs the other tests."""
+    """Build the clients. Always returns 0, since the other tests run without these languages."""
     CACHE.mkdir(parents=True, exist_ok=True)
     for clients, build in BUILDERS.items():
         try:
@@ -56,7 +56,7 @@ def main() -> int:
 
 
 def _find(program: str, *folders: str) -> str:
-    """The path of an installed program. Raises LeftOutError."""
+    """Return the path of an installed program. Raises LeftOutError."""
     found = shutil.which(program, path=os.pathsep.join([os.environ.get("PATH", ""), *folders]))
     if found is None:
         raise LeftOutError(f"{program} is not installed")
@@ -64,11 +64,11 @@ def _find(program: str, *folders: str) -> str:
 
 
 def _run(command: list[str], folder: Path) -> None:
-    """Raises LeftOutError with the last line of what a failing command says."""
+    """Run the command. Raises LeftOutError with the last line of its output if it fails."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = (done.stderr or done.stdout).strip().rpartition("\n")[-1]
-        raise LeftOutError(f"{' '.join(command[:2])}: {said}")
+        last_line = (done.stderr or done.stdout).strip().rpartition("\n")[-1]
+        raise LeftOutError(f"{' '.join(command[:2])}: {last_line}")
 
 
 if __name__ == "__main__":

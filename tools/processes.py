@@ -1,4 +1,4 @@
-"""reassignd as a process of its own, as its users run it."""
+"""Run `reassignd serve` as a process."""
 
 import contextlib
 import random
@@ -14,10 +14,10 @@ READY_SECONDS = 60
 STOP_SECONDS = 30
 
 
-class Served:
-    """`reassignd serve` with these arguments as a process, started and ended as often as a test likes.
+class ServerProcess:
+    """A process of `reassignd serve` with these arguments, which can be started and ended repeatedly.
 
-    It logs to the end of the file at `log_path`, or where we do.
+    Its log is appended to the file at `log_path`, or written to our stderr if that is None.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class Served:
         self._process: subprocess.Popen[str] | None = None
 
     def start(self, within: float = READY_SECONDS) -> str:
-        """Returns the line that says it is ready; raises RuntimeError where it ends, or is silent for so long, before."""
+        """Start the process and return its "ready" line. Raises RuntimeError if there is none after `within` seconds."""
         process = self.launch()
         assert process.stdout is not None
         deadline = Timer(within, process.kill)
@@ -38,11 +38,11 @@ class Served:
         deadline.cancel()
         if not line.startswith("ready: "):
             self.kill()
-            raise RuntimeError(f"reassignd did not start; it said {line!r}, and logged {self.log}")
+            raise RuntimeError(f"reassignd did not start: it printed {line!r}, and logged {self.log}")
         return line
 
     def launch(self) -> subprocess.Popen[str]:
-        """Starts it without waiting for anything."""
+        """Start the process without waiting for it."""
         with contextlib.ExitStack() as opened:
             log = None if self.log_path is None else opened.enter_context(self.log_path.open("a"))
             self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=log, text=True)
@@ -50,43 +50,43 @@ class Served:
 
     @property
     def pid(self) -> int:
-        """Of the process that runs now."""
+        """Id of the running process."""
         assert self._process is not None
         return self._process.pid
 
     @property
     def runs(self) -> bool:
-        """It was started and has not ended."""
+        """Whether the process was started and has not ended."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def log(self) -> str:
-        """What it has logged to its file."""
+        """Contents of the log file."""
         return "" if self.log_path is None else self.log_path.read_text(errors="replace")
 
     def kill(self) -> int:
-        """Ends it as kill -9 does; the exit code, which is another than -9 where it had ended by itself."""
+        """Send SIGKILL and return the exit code. It differs from -9 if the process had ended before."""
         return self._end(signal.SIGKILL)
 
     def stop(self) -> int:
-        """SIGTERM; the exit code. Raises TimeoutExpired if that takes more than 30 s."""
+        """Send SIGTERM and return the exit code. Raises TimeoutExpired after STOP_SECONDS."""
         return self._end(signal.SIGTERM)
 
     def wait(self) -> int:
-        """For it to end by itself; the exit code. Raises TimeoutExpired if that takes more than 30 s."""
+        """Wait until the process ends and return the exit code. Raises TimeoutExpired after STOP_SECONDS."""
         assert self._process is not None
         self._process.communicate(timeout=STOP_SECONDS)
         return self._process.returncode
 
-    def _end(self, by: signal.Signals) -> int:
+    def _end(self, number: signal.Signals) -> int:
         assert self._process is not None
-        self._process.send_signal(by)
+        self._process.send_signal(number)
         self._process.communicate(timeout=STOP_SECONDS)
         return self._process.returncode
 
 
-class Reassignd(Served):
-    """On a data directory: before the running Kafka at `upstream` if that is given, else with an embedded cluster."""
+class Reassignd(ServerProcess):
+    """A server with a data directory: a gateway of the Kafka at `upstream`, or an embedded cluster if that is None."""
 
     def __init__(
         self, data_dir: Path, overrides: Mapping[str, str], brokers: int = 6, upstream: str | None = None
@@ -95,21 +95,21 @@ class Reassignd(Served):
         self.http = f"127.0.0.1:{free_ports(1)}"
         self.data_dir = data_dir
         if upstream is None:
-            world = ["--backend", "embedded", "--brokers", str(brokers)]
+            backend = ["--backend", "embedded", "--brokers", str(brokers)]
         else:
-            world = ["--backend", "upstream", "--bootstrap-server", upstream]
-        places = ["--listener", self.bootstrap, "--http", self.http, "--data-dir", str(data_dir)]
-        super().__init__([*world, *places], overrides)
+            backend = ["--backend", "upstream", "--bootstrap-server", upstream]
+        listeners = ["--listener", self.bootstrap, "--http", self.http]
+        super().__init__([*backend, *listeners, "--data-dir", str(data_dir)], overrides)
 
 
 def free_ports(count: int) -> int:
-    """The first of `count` consecutive ports of 127.0.0.1 that are free now.
+    """Return the first of `count` consecutive free ports of 127.0.0.1, below 32768.
 
-    Those from 32768 on are left out: Linux gives them to connections, which may come before the server has started.
+    Linux assigns higher ports to outgoing connections, so they may be in use before the server has started.
     """
     while True:
         first = random.randrange(10_000, 32_768 - count)
-        with contextlib.ExitStack() as held, contextlib.suppress(OSError):
+        with contextlib.ExitStack() as sockets, contextlib.suppress(OSError):
             for port in range(first, first + count):
-                held.enter_context(socket.create_server(("127.0.0.1", port)))
+                sockets.enter_context(socket.create_server(("127.0.0.1", port)))
             return first

@@ -1,4 +1,4 @@
-"""Blocking Kafka connection for tests and benchmarks. It costs little: requests are encoded once, answers are not decoded."""
+"""Blocking Kafka connection for tests and benchmarks. It needs little CPU: frames can be reused, answers are not decoded."""
 
 import asyncio
 import os
@@ -71,9 +71,9 @@ class RawConnection:
         """
         frame = encode(ListPartitionReassignmentsRequest(topics=()), 0)
         deadline = perf_counter() + CALM_SECONDS
-        soon = 0
-        while soon < 10 and perf_counter() < deadline:
-            soon = soon + 1 if self.timed(frame)[0] < 0.003 else 0
+        quick_answers = 0
+        while quick_answers < 10 and perf_counter() < deadline:
+            quick_answers = quick_answers + 1 if self.timed(frame)[0] < 0.003 else 0
 
     def _receive(self, size: int) -> bytearray:
         buffer = bytearray(size)

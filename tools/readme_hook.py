@@ -1,7 +1,7 @@
-"""Writes the project description of the wheel: the README without links to files of the repository.
+"""Write the project description of the wheel: the README without links to files of the repository.
 
-A package index shows the description without the repository, so relative links would lead nowhere. Each is replaced by its
-text and the file's path, which the source distribution has. Absolute links stay. Hatchling loads this file by its path, so it
+A package index has the description, but not the files, so relative links would be broken. Each is replaced by its text
+and the path of the file in the source distribution. Absolute links stay. Hatchling loads this file by its path, so it
 imports nothing of this repository.
 """
 

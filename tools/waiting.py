@@ -1,4 +1,4 @@
-"""Wait for a condition that another process brings about."""
+"""Wait for a condition in another process."""
 
 import time
 from collections.abc import Callable

@@ -1,7 +1,7 @@
-"""ZooKeeper and real brokers on this machine, with data in a folder: what the ZooKeeper controller commands in its tests.
+"""Run ZooKeeper and real brokers on this machine, for tests of ZooKeeper mode.
 
-ZooKeeper runs from the jars that PySpark ships. `python -m tools.zookeeper_cluster --brokers 4` runs a cluster until it is
-interrupted; without reassignd the brokers have a controller of their own.
+ZooKeeper's jars are those of PySpark. `python -m tools.zookeeper_cluster --brokers 4` runs a cluster until it is
+interrupted. Unless reassignd is started too, one of the brokers is the controller.
 """
 
 import argparse
@@ -40,7 +40,7 @@ SETTINGS = {
     "num.recovery.threads.per.data.dir": "1",
     "offsets.topic.num.partitions": "2",
     "offsets.topic.replication.factor": "2",
-    # Small fetches, so that a replication throttle bites after kilobytes and a move can be held in flight.
+    # With small fetches a throttle takes effect after kilobytes, so that a test can keep a move in flight.
     "replica.fetch.max.bytes": "16384",
     "replica.fetch.response.max.bytes": "16384",
     "replica.fetch.wait.max.ms": "200",
@@ -54,9 +54,9 @@ SETTINGS = {
 
 
 class ZookeeperCluster:
-    """One ZooKeeper server, and brokers 1 to N of one release of Kafka; `protocol` is inter.broker.protocol.version.
+    """A ZooKeeper server, and brokers 1 to N of a Kafka release. `protocol` is the inter.broker.protocol.version.
 
-    `measured`: JVMs of brokers as Kafka's own script runs them; else they are made to start soon and stay small.
+    `measured`: use the JVM options of Kafka's script. Otherwise JVMs have options for a quick start and a small heap.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class ZookeeperCluster:
         self._running: dict[int, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Self:
-        """Started when this returns; `stop`ped at the end of the `with`, and where it cannot be started."""
+        """Start the cluster. It is stopped at the end of the `with` statement, or if it does not start."""
         try:
             self.start()
         except BaseException:
@@ -97,7 +97,7 @@ class ZookeeperCluster:
         self.stop()
 
     def start(self) -> None:
-        """Returns when ZooKeeper and every broker take connections; raises RuntimeError if one ends before."""
+        """Start ZooKeeper and all brokers and wait until they accept connections. Raises RuntimeError if one ends."""
         self.start_zookeeper()
         for broker in self.brokers:
             self.start_broker(broker)
@@ -105,7 +105,7 @@ class ZookeeperCluster:
             self.wait_for_broker(broker)
 
     def start_zookeeper(self) -> None:
-        """Starts it with the data that it had, and waits for it."""
+        """Start ZooKeeper on its data directory, and wait until it accepts connections."""
         config = self.folder / "zookeeper.cfg"
         _write_properties(config, self.zookeeper_properties())
         main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
@@ -124,7 +124,7 @@ class ZookeeperCluster:
         _wait_for_port(self._zookeeper_port, self._server, "zookeeper")
 
     def zookeeper_properties(self) -> dict[str, str]:
-        """ZooKeeper's `zoo.cfg`."""
+        """Return ZooKeeper's settings (`zoo.cfg`)."""
         return {
             "dataDir": str(self.folder / "zookeeper"),
             "clientPort": str(self._zookeeper_port),
@@ -135,17 +135,17 @@ class ZookeeperCluster:
         }
 
     def java_options(self) -> tuple[str, ...]:
-        """More for the JVMs of ZooKeeper and of brokers."""
+        """Return additional options for all JVMs; for subclasses."""
         return ()
 
     def kill_zookeeper(self) -> None:
-        """Ends it as kill -9 does."""
+        """Kill ZooKeeper with SIGKILL."""
         assert self._server is not None
         self._server.kill()
         self._server.wait()
 
     def start_broker(self, broker: int) -> None:
-        """Starts one broker without waiting for it."""
+        """Start a broker without waiting for it."""
         properties = self.folder / f"broker-{broker}.properties"
         _write_properties(properties, self.properties(broker))
         command = java_command(
@@ -159,7 +159,7 @@ class ZookeeperCluster:
             self._running[broker] = subprocess.Popen(command, stdout=log, stderr=log)
 
     def properties(self, broker: int) -> dict[str, str]:
-        """The broker's `server.properties`."""
+        """Return the broker's `server.properties`."""
         return {
             **self._settings,
             "broker.id": str(broker),
@@ -170,47 +170,47 @@ class ZookeeperCluster:
         }
 
     def wait_for_broker(self, broker: int) -> None:
-        """Returns when it takes connections."""
+        """Wait until the broker accepts connections. Raises RuntimeError if it ends."""
         _wait_for_port(self.port(broker), self._running[broker], f"broker {broker}")
 
     def kill_broker(self, broker: int) -> None:
-        """Ends one as kill -9 does."""
+        """Kill a broker with SIGKILL."""
         process = self._running.pop(broker)
         process.kill()
         process.wait()
 
     def stop_broker(self, broker: int) -> None:
-        """Ends one in order, by controlled shutdown."""
+        """Stop a broker by controlled shutdown."""
         process = self._running.pop(broker)
         process.terminate()
         process.wait(STOP_SECONDS)
 
     def stop(self) -> None:
-        """Ends all. Nothing of theirs is worth a clean shutdown."""
+        """Kill all brokers and ZooKeeper."""
         for broker in tuple(self._running):
             self.kill_broker(broker)
         if self._server is not None:
             self.kill_zookeeper()
 
     def pid(self, broker: int) -> int:
-        """The broker's process."""
+        """Return the id of the broker's process."""
         return self._running[broker].pid
 
     def port(self, broker: int) -> int:
-        """Where the broker listens."""
+        """Return the broker's port."""
         return self._first_port + broker - 1
 
     def data(self, broker: int, disk: str) -> Path:
-        """One of the broker's two log directories."""
+        """Return one of the broker's two log directories: disk "a" or "b"."""
         return self.folder / f"data-{broker}-{disk}"
 
     def hosts(self, topic: str, partition: int) -> set[int]:
-        """The brokers that have a log of the partition on disk; one that is being deleted does not count."""
+        """Return the brokers that have a log of the partition on disk. A log that is being deleted does not count."""
         name = f"{topic}-{partition}"
         return {b for b in self.brokers if any((self.data(b, disk) / name).is_dir() for disk in "ab")}
 
     def log(self, broker: int) -> str:
-        """What the broker has logged."""
+        """Return the contents of the broker's log."""
         return (self.folder / f"broker-{broker}.log").read_text(errors="replace")
 
 
@@ -221,7 +221,7 @@ def _write_properties(file: Path, properties: Mapping[str, str]) -> None:
 def _zookeeper_class_path() -> str:
     spark = importlib.util.find_spec("pyspark")
     if spark is None or spark.origin is None:
-        raise RuntimeError("PySpark, whose jars include ZooKeeper, is not installed: run `make setup`")
+        raise RuntimeError("PySpark, which includes ZooKeeper's jars, is not installed: run `make setup`")
     jars = Path(spark.origin).parent / "jars"
     return ":".join(str(next(jars.glob(f"{name}-[0-9]*.jar"))) for name in ZOOKEEPER_JARS)
 
@@ -232,7 +232,7 @@ def _wait_for_port(port: int, process: subprocess.Popen[bytes], name: str) -> No
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
             return
         if process.poll() is not None or time.monotonic() > deadline:
-            raise RuntimeError(f"{name} did not start, see its log")
+            raise RuntimeError(f"{name} did not start: see its log in the cluster's folder")
         time.sleep(0.05)
 
 
@@ -246,7 +246,10 @@ def running_cluster(
     measured: bool = False,
     settings: Mapping[str, str] | None = None,
 ) -> Iterator[ZookeeperCluster]:
-    """A cluster for the length of a `with`; its files are kept only in a `folder` that is given."""
+    """Run a cluster for the duration of a `with` statement.
+
+    The files are in `folder`, or in a temporary folder that is removed at the end.
+    """
     with contextlib.ExitStack() as stack:
         if folder is None:
             temporary = tempfile.TemporaryDirectory(prefix="zookeeper-cluster-", ignore_cleanup_errors=True)
@@ -258,7 +261,7 @@ def running_cluster(
 
 
 def main() -> None:
-    """Runs a cluster until SIGINT or SIGTERM."""
+    """Run a cluster until SIGINT or SIGTERM."""
     options = argparse.ArgumentParser(prog="python -m tools.zookeeper_cluster")
     options.add_argument("--brokers", type=int, default=4)
     options.add_argument("--release", default="3.9", choices=["3.9", "2.8", "2.4"])

@@ -20,8 +20,8 @@ from backends.client.channel import connect
 from protocol.messages.metadata_request import MetadataRequest
 from protocol.messages.metadata_response import MetadataResponse
 from tests.zookeeper.load import FILLER
-from tools.commander import Commander
 from tools.zookeeper_cluster import ZookeeperCluster
+from tools.zookeeper_controller import ControllerProcess
 
 PATIENCE_SECONDS = 60
 
@@ -51,7 +51,7 @@ class Site:
 
     def __init__(self, cluster: ZookeeperCluster, **overrides: str) -> None:
         self.cluster = cluster
-        self.commander = Commander(cluster, 1000, **overrides)
+        self.commander = ControllerProcess(cluster, 1000, **overrides)
         self.admin: KafkaAdminClient
         self._exit_stack = ExitStack()
 

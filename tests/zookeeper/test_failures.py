@@ -6,7 +6,7 @@ import pytest
 
 from tests.zookeeper.load import Load
 from tests.zookeeper.site import Site, wait_for
-from tools.commander import Blockable, Commander
+from tools.zookeeper_controller import BlockableController, ControllerProcess
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_a_target_broker_is_killed_and_restarted_during_a_reassignment(site: Sit
 
 
 def test_a_standby_takes_over_after_reassignd_is_killed(site: Site, topic: str) -> None:
-    standby = Commander(site.cluster, 1001)
+    standby = ControllerProcess(site.cluster, 1001)
     standby.start()
     try:
         with Load(site.cluster.bootstrap, topic, 1) as load:
@@ -76,9 +76,9 @@ def test_a_standby_takes_over_after_reassignd_is_killed(site: Site, topic: str) 
 
 
 @pytest.fixture
-def blockable(site: Site) -> Iterator[Blockable]:
+def blockable(site: Site) -> Iterator[BlockableController]:
     """A second reassignd that is the controller; the site's own reassignd is its standby."""
-    standby = Blockable(site.cluster, 1001)
+    standby = BlockableController(site.cluster, 1001)
     standby.start()
     try:
         assert site.commander.stop() == 0
@@ -91,7 +91,7 @@ def blockable(site: Site) -> Iterator[Blockable]:
 
 
 def test_a_controller_with_a_blocked_event_loop_ends_its_session_and_exits(
-    site: Site, blockable: Blockable
+    site: Site, blockable: BlockableController
 ) -> None:
     blockable.block()
     site.wait_for_controller(1000)
@@ -99,7 +99,9 @@ def test_a_controller_with_a_blocked_event_loop_ends_its_session_and_exits(
     assert "the event loop has hung for 6 s: the ZooKeeper session and the process end" in blockable.log
 
 
-def test_a_controller_with_a_blocked_event_loop_can_be_stopped(site: Site, blockable: Blockable) -> None:
+def test_a_controller_with_a_blocked_event_loop_can_be_stopped(
+    site: Site, blockable: BlockableController
+) -> None:
     blockable.block()
     assert blockable.stop() == 0
     assert "not stopped after" in blockable.log

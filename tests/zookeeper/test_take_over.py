@@ -12,7 +12,7 @@ from tests.zookeeper.site import Site, wait_for
 from tests.zookeeper.test_failures import elected_broker
 from tests.zookeeper.test_moves import limit
 from tests.zookeeper.test_zk_command import Zk
-from tools.commander import Commander
+from tools.zookeeper_controller import ControllerProcess
 
 CHILDREN = "/admin/reassignments"
 PLAIN = {"topic", "partition", "replicas"}
@@ -49,7 +49,7 @@ def wait_for_broker_takeover(site: Site) -> None:
 @contextmanager
 def other_controller(site: Site, **options: str) -> Iterator[None]:
     """Run a second reassignd with these options as the controller, instead of the site's own, and stop it at the end."""
-    other = Commander(site.cluster, 1002, **options)
+    other = ControllerProcess(site.cluster, 1002, **options)
     other.start()
     try:
         assert site.commander.stop() == 0

@@ -6,7 +6,7 @@ from kafka.errors import ReassignmentInProgressError
 from tests.clients.java_programs import Tools
 from tests.zookeeper.load import Load
 from tests.zookeeper.site import Site, wait_for
-from tools.commander import Commander
+from tools.zookeeper_controller import ControllerProcess
 
 
 def test_deleting_a_topic_deletes_its_znode_and_its_logs(site: Site) -> None:
@@ -122,7 +122,7 @@ def test_auto_leader_rebalance_elects_preferred_leaders(site: Site) -> None:
         "leader.imbalance.check.interval.seconds": "1",
         "leader.imbalance.per.broker.percentage": "0",
     }
-    balancer = Commander(site.cluster, 1003, **{"auto.leader.rebalance.enable": "true"}, **imbalance)
+    balancer = ControllerProcess(site.cluster, 1003, **{"auto.leader.rebalance.enable": "true"}, **imbalance)
     balancer.start()
     try:
         assert site.commander.stop() == 0

@@ -1,8 +1,8 @@
-"""How close a batched plan comes to what its limits allow: `python -m bench.batched [--partitions N]`.
+"""Duration of a batched plan, compared with the minimum under its limits: `python -m bench.batched_plans [--partitions N]`.
 
-On the embedded cluster each partition of a topic moves one replica to another broker, in random order. No plan can take less
-than its bytes over the bandwidth that the limits leave: P partitions at a time, each at no more than a broker's network,
-and no broker faster than its network. An even plan has as much for each broker to send and to receive.
+On the embedded cluster each partition of a topic moves one replica to another broker, in random order. The minimum is the
+plan's bytes divided by the bandwidth under the limits: P partitions at a time, each at most at the rate of a broker's
+network. In an even plan all brokers send and receive the same number of bytes.
 """
 
 import argparse
@@ -43,22 +43,22 @@ TOPIC = "batched"
 
 
 class Move(NamedTuple):
-    """The second of two replicas goes to another broker; its data comes from the first one, which leads."""
+    """The second of two replicas moves to another broker. The new replica copies from the first one, the leader."""
 
     leader: int
-    leaves: int
-    comes: int
+    removed: int
+    added: int
 
 
 def any_moves(partitions: int, rng: random.Random) -> list[Move]:
-    """Any three brokers each."""
+    """Return moves of random brokers."""
     return [Move(*rng.sample(range(1, BROKERS + 1), 3)) for _ in range(partitions)]
 
 
 def even_moves(partitions: int, rng: random.Random) -> list[Move]:
-    """Each three brokers as often as any others, if the number is a multiple of 120."""
-    everything = [Move(*each) for each in permutations(range(1, BROKERS + 1), 3)]
-    moves = list(islice(cycle(everything), partitions))
+    """Return each possible move equally often, if `partitions` is a multiple of 120."""
+    possible = [Move(*brokers) for brokers in permutations(range(1, BROKERS + 1), 3)]
+    moves = list(islice(cycle(possible), partitions))
     rng.shuffle(moves)
     return moves
 
@@ -67,15 +67,15 @@ PLANS = {"even": even_moves, "any": any_moves}
 
 
 def ideal_seconds(moves: Sequence[Move], limit: int) -> float:
-    """Bytes over the bandwidth under the limits, of all moves and of the busiest broker."""
+    """Return the minimum duration: of all moves under the limit, or of the broker with most bytes if that is longer."""
     sent, received = (
-        max(Counter(brokers).values()) for brokers in ([m.leader for m in moves], [m.comes for m in moves])
+        max(Counter(brokers).values()) for brokers in ([m.leader for m in moves], [m.added for m in moves])
     )
     return max(len(moves) / min(limit, BROKERS), sent, received) * PARTITION_BYTES / NETWORK
 
 
 def measure(moves: Sequence[Move], limits: Mapping[str, int], folder: Path) -> float:
-    """Wall seconds from the order to the end of the last partition."""
+    """Return the wall-clock seconds from the request to the end of the last reassignment."""
     settings = {
         "embedded.partition.bytes": str(PARTITION_BYTES),
         "embedded.network.bytes.per.second": str(NETWORK),
@@ -86,13 +86,13 @@ def measure(moves: Sequence[Move], limits: Mapping[str, int], folder: Path) -> f
     server.start()
     try:
         connection = RawConnection(server.bootstrap)
-        rows = [CreatableReplicaAssignment(n, (m.leader, m.leaves)) for n, m in enumerate(moves)]
+        rows = [CreatableReplicaAssignment(n, (m.leader, m.removed)) for n, m in enumerate(moves)]
         (created,) = connection.ask(CreateTopicsRequest([CreatableTopic(TOPIC, -1, -1, rows)]), 7).topics
         assert created.error_code == 0, created.error_message
         set_limits(server, limits)
         connection.wait_until_calm()
         begun = perf_counter()
-        wanted = [ReassignablePartition(n, (m.leader, m.comes)) for n, m in enumerate(moves)]
+        wanted = [ReassignablePartition(n, (m.leader, m.added)) for n, m in enumerate(moves)]
         request = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(TOPIC, wanted)])
         assert connection.ask(request, 1).error_code == 0
         while ongoing(server):
@@ -103,19 +103,19 @@ def measure(moves: Sequence[Move], limits: Mapping[str, int], folder: Path) -> f
 
 
 def set_limits(server: Reassignd, limits: Mapping[str, int]) -> None:
-    """By their short names."""
+    """Set limits by their short names."""
     httpx.put(f"http://{server.http}/v1/limits", json=limits).raise_for_status()
 
 
 def ongoing(server: Reassignd) -> int:
-    """Reassignments that have not ended."""
+    """Return the number of reassignments that have not ended."""
     status: Any = httpx.get(f"http://{server.http}/v1/status", timeout=60).json()
     return int(status["reassignments"]["ongoing"])
 
 
 def main() -> int:
-    """Prints the table; 1 where a plan took too long."""
-    parser = argparse.ArgumentParser(prog="python -m bench.batched", description=__doc__)
+    """Print the table. Return 1 if a plan took too long."""
+    parser = argparse.ArgumentParser(prog="python -m bench.batched_plans", description=__doc__)
     parser.add_argument("--partitions", type=int, default=480)
     parser.add_argument("--seed", type=int, default=435)
     parser.add_argument("--plans", default="even,any")
@@ -123,17 +123,17 @@ def main() -> int:
     print(
         "| plan | limits | partitions | ideal, s | measured, s | share | wanted |\n|---|---|---|---|---|---|---|"
     )
-    kept = True
+    passed = True
     for plan, limits in product(options.plans.split(","), RUNS):
         moves = PLANS[plan](options.partitions, random.Random(options.seed))
         with tempfile.TemporaryDirectory() as folder:
             seconds = measure(moves, limits, Path(folder))
         ideal = ideal_seconds(moves, limits["P"])
-        kept &= ideal / seconds >= SHARE
-        named = ", ".join(f"{name}={value}" for name, value in limits.items())
-        print(f"| {plan} | {named} | {len(moves)} | {ideal:.1f} | {seconds:.1f} ", end="")
+        passed &= ideal / seconds >= SHARE
+        limits_text = ", ".join(f"{name}={value}" for name, value in limits.items())
+        print(f"| {plan} | {limits_text} | {len(moves)} | {ideal:.1f} | {seconds:.1f} ", end="")
         print(f"| {ideal / seconds:.0%} | ≥ {SHARE:.0%} |", flush=True)
-    return int(not kept)
+    return int(not passed)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from protocol.frames import (
 from protocol.messages.api_versions_response import ApiVersion
 from protocol.messages.sasl_authenticate_response import SaslAuthenticateResponse
 from protocol.messages.sasl_handshake_response import SaslHandshakeResponse
-from tools.processes import Served, free_ports
+from tools.processes import ServerProcess, free_ports
 from tools.raw_connection import address
 
 BROKERS = 3
@@ -53,7 +53,7 @@ class Place(NamedTuple):
     """A server that is attacked. `tls` is that of its clients, who have to log in where `sasl` is true."""
 
     name: str
-    process: Served
+    process: ServerProcess
     kafka: list[tuple[str, int]]
     http: tuple[str, int]
     tls: ssl.SSLContext | None
@@ -114,10 +114,10 @@ async def site(folder: Path) -> AsyncIterator[list[Place]]:
         ]
 
 
-def _served(folder: Path, backend: str, listener: str, http: int, more: dict[str, str]) -> Served:
+def _served(folder: Path, backend: str, listener: str, http: int, more: dict[str, str]) -> ServerProcess:
     data = folder / backend
     arguments = ["--backend", backend, "--listener", listener, "--http", f"127.0.0.1:{http}"]
-    return Served([*arguments, "--data-dir", str(data)], BOUNDS | more, folder / f"{backend}.log")
+    return ServerProcess([*arguments, "--data-dir", str(data)], BOUNDS | more, folder / f"{backend}.log")
 
 
 class _Front:

@@ -1,7 +1,7 @@
-"""What it costs to start the next step while few or many partitions wait; the core alone, in virtual time.
+"""CPU time of the core to start the next step, by the number of queued partitions. Part of `bench.queued_partitions`.
 
-Run by `python -m bench.million`. A round is one decision: the ISR change that completes a step, and what it makes room for.
-It is measured in processor time, so that other work on the machine does not count.
+A round is one decision: the ISR change that completes a step, and the start of the next step. CPU time does not depend on
+other work on the machine.
 """
 
 from statistics import median
@@ -24,26 +24,26 @@ TARGET_MS = 1.0
 
 
 def milliseconds_per_step(waiting: int, rounds: int = 1_000) -> tuple[float, float]:
-    """Median and the longest of the rounds."""
+    """Return the median and the longest round."""
     state = cluster(waiting + MOVING + rounds)
     limit = next(name for name, field in CONFIGS.items() if field == "partitions")
     state.put(Config(ResourceType.BROKER, "", limit, str(MOVING)))
     order(state)
-    taken = []
+    samples = []
     for _ in range(rounds):
-        key = oldest(state)
-        event = completed(state, key)
+        key = step_in_flight(state)
+        event = completion_of(state, key)
         begun = thread_time()
-        decided(state, event)
-        taken.append((thread_time() - begun) * 1000)
+        decide_fully(state, event)
+        samples.append((thread_time() - begun) * 1000)
         assert not state.partitions[key.topic][key.partition].moving
         assert len(state.backlog.costs) == MOVING
     assert len(state.reassignments) == waiting + MOVING
-    return median(taken), max(taken)
+    return median(samples), max(samples)
 
 
 def cluster(partitions: int) -> State:
-    """Three replicas each, spread by turns; all brokers are live."""
+    """Return a cluster of three replicas per partition, distributed evenly. All brokers are live."""
     state = State()
     for number in range(BROKERS):
         state.put(Broker(number, "localhost", 9092, None, number))
@@ -52,37 +52,37 @@ def cluster(partitions: int) -> State:
         topic, index = f"topic-{number // PARTITIONS_PER_TOPIC}", number % PARTITIONS_PER_TOPIC
         if index == 0:
             state.put(Topic(topic, number.to_bytes(16)))
-        replicas = tuple((number + each) % BROKERS for each in range(3))
+        replicas = tuple((number + offset) % BROKERS for offset in range(3))
         state.put(Partition(topic, index, replicas, replicas, replicas[0]))
     return state
 
 
 def order(state: State) -> None:
-    """Every partition is to go to three other brokers; returns when as many move as may."""
+    """Reassign every partition to three other brokers, and start as many steps as the limit allows."""
     topics = [
         AlterTopic(name, [AlterRow(p.partition, tuple((r + 9) % BROKERS for r in p.replicas)) for p in rows])
         for name, rows in state.partitions.items()
     ]
-    d = decided(state, AlterReassignments(topics))
+    d = decide_fully(state, AlterReassignments(topics))
     while any(isinstance(effect, Wake) for effect in d.effects):
-        d = decided(state, Continue())
+        d = decide_fully(state, Continue())
 
 
-def oldest(state: State) -> TopicPartition:
-    """A partition with a step in flight."""
+def step_in_flight(state: State) -> TopicPartition:
+    """Return a partition with a step in flight."""
     topic, numbers = next(iter(state.in_flight.by_topic.items()))
     return TopicPartition(topic, min(numbers))
 
 
-def completed(state: State, key: TopicPartition) -> AnyEvent:
-    """Its leader says that all replicas are in sync."""
-    now = state.partitions[key.topic][key.partition]
-    change = IsrChange(*key, now.leader_epoch, now.replicas, now.partition_epoch)
-    return AlterPartition(now.leader, -1, [change])
+def completion_of(state: State, key: TopicPartition) -> AnyEvent:
+    """Return the leader's AlterPartition with all replicas in the ISR, which completes the step."""
+    partition = state.partitions[key.topic][key.partition]
+    change = IsrChange(*key, partition.leader_epoch, partition.replicas, partition.partition_epoch)
+    return AlterPartition(partition.leader, -1, [change])
 
 
-def decided(state: State, event: AnyEvent) -> Decision:
-    """The decision, all slices of it."""
+def decide_fully(state: State, event: AnyEvent) -> Decision:
+    """Run all slices of the decision and return it."""
     d = Decision(state)
     for _ in decide(d, event):
         pass

@@ -1,22 +1,24 @@
-"""`reassignd serve --backend zookeeper` as a process of its own, as its users run it."""
+"""Run `reassignd serve --backend zookeeper` as a process."""
 
 import signal
 
-from tools.processes import Served, free_ports
+from tools.processes import ServerProcess, free_ports
 from tools.zookeeper_cluster import ZookeeperCluster
 
 
-class Commander(Served):
-    """One candidate for the office of a cluster's controller. It need not be elected when it is ready."""
+class ControllerProcess(ServerProcess):
+    """A candidate for the election of a cluster's controller. When `start` returns it may be on standby."""
 
     def __init__(self, cluster: ZookeeperCluster, node_id: int, **overrides: str) -> None:
         self.node_id = node_id
         port = free_ports(2)
         self.address, self.http = f"127.0.0.1:{port}", f"127.0.0.1:{port + 1}"
-        where = ["--backend", "zookeeper", "--node-id", str(node_id)]
-        doors = ["--listener", self.address, "--http", self.http]
+        backend = ["--backend", "zookeeper", "--node-id", str(node_id)]
+        listeners = ["--listener", self.address, "--http", self.http]
         log_path = cluster.folder / f"reassignd-{node_id}.log"
-        super().__init__([*where, *doors], {"zookeeper.connect": cluster.zookeeper} | overrides, log_path)
+        super().__init__(
+            [*backend, *listeners], {"zookeeper.connect": cluster.zookeeper} | overrides, log_path
+        )
 
 
 BLOCKED_BY_SIGUSR1 = """
@@ -32,8 +34,8 @@ sys.exit(main())
 """
 
 
-class Blockable(Commander):
-    """One whose event loop can be made to stand still."""
+class BlockableController(ControllerProcess):
+    """A controller process whose event loop can be blocked."""
 
     def __init__(self, cluster: ZookeeperCluster, node_id: int, **overrides: str) -> None:
         super().__init__(cluster, node_id, **overrides)
@@ -41,7 +43,7 @@ class Blockable(Commander):
         self._command = [python, "-c", BLOCKED_BY_SIGUSR1, *arguments]
 
     def block(self) -> None:
-        """Have the loop stand still for good; it does when this returns."""
+        """Block the event loop until the process ends. Returns when the loop is blocked."""
         process = self._process
         assert process is not None
         assert process.stdout is not None

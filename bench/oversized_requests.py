@@ -1,4 +1,4 @@
-"""What large requests that are refused or mean nothing cost: `python -m bench.hostile`.
+"""What large requests that are refused or mean nothing cost: `python -m bench.oversized_requests`.
 
 One request after the other goes to a server of its own, while another client asks for one partition every few ms. `--only NAME`
 sends those whose name contains it.
@@ -209,7 +209,7 @@ def measure(case: Case, folder: Path) -> None:
 
 def main() -> None:
     """Prints the table."""
-    parser = argparse.ArgumentParser(prog="python -m bench.hostile", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.oversized_requests", description=__doc__)
     parser.add_argument("--only", default="", help="part of the names")
     parser.add_argument("--allowed", action="store_true", help="requests as large as the bounds allow")
     options = parser.parse_args()

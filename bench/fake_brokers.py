@@ -1,7 +1,7 @@
-"""Brokers that host replicas without data: registered in ZooKeeper, they answer their controller and note what it told them.
+"""Fake brokers: they are registered in ZooKeeper, and record and answer the requests of the controller.
 
-They make takeovers measurable with many partitions on a small machine, and see the first request of a new controller, whoever
-that is. And the office itself, as ZooKeeper shows it.
+They store no data, so a small machine can measure takeovers with many partitions. They also record the elections and the
+deletions of `/controller` in ZooKeeper.
 """
 
 import asyncio
@@ -42,35 +42,35 @@ ANSWERS: dict[int, tuple[object, ...]] = {
 }
 ANSWERS[ApiKey.API_VERSIONS] = ApiVersionsResponse(api_keys=[ApiVersion(key, 0, 1) for key in ANSWERS])
 COMMANDS = frozenset({ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA})
-"""What begins with the controller and its epoch."""
+"""Requests that begin with the controller's id and epoch."""
 
 
-class Told(NamedTuple):
-    """A request of a controller's, at inter-broker protocol 2.4-IV0."""
+class ControllerRequest(NamedTuple):
+    """A request of a controller, at inter-broker protocol 2.4-IV0."""
 
     at: float
     controller: int
     epoch: int
     partitions: int
-    """That an UpdateMetadata to the first sink tells of."""
+    """Number of partitions in an UpdateMetadata to the first fake broker; 0 in other requests."""
 
 
 class Term(NamedTuple):
-    """When a controller was elected, by ZooKeeper's clock."""
+    """The election of a controller, with its time by ZooKeeper's clock."""
 
     controller: int
     at: float
 
 
-class Sinks:
-    """Runs in a thread of its own, from `with` to its end. Times are of `time.time`, as ZooKeeper's."""
+class FakeBrokers:
+    """Fake brokers in a thread, which runs for the duration of a `with` statement. Times are those of `time.time`."""
 
     def __init__(self, zookeeper: str, ids: Sequence[int]) -> None:
         self.ids = ids
-        self.told: list[Told] = []
+        self.requests: list[ControllerRequest] = []
         self.terms: list[Term] = []
         self.lost: list[float] = []
-        """When `/controller` went without another in its place."""
+        """Times at which `/controller` was deleted."""
         self._zookeeper = KazooClient(zookeeper)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="sinks")
@@ -93,12 +93,12 @@ class Sinks:
         self._thread.join()
 
     def registered(self, broker: int) -> bool:
-        """A broker is there."""
+        """Return whether a broker is registered."""
         return self._zookeeper.exists(paths.broker(broker)) is not None
 
-    def note(self, told: Told) -> None:
-        """A controller has spoken."""
-        self.told.append(told)
+    def note(self, told: ControllerRequest) -> None:
+        """Record a request of a controller."""
+        self.requests.append(told)
 
     def _look(self, event: WatchedEvent | None = None) -> None:
         if event is not None and event.type == EventType.DELETED:
@@ -113,17 +113,17 @@ class Sinks:
 
     async def _listen(self, broker: int) -> int:
         server = await self._loop.create_server(
-            lambda: _Sink(self.note, counts=broker == self.ids[0]), "127.0.0.1", 0
+            lambda: _FakeBrokerConnection(self.note, counts=broker == self.ids[0]), "127.0.0.1", 0
         )
         return int(server.sockets[0].getsockname()[1])
 
 
-class _Sink(asyncio.Protocol):
-    """One connection."""
+class _FakeBrokerConnection(asyncio.Protocol):
+    """A connection of a controller."""
 
     _transport: asyncio.Transport
 
-    def __init__(self, note: Callable[[Told], None], *, counts: bool) -> None:
+    def __init__(self, note: Callable[[ControllerRequest], None], *, counts: bool) -> None:
         self._note, self._counts = note, counts
         self._connection = Connection()
 
@@ -136,7 +136,7 @@ class _Sink(asyncio.Protocol):
             self._transport.write(self._connection.send_response(frame, ANSWERS[frame.api_key]))
             if frame.api_key in COMMANDS:
                 controller, epoch = unpack_from(">ii", frame.body)
-                self._note(Told(at, controller, epoch, self._partitions(frame)))
+                self._note(ControllerRequest(at, controller, epoch, self._partitions(frame)))
 
     def _partitions(self, frame: RequestFrame) -> int:
         if frame.api_key != ApiKey.UPDATE_METADATA or not self._counts:

@@ -1,4 +1,4 @@
-"""Very many partitions that wait for their turn: `python -m bench.million [--sizes 100000,1000000]`.
+"""Very many partitions that wait for their turn: `python -m bench.queued_partitions [--sizes 100000,1000000]`.
 
 All partitions are ordered to move, in two requests, while a limit lets hardly any do so. Measured are the memory that those
 who wait take, how soon a change of the limit acts, and how soon a server that was killed serves again; and in the core
@@ -17,7 +17,7 @@ import httpx
 
 from bench.api_speed import SLOW_EMBEDDED
 from bench.large_requests import PARTITIONS_PER_TOPIC, alter, create
-from bench.turns import TARGET_MS, milliseconds_per_step
+from bench.step_latency import TARGET_MS, milliseconds_per_step
 from common.garbage_collector import collect_young_only
 from controller.scheduling.limits import CONFIGS
 from protocol.frames import decode_response, parse_response
@@ -168,7 +168,7 @@ def turns(sizes: list[int]) -> Iterator[bool]:
 
 def main() -> int:
     """Prints the table; 1 where a target is missed."""
-    parser = argparse.ArgumentParser(prog="python -m bench.million", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.queued_partitions", description=__doc__)
     parser.add_argument("--sizes", default="100000,1000000", help="partitions, a multiple of 2,000")
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",")]

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from random import Random
 from typing import Any, NamedTuple
 
-from campaigns.churn_site import Place
+from campaigns.churn_servers import Place
 from protocol.codec.wire import schema_of
 from protocol.frames import decode_response, parse_response
 from protocol.messages.alter_configs_request import AlterConfigsRequest
