@@ -1,7 +1,7 @@
-"""Takeovers of the office by Kafka's controller and by ours, in turn, in one cluster: what `bench.zookeeper` times.
+"""Takeovers by Kafka's controller and by reassignd, in turn, in one cluster. They are timed by `bench.zookeeper`.
 
-The partitions are on brokers (`bench.fake_brokers`), so that commands cost nothing but their sending; two real brokers 3.9 stand for the
-office. reassignd takes it from them when it starts, and they take it back when it stops.
+All partitions are on fake brokers (`bench.fake_brokers`), so that the measured time is the controller's. Two real 3.9
+brokers are candidates. reassignd becomes the controller when it starts; a broker does when reassignd stops.
 """
 
 import re
@@ -118,7 +118,7 @@ def started_run(partitions: int) -> Iterator[TakeoverRun]:
         run = TakeoverRun(cluster, brokers, partitions)
         stack.callback(run.stop_reassignd)
         run.takeover(lambda: start(cluster, *cluster.brokers), *cluster.brokers)
-        yield takeovers
+        yield run
 
 
 def start(cluster: ZookeeperCluster, *brokers: int) -> None:

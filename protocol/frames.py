@@ -129,7 +129,7 @@ def decode_request(frame: RequestFrame) -> Any:
 def decode_within(frame: RequestFrame, bounds: Bounds) -> tuple[Any, bool]:
     """Return the request message and True; of one that exceeds the bounds, its first rows and False."""
     size = len(frame.body)
-    if not bounds.surely_hold(size):
+    if size > bounds.rows or size > bounds.numbers:  # A row or number takes at least one byte.
         shape = _shape(frame.api_key, frame.api_version)
         truncated = (
             None
