@@ -45,10 +45,10 @@ class Trigger(StrEnum):
 
     __hash__ = str.__hash__
 
-    ORDER = "a target is ordered"
-    CANCEL = "the order is taken back"
+    ORDER = "a target is requested"
+    CANCEL = "cancel or rollback"
     PLAN = "its next step is planned"
-    TURN = "its turn comes"
+    TURN = "the limits allow it"
     PROGRESS = "ISR, leader or brokers change"
     STALL = "no progress for too long"
 

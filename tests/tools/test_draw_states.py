@@ -39,7 +39,7 @@ def test_a_page_without_markers_is_refused() -> None:
 def test_every_arrow_of_the_phases_is_drawn() -> None:
     arrows = [line for line in draw_phases().splitlines() if "-->" in line]
     assert len(arrows) == 1 + sum(len(transition.to) for transition in phases.TABLE.values())
-    assert "    queued --> moving: start (its turn comes)" in arrows
+    assert "    queued --> moving: start (the limits allow it)" in arrows
 
 
 def test_every_arrow_of_the_stages_is_drawn() -> None:
