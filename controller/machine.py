@@ -1,6 +1,6 @@
 """The entry point of the core: `decide` turns an event into records, effects and a reply.
 
-Every decision ends by starting the steps that have room (`controller.reassignment.window`). A handler that may take long is
+Every decision ends by starting the steps that the limits allow (`controller.reassignment.window`). A handler that may take long is
 a generator. Between two of its slices other tasks may read the state, but no other event is decided.
 """
 
@@ -62,50 +62,50 @@ def _stalled(d: Decision, event: events.Stalled) -> None:
             fire(d, partition, Trigger.STALL)
 
 
-def _go_on(d: Decision, _: events.Continue) -> Iterator[None]:
+def _continue(d: Decision, _: events.Continue) -> Iterator[None]:
     d.state.woken = False
     yield from resume_deletions(d)
 
 
-def _on(kind: type[E], handler: Handler[E]) -> tuple[type[AnyEvent], Handler[Any]]:
+def _handler(kind: type[E], handler: Handler[E]) -> tuple[type[AnyEvent], Handler[Any]]:
     """Pair a class of events with its handler; mypy checks that the handler takes such events."""
     return kind, handler
 
 
 _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
     [
-        _on(events.AlterReassignments, alter_reassignments),
-        _on(events.CreateTopics, create_topics),
-        _on(events.DeleteTopics, delete_topics),
-        _on(events.CreatePartitions, create_partitions),
-        _on(events.AlterConfigs, alter_configs),
-        _on(events.ElectLeaders, elect_leaders),
-        _on(events.RebalanceLeaders, rebalance_leaders),
-        _on(events.ControllerStarted, controller_started),
-        _on(events.BrokerStarted, broker_started),
-        _on(events.BrokerStopped, broker_stopped),
-        _on(events.ControlledShutdown, controlled_shutdown),
-        _on(events.LogDirFailed, log_dir_failed),
-        _on(events.AlterPartition, alter_partition),
-        _on(job_events.RollBackJob, roll_back_job),
-        _on(job_events.Queue, queue_plan),
-        _on(job_events.Pause, pause),
-        _on(job_events.Prioritize, prioritize),
-        _on(job_events.Reorder, reorder),
-        _on(job_events.Prune, prune),
-        _on(events.Stalled, _stalled),
-        _on(events.Continue, _go_on),
-        _on(upstream_events.UpstreamPolled, upstream_polled),
-        _on(upstream_events.Unreachable, unreachable),
-        _on(upstream_events.Submitted, submitted),
-        _on(upstream_events.Measured, measured),
-        _on(upstream_events.TopicConfigsSeen, topic_configs_seen),
-        _on(upstream_events.ThrottleRead, throttle_read),
-        _on(upstream_events.LeasesImported, leases_imported),
-        _on(zookeeper_events.PartitionsStored, partitions_stored),
-        _on(zookeeper_events.TopicStored, topic_stored),
-        _on(zookeeper_events.ConfigsStored, configs_stored),
-        _on(events.BrokerChanged, broker_changed),
-        _on(zookeeper_events.Halt, halt),
+        _handler(events.AlterReassignments, alter_reassignments),
+        _handler(events.CreateTopics, create_topics),
+        _handler(events.DeleteTopics, delete_topics),
+        _handler(events.CreatePartitions, create_partitions),
+        _handler(events.AlterConfigs, alter_configs),
+        _handler(events.ElectLeaders, elect_leaders),
+        _handler(events.RebalanceLeaders, rebalance_leaders),
+        _handler(events.ControllerStarted, controller_started),
+        _handler(events.BrokerStarted, broker_started),
+        _handler(events.BrokerStopped, broker_stopped),
+        _handler(events.ControlledShutdown, controlled_shutdown),
+        _handler(events.LogDirFailed, log_dir_failed),
+        _handler(events.AlterPartition, alter_partition),
+        _handler(job_events.RollBackJob, roll_back_job),
+        _handler(job_events.Queue, queue_plan),
+        _handler(job_events.Pause, pause),
+        _handler(job_events.Prioritize, prioritize),
+        _handler(job_events.Reorder, reorder),
+        _handler(job_events.Prune, prune),
+        _handler(events.Stalled, _stalled),
+        _handler(events.Continue, _continue),
+        _handler(upstream_events.UpstreamPolled, upstream_polled),
+        _handler(upstream_events.Unreachable, unreachable),
+        _handler(upstream_events.Submitted, submitted),
+        _handler(upstream_events.Measured, measured),
+        _handler(upstream_events.TopicConfigsSeen, topic_configs_seen),
+        _handler(upstream_events.ThrottleRead, throttle_read),
+        _handler(upstream_events.LeasesImported, leases_imported),
+        _handler(zookeeper_events.PartitionsStored, partitions_stored),
+        _handler(zookeeper_events.TopicStored, topic_stored),
+        _handler(zookeeper_events.ConfigsStored, configs_stored),
+        _handler(events.BrokerChanged, broker_changed),
+        _handler(zookeeper_events.Halt, halt),
     ]
 )

@@ -1,4 +1,4 @@
-"""The ports of the core: the store that keeps its records, the backend that carries out its effects, the way in."""
+"""The ports of the core: the store of its records, the backend that executes its effects, the submission of events."""
 
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import Protocol, TypeVar
@@ -48,6 +48,6 @@ class SubmitEvent(Protocol):
 
 
 class Submitter(Protocol):
-    """An object with such a method, for example the driver."""
+    """An object with the method `submit`, for example the driver."""
 
     def submit(self, event: Event[Reply], /) -> Awaitable[Reply]: ...

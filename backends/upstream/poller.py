@@ -155,7 +155,7 @@ class UpstreamPoller:
         return [self._state.upstream_steps[key] for key in self._state.in_flight.delegated()]
 
     def _unclear(self, moves: dict[TopicPartition, UpstreamMove]) -> set[TopicPartition]:
-        """Return the partitions for which the list of reassignments is not enough."""
+        """Return the partitions whose Metadata is needed in addition to the list of reassignments."""
         state = self._state
         steps = {s.key for s in self._in_flight() if s.key not in moves or s.stage is Stage.ENDED}
         # Only moves that the last poll did not have: otherwise a topic that we may not describe is requested each time.

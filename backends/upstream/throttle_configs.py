@@ -101,7 +101,7 @@ class ThrottleConfigs:
             read_back = min(2 * read_back, CHECK_SECONDS) if again else READ_BACK_SECONDS
 
     async def _changed_within(self, seconds: float) -> bool:
-        """Wait for `ReadThrottle`; at most `seconds` if there is a throttle. Returns whether it came."""
+        """Wait for `ReadThrottle`; at most `seconds` if there is a throttle. Return whether it arrived."""
         if self._state.leases or self._state.confirmed_throttles:
             return await within(self._clock, seconds, self._changed)
         return await self._changed.wait()

@@ -1,4 +1,4 @@
-"""The one table of what may happen to a step that an upstream Kafka carries out.
+"""The transition table of a step that an upstream Kafka executes.
 
 A step is at a `Stage`, which is durable (`controller.model.upstream_step`). Three things act on it:
 

@@ -25,7 +25,7 @@ ROWS_PER_SLICE = 500
 
 def alter_reassignments(d: Decision, event: AlterReassignments) -> Iterator[None]:
     """Carry out each row independently. The reply has one outcome per row, in request order."""
-    topics = _everything(d) if event.topics is None else event.topics
+    topics = _cancel_all(d) if event.topics is None else event.topics
     if event.timeout_ms <= 0:
         d.answer(event, refuse_all(topics, Outcome(ErrorCode.REQUEST_TIMED_OUT)))
         return
@@ -115,8 +115,8 @@ def _no_topic(topic: str) -> Outcome:
     )
 
 
-def _everything(d: Decision) -> list[AlterTopic]:
-    """Return a cancel for each topic with a listed reassignment, those of others included."""
+def _cancel_all(d: Decision) -> list[AlterTopic]:
+    """Return a cancel for each topic with a listed reassignment, external ones included."""
     state = d.state
     others = {key.topic for key in chain(state.external, state.pending)}
     return [AlterTopic(topic, None) for topic in sorted(state.reassigning.keys() | others)]

@@ -21,7 +21,7 @@ class FirstOrders:
     def take(self, partition: Partition, target: Replicas) -> bool:
         """Collect the order if it is a first order: the partition is idle and not collected yet.
 
-        Return whether it is.
+        Return whether it is a first order.
         """
         state, key = self._d.state, partition.key
         if key in self._taken or phase_of(state, key) is not Phase.IDLE or partition.key in state.in_flight:
@@ -35,5 +35,5 @@ class FirstOrders:
         """Record the collected orders and enqueue their partitions."""
         if self._taken:
             self._d.put_first(self._topic, self._job, self._taken)
-            self._d.state.backlog.arrive_all(self._taken)
+            self._d.state.backlog.enqueue_all(self._taken)
             self._taken = {}

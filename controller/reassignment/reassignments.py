@@ -132,7 +132,7 @@ def stall(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -> 
     if executor_of(state).can_turn(state, partition, kept):
         _begin(d, partition, kept, wanted)
     else:
-        state.backlog.arrived(partition.key, partition.isr)
+        state.backlog.release_in_sync(partition.key, partition.isr)
     return DONE
 
 
@@ -272,7 +272,7 @@ def close_job(d: Decision, job: int) -> None:
 
 def enqueue(d: Decision, partition: Partition) -> None:
     """Have the partition's next step planned by `controller.reassignment.window`, which bounds the work of one decision."""
-    d.state.backlog.arrive(partition.key)
+    d.state.backlog.enqueue(partition.key)
 
 
 def _await_turn(state: State, wanted: Reassignment, plan: Plan) -> None:
@@ -298,7 +298,7 @@ def _step_ended(d: Decision, before: Partition) -> None:
     after = d.state.partitions[before.topic][before.partition]
     after_step(d, after)
     if after.leader != before.leader:
-        d.state.backlog.pass_leader()
+        d.state.backlog.count_leader_change()
 
 
 def _turn(

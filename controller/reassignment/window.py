@@ -1,6 +1,6 @@
 """The rolling window of steps in flight (KIP-435's batches).
 
-Every decision ends with `fill`, because the steps that ended in it have made room for others.
+Every decision ends with `fill`, because steps that ended in the decision have freed capacity for others.
 """
 
 from itertools import islice
@@ -16,20 +16,20 @@ the rest."""
 
 
 def fill(d: Decision) -> None:
-    """Plan enqueued partitions and start steps that have room, up to a number of each. Emit Wake if more is left.
+    """Plan enqueued partitions and start steps that the limits allow. Emit Wake if more are left.
 
-    After a large request the budget is small or 0, so that the request is answered before its steps start.
+    At most STEPS_PER_DECISION of each. After a large request the number is smaller or 0, so that the request is answered before its steps start.
     """
     state = d.state
     backlog = state.backlog
     budget = max(0, STEPS_PER_DECISION - d.rows)
     stopped = state.paused or backlog.halted
     if not stopped:
-        for key in backlog.arrivals(budget):
-            _take(d, key, Trigger.PLAN)
+        for key in backlog.next_to_plan(budget):
+            _fire_unless_paused(d, key, Trigger.PLAN)
         for step in islice(backlog.candidates(), budget):
             if step is not None:
-                _take(d, step[0], Trigger.TURN)
+                _fire_unless_paused(d, step[0], Trigger.TURN)
     backlog.end_decision()
     more = not stopped and not backlog.idle
     if (more or state.deletable) and not state.woken:
@@ -37,7 +37,7 @@ def fill(d: Decision) -> None:
         d.emit(Wake())
 
 
-def _take(d: Decision, key: TopicPartition, trigger: Trigger) -> None:
+def _fire_unless_paused(d: Decision, key: TopicPartition, trigger: Trigger) -> None:
     state = d.state
     partition = state.partition(*key)
     if partition is None or phase_of(state, key) is not Phase.QUEUED:

@@ -40,8 +40,8 @@ class Backlog:
         """The waves of each partition's remaining steps, if a plan gives them."""
         self.halted = False
         """Start nothing (KIP-236: the cancel znode exists). Not a record."""
-        self._arrivals: deque[TopicPartition] = deque()
-        self._arriving: set[TopicPartition] = set()
+        self._to_plan: deque[TopicPartition] = deque()
+        self._to_plan_keys: set[TopicPartition] = set()
         self._entries: dict[TopicPartition, Bucket | Step] = {}
         """The valid entry of each waiting step: its bucket, or its `Step` in a plan. Other entries in buckets are void."""
         self._size = 0
@@ -50,7 +50,7 @@ class Backlog:
         self._ready: list[Turn] = []
         self._parked = Parking(self.usage)
         self._freed: set[Place] = set()
-        self._passing = 0
+        self._leader_changes = 0
         self.costs: dict[TopicPartition, Cost] = {}
         """What each step in flight takes, as counted in `usage`."""
         self._turns = 0
@@ -107,7 +107,7 @@ class Backlog:
     @property
     def idle(self) -> bool:
         """Whether no waiting step has room and no partition is to be planned."""
-        return not self._arrivals and not self._ready and not any(map(self._parked.has_room, self._freed))
+        return not self._to_plan and not self._ready and not any(map(self._parked.has_room, self._freed))
 
     def charge(self, key: TopicPartition, cost: Cost) -> None:
         """Count the step in flight of this partition; its earlier cost, if any, is given back."""
@@ -129,7 +129,7 @@ class Backlog:
         if cost is not None and cost.source != leader:
             self.charge(key, cost._replace(source=leader))
 
-    def arrived(self, key: TopicPartition, in_sync: Replicas) -> None:
+    def release_in_sync(self, key: TopicPartition, in_sync: Replicas) -> None:
         """Stop counting those replicas of the partition's step in flight that are in sync."""
         cost = self.costs.get(key)
         if cost is not None:
@@ -140,16 +140,16 @@ class Backlog:
         cost = self.costs.get(key)
         return (cost is not None and cost.leads) or self.usage.exhausted(LEADS) is None
 
-    def pass_leader(self) -> None:
-        """Count a leader movement that is complete until `end_decision`, so that one decision changes at most L leaders."""
-        self._passing += 1
+    def count_leader_change(self) -> None:
+        """Count a completed leader movement until `end_decision`, so that a decision changes at most L leaders."""
+        self._leader_changes += 1
         self.usage.take(LEADS)
 
     def end_decision(self) -> None:
         """Stop counting the leader movements that were completed in this decision."""
-        for _ in range(self._passing):
+        for _ in range(self._leader_changes):
             self._freed.update(self.usage.release(LEADS))
-        self._passing = 0
+        self._leader_changes = 0
 
     def change_limits(self, limits: PlanLimits, most_bytes: int = UNLIMITED_BYTES) -> None:
         """Set the limits. They apply to waiting steps; steps in flight continue."""
@@ -167,28 +167,28 @@ class Backlog:
         bucket = self._buckets.get((rank, cost))
         return None if bucket is None else bucket.parked_at
 
-    def arrive(self, key: TopicPartition) -> None:
+    def enqueue(self, key: TopicPartition) -> None:
         """Request that the partition's next step is planned."""
-        self.arrive_all((key,))
+        self.enqueue_all((key,))
 
-    def arrive_all(self, keys: Collection[TopicPartition]) -> None:
-        """As `arrive` of each."""
-        self._arrivals.extend([key for key in keys if key not in self._arriving])
-        self._arriving.update(keys)
+    def enqueue_all(self, keys: Collection[TopicPartition]) -> None:
+        """Do as `enqueue` for each partition."""
+        self._to_plan.extend([key for key in keys if key not in self._to_plan_keys])
+        self._to_plan_keys.update(keys)
 
-    def arrivals(self, most: int) -> Iterator[TopicPartition]:
-        """Remove and yield at most `most` partitions whose step is to be planned, in order of arrival."""
-        for _ in range(min(most, len(self._arrivals))):
-            key = self._arrivals.popleft()
-            self._arriving.discard(key)
+    def next_to_plan(self, most: int) -> Iterator[TopicPartition]:
+        """Remove and yield at most `most` partitions whose step is to be planned, in the order in which they were enqueued."""
+        for _ in range(min(most, len(self._to_plan))):
+            key = self._to_plan.popleft()
+            self._to_plan_keys.discard(key)
             yield key
-        if not self._arriving:
+        if not self._to_plan_keys:
             # A set that is emptied item by item keeps the memory of its greatest size.
-            self._arriving.clear()
+            self._to_plan_keys.clear()
 
     def __len__(self) -> int:
         """Number of entries, void ones and partitions to be planned included."""
-        return self._size + len(self._arrivals)
+        return self._size + len(self._to_plan)
 
     def fits(self, key: TopicPartition, cost: Cost) -> bool:
         """Return whether the limits allow the partition's step in flight to have this cost instead of its own."""

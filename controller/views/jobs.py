@@ -1,8 +1,8 @@
-"""Jobs, the queue and the limits as people see them (KIP-236, KIP-435). Nothing here changes anything.
+"""Read-only views of jobs, the queue and the limits for the JSON API (KIP-236, KIP-435).
 
-What may be long is an iterator, to be taken piece by piece while the state changes: what is gone when its
-turn comes is left out. It yields None for what was looked at in vain, so that whoever takes it can let others
-be served meanwhile.
+Long results are iterators, because the state may change while the caller reads them; rows that were removed
+meanwhile are left out. An iterator yields None for examined rows that it leaves out, so that the caller can
+let other tasks run.
 """
 
 from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""The verbs of the command that need more than a few lines: one file each."""
+"""The subcommands of `reassignd` that need more than a few lines, one file each."""

@@ -1,4 +1,4 @@
-"""The verbs `list`, `jobs` and `job`: what there is."""
+"""The commands `list`, `jobs` and `job`: show reassignments and jobs."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -33,7 +33,7 @@ BEFORE_TOPIC_IDS: dict[int, int] = {
 
 
 def refuse(_request: AlterPartitionRequest, code: int, _message: str | None) -> AlterPartitionResponse:
-    """Return the error alone."""
+    """Return a response that contains only the error code."""
     return AlterPartitionResponse(error_code=code)
 
 

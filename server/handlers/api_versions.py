@@ -20,7 +20,7 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 def refuse(_request: ApiVersionsRequest, code: int, _message: str | None) -> ApiVersionsResponse:
-    """Return the error alone."""
+    """Return a response that contains only the error code."""
     return ApiVersionsResponse(error_code=code)
 
 

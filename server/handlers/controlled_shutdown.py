@@ -18,7 +18,7 @@ from server.dispatch.registry import handles
 def refuse(
     _request: ControlledShutdownRequest, code: int, _message: str | None
 ) -> ControlledShutdownResponse:
-    """Return the error alone."""
+    """Return a response that contains only the error code."""
     return ControlledShutdownResponse(error_code=code)
 
 

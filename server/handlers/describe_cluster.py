@@ -19,7 +19,7 @@ CONTROLLERS = 2
 
 
 def refuse(_request: DescribeClusterRequest, code: int, message: str | None) -> DescribeClusterResponse:
-    """Return the error alone."""
+    """Return a response that contains only the error code."""
     return DescribeClusterResponse(error_code=code, error_message=message)
 
 

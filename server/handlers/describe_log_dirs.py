@@ -15,7 +15,7 @@ from server.dispatch.registry import handles
 
 
 def refuse(_request: DescribeLogDirsRequest, code: int, _message: str | None) -> DescribeLogDirsResponse:
-    """Return the error alone."""
+    """Return a response that contains only the error code."""
     return DescribeLogDirsResponse(error_code=code)
 
 

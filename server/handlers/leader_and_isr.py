@@ -16,7 +16,7 @@ from server.dispatch.registry import handles
 
 
 def refuse(_request: LeaderAndIsrRequest, code: int, _message: str | None) -> LeaderAndIsrResponse:
-    """Return the error alone."""
+    """Return a response that contains only the error code."""
     return LeaderAndIsrResponse(error_code=code)
 
 

@@ -15,7 +15,7 @@ from server.dispatch.registry import handles
 
 
 def refuse(_request: StopReplicaRequest, code: int, _message: str | None) -> StopReplicaResponse:
-    """Return the error alone."""
+    """Return a response that contains only the error code."""
     return StopReplicaResponse(error_code=code)
 
 

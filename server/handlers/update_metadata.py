@@ -15,7 +15,7 @@ from server.dispatch.registry import handles
 
 
 def refuse(_request: UpdateMetadataRequest, code: int, _message: str | None) -> UpdateMetadataResponse:
-    """Return the error alone."""
+    """Return a response that contains only the error code."""
     return UpdateMetadataResponse(error_code=code)
 
 

@@ -149,9 +149,9 @@ def test_void_places_are_cleared_away() -> None:
 def test_a_partition_arrives_once() -> None:
     backlog = waiting()
     for _ in range(3):
-        backlog.arrive(key("a-0"))
-    assert [str(name) for name in backlog.arrivals(10)] == ["a-0"]
-    assert list(backlog.arrivals(10)) == []
+        backlog.enqueue(key("a-0"))
+    assert [str(name) for name in backlog.next_to_plan(10)] == ["a-0"]
+    assert list(backlog.next_to_plan(10)) == []
 
 
 def test_what_was_parked_goes_before_a_later_step_of_lower_rank() -> None:
