@@ -24,9 +24,9 @@ _topic_numbers = itertools.count(1)
 def wait_for(probe: Callable[[], object], expected: object) -> None:
     """Call the probe until it returns the expected value. Fails after PATIENCE_SECONDS and shows the last value."""
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while (seen := probe()) != expected and time.monotonic() < deadline:
+    while (value := probe()) != expected and time.monotonic() < deadline:
         time.sleep(0.05)  # The server is another process, so the test must poll.
-    assert seen == expected, seen
+    assert value == expected, value
 
 
 class Cluster:

@@ -44,7 +44,7 @@ def main(bootstrap: str, topic: str, replicas: list[int]) -> None:
     def retention() -> str:
         return str(admin.describe_configs([queried])[queried].result()["retention.ms"].value)
 
-    print("retention", retry_until(retention, lambda seen: seen == "12345"))
+    print("retention", retry_until(retention, lambda answer: answer == "12345"))
     admin.delete_topics([topic])[topic].result()
     print("deleted")
 
@@ -54,13 +54,13 @@ def retry_until(ask: Callable[[], T], accepted: Callable[[T], bool]) -> T:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
-            seen = ask()
+            answer = ask()
         except KafkaException:
             if time.monotonic() > deadline:
                 raise
         else:
-            if accepted(seen) or time.monotonic() > deadline:
-                return seen
+            if accepted(answer) or time.monotonic() > deadline:
+                return answer
         time.sleep(0.05)
 
 

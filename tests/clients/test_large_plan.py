@@ -129,11 +129,11 @@ def test_status_watch_shows_the_progress(large_plan: LargePlan) -> None:
     with subprocess.Popen(
         [*command, "--url", large_plan.shell.url], stdout=subprocess.PIPE, text=True
     ) as process:
-        seen = list(islice(progress(process), 5))
+        reports = list(islice(progress(process), 5))
         process.send_signal(signal.SIGINT)
         process.communicate()
     assert process.returncode == 0
-    assert seen == sorted(set(seen))
+    assert reports == sorted(set(reports))
 
 
 def progress(process: subprocess.Popen[str]) -> Iterator[tuple[int, float]]:
@@ -141,7 +141,7 @@ def progress(process: subprocess.Popen[str]) -> Iterator[tuple[int, float]]:
     assert process.stdout is not None
     done, copied = -1, -1.0
     for line in process.stdout:
-        found = re.search(r"([\d,]+)/2,000 +([\d.]+) MiB of [\d.]+ MiB ", line)
-        if found and int(found[1].replace(",", "")) > done and float(found[2]) > copied:
-            done, copied = int(found[1].replace(",", "")), float(found[2])
+        match = re.search(r"([\d,]+)/2,000 +([\d.]+) MiB of [\d.]+ MiB ", line)
+        if match and int(match[1].replace(",", "")) > done and float(match[2]) > copied:
+            done, copied = int(match[1].replace(",", "")), float(match[2])
             yield done, copied

@@ -105,10 +105,10 @@ def cluster(gateway: Reassignd, java_admin: JavaAdmin, shell: Shell) -> Iterator
 @pytest.fixture
 async def client(kafka: KafkaCluster) -> AsyncIterator[UpstreamClient]:
     """An UpstreamClient of the cluster without security; it knows the brokers."""
-    made = UpstreamClient([bootstrap(kafka)])
-    await made.refresh()
-    yield made
-    await made.close()
+    client = UpstreamClient([bootstrap(kafka)])
+    await client.refresh()
+    yield client
+    await client.close()
 
 
 def bootstrap(cluster: KafkaCluster, listener: str = "PLAINTEXT", broker: int = 1) -> Address:

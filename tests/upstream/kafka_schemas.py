@@ -55,14 +55,14 @@ EXTRA_SCHEMAS = {
 @cache
 def message(name: str, half: str = "Request") -> Message:
     """Return the schema of a request, or of a response."""
-    found = EXTRA_SCHEMAS.get(name) if half == "Request" else None
-    if found is None:
-        found = load((kafka_python() / KAFKA_PYTHON / f"{name}{half}.json").read_text())
+    document = EXTRA_SCHEMAS.get(name) if half == "Request" else None
+    if document is None:
+        document = load((kafka_python() / KAFKA_PYTHON / f"{name}{half}.json").read_text())
     module = ModuleType(f"{__name__}.{name}{half}")
     sys.modules[module.__name__] = module
-    exec(ModuleWriter(found, name).text(), module.__dict__)  # noqa: S102
-    made: Message = module.__dict__["SCHEMA"]
-    return made
+    exec(ModuleWriter(document, name).text(), module.__dict__)  # noqa: S102
+    compiled: Message = module.__dict__["SCHEMA"]
+    return compiled
 
 
 def frame(name: str, version: int, values: dict[str, Any]) -> bytes:
@@ -83,7 +83,7 @@ def decoded(name: str, version: int, answer: bytes) -> Any:
 
 
 def _row(request: Message, kind: Any, version: int, values: dict[str, Any]) -> Any:
-    known = {each.name: each for each in request.structs[kind]}
+    known = {definition.name: definition for definition in request.structs[kind]}
     kept = {name: value for name, value in values.items() if known[name].in_version(version)}
     return kind(**{name: _value(request, known[name], version, value) for name, value in kept.items()})
 
@@ -93,5 +93,5 @@ def _value(request: Message, of: Field, version: int, value: Any) -> Any:
     if kind is None or value is None:
         return value
     if of.is_array:
-        return [_row(request, kind, version, each) for each in value]
+        return [_row(request, kind, version, row) for row in value]
     return _row(request, kind, version, value)

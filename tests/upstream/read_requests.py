@@ -57,7 +57,9 @@ def populate(bootstrap: str, admin: JavaAdmin) -> bytes:
     producer.close()
     consumer = KafkaConsumer(bootstrap_servers=bootstrap, group_id=GROUP, enable_auto_commit=False)
     consumer.assign([TopicPartition(TOPIC, number) for number in PARTITIONS])
-    consumer.commit({each: OffsetAndMetadata(1, OFFSET_METADATA, -1) for each in consumer.assignment()})
+    consumer.commit(
+        {partition: OffsetAndMetadata(1, OFFSET_METADATA, -1) for partition in consumer.assignment()}
+    )
     consumer.close()
     with admin_client(bootstrap) as client:
         user = UserScramCredentialUpsertion(USER, ScramMechanism.SCRAM_SHA_256, "secret", iterations=4096)

@@ -75,8 +75,8 @@ async def test_each_broker_describes_its_log_directories(client: UpstreamClient,
 
 async def test_a_topic_is_described_and_its_leader_elected(client: UpstreamClient) -> None:
     topic = await create(client, [(2, 3)])
-    seen = await client.ask(DescribeTopicPartitionsRequest([TopicRequest(topic)]))
-    assert seen.topics[0].partitions[0].replica_nodes == (2, 3)
+    described = await client.ask(DescribeTopicPartitionsRequest([TopicRequest(topic)]))
+    assert described.topics[0].partitions[0].replica_nodes == (2, 3)
     elected = await client.ask(ElectLeadersRequest(0, [TopicPartitions(topic, (0,))], 10_000))
     (row,) = elected.replica_election_results[0].partition_result
     assert row.error_code == ErrorCode.ELECTION_NOT_NEEDED

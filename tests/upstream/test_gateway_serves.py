@@ -57,8 +57,8 @@ def test_every_port_reports_all_brokers_at_gateway_ports_and_a_controller(
     with gateway_admin(gateway, position) as admin:
         described = admin.describe_cluster()
     assert described["controller_id"] in kafka.brokers
-    found = {row["broker_id"]: f"{row['host']}:{row['port']}" for row in described["brokers"]}
-    assert found == dict(zip(kafka.brokers, ports_of(gateway)[1:], strict=True))
+    addresses = {row["broker_id"]: f"{row['host']}:{row['port']}" for row in described["brokers"]}
+    assert addresses == dict(zip(kafka.brokers, ports_of(gateway)[1:], strict=True))
 
 
 def test_metadata_has_the_ports_of_the_gateway(gateway: Reassignd) -> None:
@@ -97,7 +97,7 @@ def test_every_port_accepts_and_lists_reassignments(
     assert answer.responses[0].partitions[0].error_code == 0
     listed = connection.ask(ListPartitionReassignmentsRequest(), 0)
     connection.close()
-    assert [each.name for each in listed.topics] == [topic]
+    assert [topic_row.name for topic_row in listed.topics] == [topic]
 
 
 def test_the_upstream_executes_a_reassignment(cluster: Cluster, direct: Cluster) -> None:

@@ -56,8 +56,8 @@ def direct(large: KafkaCluster) -> Iterator[RawConnection]:
     connection = RawConnection(large.bootstrap)
     for topic in TOPICS:
         rows = [CreatableReplicaAssignment(number, (broker_of(number),)) for number in range(PARTITIONS)]
-        made = connection.ask(CreateTopicsRequest([CreatableTopic(topic, -1, -1, rows)], 60_000), 5)
-        assert made.topics[0].error_code == 0, made
+        created = connection.ask(CreateTopicsRequest([CreatableTopic(topic, -1, -1, rows)], 60_000), 5)
+        assert created.topics[0].error_code == 0, created
     wait_for(lambda: shifts(connection), {0: TOTAL})
     yield connection
     connection.close()
@@ -66,9 +66,9 @@ def direct(large: KafkaCluster) -> Iterator[RawConnection]:
 def wait_for(probe: Callable[[], Any], expected: Any) -> float:
     """Call the probe until it returns the expected value, and return the seconds that this took."""
     start = time.monotonic()
-    while (seen := probe()) != expected and time.monotonic() - start < PATIENCE_SECONDS:
+    while (value := probe()) != expected and time.monotonic() - start < PATIENCE_SECONDS:
         time.sleep(0.5)
-    assert seen == expected
+    assert value == expected
     return time.monotonic() - start
 
 
@@ -88,10 +88,10 @@ def shift_partitions(connection: RawConnection, shift: int) -> Counter[int]:
 
 def shifts(connection: RawConnection) -> Counter[int]:
     """Return the number of partitions by shift; -1 for partitions with several replicas."""
-    seen = connection.ask(MetadataRequest([MetadataRequestTopic(name=topic) for topic in TOPICS]), 8)
+    metadata = connection.ask(MetadataRequest([MetadataRequestTopic(name=topic) for topic in TOPICS]), 8)
     return Counter(
         (row.replica_nodes[0] - broker_of(row.partition_index)) % 4 if len(row.replica_nodes) == 1 else -1
-        for topic in seen.topics
+        for topic in metadata.topics
         for row in topic.partitions
     )
 

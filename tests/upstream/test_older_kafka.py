@@ -36,10 +36,10 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZookeeperCluster
 
 @pytest.fixture(scope="module")
 def before(older: ZookeeperCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reassignd]:
-    made = Reassignd(tmp_path_factory.mktemp("before"), {}, len(older.brokers), older.bootstrap)
-    made.start()
-    yield made
-    assert made.stop() == 0
+    gateway = Reassignd(tmp_path_factory.mktemp("before"), {}, len(older.brokers), older.bootstrap)
+    gateway.start()
+    yield gateway
+    assert gateway.stop() == 0
 
 
 def request_at(gateway: Reassignd, position: int, request: Any, version: int = 0) -> Any:

@@ -82,9 +82,9 @@ def read(gateway: Reassignd, topic: str, count: int) -> list[bytes]:
         isolation_level="read_committed",
         consumer_timeout_ms=SECONDS * 1000,
     )
-    found = [next(consumer).value for _ in range(count)]
+    values = [next(consumer).value for _ in range(count)]
     consumer.close()
-    return sorted(found)
+    return sorted(values)
 
 
 def test_aborted_transactions_of_the_java_client_are_not_read(java: JavaClient, topic: str) -> None:
@@ -106,8 +106,8 @@ def test_offsets_and_records_are_committed_in_one_transaction(
 
 def console(tool: str, gateway: Reassignd, topic: str, *arguments: str, stdin: str = "") -> str:
     """Run a console client and return its output."""
-    places = ["--bootstrap-server", gateway.bootstrap, "--topic", topic]
-    command = java_command("tools-4.3", f"org.apache.kafka.tools.{tool}", *places, *arguments)
+    options = ["--bootstrap-server", gateway.bootstrap, "--topic", topic]
+    command = java_command("tools-4.3", f"org.apache.kafka.tools.{tool}", *options, *arguments)
     done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=SECONDS, check=True)
     return done.stdout
 
@@ -141,10 +141,12 @@ def test_clients_never_learn_the_addresses_of_brokers(gateway: Reassignd, kafka:
     real = {kafka.address(broker) for broker in kafka.brokers}
     with admin_client(gateway.bootstrap) as client:
         for _ in range(40):
-            seen = {f"{each['host']}:{each['port']}" for each in client.describe_cluster()["brokers"]}
-            known = {f"{each.host}:{each.port}" for each in client._manager.cluster.brokers()}
-            assert len(seen) == 4
-            assert not (seen | known) & real
+            described = {
+                f"{broker['host']}:{broker['port']}" for broker in client.describe_cluster()["brokers"]
+            }
+            known = {f"{broker.host}:{broker.port}" for broker in client._manager.cluster.brokers()}
+            assert len(described) == 4
+            assert not (described | known) & real
 
 
 @pytest.mark.parametrize("version", [10, 11, 12])
@@ -155,7 +157,7 @@ def test_a_new_leader_is_reported_at_its_gateway_port(
     wrong_broker = f"{host}:{int(own) + 2}"
     response = produce_response(RawConnection(wrong_broker), topic, version)
     assert response.responses[0].partition_responses[0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert [(each.node_id, each.host, each.port) for each in response.node_endpoints] == [
+    assert [(broker.node_id, broker.host, broker.port) for broker in response.node_endpoints] == [
         (1, host, int(own) + 1)
     ]
 

@@ -48,12 +48,12 @@ class ConnectionPair(NamedTuple):
 def pairs(kafka: KafkaCluster, gateway: Reassignd) -> Iterator[Mapping[int, ConnectionPair]]:
     """The connections by broker id."""
     ports = ports_of(gateway)
-    made = {
-        each: ConnectionPair(RawConnection(kafka.address(each)), RawConnection(ports[each]))
-        for each in kafka.brokers
+    connections = {
+        broker: ConnectionPair(RawConnection(kafka.address(broker)), RawConnection(ports[broker]))
+        for broker in kafka.brokers
     }
-    yield made
-    for pair in made.values():
+    yield connections
+    for pair in connections.values():
         for connection in pair:
             connection.close()
 
@@ -69,7 +69,7 @@ def read_requests(kafka: KafkaCluster, direct: Cluster) -> Iterator[list[ReadReq
 @pytest.fixture(scope="module")
 def addresses(kafka: KafkaCluster, gateway: Reassignd) -> AddressMap:
     relayed = dict(zip(kafka.brokers, ports_of(gateway)[1:], strict=True))
-    return {address(kafka.address(each)): address(relayed[each]) for each in kafka.brokers}
+    return {address(kafka.address(broker)): address(relayed[broker]) for broker in kafka.brokers}
 
 
 def versions(connection: RawConnection) -> dict[int, range]:
@@ -84,7 +84,7 @@ def test_api_versions_are_those_of_kafka_except_where_addresses_cannot_be_replac
     for pair in pairs.values():
         direct, relayed = map(versions, pair)
         assert direct.keys() - relayed.keys() == HIDDEN & direct.keys()
-        assert {key: found for key, found in relayed.items() if found != direct[key]} == OTHER_VERSIONS
+        assert {key: shown for key, shown in relayed.items() if shown != direct[key]} == OTHER_VERSIONS
 
 
 def test_every_shown_api_has_a_read_request_or_is_no_read(
@@ -92,7 +92,7 @@ def test_every_shown_api_has_a_read_request_or_is_no_read(
 ) -> None:
     for pair in pairs.values():
         for shown in map(versions, pair):
-            assert shown.keys() <= {each.key for each in read_requests} | NOT_READ_APIS | HIDDEN
+            assert shown.keys() <= {request.key for request in read_requests} | NOT_READ_APIS | HIDDEN
 
 
 def test_every_response_equals_that_of_kafka(
@@ -115,14 +115,14 @@ def test_every_response_equals_that_of_kafka(
 def equal_response(pair: ConnectionPair, read: ReadRequest, version: int, addresses: AddressMap) -> bytes:
     """Repeat a request until the broker's and the gateway's responses are equal, and return the response."""
     request = frame(read.name, version, read.values)
-    direct, expected, found = b"", None, b"?"
+    direct, expected, actual = b"", None, b"?"
     for _ in range(TRIES):
         direct, relayed = (connection.timed(request)[1] for connection in pair)
         expected = comparable(read, version, addresses, direct)
-        found = comparable(read, version, {each: each for each in addresses.values()}, relayed)
-        if expected == found:
+        actual = comparable(read, version, {address: address for address in addresses.values()}, relayed)
+        if expected == actual:
             break
-    assert found == expected, (read.name, version)
+    assert actual == expected, (read.name, version)
     return direct
 
 
@@ -134,8 +134,8 @@ def comparable(read: ReadRequest, version: int, addresses: AddressMap, answer: b
 
 def _brokers(response: Any, addresses: AddressMap) -> Any:
     """Replace the addresses and the controller id: KRaft reports a random live broker as the controller."""
-    rows = [_with_gateway_address(each, addresses) for each in response.brokers]
-    named, live = response.controller_id, {each[0] for each in rows}
+    rows = [_with_gateway_address(row, addresses) for row in response.brokers]
+    named, live = response.controller_id, {row[0] for row in rows}
     return response._replace(brokers=rows, controller_id=named if named == NO_BROKER else named in live)
 
 
@@ -146,7 +146,7 @@ def _cluster(response: Any, addresses: AddressMap) -> Any:
 def _coordinators(response: Any, addresses: AddressMap) -> Any:
     if response.coordinators:
         return response._replace(
-            coordinators=[_with_gateway_address(each, addresses) for each in response.coordinators]
+            coordinators=[_with_gateway_address(row, addresses) for row in response.coordinators]
         )
     return _with_gateway_address(response, addresses)
 
@@ -160,11 +160,11 @@ def _with_gateway_address(row: Any, addresses: AddressMap) -> Any:
 
 def _configs(response: Any, _moved: object) -> Any:
     def without_gateway_keys(row: Any) -> Any:
-        direct = [each for each in row.configs if not each.name.startswith("reassignment.")]
+        kafka_configs = [config for config in row.configs if not config.name.startswith("reassignment.")]
         default = (row.resource_type, row.resource_name) == (ResourceType.BROKER, CLUSTER_DEFAULT)
-        return row._replace(configs=direct) if default else row
+        return row._replace(configs=kafka_configs) if default else row
 
-    return response._replace(results=[without_gateway_keys(each) for each in response.results])
+    return response._replace(results=[without_gateway_keys(row) for row in response.results])
 
 
 def _quorum(response: Any, _moved: object) -> Any:
@@ -173,7 +173,8 @@ def _quorum(response: Any, _moved: object) -> Any:
     def without_times(replicas: Any) -> list[Any]:
         times = {"last_fetch_timestamp": -1, "last_caught_up_timestamp": -1}
         return [
-            each._replace(**times) if hasattr(each, "last_fetch_timestamp") else each for each in replicas
+            replica._replace(**times) if hasattr(replica, "last_fetch_timestamp") else replica
+            for replica in replicas
         ]
 
     (topic,) = response.topics
@@ -207,7 +208,7 @@ def tools() -> Iterator[Tools]:
 
 AT = "--bootstrap-server"
 BROKERS = ("configs", AT, "--describe", "--entity-type", "brokers")
-OMITTED_LINES = tuple(f"\t{each}(" for each in ("Fetch", "SaslHandshake", "ShareFetch", "ShareAcknowledge"))
+OMITTED_LINES = tuple(f"\t{name}(" for name in ("Fetch", "SaslHandshake", "ShareFetch", "ShareAcknowledge"))
 
 
 @pytest.mark.parametrize(
@@ -224,7 +225,7 @@ OMITTED_LINES = tuple(f"\t{each}(" for each in ("Fetch", "SaslHandshake", "Share
         ("transactions", AT, "list"),
         ("cluster", "list-endpoints", AT),
     ],
-    ids=lambda line: " ".join(each for each in line if each != AT),
+    ids=lambda line: " ".join(word for word in line if word != AT),
 )
 def test_the_output_of_tools_is_the_same(
     tools: Tools,
@@ -253,4 +254,4 @@ def printed(tools: Tools, bootstrap: str, line: tuple[str, ...]) -> str:
     arguments.insert(arguments.index(AT) + 1, bootstrap)
     ran = tools.run(tool, *arguments)
     assert ran.exit_code == 0, ran
-    return "\n".join(each for each in sorted(ran.stdout.splitlines()) if not each.startswith(OMITTED_LINES))
+    return "\n".join(text for text in sorted(ran.stdout.splitlines()) if not text.startswith(OMITTED_LINES))

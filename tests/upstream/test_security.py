@@ -39,8 +39,8 @@ class PrincipalTools:
         self, principal: str, tool: str, *arguments: str, mechanism: str = "SCRAM-SHA-256"
     ) -> ToolResult:
         config = self._kafka.client_config("SASL_PLAINTEXT", principal, mechanism)
-        place = ("--bootstrap-server", self._gateway.bootstrap, "--command-config", str(config))
-        return self._tools.run(tool, *place, *arguments)
+        options = ("--bootstrap-server", self._gateway.bootstrap, "--command-config", str(config))
+        return self._tools.run(tool, *options, *arguments)
 
 
 @pytest.fixture(scope="module")
@@ -85,9 +85,9 @@ async def error_codes(principal: str, addresses: list[Address], kafka: KafkaClus
     """Send each request as the principal and return the error codes."""
     security = load(kafka.client_config("SASL_PLAINTEXT", principal))
     client = UpstreamClient(addresses, Caller(security=security))
-    found = {name: codes(await client.ask(request)) for name, request in REQUESTS.items()}
+    codes_by_request = {name: codes(await client.ask(request)) for name, request in REQUESTS.items()}
     await client.close()
-    return found
+    return codes_by_request
 
 
 def codes(response: Any) -> Any:
@@ -122,10 +122,10 @@ def test_clients_and_upstream_can_both_use_tls(
     encrypted = Reassignd(tmp_path, settings, len(secured.brokers), bootstrap)
     encrypted.start()
     try:
-        place = encrypted.bootstrap.replace("127.0.0.1", "localhost")
+        address = encrypted.bootstrap.replace("127.0.0.1", "localhost")
         config = secured.client_config("SASL_SSL", "describe")
         more = ("--command-config", str(config), "--list")
-        listed = run._tools.run("reassign", "--bootstrap-server", place, *more)
+        listed = run._tools.run("reassign", "--bootstrap-server", address, *more)
         assert "No partition reassignments found" in output(listed)
     finally:
         encrypted.stop()
@@ -147,8 +147,8 @@ def test_limits_are_shown_to_principals_that_may_describe_configs(run: Principal
 
 
 def test_relayed_requests_have_only_the_rights_of_the_client(run: PrincipalTools) -> None:
-    made = run("alter", "topics", "--create", "--topic", "mine", "--partitions", "1")
-    assert "Authorization failed" in output(made)
+    result = run("alter", "topics", "--create", "--topic", "mine", "--partitions", "1")
+    assert "Authorization failed" in output(result)
     assert "guarded" not in output(run("alter", "topics", "--list"))
     assert "guarded" in output(run("admin", "topics", "--list"))
 
@@ -159,8 +159,8 @@ def test_the_upstream_refuses_a_wrong_password(
     config = secured.client_config("SASL_PLAINTEXT", "describe")
     wrong = config.with_name("wrong.properties")
     wrong.write_text(config.read_text().replace("describe-secret", "guessed"))
-    place = ("--bootstrap-server", secured_gateway.bootstrap, "--command-config", str(wrong))
-    refused = run._tools.run("reassign", *place, "--list")
+    options = ("--bootstrap-server", secured_gateway.bootstrap, "--command-config", str(wrong))
+    refused = run._tools.run("reassign", *options, "--list")
     assert "SaslAuthenticationException" in output(refused)
 
 

@@ -15,8 +15,8 @@ from tools.processes import Reassignd, free_ports
 def serve(kafka: KafkaCluster, tmp_path: Path) -> list[str]:
     """A valid command line of the gateway."""
     command = [sys.executable, "-m", "reassignd", "serve", "--backend", "upstream"]
-    place = ["--listener", f"127.0.0.1:{free_ports(5)}", "--http", f"127.0.0.1:{free_ports(1)}"]
-    return [*command, "--bootstrap-server", kafka.bootstrap, "--data-dir", str(tmp_path), *place]
+    listeners = ["--listener", f"127.0.0.1:{free_ports(5)}", "--http", f"127.0.0.1:{free_ports(1)}"]
+    return [*command, "--bootstrap-server", kafka.bootstrap, "--data-dir", str(tmp_path), *listeners]
 
 
 def last_error_line(*command: str) -> str:

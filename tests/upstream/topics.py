@@ -28,13 +28,13 @@ _topic_numbers = itertools.count(1)
 
 async def until(probe: Callable[[], Any], expected: Any) -> None:
     """Await the probe until it returns the expected value. Fails after PATIENCE_SECONDS and shows the last value."""
-    seen: Any = None
+    value: Any = None
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while (seen := await probe()) != expected:
+            while (value := await probe()) != expected:
                 await asyncio.sleep(0.05)
     except TimeoutError:
-        assert seen == expected
+        assert value == expected
 
 
 async def create(client: UpstreamClient, assignment: Assignment) -> str:

@@ -34,9 +34,9 @@ def wait_for(probe: Callable[[], object], expected: object, seconds: float = PAT
     Errors of the client count as values: requests fail while the controller or a leader changes.
     """
     deadline = time.monotonic() + seconds
-    while (seen := _result(probe)) != expected and time.monotonic() < deadline:
+    while (value := _result(probe)) != expected and time.monotonic() < deadline:
         time.sleep(0.1)  # The cluster runs in other processes, so the test must poll.
-    assert seen == expected
+    assert value == expected
 
 
 def _result(probe: Callable[[], object]) -> object:

@@ -16,9 +16,9 @@ def reassignd(site: Site, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def newest_job(site: Site) -> int:
     """Return the id of the newest job."""
-    found = re.search(r"^\s*(\d+) ", reassignd(site, "jobs").stdout, re.MULTILINE)
-    assert found is not None
-    return int(found[1])
+    match = re.search(r"^\s*(\d+) ", reassignd(site, "jobs").stdout, re.MULTILINE)
+    assert match is not None
+    return int(match[1])
 
 
 def test_a_half_finished_job_is_rolled_back_completely(site: Site) -> None:

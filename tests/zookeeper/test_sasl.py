@@ -239,8 +239,8 @@ def test_scram_credentials_are_created_and_deleted_with_kafka_configs(site: Site
     admin.write_text(client_properties(LISTENER, "admin", "PLAIN", site.folder))
     user = ("--entity-type", "users", "--entity-name", "newcomer")
     where = ("--bootstrap-server", site.commander.address, "--command-config", str(admin), "--alter", *user)
-    made = tools.run("configs", *where, "--add-config", f"{MECHANISM}=[password=newcomer-secret]")
-    assert "Completed updating config for user newcomer" in made.stdout
+    created = tools.run("configs", *where, "--add-config", f"{MECHANISM}=[password=newcomer-secret]")
+    assert "Completed updating config for user newcomer" in created.stdout
     wait_for(lambda: can_log_in(site, "newcomer"), True)
     tools.run("configs", *where, "--delete-config", MECHANISM)
     wait_for(lambda: can_log_in(site, "newcomer"), False)

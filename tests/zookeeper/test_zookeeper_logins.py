@@ -72,25 +72,25 @@ async def test_large_znodes_are_read_and_written_over_tls(zookeeper: SecuredZook
 
 async def test_only_clients_with_the_same_login_write_a_znode(zookeeper: SecuredZookeeper) -> None:
     async with connected(zookeeper, zookeeper.login() | ACL) as client:
-        await client.multi([Create("/ours"), Create("/config"), Create("/config/users")])
+        await client.multi([Create("/owned"), Create("/config"), Create("/config/users")])
     async with connected(zookeeper, zookeeper.login() | zookeeper.tls()) as same:
-        await same.multi([Create("/ours/too"), Create("/config/users/too")])
+        await same.multi([Create("/owned/child"), Create("/config/users/child")])
     for other in (zookeeper.login("ann", "ann-secret"), {}, zookeeper.tls()):
         async with connected(zookeeper, other) as client:
-            assert await client.get("/ours") is not None
-            with pytest.raises(ZookeeperError, match="no permission to write /ours/mine"):
-                await client.multi([Create("/ours/mine")])
+            assert await client.get("/owned") is not None
+            with pytest.raises(ZookeeperError, match="no permission to write /owned/other"):
+                await client.multi([Create("/owned/other")])
             with pytest.raises(ZookeeperError, match="no permission to read"):
                 await client.get("/config/users")
 
 
 async def test_the_super_user_writes_znodes_of_others(zookeeper: SecuredZookeeper, tmp_path: Path) -> None:
     async with connected(zookeeper, zookeeper.login() | ACL) as client:
-        await client.multi([Create("/theirs")])
+        await client.multi([Create("/foreign")])
     digest = tmp_path / "digest"
     digest.write_text(f"super:{SECRET}\n")
     async with connected(zookeeper, {"zookeeper.digest.file": str(digest)}) as client:
-        await client.multi([Create("/theirs/not-only")])
+        await client.multi([Create("/foreign/child")])
 
 
 async def test_a_wrong_password_is_reported_at_once(zookeeper: SecuredZookeeper) -> None:
