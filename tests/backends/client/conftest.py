@@ -1,4 +1,4 @@
-"""On uvloop, as the server."""
+"""Use uvloop, as the server does."""
 
 from tests.backends.upstream.conftest import pytest_asyncio_loop_factories
 

@@ -1,4 +1,4 @@
-"""A broker that does as it is told, on a real socket."""
+"""A scripted broker on a real socket."""
 
 import asyncio
 import contextlib
@@ -19,14 +19,14 @@ from protocol.messages.list_partition_reassignments_request import ListPartition
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 
 HANG_UP = b""
-"""An answer: none, and the end of the connection."""
+"""Answer value: send nothing and close the connection."""
 
 Answer = Callable[[Any], tuple[Any, ...] | asyncio.Future[tuple[Any, ...]] | bytes | None]
-"""Request -> response, or one that comes later, or raw bytes, or None for none at all."""
+"""A function from a request to a response, a future response, raw bytes, or None for no answer."""
 
 
 def everything() -> ApiVersionsResponse:
-    """All APIs in all versions that our codec knows."""
+    """Return all APIs in all versions that the codec supports."""
     apis = [api for key in ApiKey if (api := find_api(key)) is not None]
     return ApiVersionsResponse(
         api_keys=[ApiVersion(api.key, api.versions[0], api.versions[-1]) for api in apis]
@@ -34,7 +34,10 @@ def everything() -> ApiVersionsResponse:
 
 
 class FakeBroker:
-    """`answers` has what it says to each class of request; it remembers the requests and their versions."""
+    """A broker with scripted answers.
+
+    `answers` maps each request class to its answer; requests and their versions are recorded.
+    """
 
     def __init__(self) -> None:
         self.answers: dict[type, Answer] = {
@@ -50,20 +53,20 @@ class FakeBroker:
 
     @property
     def address(self) -> Address:
-        """Where it listens."""
+        """The address of the broker."""
         host, port = self._server.sockets[0].getsockname()
         return Address(host, port)
 
     @property
     def asked(self) -> list[Any]:
-        """The requests, without those of opening connections."""
+        """Return the requests except those of the handshake."""
         return [each for each in self.requests if not isinstance(each, ApiVersionsRequest)]
 
     async def start(self, port: int = 0, **options: Any) -> None:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", port, **options)
 
     async def stop(self) -> None:
-        """Cuts all connections, and listens no more."""
+        """Abort all connections and stop listening."""
         self._server.close()
         self.cut()
         await self._server.wait_closed()
@@ -75,7 +78,10 @@ class FakeBroker:
             writer.transport.abort()
 
     def describes(self, *brokers: "FakeBroker", fenced: int = -1) -> None:
-        """From now on it says that these brokers, numbered from 1, are the cluster, and the first its controller."""
+        """Describe a cluster of these brokers, numbered from 1, in later answers.
+
+        The first one is the controller.
+        """
         rows = [
             DescribeClusterBroker(number, *broker.address, is_fenced=number == fenced)
             for number, broker in enumerate(brokers, 1)
@@ -117,7 +123,7 @@ class FakeBroker:
 
 @asynccontextmanager
 async def broker(**options: Any) -> AsyncIterator[FakeBroker]:
-    """A fake broker for the length of a `with`; `options` are those of `asyncio.start_server`."""
+    """Run a fake broker during a `with` block; `options` are those of `asyncio.start_server`."""
     fake = FakeBroker()
     await fake.start(**options)
     yield fake

@@ -24,7 +24,7 @@ CALLER = Caller(security=Security(sasl=Credentials("PLAIN", "us", "secret")))
 
 
 def asks_for_sasl(fake: FakeBroker, error: int = 0) -> None:
-    """It takes whoever comes, or refuses."""
+    """Let the broker require SASL. It accepts any credentials, or refuses them with `error`."""
     fake.answers[SaslHandshakeRequest] = lambda _: SaslHandshakeResponse(0, ("PLAIN",))
     fake.answers[SaslAuthenticateRequest] = lambda _: SaslAuthenticateResponse(error, None)
 
@@ -66,7 +66,7 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 @asynccontextmanager
 async def served_by(serve: Serve, timeout_seconds: float = 5.0) -> AsyncIterator[Channel]:
-    """A channel to a server that treats each connection so."""
+    """Return a channel to a server that handles each connection with `serve`."""
     ended = asyncio.Event()
 
     async def and_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -86,7 +86,7 @@ async def served_by(serve: Serve, timeout_seconds: float = 5.0) -> AsyncIterator
 
 
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer each request by its own controller epoch, a few bytes at a time."""
+    """Answer each request with the controller epoch in it, a few bytes at a time."""
     connection = Connection()
     while data := await reader.read(1000):
         for number, frame in enumerate(connection.receive_data(data)):
@@ -113,7 +113,7 @@ async def test_a_connection_that_is_closed_is_an_os_error() -> None:
             await channel.request(UpdateMetadataRequest(), 6)
 
 
-async def test_an_answer_that_is_not_kafka_s_protocol_is_an_os_error() -> None:
+async def test_an_answer_outside_of_the_kafka_protocol_is_an_os_error() -> None:
     async def babble(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"\xff" * 100)
         await writer.drain()

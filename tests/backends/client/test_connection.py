@@ -55,7 +55,10 @@ def echo(request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmen
 
 
 def holding(fake: FakeBroker) -> Callable[[], Any]:
-    """The broker does not answer lists from now on."""
+    """Leave ListPartitionReassignments without answers from now on.
+
+    Returns a function that counts the requests.
+    """
     fake.answers[ListPartitionReassignmentsRequest] = lambda _: None
     return lambda: len(fake.asked)
 
@@ -74,7 +77,9 @@ async def test_requests_go_out_together_and_each_gets_its_own_answer(
     assert [each.throttle_time_ms for each in answers] == list(range(100))
 
 
-async def test_no_more_than_so_many_are_in_flight(fake: FakeBroker, connection: BrokerConnection) -> None:
+async def test_the_number_of_requests_in_flight_is_limited(
+    fake: FakeBroker, connection: BrokerConnection
+) -> None:
     asked = holding(fake)
     tasks = [asyncio.create_task(connection.ask(LIST, 5)) for _ in range(MAX_IN_FLIGHT + 3)]
     await until(asked, MAX_IN_FLIGHT)
@@ -87,7 +92,7 @@ async def test_no_more_than_so_many_are_in_flight(fake: FakeBroker, connection: 
     ] * 3
 
 
-async def test_one_that_found_no_place_in_time_was_not_sent(
+async def test_a_request_that_waited_too_long_for_capacity_is_not_sent(
     fake: FakeBroker, connection: BrokerConnection
 ) -> None:
     asked = holding(fake)
@@ -99,9 +104,7 @@ async def test_one_that_found_no_place_in_time_was_not_sent(
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_the_highest_version_that_both_know_is_spoken(
-    fake: FakeBroker, connection: BrokerConnection
-) -> None:
+async def test_the_highest_common_version_is_used(fake: FakeBroker, connection: BrokerConnection) -> None:
     fake.answers[AlterPartitionReassignmentsRequest] = lambda _: AlterPartitionReassignmentsResponse()
     connection.versions[45] = range(9)
     await connection.ask(AlterPartitionReassignmentsRequest(), 5)
@@ -123,7 +126,7 @@ async def test_an_api_that_is_not_served_is_named(connection: BrokerConnection) 
 
 
 @pytest.mark.parametrize(("wanted", "needed"), [(None, "one of 0 to 0"), (3, "version 3")])
-async def test_versions_that_do_not_meet_are_named(
+async def test_versions_without_overlap_are_named(
     connection: BrokerConnection, wanted: int | None, needed: str
 ) -> None:
     connection.versions[46] = range(5, 7)
@@ -131,7 +134,7 @@ async def test_versions_that_do_not_meet_are_named(
         await connection.ask(LIST, 5, version=wanted)
 
 
-async def test_what_cannot_be_encoded_takes_no_place(connection: BrokerConnection) -> None:
+async def test_a_request_that_cannot_be_encoded_uses_no_capacity(connection: BrokerConnection) -> None:
     unencodable: Any = ListPartitionReassignmentsRequest(timeout_ms=2**40)
     for _ in range(MAX_IN_FLIGHT + 1):
         with pytest.raises(EncodeError):
@@ -139,7 +142,7 @@ async def test_what_cannot_be_encoded_takes_no_place(connection: BrokerConnectio
     await connection.ask(LIST, 5)
 
 
-async def test_no_answer_in_time_leaves_it_in_doubt_and_closes_the_connection(
+async def test_a_timeout_leaves_the_result_unknown_and_closes_the_connection(
     fake: FakeBroker, connection: BrokerConnection
 ) -> None:
     holding(fake)
@@ -152,7 +155,7 @@ async def test_no_answer_in_time_leaves_it_in_doubt_and_closes_the_connection(
         await connection.ask(LIST, 5)
 
 
-async def test_a_time_out_leaves_the_others_the_time_that_they_gave(
+async def test_a_timeout_does_not_shorten_the_timeouts_of_other_requests(
     fake: FakeBroker, connection: BrokerConnection
 ) -> None:
     written: asyncio.Future[tuple[Any, ...]] = asyncio.get_running_loop().create_future()
@@ -169,7 +172,7 @@ async def test_a_time_out_leaves_the_others_the_time_that_they_gave(
 
 
 @pytest.mark.parametrize("cancelled", [True, False], ids=["cancelled", "timed out"])
-async def test_when_the_last_asker_gives_up_too_the_connection_closes(
+async def test_the_connection_closes_when_the_last_caller_gives_up(
     fake: FakeBroker, connection: BrokerConnection, cancelled: bool
 ) -> None:
     asked = holding(fake)
@@ -184,7 +187,7 @@ async def test_when_the_last_asker_gives_up_too_the_connection_closes(
     await connection.ended.wait()
 
 
-async def test_an_asker_that_gave_up_does_not_disturb_the_others(
+async def test_a_caller_that_gives_up_does_not_affect_others(
     fake: FakeBroker, connection: BrokerConnection
 ) -> None:
     fake.answers[ListPartitionReassignmentsRequest] = echo
@@ -199,11 +202,11 @@ TOO_LONG = pack(">i", 2**31 - 1)
 NEGATIVE = pack(">i", -1)
 STRANGE_ID = pack(">iix", 5, 77)
 CUT_SHORT = pack(">iix", 5, 2)
-"""The header of the answer to our second request, and nothing after it."""
+"""The header of the answer to the second request, without a body."""
 
 
 @pytest.mark.parametrize("answer", [HANG_UP, TOO_LONG, NEGATIVE, STRANGE_ID, CUT_SHORT, b"\xff" * 100])
-async def test_an_answer_that_is_none_leaves_it_in_doubt(
+async def test_an_invalid_answer_leaves_the_result_unknown(
     fake: FakeBroker, connection: BrokerConnection, answer: bytes
 ) -> None:
     fake.answers[ListPartitionReassignmentsRequest] = lambda _: answer
@@ -212,7 +215,7 @@ async def test_an_answer_that_is_none_leaves_it_in_doubt(
     assert not connection.usable
 
 
-async def test_an_answer_nobody_asked_for_closes_the_connection(
+async def test_an_unexpected_answer_closes_the_connection(
     fake: FakeBroker, connection: BrokerConnection
 ) -> None:
     fake.answers[ListPartitionReassignmentsRequest] = lambda _: pack(">iixiihii", 20, 2, 0, 0, 0, 0, 0) * 2
@@ -221,7 +224,7 @@ async def test_an_answer_nobody_asked_for_closes_the_connection(
     await connection.ended.wait()
 
 
-async def test_one_that_retires_answers_what_was_asked_and_closes(
+async def test_a_retiring_connection_answers_pending_requests_and_closes(
     fake: FakeBroker, connection: BrokerConnection
 ) -> None:
     fake.answers[ListPartitionReassignmentsRequest] = echo
@@ -246,7 +249,7 @@ async def test_a_large_answer_is_decoded_off_the_loop(fake: FakeBroker, connecti
     assert off_loop.done == [decode_response]
 
 
-async def test_the_time_ends_when_the_answer_is_there_not_when_it_is_decoded(
+async def test_decoding_does_not_count_against_the_timeout(
     fake: FakeBroker, connection: BrokerConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("backends.client.connection.LARGE_ANSWER", 0)
@@ -260,7 +263,7 @@ async def test_the_time_ends_when_the_answer_is_there_not_when_it_is_decoded(
 
 
 class Held:
-    """An OffLoop that waits until it is set free."""
+    """An OffLoop that waits until the test releases it."""
 
     def __init__(self) -> None:
         self.begun, self.free = asyncio.Event(), asyncio.Event()
@@ -272,7 +275,7 @@ class Held:
 
 
 class Remembering:
-    """An OffLoop that knows what it did."""
+    """An OffLoop that records its calls."""
 
     def __init__(self) -> None:
         self.done: list[object] = []

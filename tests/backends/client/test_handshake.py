@@ -59,25 +59,25 @@ async def refusal(address: Address, caller: Caller, kind: type[Exception], secon
 
 
 async def opened(fake: FakeBroker, caller: Caller = NOBODY) -> Any:
-    """A connection that was closed again."""
+    """Open a connection, close it, and return it."""
     connection = await open_connection(fake.address, caller, 5)
     connection.abort("the test is over")
     await connection.ended.wait()
     return connection
 
 
-async def test_it_learns_what_the_broker_serves(fake: FakeBroker) -> None:
+async def test_the_handshake_reads_the_supported_versions(fake: FakeBroker) -> None:
     fake.answers[ApiVersionsRequest] = lambda _: ApiVersionsResponse(api_keys=[ApiVersion(46, 0, 7)])
     assert (await opened(fake)).versions == {46: range(8)}
 
 
-async def test_it_says_who_it_is(fake: FakeBroker) -> None:
+async def test_the_handshake_sends_the_client_name(fake: FakeBroker) -> None:
     await opened(fake, Caller(software_version="1.2"))
     assert fake.requests == [ApiVersionsRequest("reassignd", "1.2")]
     assert fake.versions == [4]
 
 
-async def test_an_older_broker_is_asked_in_a_version_that_it_knows(fake: FakeBroker) -> None:
+async def test_an_older_broker_is_asked_in_a_supported_version(fake: FakeBroker) -> None:
     too_new = ApiVersionsResponse(ErrorCode.UNSUPPORTED_VERSION, [ApiVersion(ApiKey.API_VERSIONS, 0, 2)])
     answers = iter([too_new, ApiVersionsResponse(api_keys=[ApiVersion(3, 0, 5)])])
     fake.answers[ApiVersionsRequest] = lambda _: next(answers)
@@ -86,21 +86,21 @@ async def test_an_older_broker_is_asked_in_a_version_that_it_knows(fake: FakeBro
     assert connection.versions == {3: range(6)}
 
 
-async def test_a_broker_that_does_not_say_what_it_serves_is_too_old(fake: FakeBroker) -> None:
+async def test_a_broker_without_api_versions_is_too_old(fake: FakeBroker) -> None:
     fake.answers[ApiVersionsRequest] = lambda _: ApiVersionsResponse(ErrorCode.UNSUPPORTED_VERSION)
     assert "error 35" in await refusal(fake.address, NOBODY, UnsupportedError)
 
 
-async def test_nobody_there() -> None:
+async def test_a_refused_tcp_connection_is_reported() -> None:
     assert await refusal(Address("127.0.0.1", 1), NOBODY, UnreachableError)
 
 
-async def test_no_such_host() -> None:
+async def test_an_unknown_host_is_reported() -> None:
     text = await refusal(Address("no-such-host.invalid", 9092), NOBODY, UnreachableError)
     assert text.startswith("cannot connect to no-such-host.invalid:9092: ")
 
 
-async def test_somebody_who_only_listens(fake: FakeBroker) -> None:
+async def test_a_server_that_never_answers_is_reported(fake: FakeBroker) -> None:
     fake.answers[ApiVersionsRequest] = lambda _: None
     assert "within 0.05 s" in await refusal(fake.address, NOBODY, UnreachableError, 0.05)
 
@@ -108,19 +108,19 @@ async def test_somebody_who_only_listens(fake: FakeBroker) -> None:
 @pytest.mark.parametrize(
     "answer", [HANG_UP, b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x15\x03\x03\x00\x02\x02\x50"]
 )
-async def test_somebody_who_is_no_broker(fake: FakeBroker, answer: bytes) -> None:
+async def test_a_server_that_is_not_a_broker_is_reported(fake: FakeBroker, answer: bytes) -> None:
     fake.answers[ApiVersionsRequest] = lambda _: answer
     assert "if it is a TLS port" in await refusal(fake.address, NOBODY, UnreachableError)
 
 
-async def test_a_port_that_wants_sasl_shows_by_hanging_up(fake: FakeBroker) -> None:
+async def test_a_disconnect_suggests_that_the_port_requires_sasl(fake: FakeBroker) -> None:
     fake.answers[ListPartitionReassignmentsRequest] = lambda _: HANG_UP
     connection = await open_connection(fake.address, NOBODY, 5)
     with pytest.raises(Exception, match="the listener may require SASL"):
         await connection.ask(ListPartitionReassignmentsRequest(), 5)
 
 
-async def test_plain(fake: FakeBroker) -> None:
+async def test_plain_credentials_are_sent(fake: FakeBroker) -> None:
     connection = await opened(fake, ALICE)
     assert fake.asked == [
         SaslHandshakeRequest("PLAIN"),
@@ -129,25 +129,25 @@ async def test_plain(fake: FakeBroker) -> None:
     assert connection.lifetime_seconds == 90
 
 
-async def test_a_mechanism_that_is_not_offered_is_told_with_those_that_are(fake: FakeBroker) -> None:
+async def test_an_unsupported_mechanism_is_reported_with_the_supported_ones(fake: FakeBroker) -> None:
     fake.answers[SaslHandshakeRequest] = lambda _: SaslHandshakeResponse(33, ["PLAIN", "GSSAPI"])
     text = await refusal(fake.address, SCRAM, AuthenticationError)
     assert text.endswith("takes PLAIN, GSSAPI, not SCRAM-SHA-256: set sasl.mechanism")
 
 
-async def test_a_port_without_sasl(fake: FakeBroker) -> None:
+async def test_a_port_without_sasl_is_reported(fake: FakeBroker) -> None:
     fake.answers[SaslHandshakeRequest] = lambda _: SaslHandshakeResponse(ErrorCode.ILLEGAL_SASL_STATE)
     assert "asks for no SASL" in await refusal(fake.address, SCRAM, AuthenticationError)
 
 
-async def test_a_wrong_password_is_one_line_without_the_password(fake: FakeBroker) -> None:
+async def test_a_wrong_password_is_reported_in_one_line_without_the_password(fake: FakeBroker) -> None:
     fake.answers[SaslAuthenticateRequest] = lambda _: SaslAuthenticateResponse(58, "invalid credentials")
     text = await refusal(fake.address, ALICE, AuthenticationError)
     assert text.endswith("refused alice by PLAIN: invalid credentials")
     assert "alice-secret" not in text
 
 
-async def test_a_server_that_does_not_know_the_password_is_not_talked_to(fake: FakeBroker) -> None:
+async def test_a_server_that_does_not_know_the_password_is_refused(fake: FakeBroker) -> None:
     def answer(request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
         first, _, nonce = request.auth_bytes.partition(b"r=")
         if first == b"n,,n=alice,":
@@ -159,23 +159,25 @@ async def test_a_server_that_does_not_know_the_password_is_not_talked_to(fake: F
 
 
 @pytest.mark.parametrize("request_", [SaslHandshakeRequest, SaslAuthenticateRequest])
-async def test_a_connection_lost_on_the_way_in_can_be_tried_again(fake: FakeBroker, request_: type) -> None:
+async def test_a_connection_lost_during_the_handshake_can_be_retried(
+    fake: FakeBroker, request_: type
+) -> None:
     fake.answers[request_] = lambda _: HANG_UP
     await refusal(fake.address, ALICE, UnreachableError)
 
 
-async def test_tls() -> None:
+async def test_the_handshake_works_over_tls() -> None:
     async with broker(ssl=context(server_side=True, certificate="server")) as fake:
         await opened(fake, by_tls())
 
 
-async def test_a_certificate_that_is_not_trusted_is_refused() -> None:
+async def test_an_untrusted_certificate_is_refused() -> None:
     async with broker(ssl=context(server_side=True, certificate="eve")) as fake:
         text = await refusal(fake.address, by_tls(), AuthenticationError)
         assert "certificate of 127.0.0.1" in text
 
 
-async def test_a_broker_without_tls_is_told_apart(fake: FakeBroker) -> None:
+async def test_a_broker_without_tls_is_reported(fake: FakeBroker) -> None:
     assert "a port without TLS" in await refusal(fake.address, by_tls(), UnreachableError)
 
 
@@ -185,19 +187,19 @@ def asks_for_a_certificate() -> ssl.SSLContext:
     return made
 
 
-async def test_a_client_certificate_is_shown() -> None:
+async def test_a_client_certificate_is_presented() -> None:
     async with broker(ssl=asks_for_a_certificate()) as fake:
         await opened(fake, by_tls(certificate="ann"))
 
 
 @pytest.mark.parametrize("certificate", [None, "eve"])
-async def test_a_client_certificate_that_is_refused_is_no_matter_of_trying_again(
+async def test_a_refused_client_certificate_is_not_retried(
     certificate: str | None,
 ) -> None:
     told = Event()
 
     def serve() -> None:
-        # asyncio's own server drops the alert that says why; and whoever closes too early takes it back.
+        # asyncio's server drops the TLS alert with the reason. Closing too early discards it as well.
         accepted = listening.accept()[0]
         with asks_for_a_certificate().wrap_socket(accepted, True, do_handshake_on_connect=False) as secured:
             with pytest.raises(ssl.SSLError):
@@ -212,7 +214,7 @@ async def test_a_client_certificate_that_is_refused_is_no_matter_of_trying_again
     assert "refused our certificate" in text
 
 
-async def test_one_who_hangs_up_on_tls_may_want_a_certificate() -> None:
+async def test_a_disconnect_during_tls_suggests_that_a_certificate_is_required() -> None:
     async with broker(ssl=context(server_side=True, certificate="server")) as fake:
         fake.answers[ApiVersionsRequest] = lambda _: HANG_UP
         assert "ssl.keystore" in await refusal(fake.address, by_tls(), UnreachableError)

@@ -24,7 +24,7 @@ LIST = ListPartitionReassignmentsRequest()
 
 
 class Rig:
-    """A link to a fake broker; connecting fails while `failure` is set."""
+    """A link to a fake broker. Connecting raises `failure` while that is set."""
 
     def __init__(self, fake: FakeBroker) -> None:
         self.fake = fake
@@ -58,14 +58,14 @@ async def rig() -> AsyncIterator[Rig]:
         await made.link.close()
 
 
-async def test_it_connects_when_first_asked_and_stays_so(rig: Rig) -> None:
+async def test_a_link_connects_on_first_use_and_stays_connected(rig: Rig) -> None:
     assert rig.fake.connections == 0
     await asyncio.gather(*(rig.ask() for _ in range(5)))
     await rig.ask()
     assert rig.fake.connections == 1
 
 
-async def test_a_connection_that_was_lost_is_opened_anew(rig: Rig) -> None:
+async def test_a_lost_connection_is_reopened(rig: Rig) -> None:
     await rig.ask()
     rig.fake.answers[ListPartitionReassignmentsRequest] = lambda _: HANG_UP
     await rig.fails(RequestLostError)
@@ -74,7 +74,7 @@ async def test_a_connection_that_was_lost_is_opened_anew(rig: Rig) -> None:
     assert rig.fake.connections == 2
 
 
-async def test_it_is_healthy_while_it_answers(rig: Rig) -> None:
+async def test_a_link_is_healthy_while_the_broker_answers(rig: Rig) -> None:
     seen = [rig.link.healthy]
     rig.fake.answers[ListPartitionReassignmentsRequest] = lambda _: HANG_UP
     await rig.fails(RequestLostError)
@@ -84,7 +84,7 @@ async def test_it_is_healthy_while_it_answers(rig: Rig) -> None:
     assert [*seen, rig.link.healthy] == [True, False, True]
 
 
-async def test_after_a_failure_it_is_left_alone_for_a_while(rig: Rig) -> None:
+async def test_after_a_failure_there_is_a_pause_before_the_next_attempt(rig: Rig) -> None:
     rig.failure = UnreachableError("nobody there")
     await rig.fails()
     await rig.fails()
@@ -94,7 +94,7 @@ async def test_after_a_failure_it_is_left_alone_for_a_while(rig: Rig) -> None:
     assert rig.tries == 2
 
 
-async def test_the_pauses_grow_up_to_the_longest(rig: Rig) -> None:
+async def test_the_pauses_grow_up_to_a_maximum(rig: Rig) -> None:
     rig.failure = UnreachableError("nobody there")
     for _ in range(20):
         await rig.fails()
@@ -106,7 +106,7 @@ async def test_the_pauses_grow_up_to_the_longest(rig: Rig) -> None:
     assert rig.tries == 21
 
 
-async def test_a_success_makes_the_pauses_short_again(rig: Rig) -> None:
+async def test_a_success_resets_the_pause(rig: Rig) -> None:
     rig.failure = UnreachableError("nobody there")
     for _ in range(10):
         await rig.fails()
@@ -122,7 +122,7 @@ async def test_a_success_makes_the_pauses_short_again(rig: Rig) -> None:
     await rig.ask()
 
 
-async def test_in_a_pause_the_failure_is_told_again(rig: Rig) -> None:
+async def test_during_a_pause_the_last_failure_is_raised(rig: Rig) -> None:
     rig.failure = AuthenticationError("wrong password")
     for _ in range(2):
         with pytest.raises(AuthenticationError, match="wrong password"):
@@ -140,7 +140,7 @@ async def test_a_new_connection_takes_over_before_the_authentication_expires(rig
     assert rig.fake.connections == 2
 
 
-async def test_what_the_old_connection_owes_is_still_answered(rig: Rig) -> None:
+async def test_pending_requests_on_the_old_connection_are_still_answered(rig: Rig) -> None:
     rig.lifetime = 100
     await rig.ask()
     before = asyncio.create_task(rig.ask())
@@ -150,7 +150,9 @@ async def test_what_the_old_connection_owes_is_still_answered(rig: Rig) -> None:
     assert await before == ListPartitionReassignmentsResponse()
 
 
-async def test_a_time_out_costs_no_other_its_answer_and_the_next_goes_out_anew(rig: Rig) -> None:
+async def test_after_a_timeout_pending_requests_are_answered_and_the_next_uses_a_new_connection(
+    rig: Rig,
+) -> None:
     written: asyncio.Future[tuple[Any, ...]] = asyncio.get_running_loop().create_future()
     rig.fake.answers[AlterPartitionReassignmentsRequest] = lambda _: written
     rig.fake.answers[ListPartitionReassignmentsRequest] = lambda _: None
@@ -165,7 +167,7 @@ async def test_a_time_out_costs_no_other_its_answer_and_the_next_goes_out_anew(r
     assert await writing == AlterPartitionReassignmentsResponse()
 
 
-async def test_after_closing_nothing_is_opened(rig: Rig) -> None:
+async def test_a_closed_link_opens_no_connection(rig: Rig) -> None:
     asking = asyncio.create_task(rig.ask())
     await asyncio.sleep(0)
     await rig.link.close()

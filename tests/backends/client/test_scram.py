@@ -19,7 +19,7 @@ SIGNATURE = b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
 
 
 def refusal(*answers: bytes) -> str:
-    """What the client says after the last of these messages of the server's."""
+    """Return the client's error after the last of these server messages."""
     client = scram("sha256", "user", "pencil", NONCE)
     next(client)
     for answer in answers[:-1]:
@@ -47,7 +47,7 @@ def test_the_exchange_of_rfc_5802() -> None:
         client.send(b"v=rmF9pqV8S7suAoZWja4dJRkFsKQ=")
 
 
-def test_sha_512_is_as_kafka_python_has_it() -> None:
+def test_sha_512_agrees_with_kafka_python() -> None:
     theirs = ScramClient("user", "pencil", "SCRAM-SHA-512")
     challenge = b"r=" + theirs.nonce + b"and-the-server's,s=QSXCR+Q6sek8bf92,i=4096"
     ours = scram("sha512", "user", "pencil", theirs.nonce.decode())
@@ -58,7 +58,7 @@ def test_sha_512_is_as_kafka_python_has_it() -> None:
         ours.send(b"v=" + b64encode(theirs.server_signature))
 
 
-def test_every_exchange_has_a_nonce_of_its_own() -> None:
+def test_each_exchange_has_a_new_nonce() -> None:
     first = {next(scram("sha256", "user", "pencil")) for _ in range(10)}
     assert len(first) == 10
     assert all(re.fullmatch(rb"n,,n=user,r=[\w-]{32}", message) for message in first)
@@ -68,21 +68,21 @@ def test_equals_signs_and_commas_in_a_name_are_escaped() -> None:
     assert next(scram("sha256", "a=b,c", "pencil", "N")) == b"n,,n=a=3Db=2Cc,r=N"
 
 
-def test_a_server_that_does_not_know_the_password_is_found_out() -> None:
+def test_a_server_that_does_not_know_the_password_is_detected() -> None:
     assert "does not know the password" in refusal(CHALLENGE, b"v=" + b64encode(bytes(32)))
 
 
-def test_a_refusal_is_told() -> None:
+def test_a_server_error_is_reported() -> None:
     assert refusal(CHALLENGE, b"e=other-error") == "the server says other-error"
 
 
 @pytest.mark.parametrize("challenge", [b"", b"\xff\xfe", b"r=,s=,i=", CHALLENGE.replace(b"W22Z", b"*!")])
-def test_a_challenge_that_makes_no_sense_is_refused(challenge: bytes) -> None:
+def test_a_malformed_challenge_is_refused(challenge: bytes) -> None:
     assert "makes no sense" in refusal(challenge)
 
 
 @pytest.mark.parametrize("nonce", [b"somebody-else's", NONCE.encode()])
-def test_a_challenge_that_does_not_answer_ours_is_refused(nonce: bytes) -> None:
+def test_a_challenge_with_another_nonce_is_refused(nonce: bytes) -> None:
     assert "not an answer to ours" in refusal(b"r=" + nonce + b",s=QSXCR+Q6sek8bf92,i=4096")
 
 
@@ -92,5 +92,5 @@ def test_too_few_or_too_many_iterations_are_refused(iterations: int) -> None:
 
 
 @pytest.mark.parametrize("signature", [b"", b"v=", b"v=*", b"garbage"])
-def test_a_signature_that_makes_no_sense_is_refused(signature: bytes) -> None:
+def test_a_malformed_signature_is_refused(signature: bytes) -> None:
     assert refusal(CHALLENGE, signature)

@@ -13,7 +13,7 @@ def test_plain_is_one_message() -> None:
         exchange.send(b"")
 
 
-def test_plain_ends_with_an_empty_answer() -> None:
+def test_plain_ends_with_an_empty_server_message() -> None:
     exchange = Credentials("PLAIN", "alice", "password").exchange()
     next(exchange)
     with pytest.raises(AuthenticationError):
@@ -21,7 +21,7 @@ def test_plain_ends_with_an_empty_answer() -> None:
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
-def test_scram_begins_with_the_name(mechanism: str) -> None:
+def test_scram_starts_with_the_user_name(mechanism: str) -> None:
     assert next(Credentials(mechanism, "alice", "password").exchange()).startswith(b"n,,n=alice,r=")
 
 
@@ -31,6 +31,6 @@ def test_a_password_is_not_printed() -> None:
 
 @pytest.mark.parametrize("tls", [None, ssl.create_default_context()])
 @pytest.mark.parametrize("sasl", [None, Credentials("PLAIN", "us", "secret")])
-def test_it_has_the_name_that_kafka_gives_it(tls: ssl.SSLContext | None, sasl: Credentials | None) -> None:
+def test_the_security_protocol_has_kafkas_name(tls: ssl.SSLContext | None, sasl: Credentials | None) -> None:
     name = ("SASL_" if sasl else "") + ("SSL" if tls else "PLAINTEXT")
     assert Security(tls, sasl).protocol == name

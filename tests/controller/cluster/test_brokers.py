@@ -27,7 +27,7 @@ def controller() -> InMemoryController:
     return InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))
 
 
-def test_a_broker_that_registers_gets_a_new_epoch_and_is_told_everything(
+def test_a_registering_broker_gets_a_new_epoch_and_the_full_state(
     controller: InMemoryController,
 ) -> None:
     d = controller.do(BrokerStarted(registration(7)))
@@ -48,7 +48,7 @@ def test_a_dead_broker_leaves_leadership_and_isr(controller: InMemoryController)
     assert controller.effects == [BrokerLeft(1), Publish(controller["foo-0"])]
 
 
-def test_a_broker_that_is_dead_already_does_not_die_again(controller: InMemoryController) -> None:
+def test_stopping_a_stopped_broker_changes_nothing(controller: InMemoryController) -> None:
     controller.stop(1)
     before = list(controller.effects)
     controller.stop(1)
@@ -67,7 +67,7 @@ def test_a_partition_without_live_replicas_in_sync_has_no_leader_until_one_is_ba
     assert (controller["foo-0"].leader, controller["foo-0"].isr) == (3, (3,))
 
 
-def test_an_unclean_topic_takes_the_first_replica_that_is_back(controller: InMemoryController) -> None:
+def test_with_unclean_election_the_first_returning_replica_leads(controller: InMemoryController) -> None:
     controller.with_topic_config("unclean.leader.election.enable", "true")
     for broker in (1, 2, 3):
         controller.stop(broker)
@@ -86,14 +86,16 @@ def test_when_an_adding_broker_dies_the_step_stays_in_flight(controller: InMemor
     assert controller.replicas("foo-0") == TARGET
 
 
-def test_when_the_leader_dies_in_mid_move_an_adding_replica_may_lead(controller: InMemoryController) -> None:
+def test_when_the_leader_dies_during_a_step_an_adding_replica_may_lead(
+    controller: InMemoryController,
+) -> None:
     controller.alter({"foo-0": (4, 5, 2)})
     controller.isr("foo-0", (1, 2, 3, 4))
     controller.stop(1)
     assert (controller["foo-0"].leader, controller["foo-0"].adding) == (4, (4, 5))
 
 
-def test_a_returning_broker_sets_off_what_waits_for_it() -> None:
+def test_a_returning_broker_starts_the_steps_that_wait_for_it() -> None:
     controller = InMemoryController(live=(1, 2, 3)).with_partitions(partition("foo-0", (1, 2, 3)))
     controller.alter({"foo-0": (1, 2, 4)})
     assert controller.phase("foo-0") is Phase.WAITING
@@ -103,13 +105,13 @@ def test_a_returning_broker_sets_off_what_waits_for_it() -> None:
     assert controller.replicas("foo-0") == (1, 2, 4, 3)
 
 
-def test_a_controller_that_starts_fences_the_one_before(controller: InMemoryController) -> None:
+def test_a_starting_controller_fences_the_previous_one(controller: InMemoryController) -> None:
     d = controller.do(ControllerStarted([registration(1)]))
     assert controller.state.controller_epoch == 1
     assert d.reply == {1: 7}
 
 
-def test_a_restart_goes_on_with_a_move_in_flight(controller: InMemoryController) -> None:
+def test_a_restart_continues_a_step_in_flight(controller: InMemoryController) -> None:
     controller.alter({"foo-0": TARGET})
     again = controller.restart()
     assert again["foo-0"] == controller["foo-0"]
@@ -118,13 +120,13 @@ def test_a_restart_goes_on_with_a_move_in_flight(controller: InMemoryController)
     assert again.dropped("foo-0") == [1, 2, 3]
 
 
-def test_a_restart_begins_what_was_only_accepted(controller: InMemoryController) -> None:
+def test_a_restart_starts_accepted_reassignments(controller: InMemoryController) -> None:
     controller.state.live.discard(4)
     controller.alter({"foo-0": (1, 2, 4)})
     assert controller.restart(live=range(1, 7)).replicas("foo-0") == (1, 2, 4, 3)
 
 
-def test_a_restart_completes_what_was_in_sync_when_the_controller_died(
+def test_a_restart_completes_steps_whose_replicas_are_in_sync(
     controller: InMemoryController,
 ) -> None:
     controller.alter({"foo-0": TARGET})
@@ -132,7 +134,7 @@ def test_a_restart_completes_what_was_in_sync_when_the_controller_died(
     assert controller.restart().replicas("foo-0") == TARGET
 
 
-def test_what_a_restart_completes_is_told_to_brokers_that_have_joined(controller: InMemoryController) -> None:
+def test_steps_completed_at_a_restart_are_published_to_joined_brokers(controller: InMemoryController) -> None:
     controller.alter({"foo-0": TARGET})
     controller.put(controller["foo-0"]._replace(isr=(1, 2, 3, *TARGET)))
     *told, published, dropped = controller.restart().effects
@@ -152,13 +154,13 @@ def test_a_restart_loses_no_record(controller: InMemoryController) -> None:
     assert changed == {"ControllerEpoch", "Broker"}
 
 
-def test_a_broker_that_asks_to_leave_gives_up_its_leadership(controller: InMemoryController) -> None:
+def test_a_controlled_shutdown_moves_leadership_away(controller: InMemoryController) -> None:
     assert controller.shut_down(1).reply == ShutdownReply(DONE, [])
     assert (controller["foo-0"].leader, controller["foo-0"].isr) == (2, (2, 3))
     assert 1 in controller.state.live
 
 
-def test_what_only_the_leaving_broker_can_lead_remains() -> None:
+def test_a_controlled_shutdown_keeps_partitions_without_another_leader() -> None:
     controller = InMemoryController().with_partitions(
         partition("foo-0", (1, 2), isr=(1,)), partition("foo-1", (2, 1), isr=(2,))
     )
@@ -174,7 +176,7 @@ def test_a_leader_that_waits_to_leave_never_stays_out_of_its_own_isr() -> None:
     assert (controller["foo-0"].leader, controller["foo-0"].isr) == (1, (1,))
 
 
-def test_a_broker_that_left_in_order_is_welcome_again(controller: InMemoryController) -> None:
+def test_a_broker_can_register_after_a_controlled_shutdown(controller: InMemoryController) -> None:
     controller.shut_down(1)
     controller.stop(1)
     assert controller.state.shutting_down == set()
@@ -189,7 +191,7 @@ def test_a_broker_that_left_in_order_is_welcome_again(controller: InMemoryContro
         (ControlledShutdown(1, 99), ErrorCode.STALE_BROKER_EPOCH),
     ],
 )
-def test_a_leave_of_an_unknown_or_outdated_broker_is_refused(
+def test_a_controlled_shutdown_of_an_unknown_or_outdated_broker_is_refused(
     controller: InMemoryController, event: ControlledShutdown, error: ErrorCode
 ) -> None:
     assert controller.do(event).reply == ShutdownReply(Outcome(error), ())
@@ -205,7 +207,7 @@ def test_a_replica_whose_log_dir_failed_leaves_while_its_broker_lives(controller
 @pytest.mark.parametrize(
     "event", [BrokerStopped(1), ControlledShutdown(1, -1), ControllerStarted([registration(2)])]
 )
-def test_what_concerns_many_partitions_is_taken_in_slices(event: AnyEvent) -> None:
+def test_an_event_for_many_partitions_is_sliced(event: AnyEvent) -> None:
     count = PARTITIONS_PER_SLICE + 1
     controller = InMemoryController().with_partitions(*(partition(f"foo-{n}", (1, 2)) for n in range(count)))
     controller.state.live -= {1} if isinstance(event, ControllerStarted) else set()
@@ -217,7 +219,7 @@ def test_what_concerns_many_partitions_is_taken_in_slices(event: AnyEvent) -> No
     assert all(now.leader == 2 for now in controller.state.all_partitions())
 
 
-def test_the_return_of_a_broker_to_many_partitions_is_taken_in_slices() -> None:
+def test_the_return_of_a_broker_with_many_partitions_is_sliced() -> None:
     count = PARTITIONS_PER_SLICE + 1
     controller = InMemoryController(live=()).with_partitions(
         *(partition(f"foo-{n}", (1,), leader=NO_LEADER) for n in range(count))
@@ -229,7 +231,7 @@ def test_the_return_of_a_broker_to_many_partitions_is_taken_in_slices() -> None:
 @pytest.mark.parametrize(
     ("event", "slices"), [(ControllerStarted([registration(1)]), 2), (BrokerStarted(registration(2)), 1)]
 )
-def test_what_waits_for_a_broker_is_taken_up_in_slices(event: AnyEvent, slices: int) -> None:
+def test_steps_that_wait_for_a_broker_start_in_slices(event: AnyEvent, slices: int) -> None:
     count = PARTITIONS_PER_SLICE
     controller = InMemoryController(live=[1]).with_partitions(
         *(partition(f"foo-{n}", [1]) for n in range(count))

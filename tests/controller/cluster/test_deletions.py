@@ -19,7 +19,7 @@ from tests.builders import InMemoryController, key, partition
 from tests.controller.topic_requests import ID, create, delete, grow
 
 
-def test_a_deleted_topic_goes_with_its_partitions_configs_and_replicas() -> None:
+def test_deleting_a_topic_deletes_its_partitions_configs_and_replicas() -> None:
     controller = InMemoryController().with_partitions(
         partition("foo-0", (1, 2)), partition("foo-1", (2, 1), isr=(2,), leader=NO_LEADER)
     )
@@ -35,14 +35,14 @@ def test_a_deleted_topic_goes_with_its_partitions_configs_and_replicas() -> None
     ]
 
 
-def test_sizes_go_with_their_topic() -> None:
+def test_deleting_a_topic_deletes_its_sizes() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)), partition("bar-0", (1, 2)))
     controller.state.sizes.update({key("foo-0"): 7, key("bar-0"): 8})
     assert delete(controller) is DONE
     assert controller.state.sizes == {key("bar-0"): 8}
 
 
-def test_the_deletion_of_a_moving_topic_waits_until_nothing_of_it_moves() -> None:
+def test_the_deletion_of_a_topic_waits_for_its_steps_in_flight() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1,)), partition("foo-1", (2,)))
     controller.alter({"foo-0": (3,), "foo-1": (3,)})
     assert delete(controller) is DONE
@@ -54,7 +54,7 @@ def test_the_deletion_of_a_moving_topic_waits_until_nothing_of_it_moves() -> Non
     assert controller.effects[-1] == TopicDeleted("foo")
 
 
-def test_a_cancel_lets_a_held_back_deletion_go_on() -> None:
+def test_a_cancel_lets_a_delayed_deletion_proceed() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1,)))
     controller.alter({"foo-0": (3,)})
     delete(controller)
@@ -62,7 +62,7 @@ def test_a_cancel_lets_a_held_back_deletion_go_on() -> None:
     assert "foo" not in controller.state.topics
 
 
-def test_a_roll_back_takes_nothing_back_of_a_topic_that_is_being_deleted() -> None:
+def test_a_rollback_skips_a_topic_that_is_being_deleted() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1,)), partition("foo-1", (1,)))
     controller.alter({"foo-0": (3,), "foo-1": (3,)})
     controller.isr("foo-0", (1, 3))
@@ -73,13 +73,13 @@ def test_a_roll_back_takes_nothing_back_of_a_topic_that_is_being_deleted() -> No
     assert (controller.state.topics, controller.state.reassignments) == ({}, {})
 
 
-def test_a_restart_takes_up_a_deletion_that_was_held_back() -> None:
+def test_a_restart_resumes_a_delayed_deletion() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1,)))
     controller.put(controller.state.topics["foo"]._replace(deleting=True))
     assert "foo" not in controller.restart().state.topics
 
 
-def test_a_held_back_deletion_does_not_take_a_later_topic_of_the_same_name() -> None:
+def test_a_delayed_deletion_does_not_delete_a_later_topic_of_the_same_name() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1,)))
     controller.alter({"foo-0": (3,)})
     delete(controller)
@@ -97,14 +97,14 @@ def test_a_topic_that_waits_for_its_deletion_does_not_grow() -> None:
     assert grow(controller, 2).error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_a_topic_of_the_same_name_begins_anew() -> None:
+def test_a_new_topic_of_the_same_name_has_no_old_state() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2), leader=NO_LEADER))
     delete(controller)
     create(controller, partitions=1, replication_factor=1)
     assert (controller["foo-0"].leader_epoch, controller.phase("foo-0").value) == (0, "idle")
 
 
-def test_what_waits_for_a_broker_does_not_hold_a_deletion_back() -> None:
+def test_a_waiting_reassignment_does_not_delay_a_deletion() -> None:
     controller = InMemoryController(live=range(1, 6)).with_partitions(partition("foo-0", (1, 2)))
     controller.alter({"foo-0": (1, 6)})
     controller.do(DeleteTopics(["foo"]))
@@ -115,7 +115,7 @@ def lives(controller: InMemoryController, broker: int) -> None:
     controller.do(BrokerStarted(BrokerRegistration(broker, "host", 9092, None)))
 
 
-def test_where_brokers_would_keep_its_replicas_a_deletion_waits_for_them() -> None:
+def test_a_deletion_waits_for_offline_brokers_that_would_keep_replicas() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]), partition("bar-0", [1, 3]))
     controller.state.profile = ZOOKEEPER
     controller.do(BrokerStopped(2))
@@ -126,7 +126,7 @@ def test_where_brokers_would_keep_its_replicas_a_deletion_waits_for_them() -> No
     assert controller.effects[-1] == TopicDeleted("foo")
 
 
-def test_a_broker_that_has_nothing_of_a_topic_lets_no_deletion_go_on() -> None:
+def test_a_returning_broker_without_replicas_does_not_resume_a_deletion() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]))
     controller.state.profile = ZOOKEEPER
     for broker in (2, 3):
@@ -136,7 +136,7 @@ def test_a_broker_that_has_nothing_of_a_topic_lets_no_deletion_go_on() -> None:
     assert "foo" in controller.state.topics
 
 
-def test_a_broker_that_is_about_to_stop_is_waited_for_too() -> None:
+def test_a_deletion_also_waits_for_a_broker_in_controlled_shutdown() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", [1, 2]))
     controller.state.profile = ZOOKEEPER
     controller.do(ControlledShutdown(2, -1))

@@ -1,4 +1,4 @@
-"""What others have stored enters the state as it is, and what follows from it is decided."""
+"""Changes that other clients stored are applied to the state, and the controller reacts to them."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ MOVING = partition("foo-0", (3, 1, 2), isr=(1, 2), leader=1, adding=(3,), removi
 
 
 def do(controller: InMemoryController, event: AnyEvent) -> Decision:
-    """The decision, without the replay of `InMemoryController.do`: what is observed is no change."""
+    """Return the decision, without the comparison of states: external changes are not recorded."""
     d = Decision(controller.state)
     for _ in decide(d, event):
         pass
@@ -43,7 +43,7 @@ def test_an_isr_that_completes_a_step_ends_it() -> None:
     assert (now.replicas, now.isr, now.partition_epoch) == ((3, 2), (2, 3), 2)
 
 
-def test_an_isr_that_completes_nothing_is_told_to_all_and_not_stored_again() -> None:
+def test_an_external_isr_that_completes_no_step_is_published_but_not_stored() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))
     seen = partition("foo-0", (1, 2, 3))._replace(isr=(1, 2), partition_epoch=1)
     d = do(controller, PartitionsStored([seen]))
@@ -51,7 +51,7 @@ def test_an_isr_that_completes_nothing_is_told_to_all_and_not_stored_again() -> 
     assert d.effects == [Publish(seen, lead=False)]
 
 
-def test_what_is_older_than_what_was_decided_is_passed_over() -> None:
+def test_external_changes_older_than_the_state_are_ignored() -> None:
     controller = InMemoryController().with_partitions(
         partition("foo-0", (1, 2, 3))._replace(leader_epoch=4, partition_epoch=7)
     )
@@ -84,7 +84,7 @@ def test_more_partitions_of_a_topic_are_led_too() -> None:
     assert [each.leader for each in controller.state.partitions["foo"]] == [1, 2]
 
 
-def test_values_that_make_no_sense_are_taken_for_not_set() -> None:
+def test_invalid_values_count_as_not_set() -> None:
     controller = InMemoryController()
     limit = "reassignment.max.concurrent.partition.movements"
     values = {limit: "many", "log.cleaner.threads": "2", "reassignment.parallel.replica.count": "1"}
@@ -97,28 +97,28 @@ def test_values_that_make_no_sense_are_taken_for_not_set() -> None:
     }
 
 
-def test_values_that_are_gone_are_gone() -> None:
+def test_deleted_values_are_removed() -> None:
     controller = InMemoryController()
     controller.put(Config(ResourceType.TOPIC, "foo", "retention.ms", "5"))
     do(controller, ConfigsStored(ResourceType.TOPIC, "foo", {}))
     assert controller.state.configs == {}
 
 
-def test_a_broker_that_moved_is_told_everything_again() -> None:
+def test_a_broker_with_a_new_address_gets_the_full_state_again() -> None:
     controller = InMemoryController()
     d = do(controller, BrokerChanged(registration(2)._replace(port=1)))
     assert controller.state.brokers[2].port == 1
     assert d.effects == [BrokerJoined(2)]
 
 
-def test_a_broker_that_is_gone_cannot_change() -> None:
+def test_a_change_of_an_unknown_broker_is_ignored() -> None:
     controller = InMemoryController(live=[1])
     outcome: Any = do(controller, BrokerChanged(registration(2)._replace(port=1)))
     assert outcome.effects == []
 
 
 def adopting() -> InMemoryController:
-    """A step that another controller began."""
+    """Return a controller with a step that another controller began."""
     controller = InMemoryController().with_partitions(MOVING)
     controller.state.put(Reassignment("foo", 0, MOVING.current, MOVING.next))
     return controller

@@ -13,7 +13,7 @@ FOO, BAR = ("foo-0", (4, 1)), ("bar-0", (7, 8))
 
 
 def sick() -> Gateway:
-    """Broker 8 is missing, and bar-0 is under its min ISR."""
+    """Return a gateway whose broker 8 is missing and whose bar-0 is under its min ISR."""
     gateway = Gateway(FOO, BAR)
     gateway.do(TopicConfigsSeen({"bar": {"min.insync.replicas": "2"}}))
     gateway.kafka.down.add(8)
@@ -29,7 +29,7 @@ def test_the_reason_names_broker_and_partition() -> None:
     )
 
 
-def test_nothing_new_starts_while_the_cluster_is_not_well_and_says_why() -> None:
+def test_no_step_starts_while_the_cluster_is_unhealthy_and_the_reason_is_shown() -> None:
     gateway = sick()
     gateway.alter({"foo-0": (2, 3)})
     assert gateway.in_flight() == []
@@ -40,14 +40,14 @@ def test_nothing_new_starts_while_the_cluster_is_not_well_and_says_why() -> None
     )
 
 
-def test_a_move_that_repairs_starts_all_the_same() -> None:
+def test_a_repairing_move_starts_in_an_unhealthy_cluster() -> None:
     gateway = sick()
     gateway.alter({"bar-0": (7, 2)})
     assert gateway.in_flight() == ["bar-0"]
 
 
 @pytest.mark.parametrize(("mode", "moving"), [("hold", 0), ("slow", 1), ("off", 2)])
-def test_the_guard_can_be_told_how_careful_to_be(mode: str, moving: int) -> None:
+def test_the_health_guard_has_modes(mode: str, moving: int) -> None:
     gateway = Gateway(FOO, ("foo-1", (4, 1)), BAR)
     gateway.default("reassignment.health.guard", mode)
     gateway.kafka.down.add(8)
@@ -56,7 +56,7 @@ def test_the_guard_can_be_told_how_careful_to_be(mode: str, moving: int) -> None
     assert len(gateway.in_flight()) == moving
 
 
-def test_a_cluster_that_is_well_again_goes_on() -> None:
+def test_steps_start_when_the_cluster_is_healthy_again() -> None:
     gateway = sick()
     gateway.alter({"foo-0": (2, 3)})
     gateway.kafka.down.clear()
@@ -66,14 +66,14 @@ def test_a_cluster_that_is_well_again_goes_on() -> None:
     assert gateway.in_flight() == ["foo-0"]
 
 
-def test_a_new_mode_counts_at_once() -> None:
+def test_a_new_mode_applies_immediately() -> None:
     gateway = sick()
     gateway.alter({"foo-0": (2, 3)})
     gateway.default("reassignment.health.guard", "off")
     assert gateway.in_flight() == ["foo-0"]
 
 
-def test_a_partition_without_a_leader_is_trouble_and_many_are_counted() -> None:
+def test_partitions_without_a_leader_are_unhealthy_and_counted() -> None:
     gateway = Gateway(*((f"foo-{n}", (1, 2)) for n in range(5)))
     for name in gateway.kafka.leader:
         gateway.kafka.leader[name] = -1
@@ -82,7 +82,7 @@ def test_a_partition_without_a_leader_is_trouble_and_many_are_counted() -> None:
     assert gateway.state.health_problem == f"under min ISR: {named} and 2 more"
 
 
-def test_a_config_that_is_learnt_counts_at_once() -> None:
+def test_a_polled_config_applies_immediately() -> None:
     gateway = Gateway(BAR)
     gateway.kafka.isr[key("bar-0")] = (7,)
     gateway.poll()
@@ -91,7 +91,7 @@ def test_a_config_that_is_learnt_counts_at_once() -> None:
     assert gateway.state.health_problem == "under min ISR: bar-0 (1 in sync, min.insync.replicas 2)"
 
 
-def test_what_is_ordered_is_ours_to_repair_until_it_is_over() -> None:
+def test_a_reassigned_partition_may_be_repaired_until_its_reassignment_ends() -> None:
     gateway = sick()
     gateway.alter({"bar-0": (7, 2)})
     assert not gateway.state.under_min_isr
@@ -113,7 +113,7 @@ def test_a_broker_that_is_not_listed_while_its_replicas_lag_is_missing() -> None
 
 
 @given(st.lists(st.sampled_from(["down", "up", "order", "cancel", "floor", "delete", "look"]), max_size=12))
-def test_the_weak_partitions_are_always_those_that_a_pass_over_all_would_find(done: list[str]) -> None:
+def test_the_tracked_partitions_under_min_isr_equal_a_full_scan(done: list[str]) -> None:
     gateway = Gateway(FOO, BAR, ("bar-1", (4, 8)))
     for what in done:
         worsen(gateway, what)

@@ -29,7 +29,7 @@ def answer(controller: InMemoryController, asked: IsrChange, broker: int = 1) ->
     return error
 
 
-def test_a_leader_reports_its_isr_and_all_brokers_learn_of_it(controller: InMemoryController) -> None:
+def test_a_reported_isr_is_published_to_all_brokers(controller: InMemoryController) -> None:
     assert answer(controller, change()) is ErrorCode.NONE
     now = controller["foo-0"]
     assert (now.isr, now.leader_epoch, now.partition_epoch) == ((1, 2, 3), 5, 10)
@@ -84,7 +84,7 @@ def test_a_dead_broker_is_refused_as_a_whole(controller: InMemoryController) -> 
     assert reply.outcome.error is ErrorCode.STALE_BROKER_EPOCH
 
 
-def test_one_wrong_report_spoils_no_other(controller: InMemoryController) -> None:
+def test_an_invalid_report_does_not_affect_others(controller: InMemoryController) -> None:
     right = IsrChange("foo", 1, 0, (2,), 0)
     rows = controller.do(AlterPartition(2, 2, [change(), right])).reply.rows
     assert [row.error for row in rows] == [ErrorCode.INVALID_REQUEST, ErrorCode.NONE]
@@ -99,13 +99,15 @@ def test_a_report_that_completes_a_step_is_published_as_completed_only(
     assert controller.effects[before:] == [Publish(controller["foo-1"])]
 
 
-def test_a_leader_whose_report_moves_leadership_is_told_so(controller: InMemoryController) -> None:
+def test_a_report_that_changes_the_leader_is_answered_with_the_new_leader(
+    controller: InMemoryController,
+) -> None:
     controller.alter({"foo-1": (4, 5)})
     assert controller.isr("foo-1", (2, 3, 4, 5)).error is ErrorCode.NEW_LEADER_ELECTED
     assert (controller["foo-1"].leader, controller["foo-1"].isr) == (4, (4, 5))
 
 
-def test_many_reports_are_taken_in_slices() -> None:
+def test_many_reports_are_sliced() -> None:
     count = CHANGES_PER_SLICE + 1
     controller = InMemoryController().with_partitions(*(partition(f"foo-{n}", (1, 2)) for n in range(count)))
     d = Decision(controller.state)

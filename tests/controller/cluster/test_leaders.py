@@ -29,15 +29,15 @@ def test_the_preferred_leader_is_elected_when_it_is_in_sync(controller: InMemory
     assert (controller["foo-0"].leader, controller["foo-0"].leader_epoch) == (1, 1)
 
 
-def test_a_named_partition_that_needs_none_is_told_so(controller: InMemoryController) -> None:
+def test_a_named_partition_that_needs_no_election_is_answered(controller: InMemoryController) -> None:
     assert elect(controller, "foo-1") == {"foo-1": ErrorCode.ELECTION_NOT_NEEDED}
 
 
-def test_asked_for_all_those_that_need_none_are_left_out(controller: InMemoryController) -> None:
+def test_an_election_of_all_omits_partitions_that_need_none(controller: InMemoryController) -> None:
     assert controller.do(ElectLeaders(ElectionType.PREFERRED, None)).reply == [(key("foo-0"), DONE)]
 
 
-def test_an_unknown_partition_is_told_by_name(controller: InMemoryController) -> None:
+def test_an_unknown_partition_is_named(controller: InMemoryController) -> None:
     ((_, outcome),) = controller.do(ElectLeaders(ElectionType.PREFERRED, [TopicPartition("bar", 1)])).reply
     assert outcome == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "No such partition as bar-1.")
 
@@ -82,20 +82,20 @@ def test_an_order_that_waits_for_a_leader_begins_with_an_unclean_election(
     assert controller.replicas("foo-1") == (3, 4, 2)
 
 
-def test_an_unclean_election_is_not_needed_where_there_is_a_leader(controller: InMemoryController) -> None:
+def test_an_unclean_election_is_not_needed_with_a_leader(controller: InMemoryController) -> None:
     assert elect(controller, "foo-1", election=ElectionType.UNCLEAN) == {
         "foo-1": ErrorCode.ELECTION_NOT_NEEDED
     }
 
 
-def test_with_no_replica_alive_no_leader_can_be_had(controller: InMemoryController) -> None:
+def test_without_live_replicas_no_leader_is_elected(controller: InMemoryController) -> None:
     for broker in (2, 3):
         controller.stop(broker)
     found = elect(controller, "foo-1", election=ElectionType.UNCLEAN)
     assert found == {"foo-1": ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE}
 
 
-def test_an_election_of_many_is_taken_in_slices() -> None:
+def test_an_election_of_many_partitions_is_sliced() -> None:
     count = PARTITIONS_PER_SLICE + 1
     controller = InMemoryController().with_partitions(
         *(partition(f"foo-{n}", (1, 2), leader=2) for n in range(count))
@@ -114,14 +114,16 @@ def rebalance(controller: InMemoryController, percentage: int = 10) -> int:
 
 
 @pytest.mark.parametrize(("percentage", "elected"), [(9, 1), (10, 0), (0, 1), (100, 0)])
-def test_a_broker_gets_back_what_it_should_lead_beyond_a_percentage(percentage: int, elected: int) -> None:
+def test_a_broker_regains_its_preferred_partitions_above_an_imbalance_percentage(
+    percentage: int, elected: int
+) -> None:
     led = (partition(f"bar-{n}", (1, 2)) for n in range(9))
     controller = InMemoryController().with_partitions(*led, partition("foo-0", (1, 2), leader=2))
     assert rebalance(controller, percentage) == elected
     assert controller["foo-0"].leader == (1 if elected else 2)
 
 
-def test_brokers_are_balanced_each_by_itself() -> None:
+def test_the_imbalance_is_computed_per_broker() -> None:
     others = (partition(f"bar-{n}", (2, 1)) for n in range(20))
     controller = InMemoryController().with_partitions(
         *others, partition("baz-0", (2, 1), leader=1), partition("foo-0", (1, 2), leader=2)
@@ -130,20 +132,20 @@ def test_brokers_are_balanced_each_by_itself() -> None:
     assert (controller["foo-0"].leader, controller["baz-0"].leader) == (1, 1)
 
 
-def test_what_is_being_reassigned_is_not_rebalanced(controller: InMemoryController) -> None:
+def test_partitions_with_a_reassignment_are_not_rebalanced(controller: InMemoryController) -> None:
     controller.alter({"foo-0": (1, 4, 5)})
     assert rebalance(controller) == 0
     assert controller["foo-0"].leader == 2
 
 
-def test_a_preferred_leader_that_cannot_lead_is_not_given_back_anything(
+def test_rebalancing_skips_a_preferred_leader_that_cannot_lead(
     controller: InMemoryController,
 ) -> None:
     controller.state.live.discard(1)
     assert rebalance(controller) == 0
 
 
-def test_others_have_their_turn_while_leaders_are_rebalanced() -> None:
+def test_rebalancing_is_sliced() -> None:
     count = 2 * PARTITIONS_PER_SLICE
     controller = InMemoryController().with_partitions(
         *(partition(f"foo-{n}", (1, 2), leader=2) for n in range(count))

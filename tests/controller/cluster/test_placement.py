@@ -29,11 +29,11 @@ def test_the_followers_of_a_leader_change_from_round_to_round() -> None:
     assert len(set(lists)) == 12
 
 
-def test_placement_goes_on_where_the_last_one_ended() -> None:
+def test_placement_continues_after_the_last_position() -> None:
     assert list(islice(place(RACKS, 2, 0), 5, 9)) == list(islice(place(RACKS, 2, 5), 4))
 
 
-def test_one_broker_holds_all_there_is() -> None:
+def test_a_single_broker_holds_all_partitions() -> None:
     assert list(islice(place({7: None}, 1, 3), 2)) == [(7,), (7,)]
 
 

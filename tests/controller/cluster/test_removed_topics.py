@@ -15,13 +15,13 @@ FOO = ("foo-0", (4, 1))
 
 
 def look_at(gateway: Gateway, seen: UpstreamPolled) -> None:
-    """Twice, so far apart that it is believed."""
+    """Submit the poll twice, far enough apart to be confirmed."""
     gateway.do(seen)
     gateway.now_ms += TOPIC_REMOVED_MS
     gateway.do(seen)
 
 
-def test_a_topic_that_one_broker_lacks_for_a_while_is_not_gone() -> None:
+def test_a_topic_missing_for_a_short_time_is_not_removed() -> None:
     gateway = Gateway(FOO)
     gateway.do(Pause(None, True))
     gateway.alter({"foo-0": (2, 3)})
@@ -34,7 +34,7 @@ def test_a_topic_that_one_broker_lacks_for_a_while_is_not_gone() -> None:
     assert gateway.state.missing_since == {}
 
 
-def test_a_broker_that_still_shows_the_topic_of_before_changes_nothing() -> None:
+def test_a_broker_that_still_shows_the_deleted_topic_changes_nothing() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     seen = gateway.kafka.poll()
@@ -44,7 +44,7 @@ def test_a_broker_that_still_shows_the_topic_of_before_changes_nothing() -> None
     assert gateway.reassignment_of("foo-0") is not None
 
 
-def test_a_topic_that_is_gone_ends_its_reassignments_with_a_reason() -> None:
+def test_a_removed_topic_ends_its_reassignments_with_a_reason() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     gateway.deliver()
@@ -55,7 +55,7 @@ def test_a_topic_that_is_gone_ends_its_reassignments_with_a_reason() -> None:
     assert (gateway.state.topics, gateway.state.upstream_steps, gateway.state.reassignments) == ({}, {}, {})
 
 
-def test_a_topic_that_was_made_anew_is_another_one() -> None:
+def test_a_recreated_topic_is_a_new_topic() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     seen = gateway.kafka.poll()
@@ -64,7 +64,7 @@ def test_a_topic_that_was_made_anew_is_another_one() -> None:
     assert gateway.reassignment_of("foo-0") is None
 
 
-def test_a_topic_of_which_nothing_is_wanted_is_another_one_at_the_first_look() -> None:
+def test_a_recreated_topic_without_reassignments_is_replaced_at_the_first_poll() -> None:
     gateway = Gateway(FOO)
     seen = gateway.kafka.poll()
     (foo,) = seen.topics
@@ -75,7 +75,7 @@ def test_a_topic_of_which_nothing_is_wanted_is_another_one_at_the_first_look() -
     assert gateway.reassignment_of("foo-0") is not None
 
 
-def test_a_topic_of_which_a_step_is_remembered_is_not() -> None:
+def test_a_recreated_topic_with_a_recorded_step_is_not_replaced_at_the_first_poll() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     gateway.deliver()
@@ -86,7 +86,7 @@ def test_a_topic_of_which_a_step_is_remembered_is_not() -> None:
     assert gateway.state.topics["foo"].id == seen.topics[0].id
 
 
-def test_a_topic_that_gets_its_id_is_the_same_one() -> None:
+def test_a_topic_that_gets_an_id_is_the_same_topic() -> None:
     gateway = Gateway(FOO)
     gateway.put(Topic("foo", NO_ID))
     gateway.alter({"foo-0": (2, 3)})
@@ -99,7 +99,7 @@ def test_a_topic_that_gets_its_id_is_the_same_one() -> None:
     assert gateway.phase("foo-0") is Phase.MOVING
 
 
-def test_a_broker_that_does_not_know_all_of_a_topic_yet_takes_nothing_from_it() -> None:
+def test_incomplete_metadata_of_a_topic_removes_no_partitions() -> None:
     gateway = Gateway(FOO, ("foo-1", (4, 1)), ("bar-0", (4, 1)))
     gateway.alter({"foo-1": (2, 3), "bar-0": (2, 3)})
     gateway.deliver()
@@ -109,7 +109,7 @@ def test_a_broker_that_does_not_know_all_of_a_topic_yet_takes_nothing_from_it() 
     assert (gateway.phase("foo-1"), gateway.phase("bar-0")) == (Phase.MOVING, Phase.MOVING)
 
 
-def test_without_ids_a_topic_with_fewer_partitions_is_another_one() -> None:
+def test_without_ids_a_topic_with_fewer_partitions_is_a_new_topic() -> None:
     gateway = Gateway()
     gateway.kafka.create("foo-0", (4, 1))
     gateway.kafka.create("foo-1", (4, 1))
@@ -121,7 +121,7 @@ def test_without_ids_a_topic_with_fewer_partitions_is_another_one() -> None:
     assert gateway.state.reassignments == {}
 
 
-def test_a_topic_that_went_while_nobody_looked_is_forgotten_at_start() -> None:
+def test_a_topic_removed_while_the_controller_was_down_is_removed_at_start() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     gateway.kafka.replicas.clear()
@@ -130,7 +130,7 @@ def test_a_topic_that_went_while_nobody_looked_is_forgotten_at_start() -> None:
     assert again.state.reassignments == {}
 
 
-def test_a_topic_that_is_gone_leaves_nothing_in_memory() -> None:
+def test_a_removed_topic_leaves_nothing_in_memory() -> None:
     gateway = Gateway(FOO)
     gateway.do(TopicConfigsSeen({"foo": {"min.insync.replicas": "2"}, "never": {"min.insync.replicas": "2"}}))
     gateway.do(Measured({key("foo-0"): 50}, {}))
@@ -139,7 +139,7 @@ def test_a_topic_that_is_gone_leaves_nothing_in_memory() -> None:
     assert (gateway.state.sizes, gateway.state.configs) == ({}, {})
 
 
-def test_a_topic_that_goes_in_mid_move_leaves_no_step_behind() -> None:
+def test_a_topic_removed_during_a_step_leaves_no_step() -> None:
     gateway = Gateway(FOO)
     gateway.default(THROTTLE, "1000")
     gateway.alter({"foo-0": (2, 3)})
@@ -152,7 +152,7 @@ def test_a_topic_that_goes_in_mid_move_leaves_no_step_behind() -> None:
     assert not desired_throttle(gateway.state).brokers
 
 
-def test_a_topic_that_goes_while_others_move_it_is_listed_no_more() -> None:
+def test_a_topic_removed_during_an_external_move_is_not_listed() -> None:
     gateway = Gateway(FOO)
     gateway.kafka.alter(key("foo-0"), (2, 3))
     gateway.poll()
@@ -164,13 +164,13 @@ def test_a_topic_that_goes_while_others_move_it_is_listed_no_more() -> None:
 
 
 class Unread(dict[TopicPartition, Reassignment]):
-    """Nobody may go through all of it."""
+    """A dictionary that must not be iterated."""
 
     def __iter__(self) -> Iterator[TopicPartition]:
         raise AssertionError
 
 
-def test_a_topic_goes_without_a_look_at_what_moves_elsewhere() -> None:
+def test_removing_a_topic_does_not_scan_other_reassignments() -> None:
     gateway = Gateway(FOO, ("bar-0", (1, 2)))
     gateway.alter({"foo-0": (2, 3), "bar-0": (3, 4)})
     gateway.state.reassignments = Unread(gateway.state.reassignments)
@@ -179,7 +179,7 @@ def test_a_topic_goes_without_a_look_at_what_moves_elsewhere() -> None:
     assert (gateway.reassignment_of("bar-0"), gateway.phase("foo-0")) == (None, Phase.MOVING)
 
 
-def test_at_the_start_what_was_wanted_of_partitions_that_are_gone_ends_with_its_job() -> None:
+def test_at_start_reassignments_of_removed_partitions_end_with_their_job() -> None:
     controller = InMemoryController(live=range(1, 4)).with_partitions(
         partition("foo-0", (1, 2)), partition("bar-0", (1, 2))
     )

@@ -1,4 +1,4 @@
-"""How large a request for new partitions may be."""
+"""Limits of requests for new partitions."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def test_the_bound_of_growth_is_that_of_the_whole_request() -> None:
     assert grow(controller, 10_001).ok
 
 
-def test_a_topic_that_the_backend_cannot_keep_is_neither_made_nor_grown() -> None:
+def test_a_topic_too_large_for_the_backend_is_neither_created_nor_grown() -> None:
     controller = InMemoryController()
     controller.state.fits_topic = lambda partitions, replicas: partitions + replicas <= 12
     assert create(controller, partitions=5, replication_factor=2).outcome.error is ErrorCode.POLICY_VIOLATION

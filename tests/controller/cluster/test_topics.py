@@ -24,7 +24,7 @@ from tests.builders import InMemoryController, partition
 from tests.controller.topic_requests import ID, create, delete, grow
 
 
-def test_a_topic_is_created_with_healthy_partitions_that_brokers_are_told_of() -> None:
+def test_a_created_topic_has_healthy_published_partitions() -> None:
     controller = InMemoryController()
     assert create(controller, partitions=3, replication_factor=2) == CreatedTopic("foo", DONE, 3, 2)
     for number, told in enumerate(effect for effect in controller.effects if isinstance(effect, Publish)):
@@ -33,7 +33,7 @@ def test_a_topic_is_created_with_healthy_partitions_that_brokers_are_told_of() -
         assert (len(now.replicas), now.isr, now.leader) == (2, now.replicas, now.replicas[0])
 
 
-def test_what_the_request_leaves_open_comes_from_the_clusters_defaults() -> None:
+def test_omitted_fields_use_the_cluster_defaults() -> None:
     controller = InMemoryController()
     assert create(controller)[2:] == (1, 1)
     controller.put(Config(ResourceType.BROKER, "", "num.partitions", "4"))
@@ -41,7 +41,7 @@ def test_what_the_request_leaves_open_comes_from_the_clusters_defaults() -> None
     assert create(controller, "bar")[2:] == (4, 3)
 
 
-def test_a_topic_may_be_laid_out_by_hand_and_its_dead_replicas_are_out_of_sync() -> None:
+def test_a_topic_may_have_a_manual_assignment_with_dead_replicas_out_of_sync() -> None:
     controller = InMemoryController(live=(1, 2))
     assert create(controller, assignments={1: (2, 1), 0: (6, 1)})[1:] == (DONE, 2, 2)
     assert (controller["foo-0"].isr, controller["foo-0"].leader) == ((1,), 1)
@@ -75,14 +75,14 @@ def test_a_topic_keeps_the_configs_that_it_is_created_with() -> None:
         ({"configs": {"no.such.key": "1"}}, ErrorCode.INVALID_CONFIG),
     ],
 )
-def test_a_topic_that_cannot_be_is_refused(fields: dict[str, Any], error: ErrorCode) -> None:
+def test_an_invalid_topic_is_refused(fields: dict[str, Any], error: ErrorCode) -> None:
     controller = InMemoryController().with_partitions(partition("there-0", (1,)))
     created = create(controller, **fields)
     assert (created.outcome.error, created.partitions, created.replication_factor) == (error, *created[2:])
     assert controller.changes == []
 
 
-def test_a_layout_among_dead_brokers_alone_is_refused() -> None:
+def test_an_assignment_to_dead_brokers_only_is_refused() -> None:
     controller = InMemoryController(live=(1,))
     assert create(controller, assignments={0: (2, 3)}).outcome.error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
@@ -121,7 +121,7 @@ def test_a_topic_grows_while_it_moves_by_the_size_it_had() -> None:
     assert len(controller.replicas("foo-1")) == 2
 
 
-def test_a_topic_may_be_grown_by_hand() -> None:
+def test_a_topic_may_grow_with_a_manual_assignment() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
     assert grow(controller, 3, [(3, 4), (5, 6)]) is DONE
     assert [controller.replicas(f"foo-{n}") for n in (1, 2)] == [(3, 4), (5, 6)]
@@ -137,13 +137,13 @@ def test_a_topic_may_be_grown_by_hand() -> None:
         (2, [(3, 9)], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
     ],
 )
-def test_growth_that_cannot_be_is_refused(total: int, assignments: Any, error: ErrorCode) -> None:
+def test_invalid_growth_is_refused(total: int, assignments: Any, error: ErrorCode) -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2)))
     assert grow(controller, total, assignments).error is error
     assert controller.changes == []
 
 
-def test_an_unknown_topic_neither_grows_nor_goes() -> None:
+def test_an_unknown_topic_can_neither_grow_nor_be_deleted() -> None:
     controller = InMemoryController()
     assert grow(controller, 2, topic="ghost").error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert delete(controller, "ghost").error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -154,7 +154,7 @@ def test_growth_without_enough_live_brokers_is_refused() -> None:
     assert grow(controller, 2).error is ErrorCode.INVALID_REPLICATION_FACTOR
 
 
-def test_a_large_topic_is_made_grown_and_dropped_in_slices() -> None:
+def test_a_large_topic_is_created_grown_and_deleted_in_slices() -> None:
     controller, count = InMemoryController(), 2 * PARTITIONS_PER_SLICE
     events: list[AnyEvent] = [
         CreateTopics([NewTopic("foo", ID, count, 1)]),

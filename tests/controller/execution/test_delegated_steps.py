@@ -63,7 +63,7 @@ def test_an_override_ends_at_the_new_target() -> None:
     assert gateway.kafka.replicas[key("foo-0")] == (5, 6)
 
 
-def test_a_stop_keeps_what_has_arrived() -> None:
+def test_a_stop_keeps_replicas_in_sync() -> None:
     gateway = Gateway(FOO)
     gateway.default("reassignment.cancel.mode", "stop")
     gateway.alter({"foo-0": (2, 3)})
@@ -76,7 +76,7 @@ def test_a_stop_keeps_what_has_arrived() -> None:
     assert gateway.state.upstream_steps == {}
 
 
-def test_an_order_behind_a_stop_starts_from_where_the_step_began() -> None:
+def test_an_order_after_a_stop_starts_from_the_list_before_the_step() -> None:
     gateway = Gateway(("foo-0", (1, 2)))
     gateway.default("reassignment.cancel.mode", "stop")
     gateway.alter({"foo-0": (1, 2, 3)})
@@ -100,7 +100,7 @@ def test_a_small_step_elects_the_new_leader_before_the_next_one() -> None:
     assert gateway.kafka.leader[key("foo-0")] == 2
 
 
-def test_a_leader_that_cannot_be_elected_does_not_hold_up_the_move() -> None:
+def test_a_failed_leader_election_does_not_delay_the_move() -> None:
     gateway = Gateway(FOO)
     gateway.kafka.elect = lambda name: None  # type: ignore[method-assign]
     gateway.default("reassignment.max.concurrent.replica.movements.per.partition", "1")
@@ -117,7 +117,7 @@ def test_a_move_waits_for_room_on_the_disk_of_its_target() -> None:
     assert gateway.waiting_reason("foo-0") == "broker 2: /a would be 120% full, 90% is the most"
 
 
-def test_a_stop_holds_its_place_until_kafka_has_stopped() -> None:
+def test_a_stopped_step_counts_against_the_limits_until_the_upstream_has_stopped_it() -> None:
     gateway = Gateway(FOO, ("foo-1", (5, 6)))
     gateway.with_limits(partitions=1).default("reassignment.cancel.mode", "stop")
     gateway.alter({"foo-0": (2, 3)})
@@ -131,7 +131,7 @@ def test_a_stop_holds_its_place_until_kafka_has_stopped() -> None:
 
 
 def stalled(target: Replicas, isr: Replicas) -> Gateway:
-    """A step from (1, 2, 3) that has come so far, and gets no further."""
+    """Return a stalled step from (1, 2, 3) to `target` with this ISR."""
     gateway = Gateway(("foo-0", (1, 2, 3)))
     gateway.with_topic_config("min.insync.replicas", "3").alter({"foo-0": target})
     gateway.deliver()
@@ -142,17 +142,19 @@ def stalled(target: Replicas, isr: Replicas) -> Gateway:
     return gateway
 
 
-def test_a_stalled_step_ends_with_what_has_arrived() -> None:
+def test_a_stalled_step_ends_with_its_replicas_in_sync() -> None:
     gateway = stalled((4, 5, 6), (1, 2, 3, 4))
     assert submits(gateway)[-1] == (4, 1, 2, 3)
 
 
-def test_a_stalled_step_of_which_nothing_has_arrived_is_taken_back() -> None:
+def test_a_stalled_step_without_new_replicas_in_sync_is_undone() -> None:
     assert submits(stalled((4, 5, 6), (1, 2, 3)))[-1] is None
 
 
 @pytest.mark.parametrize(("target", "isr"), [((1, 2, 4), (1, 3, 4)), ((4, 5, 6), (1, 3, 4))])
-def test_a_stalled_step_that_kafka_cannot_end_gives_back_places_only(target: Replicas, isr: Replicas) -> None:
+def test_a_stalled_step_that_the_upstream_cannot_end_only_releases_its_capacity(
+    target: Replicas, isr: Replicas
+) -> None:
     gateway = stalled(target, isr)
     assert submits(gateway) == [target]
     assert len(gateway.state.backlog.costs) == 1

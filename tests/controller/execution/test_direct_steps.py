@@ -23,20 +23,20 @@ def advance(controller: InMemoryController) -> tuple[bool, Partition, Decision]:
     return complete, controller["foo-0"], d
 
 
-def test_a_step_first_adds_what_is_new_and_names_what_is_to_go() -> None:
+def test_a_step_first_adds_new_replicas_and_lists_those_to_remove() -> None:
     complete, now, _ = begin(InMemoryController().with_partitions(HEALTHY), TARGET)
     assert not complete
     assert (now.replicas, now.adding, now.removing) == ((4, 5, 6, 1, 2, 3), (4, 5, 6), (1, 2, 3))
     assert (now.leader, now.isr) == (1, (1, 2, 3))
 
 
-def test_a_step_that_begins_tells_brokers_by_a_new_epoch_and_which_replicas_are_new() -> None:
+def test_a_starting_step_publishes_a_new_epoch_and_the_new_replicas() -> None:
     _, now, d = begin(InMemoryController().with_partitions(HEALTHY), TARGET)
     assert d.effects == [Publish(now, new=(4, 5, 6), target=TARGET)]
     assert (now.leader_epoch, now.partition_epoch) == (1, 1)
 
 
-def test_a_step_waits_until_all_that_it_adds_is_in_sync() -> None:
+def test_a_step_waits_until_all_adding_replicas_are_in_sync() -> None:
     controller = InMemoryController().with_partitions(MOVING._replace(isr=(1, 2, 3, 4, 5)))
     assert advance(controller)[0] is False
     assert controller["foo-0"].moving
@@ -49,7 +49,7 @@ def test_a_finished_step_drops_the_rest_in_one_record() -> None:
     assert d.effects == [Publish(now), DropReplica("foo", 0, (1, 2, 3), 1)]
 
 
-def test_a_leader_that_stays_is_kept_and_one_that_goes_is_replaced_by_the_first_in_sync() -> None:
+def test_a_remaining_leader_is_kept_and_a_removed_one_is_replaced_by_the_first_in_sync() -> None:
     kept = partition("foo-0", (2, 3, 1, 4), adding=(2,), removing=(4,), leader=3)
     assert advance(InMemoryController().with_partitions(kept))[1].leader == 3
     assert (
@@ -62,7 +62,7 @@ def test_the_isr_keeps_its_order() -> None:
     assert begin(controller, (1, 2))[1].isr == (2, 1)
 
 
-def test_a_lost_original_that_stays_does_not_hold_up_the_rest() -> None:
+def test_an_offline_remaining_replica_does_not_delay_the_step() -> None:
     controller = InMemoryController(live=(1, 3, 4)).with_partitions(
         partition("foo-0", (1, 2, 4, 3), adding=(4,), removing=(3,), isr=(1, 3, 4))
     )
@@ -71,7 +71,7 @@ def test_a_lost_original_that_stays_does_not_hold_up_the_rest() -> None:
     assert (now.replicas, now.isr) == ((1, 2, 4), (1, 4))
 
 
-def test_nothing_is_dropped_while_the_next_list_is_under_min_isr() -> None:
+def test_no_replica_is_dropped_while_the_next_list_is_under_min_isr() -> None:
     controller = (
         InMemoryController()
         .with_partitions(partition("foo-0", (1, 2, 3), isr=(1, 3)))
@@ -89,7 +89,7 @@ def test_min_isr_counts_no_more_than_the_next_list_has_members() -> None:
     assert begin(controller, (1,))[1].replicas == (1,)
 
 
-def test_nothing_is_dropped_while_nobody_of_the_next_list_can_lead() -> None:
+def test_no_replica_is_dropped_while_no_next_replica_can_lead() -> None:
     controller = InMemoryController(live=(1,)).with_partitions(
         partition("foo-0", (2, 1), removing=(1,), leader=1)
     )
@@ -98,14 +98,14 @@ def test_nothing_is_dropped_while_nobody_of_the_next_list_can_lead() -> None:
     assert (now.replicas, now.removing, now.isr, now.leader) == ((2, 1), (), (2, 1), 1)
 
 
-def test_a_step_without_a_leader_goes_on() -> None:
+def test_a_step_without_a_leader_continues() -> None:
     controller = InMemoryController(live=()).with_partitions(
         partition("foo-0", (2, 1), removing=(1,), leader=-1)
     )
     assert advance(controller)[0] is False
 
 
-def test_what_has_arrived_stays_where_nothing_may_be_dropped() -> None:
+def test_replicas_in_sync_stay_while_none_may_be_dropped() -> None:
     controller = InMemoryController(live=(1, 3, 4)).with_partitions(
         partition("foo-0", (1, 2, 4, 3), adding=(4,), removing=(3,), isr=(1, 3, 4))
     )
@@ -115,14 +115,14 @@ def test_what_has_arrived_stays_where_nothing_may_be_dropped() -> None:
     assert not any(isinstance(effect, DropReplica) for effect in d.effects)
 
 
-def test_a_reorder_is_told_to_brokers_by_metadata_alone() -> None:
+def test_a_reorder_is_published_in_metadata_only() -> None:
     complete, now, d = begin(InMemoryController().with_partitions(HEALTHY), (3, 2, 1))
     assert complete
     assert (now.leader, now.leader_epoch, now.partition_epoch) == (1, 0, 0)
     assert d.effects == [Publish(now, lead=False)]
 
 
-def test_a_step_turned_back_tells_replicas_even_when_only_removals_are_undone() -> None:
+def test_an_undone_step_is_sent_to_replicas_even_if_only_removals_are_undone() -> None:
     controller = InMemoryController().with_partitions(
         partition("foo-0", (1, 2, 3), removing=(3,), isr=(1, 3))
     )
@@ -132,7 +132,7 @@ def test_a_step_turned_back_tells_replicas_even_when_only_removals_are_undone() 
     assert d.effects == [Publish(now)]
 
 
-def test_what_only_the_replaced_step_added_is_dropped_at_once() -> None:
+def test_replicas_that_only_the_replaced_step_added_are_dropped_immediately() -> None:
     controller = InMemoryController(range(1, 10)).with_partitions(MOVING._replace(isr=(1, 2, 3, 4)))
     complete, now, d = begin(controller, (7, 8, 6))
     assert not complete
@@ -140,13 +140,13 @@ def test_what_only_the_replaced_step_added_is_dropped_at_once() -> None:
     assert d.effects[1:] == [DropReplica("foo", 0, (4, 5), 1)]
 
 
-def test_a_replica_that_is_in_sync_already_is_not_told_that_it_is_new() -> None:
+def test_a_replica_already_in_sync_is_not_published_as_new() -> None:
     controller = InMemoryController().with_partitions(MOVING._replace(isr=(1, 2, 3, 4)))
     _, _, d = begin(controller, (4, 5))
     assert d.effects[0] == Publish(controller["foo-0"], new=(5,), target=(4, 5))
 
 
-def test_an_undo_elects_another_leader_when_the_leader_goes() -> None:
+def test_an_undo_that_removes_the_leader_elects_another() -> None:
     controller = InMemoryController().with_partitions(MOVING._replace(isr=(2, 3, 4), leader=4))
     assert begin(controller, (1, 2, 3))[1].leader == 2
 
@@ -158,7 +158,7 @@ def test_an_undo_keeps_data_when_an_old_or_next_replica_is_in_sync() -> None:
 
 
 @pytest.mark.parametrize(("live", "leader"), [((2, 3, 7), 2), ((), NO_LEADER)])
-def test_where_nobody_in_sync_is_left_an_old_replica_leads_and_never_an_empty_one(
+def test_without_replicas_in_sync_an_old_replica_leads_and_never_an_empty_one(
     live: Replicas, leader: int
 ) -> None:
     controller = InMemoryController(range(1, 8), live=live).with_partitions(
@@ -169,7 +169,7 @@ def test_where_nobody_in_sync_is_left_an_old_replica_leads_and_never_an_empty_on
     assert now.isr == ((2,) if live else (1,))
 
 
-def test_a_reorder_that_also_finds_a_leader_tells_the_replicas() -> None:
+def test_a_reorder_that_elects_a_leader_is_sent_to_the_replicas() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2), leader=NO_LEADER))
     complete, now, d = begin(controller, (2, 1))
     assert complete

@@ -7,9 +7,9 @@ from controller.state.state import State
 
 
 @pytest.mark.parametrize("profile", [EMBEDDED, ZOOKEEPER])
-def test_a_controller_of_the_cluster_carries_out_steps_itself(profile: ClusterProfile) -> None:
+def test_the_clusters_own_controller_executes_steps_directly(profile: ClusterProfile) -> None:
     assert executor_of(State(profile=profile)) is direct_steps
 
 
-def test_an_upstream_carries_out_its_own_steps() -> None:
+def test_a_gateway_delegates_steps_to_the_upstream() -> None:
     assert executor_of(State(profile=GATEWAY)) is delegated_steps
