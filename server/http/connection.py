@@ -91,6 +91,8 @@ class HttpConnection(asyncio.Protocol):
         """Start of the request whose body the application waits for."""
         self._received = 0
         """Bytes received since that start."""
+        self.lost = asyncio.Event()
+        """Set when the connection is closed."""
         self._full_since: float | None = None
         """Time since when the write buffer is full."""
         self.health_only = health_only
@@ -199,6 +201,7 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._owner.closed(self)
+        self.lost.set()
         self._protocol.connection_lost(exc)
         # Break the reference cycles: the garbage collector rarely scans old objects.
         self._protocol, self._transport, self._opening = _CLOSED, None, None
@@ -208,15 +211,32 @@ _CLOSED = asyncio.Protocol()
 """Replaces uvicorn's protocol once the connection is closed."""
 
 
+_BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
+
+
 def track_requests(app: ASGIApp, health_paths: frozenset[str]) -> ASGIApp:
     """Wrap the application: report each request to its connection, and refuse what `health_only` connections may not ask."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         connection: HttpConnection = scope["state"][KEY]
 
+        body_left = not _BODY_HEADERS.isdisjoint(name for name, _ in scope["headers"])
+        received = False
+
         async def receive_body() -> Message:
-            with connection.body():
-                return await receive()
+            # uvicorn's `receive` resumes reading, and so adds pipelined requests to its buffer. It is called for bodies only.
+            nonlocal body_left, received
+            if body_left:
+                with connection.body():
+                    message = await receive()
+                body_left = message.get("more_body", False)
+            elif received:
+                await connection.lost.wait()
+                message = {"type": "http.disconnect"}
+            else:
+                message = {"type": "http.request", "body": b"", "more_body": False}
+            received = True
+            return message
 
         with connection.request():
             if connection.health_only and scope["path"] not in health_paths:

@@ -12,7 +12,7 @@ from typing import Any
 
 from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from common.clock import Clock, RealClock
@@ -89,6 +89,10 @@ class Site:
             self.counted += 1
             return Response(bytes(1000))
 
+        async def stream(request: Request) -> Response:
+            self.counted += 1
+            return StreamingResponse(_parts(float(request.query_params.get("seconds", 0.005))))
+
         async def wait(_: Request) -> Response:
             self.waiting.release()
             await self.release.wait()
@@ -109,10 +113,18 @@ class Site:
         return [
             *operations_routes(Health(None)),
             Route("/count", count),
+            Route("/stream", stream),
             Route("/wait", wait),
             gone,
             Route("/large", large),
         ]
+
+
+async def _parts(seconds: float) -> AsyncIterator[bytes]:
+    """Yield a part, wait, and yield another."""
+    yield b"first "
+    await asyncio.sleep(seconds)
+    yield b"last"
 
 
 @asynccontextmanager

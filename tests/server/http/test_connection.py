@@ -91,6 +91,34 @@ async def test_pipelined_requests_let_other_connections_be_served_in_between() -
         assert site.counted < 100
 
 
+async def test_a_streamed_answer_reads_no_further_pipelined_requests() -> None:
+    """One read of 256 KiB at each answer would keep all requests of the client in memory."""
+    received = 0
+    passed_on = HttpConnection.data_received
+
+    def count_bytes(connection: HttpConnection, data: bytes) -> None:
+        nonlocal received
+        received += len(data)
+        passed_on(connection, data)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(HttpConnection, "data_received", count_bytes)
+        async with serving() as site:
+            reader, _ = await site.connect(PIPELINED.replace(b"count", b"stream") * 50_000)
+            while site.counted < 30:
+                await reader.read(65536)
+            assert received < 1_000_000
+
+
+@pytest.mark.parametrize(
+    "request_head", [PIPELINED, PIPELINED.replace(b"\r\n\r\n", b"\r\ncontent-length: 1\r\n\r\nx")]
+)
+async def test_a_long_streamed_answer_does_not_count_as_a_missing_body(request_head: bytes) -> None:
+    async with serving(Bounds(body=-1)) as site:
+        reader, _ = await site.connect(request_head.replace(b"count", b"stream?seconds=1.2"))
+        assert b"last" in await reader.readuntil(b"last")
+
+
 async def test_pipelined_requests_wait_until_the_client_reads_the_answers() -> None:
     async with serving() as site:
         reader, writer = await site.connect()
