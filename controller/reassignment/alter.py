@@ -1,4 +1,7 @@
-"""AlterPartitionReassignments (KIP-455, KIP-860), in slices, with the outcomes of Kafka's KRaft controller."""
+"""AlterPartitionReassignments (KIP-455, KIP-860), in slices.
+
+The outcomes are those of Kafka's KRaft controller.
+"""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache

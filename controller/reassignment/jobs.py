@@ -1,4 +1,4 @@
-"""Jobs: what was accepted in one request, as a whole (KIP-236).
+"""Jobs: all reassignments accepted in one request (KIP-236).
 
 A job can be paused, prioritized and rolled back, including the partitions that it has finished. A rollback is
 a job too. Jobs that ended are kept until they are pruned.
@@ -89,8 +89,8 @@ def roll_back_job(d: Decision, event: RollBackJob) -> Iterator[None]:
         if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
             yield
     number = open_job(d, JobKind.ROLLBACK, event)
-    going: list[Reassignment | Finished] = list(state.reassignments.values())
-    for seen, row in enumerate(chain(reversed(going), reversed(ended.values()))):
+    ongoing: list[Reassignment | Finished] = list(state.reassignments.values())
+    for seen, row in enumerate(chain(reversed(ongoing), reversed(ended.values()))):
         if row.job == job.id:
             key = TopicPartition(row.topic, row.partition)
             refusal = _take_back(d, job, key, row if isinstance(row, Finished) else None, number)
@@ -130,9 +130,9 @@ def prioritize(d: Decision, event: Prioritize) -> Iterator[None]:
         d.answer(event, _unknown(event.job) if job is None else _ended(job))
         return
     d.put(job._replace(priority=event.priority))
-    for seen, wanted in enumerate(state.reassignments.values()):
-        if wanted.job == job.id:
-            fire_again(d, wanted.key)
+    for seen, reassignment in enumerate(state.reassignments.values()):
+        if reassignment.job == job.id:
+            fire_again(d, reassignment.key)
         if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
             yield
     d.answer(event, DONE)
@@ -142,9 +142,9 @@ def reorder(d: Decision, event: Reorder) -> None:
     """Set the waves of the remaining steps of the job's partitions."""
     state, taken = d.state, 0
     for key, replicas, waves in event.partitions:
-        wanted, partition = state.reassignments.get(key), state.partition(*key)
-        ours = wanted is not None and wanted.job == event.job
-        if ours and partition is not None and partition.next == replicas:
+        reassignment, partition = state.reassignments.get(key), state.partition(*key)
+        in_job = reassignment is not None and reassignment.job == event.job
+        if in_job and partition is not None and partition.next == replicas:
             state.backlog.planned[key] = tuple(waves)
             state.backlog.plan(key, Planned(event.job, waves[0]))
             taken += 1
@@ -158,7 +158,7 @@ def prune(d: Decision, event: Prune) -> Iterator[None]:
     undone = {job.undoes for job in state.jobs.values()}
     ended = [j for j in state.jobs.values() if j.ended_ms and j.id != state.last_job and j.id not in undone]
     ended.sort(key=lambda job: (job.ended_ms, job.id))
-    surplus = max(len(ended) - event.keep, _beyond(state, ended, event.partitions))
+    surplus = max(len(ended) - event.keep, _surplus_jobs(state, ended, event.partitions))
     for place, job in enumerate(ended):
         if place >= surplus and job.ended_ms >= event.ended_before_ms:
             continue
@@ -171,8 +171,8 @@ def prune(d: Decision, event: Prune) -> Iterator[None]:
         d.rows += 1
 
 
-def _beyond(state: State, ended: Sequence[Job], partitions: int) -> int:
-    """Return how many of the jobs, oldest first, to delete so that at most `partitions` finished partitions remain."""
+def _surplus_jobs(state: State, ended: Sequence[Job], partitions: int) -> int:
+    """Return how many of the oldest jobs to delete to keep at most `partitions` finished partitions."""
     excess = sum(map(len, state.finished.values())) - partitions
     for place, job in enumerate(ended):
         if excess <= 0:
@@ -198,32 +198,32 @@ def _take_back(d: Decision, job: Job, key: TopicPartition, row: Finished | None,
     gone = partition is None or (row is not None and row.ending is Ending.TOPIC_DELETED)
     if partition is None or gone or state.topics[key.topic].deleting:
         return _GONE
-    wanted, pending = state.reassignments.get(key), state.pending.get(key)
+    reassignment, pending = state.reassignments.get(key), state.pending.get(key)
     if row is None and pending is not None:
-        return f"job {pending.job} took it over"
+        return f"taken over by job {pending.job}"
     if row is None:
-        back = wanted.original if wanted is not None else partition.replicas
+        back = reassignment.original if reassignment is not None else partition.replicas
     elif row.ending is Ending.TAKEN:
-        return f"job {row.taken_by} took it over"
-    elif wanted is not None:
-        return f"job {wanted.job} took it over"
+        return f"taken over by job {row.taken_by}"
+    elif reassignment is not None:
+        return f"taken over by job {reassignment.job}"
     elif partition.replicas != row.target:
         return f"its replicas are {list(partition.replicas)}, not the {list(row.target)} that the job left"
     else:
         back = row.original
-    outcome = fire(d, partition, Trigger.ORDER, Order(_found(d, job, key, back), number))
+    outcome = fire(d, partition, Trigger.ORDER, Order(_start_of_job(d, job, key, back), number))
     return outcome.message or "" if not outcome.ok else ""
 
 
-def _found(d: Decision, job: Job, key: TopicPartition, original: Replicas) -> Replicas:
-    """Where the job found the partition; a roll-back found it on its way to the target of the job that it undoes."""
+def _start_of_job(d: Decision, job: Job, key: TopicPartition, original: Replicas) -> Replicas:
+    """Return the list to go back to: the original, or for a rollback the target of the job that it undoes."""
     undone = d.state.finished.get(job.undoes, {}).get(key)
     return original if undone is None else undone.target
 
 
 def _is_blocked(state: State, key: TopicPartition, job: int) -> bool:
-    wanted = state.reassignments[key]
-    return wanted.job == job and bool(wanted.blocked)
+    reassignment = state.reassignments[key]
+    return reassignment.job == job and bool(reassignment.blocked)
 
 
 def _unknown(job: int) -> Outcome:

@@ -1,4 +1,4 @@
-"""The next step of a partition: where it leads, what it takes of the limits, and why it cannot start (KIP-435)."""
+"""Planning of a partition's next step: its replicas, its cost, and why it cannot start (KIP-435)."""
 
 from functools import partial
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from controller.state.state import State
 
 
 class Plan(NamedTuple):
-    """The next step of a partition and what it takes, or why it cannot start."""
+    """The next step of a partition and its cost, or the reason why it cannot start."""
 
     following: Replicas
     rank: Rank
@@ -21,33 +21,33 @@ class Plan(NamedTuple):
     """The reason to show to users; empty if the step can start."""
 
 
-def plan_step(state: State, partition: Partition, wanted: Reassignment) -> Plan:
+def plan_step(state: State, partition: Partition, reassignment: Reassignment) -> Plan:
     """Plan the next step of a partition that has none in flight."""
-    target = wanted.target
+    target = reassignment.target
     following = following_step(state, partition, partition.current, target)
     healthy = partition.leader != NO_LEADER and partition.key not in state.under_replicated
     cost = _cost(state, partition, following or partition.replicas, target)
-    job = state.jobs.get(wanted.job)
+    job = state.jobs.get(reassignment.job)
     rank = Rank(-job.priority if job is not None else 0, healthy, not cost.leads)
     waits_for = ""
     if partition.leader == NO_LEADER and set(partition.replicas) != set(target):
         waits_for = "the partition has no leader"
     elif following is None:
         missing = [r for r in target if r not in partition.replicas and r not in state.live]
-        floor = f"too few replicas are in sync (min.insync.replicas {state.min_isr(partition.topic)})"
-        waits_for = "offline: " + ", ".join(f"broker {r}" for r in missing) if missing else floor
+        too_few = f"too few replicas are in sync (min.insync.replicas {state.min_isr(partition.topic)})"
+        waits_for = "offline: " + ", ".join(f"broker {r}" for r in missing) if missing else too_few
     else:
         waits_for = executor_of(state).obstacle(state, partition, following)
     return Plan(following or partition.replicas, rank, cost, waits_for)
 
 
-def charge(state: State, partition: Partition, wanted: Reassignment) -> None:
+def charge(state: State, partition: Partition, reassignment: Reassignment) -> None:
     """Count the step in flight against the limits."""
-    state.backlog.charge(partition.key, _cost(state, partition, partition.next, wanted.target))
+    state.backlog.charge(partition.key, _cost(state, partition, partition.next, reassignment.target))
 
 
 def charge_external(state: State, partition: Partition) -> None:
-    """List the partition as moved by someone else (`State.external`), and count the move against the limits."""
+    """Record a move by another client in `State.external`, and count it against the limits."""
     state.add_external(partition.key)
     state.backlog.charge(partition.key, _cost(state, partition, partition.next, None))
 
@@ -64,7 +64,7 @@ def release(state: State, key: TopicPartition) -> None:
 def following_step(
     state: State, partition: Partition, current: Replicas, target: Replicas
 ) -> Replicas | None:
-    """Return the list that follows `current`, the list after the last completed step; None if nothing can change."""
+    """Return the list after the next step from `current`; None if no step is possible now."""
     step_led_by = partial(
         steps.next_step,
         current,
@@ -86,18 +86,18 @@ def has_room(state: State, partition: Partition, following: Replicas, target: Re
     return state.backlog.fits(partition.key, _cost(state, partition, following, target))
 
 
-def preferred_leader(state: State, partition: Partition, wanted: Reassignment) -> int:
+def preferred_leader(state: State, partition: Partition, reassignment: Reassignment) -> int:
     """Return the broker that should lead when the step ends; NO_LEADER to keep the leader.
 
     A step that did not count as a leader movement when it started moves leadership only if limit L has room.
     """
-    preferred = steps.preferred_leader(wanted.target, state.backlog.usage.limits.step)
-    may = preferred == partition.leader or state.backlog.may_lead(partition.key)
-    return preferred if may else NO_LEADER
+    preferred = steps.preferred_leader(reassignment.target, state.backlog.usage.limits.step)
+    allowed = preferred == partition.leader or state.backlog.may_lead(partition.key)
+    return preferred if allowed else NO_LEADER
 
 
 def _cost(state: State, partition: Partition, following: Replicas, target: Replicas | None) -> Cost:
-    """What the step to `following` takes of the limits. `target` is None for a move of someone else."""
+    """Return the cost of the step to `following`. `target` is None for a move by another client."""
     key = partition.key
     healthy = partition.leader != NO_LEADER and key not in state.under_replicated
     limit = state.backlog.usage.limits.step

@@ -7,8 +7,8 @@ reassigned" from the adding and removing replicas in the same way):
 * QUEUED: it has one, no step is in flight, and the next step waits for room.
 * WAITING: as QUEUED, but the next step cannot start; `State.waiting` has the reason.
 * MOVING: a step is in flight.
-* EXTERNAL: the partition has no reassignment of ours, but someone else moves it in the upstream; or did so until a moment
-  ago, and a queued target waits for the end of that move.
+* EXTERNAL: reassignd has no reassignment of the partition, but another client moves it in the upstream, or a
+  queued target still waits after that move has ended.
 
 `TABLE` maps a phase and a trigger to the action and to the phases that it may lead to. A pair that is not in
 the table is refused: for CANCEL that is NO_REASSIGNMENT_IN_PROGRESS. `tools.draw_states` draws the diagram in

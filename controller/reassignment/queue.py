@@ -51,17 +51,17 @@ def waiting_entries(state: State) -> Iterator[TopicPartition]:
     yield from state.pending
     queues = {job.id for job in state.jobs.values() if job.kind is JobKind.QUEUE and not job.ended_ms}
     if queues:
-        for key, wanted in state.reassignments.items():
+        for key, reassignment in state.reassignments.items():
             partition = state.partition(*key)
-            untouched = partition is not None and partition.replicas == wanted.original
-            if untouched and wanted.job in queues and not wanted.rolling_back:
+            not_started = partition is not None and partition.replicas == reassignment.original
+            if not_started and reassignment.job in queues and not reassignment.rolling_back:
                 yield key
 
 
 def _enqueue(d: Decision, partition: Partition, target: Replicas | None, job: int) -> Outcome:
     """Order the target, or record it as pending behind the partition's reassignment, which is rolled back.
 
-    A move of someone else is left alone; the target waits for its end.
+    A move by another client is not changed; the target waits for its end.
     """
     if target is None:
         return DONE

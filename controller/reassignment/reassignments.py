@@ -1,4 +1,4 @@
-"""The actions on a partition's reassignment, and what follows from the end of a step (KIP-455, KIP-236, KIP-435).
+"""The actions on a partition's reassignment, and the end of steps (KIP-455, KIP-236, KIP-435).
 
 Each function down to `requeue` is an action of the table in `controller.reassignment.phases`. The table
 decides when an action applies. All actions have the same parameters; in the phases without a reassignment or
@@ -48,7 +48,7 @@ def accept(d: Decision, partition: Partition, _: Reassignment, order: Order) -> 
 
     An order without a change records nothing.
     """
-    # A cancel with mode `stop` may have left a step in flight. That step ends first; its start is the original.
+    # A cancel with mode `stop` may have left a step in flight. It ends first; its start is the original.
     if order.target != partition.replicas or partition.key in d.state.in_flight:
         d.put(Reassignment(partition.topic, partition.partition, partition.current, order.target, order.job))
         enqueue(d, partition)
@@ -56,41 +56,44 @@ def accept(d: Decision, partition: Partition, _: Reassignment, order: Order) -> 
 
 
 def adopt(d: Decision, partition: Partition, _: Reassignment, order: Order) -> Outcome:
-    """Take over a reassignment of someone else: its start becomes the original, and its step is turned to the target."""
+    """Take over another client's reassignment, and turn its step to the target.
+
+    Its start becomes the original.
+    """
     original = partition.current
-    wanted = Reassignment(partition.topic, partition.partition, original, order.target, order.job)
+    reassignment = Reassignment(partition.topic, partition.partition, original, order.target, order.job)
     withdraw(d, partition.key, order.job)
-    d.put(wanted)
-    _begin(d, partition, order.target if order.target == partition.next else original, wanted)
+    d.put(reassignment)
+    _begin(d, partition, order.target if order.target == partition.next else original, reassignment)
     return DONE
 
 
 def undo_external(d: Decision, partition: Partition, _: Reassignment, __: Order) -> Outcome:
-    """Cancel a reassignment of someone else, as Kafka's own cancel does, and the target queued behind it."""
+    """Cancel another client's reassignment, as Kafka's own cancel does, and the target queued behind it."""
     withdraw(d, partition.key)
     back = partition.current
     executor_of(d.state).begin(d, partition, back, back, NO_LEADER)
     return DONE
 
 
-def retarget(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
+def retarget(d: Decision, partition: Partition, reassignment: Reassignment, order: Order) -> Outcome:
     """Replace the target between two steps. The first original is kept."""
-    if order.target != wanted.target or wanted.blocked or wanted.key in d.state.pending:
-        _take_over(d, wanted, order)
+    if order.target != reassignment.target or reassignment.blocked or reassignment.key in d.state.pending:
+        _take_over(d, reassignment, order)
         after_step(d, partition)
     return DONE
 
 
-def redirect(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
+def redirect(d: Decision, partition: Partition, reassignment: Reassignment, order: Order) -> Outcome:
     """Replace the target while a step is in flight, and turn the step.
 
     Replicas that only the old target needed are dropped.
     """
-    if order.target == wanted.target and not wanted.blocked:
-        if wanted.key in d.state.pending:
-            _take_over(d, wanted, order)
+    if order.target == reassignment.target and not reassignment.blocked:
+        if reassignment.key in d.state.pending:
+            _take_over(d, reassignment, order)
         return DONE
-    current = wanted.current_of(partition)
+    current = reassignment.current_of(partition)
     following = following_step(d.state, partition, current, order.target)
     if following is None or not has_room(d.state, partition, following, order.target):
         following = current
@@ -98,10 +101,10 @@ def redirect(d: Decision, partition: Partition, wanted: Reassignment, order: Ord
         d.state, partition, following
     ):
         following = turning.kept(partition, current, order.target)
-    return _turn(d, partition, wanted, order, following)
+    return _turn(d, partition, reassignment, order, following)
 
 
-def roll_back(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
+def roll_back(d: Decision, partition: Partition, reassignment: Reassignment, order: Order) -> Outcome:
     """Go back to the original, in its order (KIP-236). The step in flight is undone at once.
 
     Kafka's own cancel keeps the order that the target gave to common replicas; this one does not. A target
@@ -109,73 +112,73 @@ def roll_back(d: Decision, partition: Partition, wanted: Reassignment, order: Or
     """
     withdraw(d, partition.key, order.job)
     if d.state.cancel_stops:
-        return _stop(d, partition, wanted)
-    if wanted.rolling_back and not wanted.blocked:
+        return _stop(d, partition, reassignment)
+    if reassignment.rolling_back and not reassignment.blocked:
         return DONE
-    back = Order(wanted.original, wanted.job)
+    back = Order(reassignment.original, reassignment.job)
     if partition.key not in d.state.in_flight:
-        return retarget(d, partition, wanted, back)
-    undone = wanted.current_of(partition)
-    return _turn(d, partition, wanted, back, undone)
+        return retarget(d, partition, reassignment, back)
+    undone = reassignment.current_of(partition)
+    return _turn(d, partition, reassignment, back, undone)
 
 
-def stall(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -> Outcome:
+def stall(d: Decision, partition: Partition, reassignment: Reassignment, _: Order) -> Outcome:
     """End a stalled step: keep the replicas that are in sync, drop the others, and enqueue the partition.
 
     If the executor cannot end the step there, the step continues, and replicas in sync no longer count
-    against the limits. The steps of others are left alone.
+    against the limits. Steps of other clients are not changed.
     """
     state = d.state
-    if wanted.key in state.external:
+    if reassignment.key in state.external:
         return DONE
-    kept = turning.kept(partition, wanted.current_of(partition), wanted.target)
+    kept = turning.kept(partition, reassignment.current_of(partition), reassignment.target)
     if executor_of(state).can_turn(state, partition, kept):
-        _begin(d, partition, kept, wanted)
+        _begin(d, partition, kept, reassignment)
     else:
         state.backlog.release_in_sync(partition.key, partition.isr)
     return DONE
 
 
-def start(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -> Outcome:
+def start(d: Decision, partition: Partition, reassignment: Reassignment, _: Order) -> Outcome:
     """Begin the next step.
 
     If it has no room, return it to the backlog; if it cannot start, record the reason.
     """
     state, key = d.state, partition.key
-    plan = plan_step(state, partition, wanted)
+    plan = plan_step(state, partition, reassignment)
     if plan.waits_for:
         state.waiting[key] = plan.waits_for
     elif state.backlog.usage.exhausted(plan.cost) is not None:
-        _await_turn(state, wanted, plan)
+        _await_turn(state, reassignment, plan)
     else:
-        _begin(d, partition, plan.following, wanted)
+        _begin(d, partition, plan.following, reassignment)
     return DONE
 
 
-def plan(d: Decision, partition: Partition, wanted: Reassignment, order: Order) -> Outcome:
+def plan(d: Decision, partition: Partition, reassignment: Reassignment, order: Order) -> Outcome:
     """Plan the next step and add it to the backlog. Without limits, begin it at once."""
     state = d.state
     if state.backlog.usage.unlimited:
-        return start(d, partition, wanted, order)
-    step = plan_step(state, partition, wanted)
+        return start(d, partition, reassignment, order)
+    step = plan_step(state, partition, reassignment)
     if step.waits_for:
         state.waiting[partition.key] = step.waits_for
     else:
-        _await_turn(state, wanted, step)
+        _await_turn(state, reassignment, step)
     return DONE
 
 
-def advance(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -> Outcome:
+def advance(d: Decision, partition: Partition, reassignment: Reassignment, _: Order) -> Outcome:
     """Complete the step in flight if the changed ISR, leader or brokers allow it."""
-    preferred = preferred_leader(d.state, partition, wanted)
-    if executor_of(d.state).advance(d, partition, wanted.target, preferred):
+    preferred = preferred_leader(d.state, partition, reassignment)
+    if executor_of(d.state).advance(d, partition, reassignment.target, preferred):
         _step_ended(d, partition)
     return DONE
 
 
-def requeue(d: Decision, partition: Partition, wanted: Reassignment, _: Order) -> Outcome:
+def requeue(d: Decision, partition: Partition, reassignment: Reassignment, _: Order) -> Outcome:
     """Enqueue a waiting partition again: the reason to wait may be gone."""
-    if wanted.blocked:
+    if reassignment.blocked:
         return DONE
     d.state.waiting.pop(partition.key, None)
     enqueue(d, partition)
@@ -186,21 +189,21 @@ def after_step(d: Decision, partition: Partition) -> None:
     """End the reassignment if the partition is at its target, else enqueue it. No step is in flight."""
     state, key = d.state, partition.key
     release(state, key)
-    wanted = state.reassignments[key]
-    if partition.replicas == wanted.target:
-        end_reassignment(d, wanted, Ending.ROLLED_BACK if wanted.rolling_back else Ending.DONE)
+    reassignment = state.reassignments[key]
+    if partition.replicas == reassignment.target:
+        end_reassignment(d, reassignment, Ending.ROLLED_BACK if reassignment.rolling_back else Ending.DONE)
     elif state.topics[key.topic].deleting:
-        end_reassignment(d, wanted, Ending.TOPIC_DELETED)
+        end_reassignment(d, reassignment, Ending.TOPIC_DELETED)
     else:
         enqueue(d, partition)
 
 
-def end_reassignment(d: Decision, wanted: Reassignment, ending: Ending) -> None:
+def end_reassignment(d: Decision, reassignment: Reassignment, ending: Ending) -> None:
     """Delete the reassignment and record its ending. Start a target that was queued for the partition."""
-    state, key = d.state, wanted.key
+    state, key = d.state, reassignment.key
     d.delete(Reassignment, key)
     executor_of(state).ended(d, key)
-    _record_finished(d, wanted, ending, 0)
+    _record_finished(d, reassignment, ending, 0)
     start_queued(d, key)
     topic = state.topics.get(key.topic)
     if topic is not None and topic.deleting and key.topic not in state.reassigning:
@@ -218,13 +221,13 @@ def start_queued(d: Decision, key: TopicPartition) -> None:
 def follow(d: Decision, pending: Pending) -> None:
     """Order a queued target. If the rollback before it has led to that target already, it is done."""
     partition = d.state.partitions[pending.topic][pending.partition]
-    ours = Reassignment(*pending.key, partition.replicas, pending.target, pending.job)
+    queued = Reassignment(*pending.key, partition.replicas, pending.target, pending.job)
     if d.state.topics[pending.topic].deleting:
-        _record_finished(d, ours, Ending.TOPIC_DELETED, 0)
-    elif ours.original == ours.target:
-        _record_finished(d, ours, Ending.DONE, 0)
+        _record_finished(d, queued, Ending.TOPIC_DELETED, 0)
+    elif queued.original == queued.target:
+        _record_finished(d, queued, Ending.DONE, 0)
     else:
-        accept(d, partition, ours, Order(pending.target, pending.job))
+        accept(d, partition, queued, Order(pending.target, pending.job))
 
 
 def withdraw(d: Decision, key: TopicPartition, taken_by: int = 0) -> None:
@@ -238,8 +241,8 @@ def withdraw(d: Decision, key: TopicPartition, taken_by: int = 0) -> None:
         return
     d.delete(Pending, key)
     if pending.job != taken_by:
-        wanted = d.state.reassignments.get(key)
-        original = partition.current if wanted is None else wanted.original
+        reassignment = d.state.reassignments.get(key)
+        original = partition.current if reassignment is None else reassignment.original
         ending, target = (Ending.TAKEN, pending.target) if taken_by else (Ending.ROLLED_BACK, original)
         _record_finished(d, Reassignment(*key, original, target, pending.job), ending, taken_by)
 
@@ -248,9 +251,9 @@ def forget_queued(d: Decision, key: TopicPartition) -> None:
     """End the target queued for the partition, because the topic was deleted."""
     pending = d.state.pending.get(key)
     if pending is not None:
-        wanted, partition = d.state.reassignments.get(key), d.state.partition(*key)
+        reassignment, partition = d.state.reassignments.get(key), d.state.partition(*key)
         now = pending.target if partition is None else partition.current
-        original = now if wanted is None else wanted.original
+        original = now if reassignment is None else reassignment.original
         d.delete(Pending, key)
         _record_finished(
             d, Reassignment(*key, original, pending.target, pending.job), Ending.TOPIC_DELETED, 0
@@ -275,22 +278,22 @@ def enqueue(d: Decision, partition: Partition) -> None:
     d.state.backlog.enqueue(partition.key)
 
 
-def _await_turn(state: State, wanted: Reassignment, plan: Plan) -> None:
-    waves = state.backlog.planned.get(wanted.key)
-    planned = Planned(wanted.job, waves[0]) if waves else None
-    state.backlog.add(wanted.key, plan.rank, plan.cost, planned)
+def _await_turn(state: State, reassignment: Reassignment, plan: Plan) -> None:
+    waves = state.backlog.planned.get(reassignment.key)
+    planned = Planned(reassignment.job, waves[0]) if waves else None
+    state.backlog.add(reassignment.key, plan.rank, plan.cost, planned)
 
 
-def _begin(d: Decision, partition: Partition, following: Replicas, wanted: Reassignment) -> None:
-    waves = d.state.backlog.planned.pop(wanted.key, ())
+def _begin(d: Decision, partition: Partition, following: Replicas, reassignment: Reassignment) -> None:
+    waves = d.state.backlog.planned.pop(reassignment.key, ())
     if len(waves) > 1:
-        d.state.backlog.planned[wanted.key] = waves[1:]
-    d.state.discard_external(wanted.key)
-    preferred = preferred_leader(d.state, partition, wanted)
-    if executor_of(d.state).begin(d, partition, following, wanted.target, preferred):
+        d.state.backlog.planned[reassignment.key] = waves[1:]
+    d.state.discard_external(reassignment.key)
+    preferred = preferred_leader(d.state, partition, reassignment)
+    if executor_of(d.state).begin(d, partition, following, reassignment.target, preferred):
         _step_ended(d, partition)
     else:
-        charge(d.state, d.state.partitions[partition.topic][partition.partition], wanted)
+        charge(d.state, d.state.partitions[partition.topic][partition.partition], reassignment)
 
 
 def _step_ended(d: Decision, before: Partition) -> None:
@@ -302,14 +305,14 @@ def _step_ended(d: Decision, before: Partition) -> None:
 
 
 def _turn(
-    d: Decision, partition: Partition, wanted: Reassignment, order: Order, following: Replicas
+    d: Decision, partition: Partition, reassignment: Reassignment, order: Order, following: Replicas
 ) -> Outcome:
     """Turn the step in flight to `following`, unless that would lose the partition's data.
 
     If no replica is alive, a rollback loses nothing more (KIP-236): it is carried out while every original is
     still in the list, and otherwise after the step in flight.
     """
-    back = order.target == wanted.original
+    back = order.target == reassignment.original
     state = d.state
     unclean = turning.is_refused(state, partition, following)
     if unclean and (not back or any(r in state.live for r in partition.replicas)):
@@ -318,38 +321,38 @@ def _turn(
             f"Unable to revert partition assignment for {partition.topic}:{partition.partition} "
             "because it would require an unclean leader election.",
         )
-    taken = _take_over(d, wanted, order)
-    if not unclean or set(wanted.original) <= set(partition.replicas):
+    taken = _take_over(d, reassignment, order)
+    if not unclean or set(reassignment.original) <= set(partition.replicas):
         _begin(d, partition, following, taken)
     return DONE
 
 
-def _stop(d: Decision, partition: Partition, wanted: Reassignment) -> Outcome:
-    """Cancel with mode `stop`: keep the replicas that are in sync, drop the others, and end the reassignment."""
+def _stop(d: Decision, partition: Partition, reassignment: Reassignment) -> Outcome:
+    """Cancel with mode `stop`: keep only replicas that are in sync, and end the reassignment."""
     arrived = tuple(r for r in partition.replicas if r not in partition.adding or r in partition.isr)
     if partition.key in d.state.in_flight:
         executor_of(d.state).begin(d, partition, arrived, arrived, NO_LEADER)
     if d.state.partitions[partition.topic][partition.partition].key not in d.state.in_flight:
         release(d.state, partition.key)
-    end_reassignment(d, wanted._replace(target=arrived), Ending.STOPPED)
+    end_reassignment(d, reassignment._replace(target=arrived), Ending.STOPPED)
     return DONE
 
 
-def _take_over(d: Decision, wanted: Reassignment, order: Order) -> Reassignment:
+def _take_over(d: Decision, reassignment: Reassignment, order: Order) -> Reassignment:
     """Record the order's target and job.
 
     The part of an older job in the partition ends, and so does that of a queued one.
     """
-    taken = wanted._replace(target=order.target, job=order.job, blocked="")
+    taken = reassignment._replace(target=order.target, job=order.job, blocked="")
     d.put(taken)
-    if order.job != wanted.job:
-        _record_finished(d, wanted, Ending.TAKEN, order.job)
-        withdraw(d, wanted.key, order.job)
+    if order.job != reassignment.job:
+        _record_finished(d, reassignment, Ending.TAKEN, order.job)
+        withdraw(d, reassignment.key, order.job)
     return taken
 
 
-def _record_finished(d: Decision, wanted: Reassignment, ending: Ending, taken_by: int) -> None:
-    topic, partition, original, target, job, _ = wanted
+def _record_finished(d: Decision, reassignment: Reassignment, ending: Ending, taken_by: int) -> None:
+    topic, partition, original, target, job, _ = reassignment
     if job:
         d.put(Finished(job, topic, partition, original, target, ending, taken_by))
         close_job(d, job)

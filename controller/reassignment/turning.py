@@ -7,7 +7,7 @@ from controller.state.state import State
 
 
 def kept(partition: Partition, current: Replicas, target: Replicas) -> Replicas:
-    """Return the list before the step in flight (`current`) with those of the added replicas that are in sync."""
+    """Return `current`, the list before the step in flight, plus the added replicas that are in sync."""
     arrived = [r for r in partition.adding if r in partition.isr]
     if not arrived:
         return current

@@ -38,8 +38,8 @@ def check_target(state: State, partition: Partition, target: Replicas, allow_fac
     outcome = check_replicas(state, target)
     if outcome is not DONE or allow_factor_change:
         return outcome
-    wanted = state.reassignments.get(partition.key)
-    factor = len(partition.replicas if wanted is None else wanted.original)
+    reassignment = state.reassignments.get(partition.key)
+    factor = len(partition.replicas if reassignment is None else reassignment.original)
     if len(target) == factor:
         return DONE
     return Outcome(

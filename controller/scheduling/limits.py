@@ -55,7 +55,7 @@ class LimitKind(StrEnum):
     INCOMING = "replicas moving to broker"
     OUTGOING = "replicas moving from broker"
     BYTES = "bytes on their way"
-    HEALTH = "steps while the cluster is not well"
+    HEALTH = "steps while the cluster is unhealthy"
 
 
 class Place(NamedTuple):

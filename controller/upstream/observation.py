@@ -52,7 +52,7 @@ def observe(
 
 
 def observe_settled(
-    wanted: Reassignment | None, expected: Replicas, partition: Partition, move: UpstreamMove | None
+    reassignment: Reassignment | None, expected: Replicas, partition: Partition, move: UpstreamMove | None
 ) -> Observation:
     """Return what the poll shows of a partition without a step in flight.
 
@@ -61,9 +61,9 @@ def observe_settled(
     """
     if move is not None:
         return Observation.MOVED_EXTERNALLY
-    if wanted is None:
+    if reassignment is None:
         return Observation.NOT_MOVED
-    if partition.replicas == wanted.target:
+    if partition.replicas == reassignment.target:
         return _observe_target(expected, partition)
     if partition.replicas == expected:
         return Observation.AT_EXPECTED
@@ -71,7 +71,7 @@ def observe_settled(
 
 
 def answer_to(step: UpstreamStep, replicas: Replicas | None, outcome: Outcome) -> Observation | None:
-    """Return what the answer to a row with these replicas means; None when a newer row has superseded that row."""
+    """Return what the answer to a row with these replicas means; None if a newer row superseded that row."""
     if step.stage is Stage.SUBMITTING:
         is_current = replicas == step.following
     else:
@@ -117,8 +117,8 @@ def _observe_undo(step: UpstreamStep, polled: UpstreamPartition) -> Observation:
 def _is_reverted(step: UpstreamStep, polled: UpstreamPartition) -> bool:
     """Whether the replicas prove that the step is not in flight any more."""
     if step.stage is Stage.UNDOING:
-        # The base list proves nothing here. The step may have completed before the cancel arrived, and Metadata that
-        # lags shows the base list with a later leader epoch after any change of leader.
+        # The base list proves nothing here. The step may have completed before the cancel arrived. Lagging
+        # Metadata shows the base list with a later leader epoch after any change of leader.
         return polled.replicas != step.base and not may_be_outdated(step, polled)
     if reverts_to_base_only(step):
         return True  # Metadata need not show it
@@ -129,7 +129,7 @@ def _is_reverted(step: UpstreamStep, polled: UpstreamPartition) -> bool:
 
 
 def _observe_target(expected: Replicas, partition: Partition) -> Observation:
-    """Return how far the partition's target can be trusted: another client may have led it there, or Metadata lags."""
+    """Return how reliable the target is: another client may have moved the partition, or Metadata lags."""
     added = set(partition.replicas) - set(expected)
     if partition.replicas == expected or (added and added <= set(partition.isr)):
         return Observation.AT_TARGET

@@ -193,7 +193,7 @@ def _follow_moves(d: Decision, event: UpstreamPolled) -> None:
 
 
 def _is_inconclusive(d: Decision, key: TopicPartition, event: UpstreamPolled) -> bool:
-    """Whether nothing may be concluded for the partition: a request was outstanding, or the poll is not conclusive."""
+    """Whether the poll proves nothing: it is not conclusive, or a request was outstanding."""
     return not event.conclusive or key in event.outstanding or d.state.awaits_answer(key)
 
 
@@ -291,7 +291,7 @@ def _is_outdated(d: Decision, before: Partition, step: UpstreamStep | None, seen
 
 
 def _charge_unwanted(state: State, partition: Partition) -> None:
-    """Count a step that a cancel by `stop` left in flight against the limits, like another client's reassignment."""
+    """Count a step that `stop` left in flight against the limits, like another client's reassignment."""
     key = partition.key
     if key not in state.reassignments and key not in state.external:
         charge_external(state, partition)
@@ -337,7 +337,7 @@ def _retry_all(d: Decision) -> Iterator[None]:
 
 
 def _retry_some(d: Decision) -> None:
-    """Retry partitions that may wait for something without an event, such as disk space or an accepted request.
+    """Retry partitions that may wait for a change without an event, such as free disk space.
 
     A partition that waits again goes to the end of `State.waiting`, so each one is retried.
     """

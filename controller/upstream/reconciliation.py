@@ -1,8 +1,9 @@
-"""Reconcile the steps of an upstream Kafka with its polls and answers, by the rules of `controller.model.upstream_table`.
+"""Reconcile the steps of an upstream Kafka with its polls and answers.
 
-A row is sent again only after a poll that started when the previous request had ended and that shows no
-effect of it. So no row is sent twice blindly. Most discrepancies must last before they are acted on
-(`controller.model.thresholds`), because the broker that answers Metadata lags behind the controller.
+The rules are in `controller.model.upstream_table`. A row is sent again only after a poll that started when
+the previous request had ended and that shows no effect of it. So no row is sent twice blindly. Most
+discrepancies must last before they are acted on (`controller.model.thresholds`), because the broker that
+answers Metadata lags behind the controller.
 """
 
 from collections.abc import Callable
@@ -65,14 +66,14 @@ def follow(
 
 
 def follow_settled(
-    d: Decision, partition: Partition, wanted: Reassignment | None, move: UpstreamMove | None
+    d: Decision, partition: Partition, reassignment: Reassignment | None, move: UpstreamMove | None
 ) -> None:
-    """Apply a poll to a partition without a step in flight, but with a reassignment (`wanted`) or a queued plan."""
-    if wanted is not None and wanted.blocked:
+    """Apply a poll to a partition with a reassignment or a queued plan, but without a step in flight."""
+    if reassignment is not None and reassignment.blocked:
         return  # an operator decides what is next, whatever the upstream does meanwhile
     key = partition.key
-    expected = partition.replicas if wanted is None else expected_replicas(d.state, key)
-    rule = TABLE[Stage.SETTLED, observe_settled(wanted, expected, partition, move)]
+    expected = partition.replicas if reassignment is None else expected_replicas(d.state, key)
+    rule = TABLE[Stage.SETTLED, observe_settled(reassignment, expected, partition, move)]
     if _is_due(d, key, rule.discrepancy):
         _ON_SETTLED[rule.action](d, partition)
 
@@ -161,9 +162,9 @@ def _give_up(d: Decision, polled: _Polled) -> None:
     if key not in d.state.reassignments:
         d.delete(UpstreamStep, key)
     elif move is not None:
-        _block(d, now, f"someone else moves it to {list(move.target)}")
+        _block(d, now, f"another client moves it to {list(move.target)}")
     elif set(replicas) == set(step.base):
-        _block(d, now, "cancelled by someone else")
+        _block(d, now, "cancelled by another client")
     else:
         _block(d, now, _changed(replicas))
 
@@ -188,7 +189,7 @@ def _start_queued(d: Decision, partition: Partition) -> None:
 
 
 def _changed(replicas: Replicas) -> str:
-    return f"someone else changed its replicas to {list(replicas)}"
+    return f"another client changed its replicas to {list(replicas)}"
 
 
 def _block(d: Decision, partition: Partition, why: str) -> None:

@@ -36,7 +36,7 @@ _LETTER = {
 
 
 class JobState(Enum):
-    """Where a job stands."""
+    """The state of a job."""
 
     RUNNING = "running"
     PAUSED = "paused"
@@ -44,22 +44,22 @@ class JobState(Enum):
 
 
 def job_state(job: Job) -> JobState:
-    """Where the job stands; one that runs may still be held up by a pause of everything."""
+    """Return the job's own state. A running job starts no steps while all reassignments are paused."""
     if job.ended_ms:
         return JobState.ENDED
     return JobState.PAUSED if job.paused else JobState.RUNNING
 
 
 class PartState(Enum):
-    """Where one partition's part in a job stands."""
+    """The state of a partition within a job."""
 
     MOVING = "moving"
     WAITING = "waiting"
-    """Its next step cannot start, whatever the limits."""
+    """The next step cannot start, for a reason other than the limits."""
     QUEUED = "queued"
-    """Its turn will come."""
+    """The next step waits for room in the limits."""
     PENDING = "rolling back first"
-    """An earlier reassignment of it goes back before this one starts."""
+    """The partition's earlier reassignment is rolled back before this one starts."""
     DONE = "done"
     ROLLED_BACK = "rolled back"
     TAKEN = "taken over"
@@ -70,7 +70,7 @@ class PartState(Enum):
 class Part(NamedTuple):
     """One partition of a job.
 
-    `replicas` are those after the last completed step, `step` where the next one leads.
+    `replicas` is the list after the last completed step, `step` the list after the step in flight.
     """
 
     topic: str
@@ -81,14 +81,13 @@ class Part(NamedTuple):
     original: Replicas
     step: Replicas | None = None
     reason: str = ""
-    """Why it does not move, or who took it over."""
+    """Why the partition does not move, or which job took it over."""
 
 
 def parts(state: State, number: int) -> Iterator[Part | None]:
-    """The partitions of a job: those that move, those that will, those that have ended.
+    """Yield the partitions of a job: moving, pending, other ongoing and finished ones, in this order.
 
-    Each is listed once, though it may go from one kind to the next meanwhile: they are looked for in that
-    order.
+    A partition is listed once, even if it changes from one group to a later one during the iteration.
     """
     listed: set[TopicPartition] = set()
     for part in _parts(state, number):
@@ -106,61 +105,61 @@ def _parts(state: State, number: int) -> Iterator[Part | None]:
             yield _ongoing_part(state, state.reassignments.get(key), number)
         for pending in list(state.pending.values()):
             yield _pending_part(state, pending, number)
-        for wanted in list(state.reassignments.values()):
-            yield _ongoing_part(state, state.reassignments.get(wanted.key), number)
+        for reassignment in list(state.reassignments.values()):
+            yield _ongoing_part(state, state.reassignments.get(reassignment.key), number)
     for row in list(state.finished.get(number, {}).values()):
         yield _finished_part(state, row)
 
 
 def endings(state: State, number: int) -> Iterator[PartState]:
-    """How each partition's part in the job has ended."""
+    """Yield the final state of each finished partition of the job."""
     return (_ending(state, row) for row in list(state.finished.get(number, {}).values()))
 
 
 def queued(state: State) -> Iterator[Part | None]:
-    """The entries of the queue: partitions of queued plans that have not started."""
+    """Yield the entries of the queue: partitions of queued plans that have not started."""
     for job in list(state.jobs.values()):
         if job.kind is JobKind.QUEUE and job.id in state.open:
             for part in parts(state, job.id):
-                untouched = part is not None and part.step is None and part.replicas == part.original
-                pending = part is not None and part.state is PartState.PENDING
-                open_ = part is not None and part.state in {PartState.QUEUED, PartState.WAITING}
-                yield part if pending or (open_ and untouched) else None
+                not_started = part is not None and part.step is None and part.replicas == part.original
+                is_pending = part is not None and part.state is PartState.PENDING
+                is_open = part is not None and part.state in {PartState.QUEUED, PartState.WAITING}
+                yield part if is_pending or (is_open and not_started) else None
 
 
 def jobs_in_flight(state: State) -> Iterator[int | None]:
-    """The job of each step in flight."""
+    """Yield the job of each step in flight."""
     return (_job_of(state, key) for key in state.in_flight)
 
 
 def waiting_jobs(state: State) -> Iterator[int | None]:
-    """The job of each partition whose next step cannot start."""
+    """Yield the job of each partition whose next step cannot start."""
     return (_job_of(state, key) for key in list(state.waiting))
 
 
-def waiting_reason(state: State, wanted: Reassignment, partition: Partition) -> str:
-    """Why no step of the reassignment is in flight."""
-    known = state.waiting.get(wanted.key)
-    if known is not None:
-        return known
+def waiting_reason(state: State, reassignment: Reassignment, partition: Partition) -> str:
+    """Return the reason why no step of the reassignment is in flight."""
+    reason = state.waiting.get(reassignment.key)
+    if reason is not None:
+        return reason
     if state.paused:
-        return "everything is paused"
+        return "all reassignments are paused"
     if state.backlog.halted:
-        return "nothing starts while the cancel znode exists"
-    job = state.jobs.get(wanted.job)
+        return "no step starts while the cancel znode exists"
+    job = state.jobs.get(reassignment.job)
     if job is not None and job.paused:
         return f"job {job.id} is paused"
-    plan = plan_step(state, partition, wanted)
+    plan = plan_step(state, partition, reassignment)
     place = state.backlog.blocker(plan.rank, plan.cost) or state.backlog.usage.exhausted(plan.cost)
     if place is None:
-        return "its turn will come"
+        return "waits for its turn"
     if place.kind is LimitKind.HEALTH:
-        return f"the cluster is not well: {state.health_problem}"
+        return f"the cluster is unhealthy: {state.health_problem}"
     return in_words(state.backlog.usage, place, plan.cost)
 
 
 def in_words(usage: Usage, place: Place, cost: Cost) -> str:
-    """An exhausted place, and what of it a step would take."""
+    """Return a text for an exhausted place: its use, its limit, and how much of it a step needs."""
     name = f"limit {_LETTER[place.kind]}" if place.kind in _LETTER else f"limit of {place}"
     text = f"{name}: {usage.taken(place)} of {usage.limit(place)} {place}"
     needed = dict(places(cost)).get(place, 0)
@@ -170,18 +169,18 @@ def in_words(usage: Usage, place: Place, cost: Cost) -> str:
 class LimitView(NamedTuple):
     """A limit of KIP-435.
 
-    `used` is None for R, which is no place that runs out; for B it is the busiest broker's.
+    `used` is None for R, which nothing uses up; for B it is the count of the busiest broker.
     """
 
     letter: str
     config: str
     limit: int | None
-    """None when there is none."""
+    """None for no limit."""
     used: int | None
 
 
 def limit_views(state: State) -> list[LimitView]:
-    """Every limit, and what steps in flight take of it."""
+    """Return all limits and how much of each the steps in flight use."""
     usage = state.backlog.usage
     used: dict[str, int | None] = {
         "per_partition": None,
@@ -198,7 +197,7 @@ def limit_views(state: State) -> list[LimitView]:
 
 
 class BrokerLoad(NamedTuple):
-    """Replicas on their way to and from a broker, as limit B counts them."""
+    """Replicas that steps in flight move to and from a broker, as limit B counts them."""
 
     broker: int
     incoming: int
@@ -206,7 +205,7 @@ class BrokerLoad(NamedTuple):
 
 
 def broker_loads(state: State) -> list[BrokerLoad]:
-    """The brokers that steps in flight use, in order of id."""
+    """Return the loads of the brokers that steps in flight use, sorted by broker id."""
     usage = state.backlog.usage
     return [
         BrokerLoad(
@@ -219,22 +218,22 @@ def broker_loads(state: State) -> list[BrokerLoad]:
 
 
 class Totals(NamedTuple):
-    """Reassignments in numbers; `moving`, `waiting` and `queued` add up to `ongoing`."""
+    """Counts of reassignments; `moving`, `waiting` and `queued` add up to `ongoing`."""
 
     ongoing: int
     moving: int
     waiting: int
     queued: int
     pending: int
-    """Queued plans' partitions that are rolled back first, and so among the ongoing ones of earlier jobs, or
-    that others move."""
+    """Partitions of queued plans that wait for a move of another client, or for a rollback, which is in
+    `ongoing`."""
     others: int = 0
-    """Partitions in `State.external`, steps of ours that a stop left among them; they are not among the
-    ongoing ones."""
+    """Partitions in `State.external`, including steps of reassignd that a stop left in flight. Not in
+    `ongoing`."""
 
 
 def totals(state: State) -> Totals:
-    """Reassignments in numbers, at no cost."""
+    """Return the counts of reassignments in constant time."""
     others = len(state.external)
     ongoing, moving, waiting = (
         len(state.reassignments),
@@ -245,22 +244,30 @@ def totals(state: State) -> Totals:
 
 
 def _job_of(state: State, key: TopicPartition) -> int | None:
-    wanted = state.reassignments.get(key)
-    return None if wanted is None else wanted.job
+    reassignment = state.reassignments.get(key)
+    return None if reassignment is None else reassignment.job
 
 
-def _ongoing_part(state: State, wanted: Reassignment | None, number: int) -> Part | None:
-    if wanted is None or wanted.job != number:
+def _ongoing_part(state: State, reassignment: Reassignment | None, number: int) -> Part | None:
+    if reassignment is None or reassignment.job != number:
         return None
-    partition = state.partition(wanted.topic, wanted.partition)
+    partition = state.partition(reassignment.topic, reassignment.partition)
     if partition is None:
         return None
     if partition.key in state.in_flight:
-        where, step, reason = PartState.MOVING, partition.next, ""
+        part_state, step, reason = PartState.MOVING, partition.next, ""
     else:
-        where = PartState.WAITING if wanted.key in state.waiting else PartState.QUEUED
-        step, reason = None, waiting_reason(state, wanted, partition)
-    return Part(*wanted.key, where, partition.current, wanted.target, wanted.original, step, reason)
+        part_state = PartState.WAITING if reassignment.key in state.waiting else PartState.QUEUED
+        step, reason = None, waiting_reason(state, reassignment, partition)
+    return Part(
+        *reassignment.key,
+        part_state,
+        partition.current,
+        reassignment.target,
+        reassignment.original,
+        step,
+        reason,
+    )
 
 
 def _pending_part(state: State, pending: Pending, number: int) -> Part | None:
@@ -269,23 +276,26 @@ def _pending_part(state: State, pending: Pending, number: int) -> Part | None:
         return None
     earlier = state.reassignments.get(pending.key)
     original = now.current if earlier is None else earlier.original
-    where, reason = PartState.PENDING, ""
+    part_state, reason = PartState.PENDING, ""
     if earlier is None:
-        where, reason = PartState.QUEUED, why_pending(state, pending)
-    return Part(*pending.key, where, now.current, pending.target, original, reason=reason)
+        part_state, reason = PartState.QUEUED, why_pending(state, pending)
+    return Part(*pending.key, part_state, now.current, pending.target, original, reason=reason)
 
 
 def why_pending(state: State, pending: Pending) -> str:
-    """What the queued target waits for."""
+    """Return the reason why the queued target has not started."""
     if pending.key in state.reassignments:
         return PartState.PENDING.value
     if pending.key in state.external:
-        return "someone else moves it: this starts where that ends"
-    return "someone else has moved it, perhaps not for the last time: this starts soon"
+        return "another client moves it: the target starts when that move ends"
+    return "another client moved it: the target starts when no further move follows"
 
 
 def _ending(state: State, row: Finished) -> PartState:
-    """A job that takes another back has done so wherever a partition went back to what the other had found."""
+    """Return the final state.
+
+    A rollback is done if the partition is back where the undone job found it.
+    """
     job = state.jobs.get(row.job)
     undone = state.finished.get(0 if job is None else job.undoes, {}).get(
         TopicPartition(row.topic, row.partition)
@@ -297,7 +307,7 @@ def _ending(state: State, row: Finished) -> PartState:
 
 def _finished_part(state: State, row: Finished) -> Part:
     partition = state.partition(row.topic, row.partition)
-    reason = f"job {row.taken_by} took it over" if row.ending is Ending.TAKEN else ""
+    reason = f"taken over by job {row.taken_by}" if row.ending is Ending.TAKEN else ""
     return Part(
         row.topic,
         row.partition,

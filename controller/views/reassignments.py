@@ -1,4 +1,4 @@
-"""What the state looks like from outside: ongoing reassignments and the health of partitions (KIP-455, KIP-352)."""
+"""Views of the state: ongoing reassignments (KIP-455) and the health of partitions (KIP-352)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,20 +12,22 @@ from controller.state.state import State
 
 
 class Lists(NamedTuple):
-    """What a row of ListPartitionReassignments says of its replicas. Partitions with equal lists share it."""
+    """The replica lists of a row of ListPartitionReassignments.
+
+    Partitions with equal lists share one object.
+    """
 
     replicas: Replicas
-    """The target, then what is to go."""
+    """The target, followed by the removing replicas."""
     adding: Replicas
     removing: Replicas
     step: Replicas | None
-    """Where the step in flight leads, from `current`; None when none is in flight (KIP-435's current
-    batch)."""
+    """The list after the step in flight, which starts from `current`; None without one."""
     current: Replicas
 
 
 class Ongoing(NamedTuple):
-    """One row of ListPartitionReassignments: queued, waiting and moving partitions look alike.
+    """One row of ListPartitionReassignments, in the same form for queued, waiting and moving partitions.
 
     See `Lists`.
     """
@@ -54,10 +56,13 @@ def ongoing(state: State, topics: Mapping[str, Iterable[int] | None] | None = No
 def listed(
     state: State, topics: Mapping[str, Iterable[int] | None] | None = None
 ) -> Iterator[tuple[str, list[tuple[int, Lists]]]]:
-    """`ongoing`, at a third of the cost: partitions and lists in runs of one topic, which may come again."""
+    """Yield the rows of `ongoing` grouped by topic, at a third of the cost.
+
+    A topic may occur more than once.
+    """
     for topic, chosen in groupby(_chosen(state, topics), itemgetter(0)):
         partitions = state.partitions.get(topic, ())
-        # A topic that is being deleted loses its last partitions first, in the middle of this in another thread too.
+        # A topic can be deleted meanwhile by another thread: it loses its last partitions first.
         with suppress(IndexError):
             rows = []
             for _, number, original, target, _, _ in chosen:
@@ -71,16 +76,19 @@ def listed(
 def _lists(
     replicas: Replicas, adding: Replicas, removing: Replicas, original: Replicas, target: Replicas
 ) -> Lists:
-    """All of a row but its name (docs/how-it-works.md, Listing)."""
+    """Return the replica lists of a row (docs/how-it-works.md, Listing)."""
     partition = Partition("", 0, replicas, (), NO_LEADER, adding=adding, removing=removing)
     current = Reassignment("", 0, original, target).current_of(partition)
-    going = tuple(r for r in current if r not in target)
-    coming = tuple(r for r in target if r not in current)
-    return Lists(target + going, coming, going, partition.next if partition.moving else None, current)
+    to_remove = tuple(r for r in current if r not in target)
+    to_add = tuple(r for r in target if r not in current)
+    return Lists(target + to_remove, to_add, to_remove, partition.next if partition.moving else None, current)
 
 
 class Counts(NamedTuple):
-    """Health in numbers; an adding replica never makes a partition under-replicated (KIP-352)."""
+    """Counts of partitions by health.
+
+    An adding replica does not make a partition under-replicated (KIP-352).
+    """
 
     partitions: int
     offline: int
@@ -94,48 +102,54 @@ class Counts(NamedTuple):
 
 
 def counts(state: State) -> Counts:
-    """Count what is in trouble; the cost grows with the trouble and the reassignments, not with the cluster."""
-    troubled = [state.partitions[key.topic][key.partition] for key in state.under_replicated]
-    floors = [(len(p.isr), effective_min_isr(state, p)) for p in troubled]
+    """Return the counts.
+
+    The cost depends on the number of unhealthy partitions, not on the size of the cluster.
+    """
+    unhealthy = [state.partitions[key.topic][key.partition] for key in state.under_replicated]
+    isr_sizes = [(len(p.isr), effective_min_isr(state, p)) for p in unhealthy]
     return Counts(
         partitions=sum(map(len, state.partitions.values())),
         offline=len(state.offline),
-        under_replicated=len(troubled),
-        under_min_isr=sum(size < floor for size, floor in floors),
-        at_min_isr=sum(size == floor for size, floor in floors),
+        under_replicated=len(unhealthy),
+        under_min_isr=sum(size < min_isr for size, min_isr in isr_sizes),
+        at_min_isr=sum(size == min_isr for size, min_isr in isr_sizes),
         reassigning=len(state.reassignments),
         reassigned_replicas=state.adding,
     )
 
 
 def effective_min_isr(state: State, partition: Partition) -> int:
-    """`min.insync.replicas`, but no more than there are replicas (Kafka: Partition.effectiveMinIsr)."""
+    """Return `min.insync.replicas`, at most the number of replicas (Kafka: Partition.effectiveMinIsr)."""
     return min(state.min_isr(partition.topic), len(partition.replicas))
 
 
 def _chosen(state: State, topics: Mapping[str, Iterable[int] | None] | None) -> Sequence[Reassignment]:
-    wanted = state.reassignments
+    reassignments = state.reassignments
     if topics is None:
-        others = (state.external | state.pending.keys()) - wanted.keys()
-        return [*wanted.values(), *filter(None, (_of_others(state, key) for key in sorted(others)))]
+        others = (state.external | state.pending.keys()) - reassignments.keys()
+        return [
+            *reassignments.values(),
+            *filter(None, (_external_or_queued(state, key) for key in sorted(others))),
+        ]
     chosen = []
     for topic, partitions in topics.items():
         if topic in state.reassigning or state.external or state.pending:
             numbers = range(len(state.partitions.get(topic, ()))) if partitions is None else partitions
             for key in (TopicPartition(topic, number) for number in numbers):
-                if key in wanted:
-                    chosen.append(wanted[key])
+                if key in reassignments:
+                    chosen.append(reassignments[key])
                 elif (key in state.external or key in state.pending) and (
-                    theirs := _of_others(state, key)
+                    external := _external_or_queued(state, key)
                 ) is not None:
-                    chosen.append(theirs)
+                    chosen.append(external)
     return chosen
 
 
-def _of_others(state: State, key: TopicPartition) -> Reassignment | None:
-    """What someone else wants of the partition, as an upstream shows it, or what is queued behind that; None when it has just gone."""
+def _external_or_queued(state: State, key: TopicPartition) -> Reassignment | None:
+    """Return the reassignment by another client, or else the queued target; None if it is deleted."""
     partition, pending = state.partition(*key), state.pending.get(key)
     if partition is None:
         return None
-    ours = pending is not None and key not in state.external
-    return Reassignment(*key, partition.current, pending.target if ours and pending else partition.next)
+    is_queued = pending is not None and key not in state.external
+    return Reassignment(*key, partition.current, pending.target if is_queued and pending else partition.next)

@@ -48,7 +48,7 @@ class UpstreamJournal:
         if now and now != self._trouble and self._state.unreachable:
             log.warning("nothing starts, the upstream cannot be looked at: %s", now)
         elif now and now != self._trouble:
-            log.warning("the cluster is not well, only what repairs it starts: %s", now)
+            log.warning("the cluster is unhealthy, only steps that repair it start: %s", now)
         elif self._trouble and not now:
             log.info("the cluster is well again")
         self._trouble = now

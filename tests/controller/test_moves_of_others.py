@@ -133,7 +133,7 @@ def test_an_entry_that_waits_for_an_external_move_shows_the_reason() -> None:
     for shown in (parts(gateway.state, job), queued(gateway.state)):
         (part,) = filter(None, shown)
         assert (part.state, part.original) == (PartState.QUEUED, (1, 2))
-        assert part.reason == "someone else moves it: this starts where that ends"
+        assert part.reason == "another client moves it: the target starts when that move ends"
 
 
 def test_an_entry_that_is_about_to_start_is_listed_and_can_be_cancelled() -> None:

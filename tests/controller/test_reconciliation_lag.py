@@ -52,7 +52,7 @@ def test_metadata_from_the_middle_of_a_completed_step_does_not_block_the_partiti
 def test_metadata_that_is_unchanged_for_a_minute_is_confirmed() -> None:
     gateway = lagging()
     gateway.poll_for(METADATA_LAG.ms)
-    assert gateway.waiting_reason("foo-0") == "cancelled by someone else"
+    assert gateway.waiting_reason("foo-0") == "cancelled by another client"
 
 
 def test_a_step_that_completed_before_its_undo_is_reversed_with_another_step() -> None:
@@ -171,7 +171,7 @@ def test_an_add_only_step_is_not_complete_while_brokers_show_its_middle() -> Non
     gateway.poll_for(EXTERNAL_CHANGE.ms // 2)
     gateway.kafka.lagging = None
     gateway.poll_for(EXTERNAL_CHANGE.ms)
-    assert gateway.waiting_reason("foo-0") == "cancelled by someone else"
+    assert gateway.waiting_reason("foo-0") == "cancelled by another client"
 
 
 def adding() -> Gateway:

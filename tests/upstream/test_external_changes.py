@@ -35,7 +35,7 @@ def externally_cancelled_topic(cluster: Cluster, direct: Cluster, shell: Shell) 
     cluster.move({f"{topic}-0": [3, 4]})
     wait_for(lambda: set(direct.reassignments()), {f"{topic}-0"})
     direct.admin.do("alter", moves={f"{topic}-0": None})
-    wait_for(lambda: partition_state(shell), ("waiting", "cancelled by someone else"))
+    wait_for(lambda: partition_state(shell), ("waiting", "cancelled by another client"))
     cluster.release()
     direct.wait_for_replicas(topic, [[1, 2]])
     return topic
@@ -129,7 +129,10 @@ def test_a_queued_plan_waits_for_the_end_of_an_external_reassignment(
         json.dumps({"version": 1, "partitions": [{"topic": external, "partition": 0, "replicas": [4, 1]}]})
     )
     shell.ok("execute", "--queue", "--reassignment-json-file", str(plan))
-    assert partition_state(shell) == ("queued", "someone else moves it: this starts where that ends")
+    assert partition_state(shell) == (
+        "queued",
+        "another client moves it: the target starts when that move ends",
+    )
     assert set(direct.reassignments()) == {f"{external}-0"}
     cluster.release()
     direct.wait_for_replicas(external, [[3, 4]])

@@ -78,7 +78,7 @@ def test_only_repairs_start_while_a_broker_is_missing(
         cluster.move({f"{under_replicated}-0": [2, 1], f"{healthy}-0": [2, 3]})
         direct.wait_for_replicas(under_replicated, [[2, 1]])
         cluster.expect_reassignments({f"{healthy}-0"})
-        assert "the cluster is not well: missing: broker 4" in shell.ok("status")
+        assert "the cluster is unhealthy: missing: broker 4" in shell.ok("status")
     direct.wait_for_replicas(healthy, [[2, 3]])
 
 

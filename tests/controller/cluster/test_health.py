@@ -36,7 +36,7 @@ def test_no_step_starts_while_the_cluster_is_unhealthy_and_the_reason_is_shown()
     wanted = gateway.reassignment_of("foo-0")
     assert wanted is not None
     assert waiting_reason(gateway.state, wanted, gateway["foo-0"]).startswith(
-        "the cluster is not well: missing: broker 8"
+        "the cluster is unhealthy: missing: broker 8"
     )
 
 

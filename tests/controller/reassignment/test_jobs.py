@@ -97,7 +97,7 @@ def test_partitions_that_a_later_job_took_are_skipped_and_named() -> None:
     controller.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
     controller.alter({"foo-0": [1, 5, 6]})
     job, skipped = roll_back(controller, 1)
-    assert (job, skipped) == (3, {"foo-0": "job 2 took it over"})
+    assert (job, skipped) == (3, {"foo-0": "taken over by job 2"})
     assert controller.settle().replicas("foo-0") == (1, 5, 6)
 
 

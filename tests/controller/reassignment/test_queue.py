@@ -183,7 +183,7 @@ def test_a_job_that_goes_back_leaves_what_a_later_one_has_queued() -> None:
     controller.alter({"foo-0": [4, 5, 6]})
     controller.catch_up()
     queue(controller, {"foo-0": [6, 2, 3]})
-    assert controller.do(RollBackJob(1)).reply.skipped == [(key("foo-0"), "job 2 took it over")]
+    assert controller.do(RollBackJob(1)).reply.skipped == [(key("foo-0"), "taken over by job 2")]
     assert controller.settle().replicas("foo-0") == (6, 2, 3)
 
 

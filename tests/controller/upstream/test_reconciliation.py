@@ -96,7 +96,7 @@ def test_a_cancel_by_someone_else_blocks_the_partition_until_people_decide() -> 
     gateway.kafka.alter(KEY, None)
     gateway.poll_for(EXTERNAL_CHANGE.ms)
     assert gateway.phase("foo-0") is Phase.WAITING
-    assert gateway.waiting_reason("foo-0") == "cancelled by someone else"
+    assert gateway.waiting_reason("foo-0") == "cancelled by another client"
     assert gateway.settle().kafka.replicas[KEY] == (1, 4)
     gateway.alter({"foo-0": (2, 3)})
     assert gateway.settle().kafka.replicas[KEY] == (2, 3)
@@ -108,7 +108,7 @@ def test_a_blocked_partition_is_still_blocked_after_a_restart() -> None:
     gateway.poll_for(EXTERNAL_CHANGE.ms)
     again = gateway.successor()
     assert again.settle().kafka.replicas[KEY] == (1, 4)
-    assert again.waiting_reason("foo-0") == "cancelled by someone else"
+    assert again.waiting_reason("foo-0") == "cancelled by another client"
 
 
 def test_a_move_that_someone_else_turned_elsewhere_is_not_fought_over() -> None:
@@ -118,7 +118,7 @@ def test_a_move_that_someone_else_turned_elsewhere_is_not_fought_over() -> None:
         gateway.poll()
     wanted = gateway.reassignment_of("foo-0")
     assert wanted is not None
-    assert wanted.blocked == "someone else moves it to [5, 6]"
+    assert wanted.blocked == "another client moves it to [5, 6]"
     assert gateway.settle().kafka.replicas[KEY] == (5, 6)
 
 
@@ -183,7 +183,7 @@ def test_replicas_that_someone_else_changed_before_the_turn_came_are_not_overwri
     gateway.alter({"foo-0": (2, 3)})
     gateway.kafka.alter(KEY, (1, 4))
     gateway.poll_for(EXTERNAL_CHANGE.ms)
-    assert gateway.waiting_reason("foo-0") == "someone else changed its replicas to [1, 4]"
+    assert gateway.waiting_reason("foo-0") == "another client changed its replicas to [1, 4]"
 
 
 def test_what_someone_else_has_done_already_is_done() -> None:

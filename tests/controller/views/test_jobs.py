@@ -111,7 +111,7 @@ def test_an_offline_broker_is_the_reason() -> None:
 def test_a_pause_is_the_reason() -> None:
     made = controller()
     made.do(Pause(None, True))
-    assert reason(move(made)) == "everything is paused"
+    assert reason(move(made)) == "all reassignments are paused"
 
 
 def test_a_paused_job_is_the_reason() -> None:
@@ -125,7 +125,7 @@ def test_what_has_room_says_that_its_turn_will_come() -> None:
     made.do(Pause(None, True))
     move(made)
     made.state.paused = False
-    assert reason(made) == "its turn will come"
+    assert reason(made) == "waits for its turn"
 
 
 def test_a_queued_plan_is_listed_until_it_starts() -> None:
@@ -154,7 +154,7 @@ def test_a_rollback_is_done_where_it_took_a_step_back_and_where_it_moved_back() 
 def test_who_took_a_partition_over_is_named() -> None:
     made = move(move(controller(), "foo-0"))
     made.alter({"foo-0": [4, 5, 1]})
-    assert [part.reason for part in rows(made, 1)] == ["job 3 took it over"]
+    assert [part.reason for part in rows(made, 1)] == ["taken over by job 3"]
 
 
 def test_steps_in_flight_and_partitions_that_wait_are_counted_by_job() -> None:

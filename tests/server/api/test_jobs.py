@@ -115,7 +115,7 @@ async def test_a_rollback_is_a_job_and_names_skipped_partitions() -> None:
     answer = await client.post("/v1/jobs/1/rollback")
     assert answer == {
         "job": 3,
-        "skipped": [{"topic": "foo", "partition": 0, "reason": "job 2 took it over"}],
+        "skipped": [{"topic": "foo", "partition": 0, "reason": "taken over by job 2"}],
     }
     assert (await client.get("/v1/jobs/3"))["job"]["undoes"] == 1
     assert client.controller.settle().replicas("foo-1") == (1, 2, 3)
@@ -170,7 +170,7 @@ async def test_the_global_pause_is_the_reason_of_every_job() -> None:
     client.controller.do(Pause(None, True))
     await client.post("/v1/jobs", MOVE)
     assert (await client.get("/v1/jobs/1"))["reasons"] == [
-        {"reason": "everything is paused", "partitions": 2}
+        {"reason": "all reassignments are paused", "partitions": 2}
     ]
 
 

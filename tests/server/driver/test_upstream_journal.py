@@ -20,7 +20,7 @@ def test_a_problem_and_its_end_are_logged_once(caplog: pytest.LogCaptureFixture)
         state.health_problem = trouble
         journal.trouble()
     assert caplog.messages == [
-        "the cluster is not well, only what repairs it starts: missing: broker 5",
+        "the cluster is unhealthy, only steps that repair it start: missing: broker 5",
         "the cluster is well again",
     ]
 
@@ -33,11 +33,13 @@ def test_an_upstream_that_cannot_be_polled_is_logged(caplog: pytest.LogCaptureFi
 
 def test_blocked_partitions_are_named_with_the_reason(caplog: pytest.LogCaptureFixture) -> None:
     decision = Decision(State())
-    decision.changes += [Reassignment("foo", n, (1,), (2,), 1, "cancelled by someone else") for n in range(7)]
+    decision.changes += [
+        Reassignment("foo", n, (1,), (2,), 1, "cancelled by another client") for n in range(7)
+    ]
     UpstreamJournal(decision.state).observed(decision)
     names = "foo-0, foo-1, foo-2, foo-3, foo-4"
     assert caplog.messages == [
-        f"{names} and 2 more: cancelled by someone else; order it again, cancel it, or resume its job"
+        f"{names} and 2 more: cancelled by another client; order it again, cancel it, or resume its job"
     ]
 
 
