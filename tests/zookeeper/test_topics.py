@@ -69,7 +69,7 @@ def test_partitions_are_added_only_after_the_reassignment_of_the_topic(site: Sit
     site.set_znode(
         f"/brokers/topics/{topic}", {**stored, "partitions": {**stored["partitions"], "1": [4, 3]}}
     )
-    waits = f"1 partitions added to topic {topic} wait until it does not move"
+    waits = f"topic {topic}: 1 new partitions wait for the end of its reassignments"
     wait_for(lambda: waits in site.commander.log, True)
     assert len(site.partitions(topic)) == 1
     site.release()
