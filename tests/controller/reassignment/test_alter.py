@@ -39,7 +39,7 @@ def test_rows_are_answered_in_the_order_of_the_request_and_empty_topics_are_echo
     assert reply[:2] == (Outcome(), [TopicOutcomes("foo", [(1, DONE), (0, DONE)]), TopicOutcomes("bar", [])])
 
 
-def test_one_bad_row_spoils_no_other(controller: InMemoryController) -> None:
+def test_an_invalid_row_does_not_affect_others(controller: InMemoryController) -> None:
     found = controller.alter({"foo-0": (1, 1), "foo-1": (4, 5, 6), "foo-7": (1,), "ghost-0": (1,)})
     assert found["foo-0"].error is ErrorCode.INVALID_REPLICA_ASSIGNMENT
     assert found["foo-1"] is DONE

@@ -32,7 +32,7 @@ def test_an_accepted_request_is_a_job() -> None:
     assert (job.created_ms, job.ended_ms) == (1_000, 0)
 
 
-def test_a_request_that_orders_nothing_is_none() -> None:
+def test_a_request_that_changes_nothing_is_no_job() -> None:
     controller = three()
     controller.alter({"foo-0": [1, 2, 3], "nope-0": [1]})
     assert controller.state.jobs == {}
@@ -63,7 +63,7 @@ def test_a_partition_belongs_to_the_newest_job() -> None:
     assert controller.state.jobs[1].ended_ms
 
 
-def test_a_whole_job_goes_back_with_what_it_finished() -> None:
+def test_a_rollback_of_a_job_includes_its_finished_partitions() -> None:
     controller = three()
     controller.alter({"foo-0": [6, 5, 4], "foo-1": [2, 3, 4]})
     controller.isr("foo-0", [1, 2, 3, 4, 5, 6])
@@ -73,7 +73,7 @@ def test_a_whole_job_goes_back_with_what_it_finished() -> None:
     assert controller.state.open == {}
 
 
-def test_a_roll_back_begins_with_what_was_finished_last() -> None:
+def test_a_rollback_starts_with_the_partition_finished_last() -> None:
     controller = three(partitions=1)
     controller.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
     controller.settle()
@@ -92,7 +92,7 @@ def test_a_roll_back_keeps_the_limits() -> None:
     assert controller.replicas("foo-2") == (1, 2, 3)
 
 
-def test_partitions_that_a_later_job_took_are_skipped_and_named() -> None:
+def test_a_rollback_skips_and_names_partitions_of_later_jobs() -> None:
     controller = three()
     controller.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]})
     controller.alter({"foo-0": [1, 5, 6]})
@@ -165,7 +165,7 @@ def test_a_higher_priority_starts_first() -> None:
     assert controller.in_flight() == ["foo-2"]
 
 
-def test_jobs_are_forgotten_by_age() -> None:
+def test_old_jobs_are_deleted_by_age() -> None:
     controller = three()
     controller.alter({"foo-0": [3, 2, 1]})
     controller.now_ms = 5_000
@@ -175,7 +175,7 @@ def test_jobs_are_forgotten_by_age() -> None:
     assert list(controller.state.finished) == [2]
 
 
-def test_jobs_are_forgotten_by_number_but_the_newest_stays() -> None:
+def test_old_jobs_are_deleted_by_number_except_the_newest() -> None:
     controller = three()
     for replicas in ([3, 2, 1], [2, 1, 3], [1, 2, 3]):
         controller.alter({"foo-0": replicas})
@@ -308,7 +308,7 @@ def test_an_order_waits_with_a_pause() -> None:
 
 
 @pytest.mark.parametrize(("partitions", "left"), [(4, [1, 2, 3]), (3, [2, 3]), (2, [3]), (1, [3]), (0, [3])])
-def test_jobs_are_forgotten_by_how_many_partitions_they_had(partitions: int, left: list[int]) -> None:
+def test_old_jobs_are_deleted_by_their_number_of_partitions(partitions: int, left: list[int]) -> None:
     controller = three()
     for names in (["foo-0"], ["foo-1", "foo-2"], ["foo-0"]):
         controller.alter({name: list(reversed(controller.replicas(name))) for name in names})

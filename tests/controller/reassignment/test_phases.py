@@ -30,7 +30,7 @@ def waiting() -> InMemoryController:
     return controller
 
 
-def test_a_partition_that_nobody_wants_moved_is_idle() -> None:
+def test_a_partition_without_a_reassignment_is_idle() -> None:
     assert InMemoryController().with_partitions(partition("foo-0", (1, 2, 3))).phase("foo-0") is Phase.IDLE
 
 
@@ -46,7 +46,7 @@ def test_a_partition_whose_broker_is_dead_is_waiting_and_says_why() -> None:
     assert controller.waiting_reason("foo-0") == "offline: broker 4"
 
 
-def test_a_partition_whose_turn_has_not_come_is_queued() -> None:
+def test_a_partition_without_capacity_for_its_step_is_queued() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))
     controller.put(Reassignment("foo", 0, (1, 2, 3), TO))
     assert controller.phase("foo-0") is Phase.QUEUED
@@ -60,7 +60,7 @@ def test_a_partition_whose_turn_has_not_come_is_queued() -> None:
         (Trigger.PROGRESS, ErrorCode.NONE),
     ],
 )
-def test_what_the_table_does_not_have_is_refused_and_changes_nothing(
+def test_a_transition_outside_of_the_table_is_refused_and_changes_nothing(
     trigger: Trigger, error: ErrorCode
 ) -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))
@@ -164,7 +164,7 @@ class Walk:
 
 @settings(max_examples=50)
 @given(st.randoms(use_true_random=False), st.integers(1, 60))
-def test_every_transition_lands_where_the_table_says(picks: Random, steps: int) -> None:
+def test_every_transition_leads_to_a_phase_of_the_table(picks: Random, steps: int) -> None:
     walk = Walk()
     for _ in range(steps):
         walk.step(picks)
@@ -173,7 +173,7 @@ def test_every_transition_lands_where_the_table_says(picks: Random, steps: int) 
         assert after <= allowed
 
 
-def test_everything_that_the_table_says_happens() -> None:
+def test_all_transitions_of_the_table_are_reachable() -> None:
     walk, picks = Walk(), Random(1)
     for _ in range(20_000):
         walk.step(picks)

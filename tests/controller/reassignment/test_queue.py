@@ -30,7 +30,7 @@ def queued(controller: InMemoryController) -> list[str]:
     return sorted(str(name) for name in waiting_entries(controller.state))
 
 
-def test_a_queued_plan_waits_behind_what_runs() -> None:
+def test_a_queued_plan_waits_for_running_jobs() -> None:
     controller = two(partitions=1)
     controller.alter({"foo-0": [4, 5, 6]})
     assert queue(controller, {"foo-1": [4, 5, 6]})["foo-1"].ok
@@ -39,7 +39,7 @@ def test_a_queued_plan_waits_behind_what_runs() -> None:
     assert (controller.in_flight(), queued(controller)) == (["foo-1"], [])
 
 
-def test_a_later_plan_goes_before_what_is_queued() -> None:
+def test_a_later_plan_precedes_queued_entries() -> None:
     controller = two(partitions=1).with_partitions(partition("foo-2", [1, 2, 3]))
     controller.alter({"foo-0": [4, 5, 6]})
     queue(controller, {"foo-1": [4, 5, 6]})
@@ -48,7 +48,7 @@ def test_a_later_plan_goes_before_what_is_queued() -> None:
     assert controller.in_flight() == ["foo-2"]
 
 
-def test_what_moves_is_rolled_back_and_then_started_anew() -> None:
+def test_a_moving_partition_is_rolled_back_before_its_queued_entry_starts() -> None:
     controller = two()
     controller.alter({"foo-0": [4, 5, 6]})
     queue(controller, {"foo-0": [1, 2, 5]})
@@ -76,7 +76,7 @@ def test_another_queued_plan_is_refused_while_entries_wait() -> None:
     assert queue(controller, {"foo-1": [4, 5, 2]}, append=True)["foo-1"].ok
 
 
-def test_a_bad_row_spoils_no_other() -> None:
+def test_an_invalid_row_does_not_affect_others() -> None:
     controller = two()
     answers = queue(controller, {"foo-0": [9], "foo-1": [4, 5, 6], "nope-0": [1]})
     assert [outcome.error for outcome in answers.values()] == [39, 0, 3]
@@ -205,7 +205,7 @@ def test_a_queued_target_that_is_the_original_is_done_when_the_partition_is_back
     assert (controller.state.jobs[2].total, controller.state.jobs[2].ended_ms) == (2, 0)
 
 
-def test_so_it_is_when_the_way_back_takes_steps() -> None:
+def test_a_queued_target_equal_to_the_original_is_done_after_a_rollback_in_steps() -> None:
     controller = two(per_partition=1)
     controller.alter({"foo-0": [4, 5, 6]})
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""What is wanted of a partition: orders, overrides, rollbacks, and waiting."""
+"""Reassignments of one partition: orders, overrides, rollbacks and waiting."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def stuck() -> InMemoryController:
     return controller
 
 
-def test_an_order_begins_at_once_and_remembers_the_original(controller: InMemoryController) -> None:
+def test_an_order_starts_immediately_and_records_the_original(controller: InMemoryController) -> None:
     ordered(controller, TARGET)
     wanted = controller.reassignment_of("foo-0")
     assert wanted is not None
@@ -40,7 +40,7 @@ def test_an_order_begins_at_once_and_remembers_the_original(controller: InMemory
     assert controller.phase("foo-0") is Phase.MOVING
 
 
-def test_an_order_for_what_is_there_changes_nothing(controller: InMemoryController) -> None:
+def test_an_order_for_the_present_list_changes_nothing(controller: InMemoryController) -> None:
     ordered(controller, (1, 2, 3))
     assert (controller.changes, controller.effects) == ([], [])
 
@@ -85,7 +85,7 @@ def test_an_override_keeps_the_first_original_and_leaks_no_replica(controller: I
     assert controller.dropped("foo-0") == [4, 5, 6, 7, 8, 9]
 
 
-def test_an_override_keeps_what_it_wants_too(controller: InMemoryController) -> None:
+def test_an_override_keeps_replicas_that_are_also_in_its_target(controller: InMemoryController) -> None:
     ordered(controller, TARGET)
     controller.isr("foo-0", (1, 2, 3, 5))
     ordered(controller, (5, 7))
@@ -156,7 +156,7 @@ def test_with_a_new_replica_dead_and_an_original_alive_an_undo_is_still_unclean(
     assert not controller.alter({"foo-0": None})["foo-0"].ok
 
 
-def test_with_no_replica_alive_a_rollback_cannot_make_it_worse() -> None:
+def test_without_live_replicas_a_rollback_is_accepted() -> None:
     controller = orphaned()
     controller.state.live.clear()
     ordered(controller, None)
@@ -184,13 +184,13 @@ def test_a_rollback_with_an_original_gone_and_nobody_alive_waits_for_a_broker() 
     assert (controller.replicas("foo-0"), controller.reassignment_of("foo-0")) == ((1, 2, 3), None)
 
 
-def test_what_is_alive_goes_ahead_while_a_dead_target_is_waited_for() -> None:
+def test_live_targets_are_added_while_a_dead_target_is_waited_for() -> None:
     controller = stuck()
     assert controller.phase("foo-0") is Phase.WAITING
     assert controller.waiting_reason("foo-0") == "offline: broker 6"
 
 
-def test_a_dead_target_is_gone_on_with_when_its_broker_comes() -> None:
+def test_a_dead_target_is_added_when_its_broker_returns() -> None:
     controller = stuck()
     controller.start(6)
     assert controller.replicas("foo-0") == (4, 5, 6, 1)
@@ -240,7 +240,7 @@ def test_a_new_order_after_the_end_begins_a_new_chain(controller: InMemoryContro
     assert wanted.original == (1, 2)
 
 
-def test_brokers_are_told_the_final_target_while_it_goes_on_and_none_after(
+def test_brokers_get_the_final_target_during_a_reassignment_and_none_after(
     controller: InMemoryController,
 ) -> None:
     ordered(controller, TARGET)
@@ -265,7 +265,7 @@ def test_a_step_keeps_min_isr_by_who_is_in_sync_now() -> None:
     assert controller.phase("foo-0") is Phase.WAITING
 
 
-def test_a_cancel_that_stops_keeps_what_has_arrived() -> None:
+def test_a_cancel_in_stop_mode_keeps_replicas_in_sync() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", (1, 2, 3)))
     controller.default("reassignment.cancel.mode", "stop")
     controller.alter({"foo-0": (3, 4, 5)})
@@ -276,7 +276,7 @@ def test_a_cancel_that_stops_keeps_what_has_arrived() -> None:
     assert controller.state.finished[1][controller["foo-0"].key].ending is Ending.STOPPED
 
 
-def test_a_cancel_that_stops_before_the_first_step_leaves_the_list() -> None:
+def test_a_cancel_in_stop_mode_before_the_first_step_keeps_the_list() -> None:
     controller = InMemoryController(live=range(1, 6)).with_partitions(partition("foo-0", (1, 2, 3)))
     controller.default("reassignment.cancel.mode", "stop")
     controller.alter({"foo-0": (1, 2, 6)})

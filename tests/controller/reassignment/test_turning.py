@@ -1,4 +1,4 @@
-"""Replicas that have arrived are not dropped for nothing: stalls, and orders for what moves."""
+"""Replicas in sync are kept when a step stalls or gets a new target."""
 
 from common.error_codes import ErrorCode
 from controller.messages.events import Stalled
@@ -24,7 +24,7 @@ def test_a_stall_keeps_the_last_replica_in_sync() -> None:
     assert controller.dropped("foo-0") == [4]
 
 
-def test_a_stall_keeps_what_has_arrived_and_drops_the_rest() -> None:
+def test_a_stall_keeps_replicas_in_sync_and_drops_the_rest() -> None:
     controller = moving((1, 2, 3), (4, 5, 6), 2)
     controller.isr("foo-0", (1, 2, 3, 4, 5))
     for broker in (6, 2, 3):
@@ -35,7 +35,7 @@ def test_a_stall_keeps_what_has_arrived_and_drops_the_rest() -> None:
     assert not {1, 4, 5} & set(controller.dropped("foo-0"))
 
 
-def test_what_has_arrived_is_not_copied_again() -> None:
+def test_replicas_in_sync_are_not_copied_again() -> None:
     controller = moving((1, 2, 3), (1, 2, 4), 3)
     controller.stop(2)
     controller.isr("foo-0", (1, 3, 4))
@@ -48,7 +48,7 @@ def test_what_has_arrived_is_not_copied_again() -> None:
     assert (controller.replicas("foo-0"), controller.reassignment_of("foo-0")) == ((1, 2, 4), None)
 
 
-def test_a_stall_of_what_has_not_arrived_restores_the_list() -> None:
+def test_a_stall_without_new_replicas_in_sync_restores_the_list() -> None:
     controller = moving((1, 2, 3), (3, 4, 5), 1)
     controller.stop(4)
     controller.stop(5)
@@ -59,7 +59,7 @@ def test_a_stall_of_what_has_not_arrived_restores_the_list() -> None:
     )
 
 
-def test_a_new_order_keeps_what_has_arrived_while_the_rest_is_below_min_isr() -> None:
+def test_a_new_order_keeps_replicas_in_sync_while_the_rest_is_below_min_isr() -> None:
     controller = moving((1, 2, 3), (4, 5, 6), 2)
     controller.isr("foo-0", (1, 2, 3, 4, 5))
     controller.stop(2)

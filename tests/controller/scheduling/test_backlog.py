@@ -95,7 +95,7 @@ def test_a_lower_limit_leaves_what_is_in_flight() -> None:
     assert len(backlog.costs) == 4
 
 
-def test_a_big_step_is_not_overtaken_for_ever() -> None:
+def test_a_large_step_is_not_starved() -> None:
     both = Cost((4, 5), 3, False)
     backlog = waiting(("a-0", INTO_4), ("big-0", both), ("a-1", INTO_4), limits=PlanLimits(replicas=2))
     assert started(backlog) == ["a-0", "a-1"]
@@ -105,7 +105,7 @@ def test_a_big_step_is_not_overtaken_for_ever() -> None:
     assert started(backlog) == ["big-0"]
 
 
-def test_looking_costs_the_same_however_many_wait() -> None:
+def test_a_search_costs_the_same_for_any_number_of_waiting_steps() -> None:
     backlog = waiting(*[(f"a-{n}", INTO_4) for n in range(5_000)], limits=PlanLimits(partitions=1))
     started(backlog)
     backlog.release(key("a-0"))
@@ -137,7 +137,7 @@ def test_a_step_that_waits_elsewhere_now_is_not_offered_twice() -> None:
     assert started(backlog) == ["a-0"]
 
 
-def test_void_places_are_cleared_away() -> None:
+def test_obsolete_entries_are_removed() -> None:
     backlog = waiting()
     for change in range(50):
         for number in range(100):

@@ -33,7 +33,7 @@ def test_the_larger_one_starts_when_there_is_room() -> None:
     assert started(backlog) == ["large-0"]
 
 
-def test_smaller_ones_do_not_pass_for_ever() -> None:
+def test_smaller_steps_do_not_starve_a_larger_one() -> None:
     names = [f"small-{n}" for n in range(3 * PASSES)]
     backlog = crowded(*names)
     flying: list[str] = ["first-0"]

@@ -21,7 +21,7 @@ def test_a_deletion_counts_at_once_and_is_remembered() -> None:
     assert d.changes[1:] == [Deleted(Topic, "foo")]
 
 
-def test_what_is_not_there_cannot_be_deleted() -> None:
+def test_a_missing_record_cannot_be_deleted() -> None:
     d = Decision(InMemoryController().state)
     with pytest.raises(KeyError):
         d.delete(Topic, "ghost")

@@ -84,14 +84,14 @@ def test_a_reassignment_that_changes_does_not_wait_for_what_it_waited_for(state:
     assert state.waiting == {}
 
 
-def test_trouble_is_known_without_looking_for_it(state: State) -> None:
+def test_unhealthy_partitions_are_tracked(state: State) -> None:
     state.put(partition("foo-0", (1, 2), isr=(1,), leader=NO_LEADER))
     assert (state.offline, state.under_replicated) == ({key("foo-0")}, {key("foo-0")})
     state.put(partition("foo-0", (1, 2)))
     assert (state.offline, state.under_replicated) == (set(), set())
 
 
-def test_adding_replicas_out_of_sync_are_no_trouble(state: State) -> None:
+def test_adding_replicas_out_of_sync_do_not_make_a_partition_unhealthy(state: State) -> None:
     state.put(partition("foo-0", (3, 1, 2), adding=(3,), isr=(1, 2), leader=1))
     assert state.under_replicated == set()
 

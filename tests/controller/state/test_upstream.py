@@ -63,7 +63,7 @@ def test_a_row_is_outstanding_until_it_is_answered() -> None:
     assert (state.forget_sighting(foo), state.tracking) == (False, {})
 
 
-def test_time_in_which_nobody_looked_counts_for_a_second_at_most() -> None:
+def test_time_without_polls_counts_for_one_second_at_most() -> None:
     state = State()
     seen = [state.sighted(key("foo-0"), Discrepancy.EXTERNAL_CHANGE, now) for now in (0, 60_000, 60_400)]
     assert [each.lasted_ms for each in seen] == [0, 1_000, 1_400]

@@ -43,7 +43,7 @@ def seen(stage: Stage, polled: UpstreamPartition, move: UpstreamMove | None = No
         ((1, 6), Observation.MOVES_ELSEWHERE),
     ],
 )
-def test_a_move_is_told_by_its_target(target: Replicas, observation: Observation) -> None:
+def test_a_move_is_recognised_by_its_target(target: Replicas, observation: Observation) -> None:
     move = UpstreamMove((*target, 8), (), (8,))
     assert seen(Stage.SUBMITTING, shown(OLD), move) is observation
 
@@ -65,13 +65,13 @@ def test_a_move_is_told_by_its_target(target: Replicas, observation: Observation
         (Stage.ENDED, shown((6,)), Observation.ANY),
     ],
 )
-def test_a_partition_at_rest_is_told_by_its_list_its_isr_and_its_epoch(
+def test_an_idle_partition_is_recognised_by_its_list_isr_and_epoch(
     stage: Stage, polled: UpstreamPartition, observation: Observation
 ) -> None:
     assert seen(stage, polled) is observation
 
 
-def test_a_replaced_step_that_only_adds_may_be_shown_in_its_middle() -> None:
+def test_a_replaced_add_only_step_may_be_shown_in_its_middle() -> None:
     known = step(replaced=(1, 2, 5))
     polled = shown((1, 2, 5), (1, 2))
     assert observe(known, partition("foo-0", (3, 4, 1, 2)), polled, None) is Observation.AT_REPLACED_OUTDATED
@@ -138,7 +138,7 @@ def test_a_target_that_adds_nothing_needs_more_than_the_isr() -> None:
     assert observe_settled(wanted, (2,), partition("foo-0", (2,)), None) is Observation.AT_TARGET
 
 
-def test_moves_of_other_clients_and_their_end_are_told_by_the_list_of_reassignments() -> None:
+def test_external_moves_and_their_end_are_recognised_by_the_list_of_reassignments() -> None:
     now, move = partition("foo-0", OLD), UpstreamMove((3, 1, 2), (3,), (1, 2))
     assert observe_settled(None, OLD, now, move) is Observation.MOVED_EXTERNALLY
     assert observe_settled(None, OLD, now, None) is Observation.NOT_MOVED

@@ -16,19 +16,19 @@ from tests.controller.kraft import Gateway
 FOO = ("foo-0", (4, 1))
 
 
-def test_what_is_seen_is_the_state() -> None:
+def test_a_poll_becomes_the_state() -> None:
     gateway = Gateway(FOO, ("foo-1", (1, 2)), ("bar-0", (3,)))
     assert gateway["foo-1"].replicas == (1, 2)
     assert gateway["bar-0"].leader == 3
     assert gateway.state.live == set(range(1, 9))
 
 
-def test_a_second_look_at_the_same_changes_nothing() -> None:
+def test_an_unchanged_poll_changes_nothing() -> None:
     gateway = Gateway(FOO)
     assert gateway.do(gateway.kafka.poll()).changes == []
 
 
-def test_moves_of_others_are_listed_and_count_against_the_limits() -> None:
+def test_external_moves_are_listed_and_count_against_the_limits() -> None:
     gateway = Gateway(FOO, ("foo-1", (1, 2)))
     gateway.default("reassignment.max.concurrent.partition.movements", "1")
     gateway.kafka.alter(key("foo-0"), (2, 3))
@@ -41,7 +41,7 @@ def test_moves_of_others_are_listed_and_count_against_the_limits() -> None:
     assert gateway.kafka.replicas[key("foo-1")] == (3, 4)
 
 
-def test_a_move_of_others_can_be_cancelled_and_taken_over() -> None:
+def test_an_external_move_can_be_cancelled_and_replaced() -> None:
     gateway = Gateway(FOO, ("foo-1", (1, 2)))
     for name in ("foo-0", "foo-1"):
         gateway.kafka.alter(key(name), (5, 6))
@@ -53,7 +53,7 @@ def test_a_move_of_others_can_be_cancelled_and_taken_over() -> None:
     assert gateway.kafka.replicas == {key("foo-0"): (1, 4), key("foo-1"): (5, 7)}
 
 
-def test_an_order_for_where_others_move_it_already_takes_nothing_back() -> None:
+def test_an_order_with_the_target_of_an_external_move_undoes_nothing() -> None:
     gateway = Gateway(FOO)
     gateway.kafka.alter(key("foo-0"), (5, 6))
     gateway.poll()
@@ -63,7 +63,7 @@ def test_an_order_for_where_others_move_it_already_takes_nothing_back() -> None:
     assert gateway.state.finished[1][key("foo-0")].original == (1, 4)
 
 
-def test_what_waits_for_a_broker_goes_on_when_it_is_back() -> None:
+def test_a_step_that_waits_for_a_broker_starts_when_it_returns() -> None:
     gateway = Gateway(FOO)
     gateway.default("reassignment.health.guard", "off")
     gateway.kafka.down.add(2)
@@ -76,7 +76,7 @@ def test_what_waits_for_a_broker_goes_on_when_it_is_back() -> None:
     assert gateway.settle().kafka.replicas[key("foo-0")] == (2, 1)
 
 
-def test_nothing_starts_while_the_upstream_cannot_be_looked_at() -> None:
+def test_no_step_starts_while_the_upstream_cannot_be_polled() -> None:
     gateway = Gateway(FOO)
     gateway.do(Unreachable("connection refused"))
     gateway.alter({"foo-0": (2, 3)})
@@ -85,7 +85,7 @@ def test_nothing_starts_while_the_upstream_cannot_be_looked_at() -> None:
     assert gateway.phase("foo-0") is Phase.MOVING
 
 
-def test_what_was_in_doubt_before_an_outage_is_looked_at_from_the_start() -> None:
+def test_sightings_start_again_after_an_outage() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     gateway.deliver()
@@ -110,7 +110,7 @@ def test_sizes_bound_what_is_on_its_way() -> None:
     assert gateway.kafka.replicas[key("foo-1")] == (3, 4)
 
 
-def test_configs_of_topics_are_taken_in_and_go_again() -> None:
+def test_polled_topic_configs_are_added_and_removed() -> None:
     gateway = Gateway(FOO)
     gateway.do(TopicConfigsSeen({"foo": {"min.insync.replicas": "2"}}))
     assert gateway.state.min_isr("foo") == 2
@@ -118,7 +118,7 @@ def test_configs_of_topics_are_taken_in_and_go_again() -> None:
     assert gateway.state.min_isr("foo") == 1
 
 
-def test_a_partition_that_waits_for_a_leader_goes_on_when_it_has_one() -> None:
+def test_a_partition_that_waits_for_a_leader_continues_when_it_has_one() -> None:
     gateway = Gateway(FOO)
     gateway.kafka.leader[key("foo-0")] = -1
     gateway.poll()
@@ -129,7 +129,7 @@ def test_a_partition_that_waits_for_a_leader_goes_on_when_it_has_one() -> None:
     assert gateway.phase("foo-0") is Phase.MOVING
 
 
-def test_a_partition_that_waits_for_room_goes_on_when_there_is_some() -> None:
+def test_a_partition_that_waits_for_disk_space_continues_when_there_is_some() -> None:
     gateway = Gateway(FOO)
     sizes = {key("foo-0"): 50}
     gateway.do(Measured(sizes, {2: [Disk("/a", 100, 10, 1)]}))
@@ -139,7 +139,7 @@ def test_a_partition_that_waits_for_room_goes_on_when_there_is_some() -> None:
     assert gateway.phase("foo-0") is Phase.MOVING
 
 
-def test_looks_that_come_as_often_as_clients_ask_blame_nobody() -> None:
+def test_frequent_polls_confirm_no_discrepancy() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     gateway.deliver()
@@ -150,7 +150,7 @@ def test_looks_that_come_as_often_as_clients_ask_blame_nobody() -> None:
     assert gateway.state.tracking == {}
 
 
-def test_steps_in_flight_are_known_without_looking_at_what_waits() -> None:
+def test_steps_in_flight_are_found_without_scanning_waiting_reassignments() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     assert gateway.state.in_flight.delegated() == [key("foo-0")]
@@ -160,7 +160,7 @@ def test_steps_in_flight_are_known_without_looking_at_what_waits() -> None:
     assert not active_topics(gateway.state)
 
 
-def test_the_cancel_of_a_move_of_others_is_kept_until_it_has_happened() -> None:
+def test_the_cancel_of_an_external_move_is_kept_until_it_is_done() -> None:
     gateway = Gateway(FOO)
     gateway.kafka.alter(key("foo-0"), (5, 6))
     gateway.poll()
@@ -183,7 +183,7 @@ def test_a_move_of_others_that_stands_still_is_theirs_to_take_back() -> None:
     assert gateway.kafka.moves(key("foo-0"))
 
 
-def test_the_move_of_others_is_charged_anew_when_they_turn_it() -> None:
+def test_an_external_move_is_charged_again_when_its_target_changes() -> None:
     gateway = Gateway(FOO)
     for target in ((5, 1), (6, 7)):
         gateway.kafka.alter(key("foo-0"), target)
@@ -205,7 +205,7 @@ def test_a_step_that_a_stop_left_in_flight_is_listed_and_counts_until_it_is_over
     assert (gateway.phase("foo-0"), len(gateway.state.backlog.costs)) == (Phase.IDLE, 0)
 
 
-def test_metadata_from_after_a_move_does_not_hide_where_the_listed_move_began() -> None:
+def test_metadata_from_after_a_move_does_not_hide_the_original_of_the_listed_move() -> None:
     gateway = Gateway(FOO)
     gateway.kafka.alter(key("foo-0"), (5, 6))
     listed = gateway.kafka.poll()

@@ -15,7 +15,7 @@ KEY = key("foo-0")
 
 
 def moving() -> Gateway:
-    """A move that the upstream has taken."""
+    """Return a gateway with a move that the upstream has accepted."""
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     gateway.deliver()
@@ -27,7 +27,7 @@ def test_an_answer_makes_the_step_active() -> None:
     assert moving().state.upstream_steps[KEY].stage is Stage.ACTIVE
 
 
-def test_an_answer_that_was_lost_is_found_by_looking_and_nothing_is_sent_twice() -> None:
+def test_after_a_lost_answer_the_step_is_found_by_polling_and_not_sent_twice() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     gateway.lose_answers()
@@ -37,7 +37,7 @@ def test_an_answer_that_was_lost_is_found_by_looking_and_nothing_is_sent_twice()
     assert [row.replicas for row in gateway.kafka.requests] == [(2, 3)]
 
 
-def test_a_row_that_never_left_is_sent_after_a_look() -> None:
+def test_a_lost_row_is_sent_again_after_a_poll() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     gateway.lose_requests()
@@ -45,7 +45,7 @@ def test_a_row_that_never_left_is_sent_after_a_look() -> None:
     assert gateway.settle().kafka.replicas[KEY] == (2, 3)
 
 
-def test_a_row_that_is_not_taken_is_sent_ever_more_rarely() -> None:
+def test_a_row_without_effect_is_resent_with_growing_pauses() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     assert rows_sent(gateway) == 5
@@ -61,27 +61,27 @@ def rows_sent(gateway: Gateway) -> int:
     return len([each for each in gateway.effects[before:] if isinstance(each, Submit)])
 
 
-def test_a_row_that_takes_a_step_back_is_sent_ever_more_rarely() -> None:
+def test_a_row_that_undoes_a_step_is_resent_with_growing_pauses() -> None:
     gateway = moving()
     gateway.alter({"foo-0": None})
     assert rows_sent(gateway) == 5
     assert gateway.settle().kafka.replicas[KEY] == (4, 1)
 
 
-def test_a_row_that_turns_a_step_is_sent_ever_more_rarely() -> None:
+def test_a_row_that_replaces_a_step_is_resent_with_growing_pauses() -> None:
     gateway = turned()
     assert rows_sent(gateway) == 5
     assert gateway.settle().kafka.replicas[KEY] == (1,)
 
 
-def test_nothing_is_concluded_while_a_row_is_on_its_way() -> None:
+def test_polls_are_not_evaluated_while_a_row_is_outstanding() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     gateway.do(gateway.kafka.poll(outstanding=[KEY]))
     assert len(gateway.effects) == 1
 
 
-def test_a_refused_row_waits_with_the_reason_and_is_asked_for_again() -> None:
+def test_a_refused_row_waits_with_the_reason_and_is_sent_again() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     gateway.lose_requests()
@@ -91,7 +91,7 @@ def test_a_refused_row_waits_with_the_reason_and_is_asked_for_again() -> None:
     assert gateway.settle().kafka.replicas[KEY] == (2, 3)
 
 
-def test_a_cancel_by_someone_else_blocks_the_partition_until_people_decide() -> None:
+def test_an_external_cancel_blocks_the_partition_until_a_new_request() -> None:
     gateway = moving()
     gateway.kafka.alter(KEY, None)
     gateway.poll_for(EXTERNAL_CHANGE.ms)
@@ -111,7 +111,7 @@ def test_a_blocked_partition_is_still_blocked_after_a_restart() -> None:
     assert again.waiting_reason("foo-0") == "cancelled by another client"
 
 
-def test_a_move_that_someone_else_turned_elsewhere_is_not_fought_over() -> None:
+def test_a_move_that_another_client_replaced_is_not_repeated() -> None:
     gateway = moving()
     gateway.kafka.alter(KEY, (5, 6))
     for _ in range(EXTERNAL_MOVE.polls):
@@ -122,7 +122,7 @@ def test_a_move_that_someone_else_turned_elsewhere_is_not_fought_over() -> None:
     assert gateway.settle().kafka.replicas[KEY] == (5, 6)
 
 
-def test_an_order_given_again_takes_over_what_someone_else_still_moves() -> None:
+def test_a_repeated_order_replaces_an_external_move() -> None:
     gateway = moving()
     gateway.kafka.alter(KEY, (5, 6))
     for _ in range(EXTERNAL_MOVE.polls + 1):
@@ -156,7 +156,7 @@ def others(gateway: Gateway) -> tuple[int, int]:
     return counted.moving, counted.others
 
 
-def test_a_move_that_someone_else_took_over_after_a_stop_counts_at_once_and_until_it_ends() -> None:
+def test_an_external_move_after_a_stop_is_charged_until_it_ends() -> None:
     gateway = stopped()
     gateway.kafka.alter(KEY, (5, 6))
     for _ in range(EXTERNAL_MOVE.polls + 1):
@@ -167,7 +167,7 @@ def test_a_move_that_someone_else_took_over_after_a_stop_counts_at_once_and_unti
     assert others(gateway) == (0, 0)
 
 
-def test_a_step_that_someone_else_ended_after_a_stop_counts_no_more() -> None:
+def test_a_stopped_step_that_another_client_ended_is_no_longer_charged() -> None:
     gateway = stopped()
     gateway.kafka.alter(KEY, (5, 6))
     gateway.kafka.catch_up(KEY)
@@ -177,7 +177,7 @@ def test_a_step_that_someone_else_ended_after_a_stop_counts_no_more() -> None:
     assert others(gateway) == (0, 0)
 
 
-def test_replicas_that_someone_else_changed_before_the_turn_came_are_not_overwritten() -> None:
+def test_replicas_changed_externally_before_the_step_are_not_overwritten() -> None:
     gateway = Gateway(FOO)
     gateway.do(Pause(None, True))
     gateway.alter({"foo-0": (2, 3)})
@@ -186,7 +186,7 @@ def test_replicas_that_someone_else_changed_before_the_turn_came_are_not_overwri
     assert gateway.waiting_reason("foo-0") == "another client changed its replicas to [1, 4]"
 
 
-def test_what_someone_else_has_done_already_is_done() -> None:
+def test_a_target_that_another_client_reached_is_complete() -> None:
     gateway = moving()
     again = Gateway(kafka=gateway.kafka)
     again.kafka.catch_up(KEY)
@@ -203,7 +203,7 @@ def test_a_restart_between_intent_and_call_submits_once() -> None:
     assert [row.replicas for row in again.kafka.requests] == [(2, 3)]
 
 
-def test_a_restart_in_the_middle_follows_the_step_without_asking_again() -> None:
+def test_a_restart_during_a_step_does_not_send_it_again() -> None:
     gateway = moving()
     again = gateway.successor()
     assert again.settle().kafka.replicas[KEY] == (2, 3)
@@ -218,7 +218,7 @@ def turned() -> Gateway:
     return gateway
 
 
-def test_a_row_that_turns_a_step_is_sent_again_when_it_was_lost() -> None:
+def test_a_lost_row_that_replaces_a_step_is_sent_again() -> None:
     gateway = turned()
     gateway.lose_requests()
     for _ in range(EXTERNAL_MOVE.polls):
@@ -227,7 +227,7 @@ def test_a_row_that_turns_a_step_is_sent_again_when_it_was_lost() -> None:
     assert gateway.state.upstream_steps == {}
 
 
-def test_a_step_that_ended_before_it_could_be_turned_is_gone_on_from() -> None:
+def test_after_a_step_that_ended_before_its_replacement_the_next_step_starts() -> None:
     gateway = turned()
     gateway.lose_requests()
     gateway.kafka.catch_up(KEY)
@@ -236,7 +236,7 @@ def test_a_step_that_ended_before_it_could_be_turned_is_gone_on_from() -> None:
     assert gateway.settle().kafka.replicas[KEY] == (1,)
 
 
-def test_a_step_and_the_row_that_turns_it_may_both_be_lost() -> None:
+def test_a_step_and_its_replacement_may_both_be_lost() -> None:
     gateway = Gateway(FOO)
     gateway.alter({"foo-0": (2, 3)})
     gateway.alter({"foo-0": (1,)})
@@ -244,21 +244,21 @@ def test_a_step_and_the_row_that_turns_it_may_both_be_lost() -> None:
     assert gateway.settle().kafka.replicas[KEY] == (1,)
 
 
-def test_a_step_is_turned_once_and_then_taken_back() -> None:
+def test_a_step_is_replaced_once_and_then_undone() -> None:
     gateway = turned()
     gateway.alter({"foo-0": (4,)})
     assert gateway.state.upstream_steps[KEY].stage is Stage.UNDOING
     assert gateway.settle().kafka.replicas[KEY] == (4,)
 
 
-def test_a_step_that_was_turned_is_not_turned_any_more_once_the_upstream_has_it() -> None:
+def test_a_replacement_is_not_sent_again_once_the_upstream_has_it() -> None:
     gateway = turned()
     gateway.deliver()
     gateway.poll()
     assert gateway.settle().kafka.replicas[KEY] == (1,)
 
 
-def test_a_step_whose_turning_is_refused_is_taken_back() -> None:
+def test_a_step_whose_replacement_is_refused_is_undone() -> None:
     gateway = turned()
     gateway.lose_requests()
     gateway.do(Submitted([(KEY, (1,), Outcome(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no"))]))
@@ -276,7 +276,7 @@ def test_a_way_back_that_is_refused_leaves_open_which_way_it_goes() -> None:
     assert gateway.settle().kafka.replicas[KEY] == (4, 1)
 
 
-def test_nothing_is_concluded_from_a_look_that_is_older_than_a_row() -> None:
+def test_a_poll_older_than_a_row_is_not_evaluated() -> None:
     gateway = Gateway(FOO)
     before = gateway.kafka.poll()
     gateway.alter({"foo-0": (2, 3)})
@@ -297,7 +297,7 @@ def test_a_step_that_ended_before_the_row_that_turns_it_came_is_gone_back_from()
     assert gateway.settle().kafka.replicas[KEY] == (1, 2, 3)
 
 
-def test_a_doubt_ends_with_what_it_was_about() -> None:
+def test_a_discrepancy_ends_with_its_step() -> None:
     gateway = Gateway(FOO)
     gateway.kafka.alter(KEY, (2, 3))
     gateway.poll()

@@ -1,4 +1,4 @@
-"""Jobs, the queue and the limits as people see them."""
+"""Views of jobs, the queue and the limits."""
 
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Queue, RollBackJob
 from controller.views.jobs import (
@@ -80,7 +80,7 @@ def test_a_moving_partition_shows_its_step() -> None:
     assert part.step == (4, 1, 2, 3)
 
 
-def test_another_job_s_partitions_are_looked_at_in_vain() -> None:
+def test_the_partitions_of_another_job_are_not_listed() -> None:
     made = move(move(controller(), "foo-0"), "foo-1")
     assert states(made, 1) == {"foo-0": "moving"}
     assert None in list(parts(made.state, 1))
@@ -120,7 +120,7 @@ def test_a_paused_job_is_the_reason() -> None:
     assert reason(made) == "job 1 is paused"
 
 
-def test_what_has_room_says_that_its_turn_will_come() -> None:
+def test_a_step_with_capacity_shows_that_it_will_start() -> None:
     made = controller()
     made.do(Pause(None, True))
     move(made)
@@ -151,7 +151,7 @@ def test_a_rollback_is_done_where_it_took_a_step_back_and_where_it_moved_back() 
     assert set(endings(made.state, 1)) == {PartState.DONE, PartState.TAKEN}
 
 
-def test_who_took_a_partition_over_is_named() -> None:
+def test_the_job_that_took_over_a_partition_is_named() -> None:
     made = move(move(controller(), "foo-0"))
     made.alter({"foo-0": [4, 5, 1]})
     assert [part.reason for part in rows(made, 1)] == ["taken over by job 3"]
