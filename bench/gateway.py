@@ -1,8 +1,8 @@
-"""What the gateway costs and brings, before a real Kafka 4.1 on this machine: `python -m bench.gateway`.
+"""Cost and effect of the gateway, with a real Kafka 4.1 on this machine: `python -m bench.gateway`.
 
-A plan sent to Kafka directly and through the gateway; how full its window is; CPU while 10,000 partitions wait; what
-relayed requests cost; and how long producers wait during a move, all at once and in windows. Times depend on what else
-the machine does, processor time (CPU, of the gateway's process) much less.
+Measured are a plan sent to Kafka directly and through the gateway, the use of the window, CPU time while 10,000 partitions
+are queued, the cost of relayed requests, and the latency of producers during a move with and without a window. Times
+depend on other work on the machine; the CPU time of the gateway's process hardly does.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from tools.raw_connection import RawConnection, encode
 from tools.waiting import wait_until
 
 RATE = 15_000_000
-"""Bytes a second that each broker may move, so that replicas do not share two cores with what is measured."""
+"""Throttle of each broker in bytes per second, so that replication does not use the CPU that is measured."""
 SLOW = 200_000
 NO_RATE = 2**40
 BIG = Topic("big", 24, 10_000, 24 * 800)
@@ -40,12 +40,12 @@ LOAD_RECORDS = 3_600
 
 
 def row(what: str, gateway: str, beside: str = "", wanted: str = "") -> None:
-    """One of the table's."""
+    """Print a row of the table."""
     print(f"| {what} | {gateway} | {beside} | {wanted} |", flush=True)
 
 
 def measure_relay(at: Site) -> None:
-    """Small requests to a leader, and large answers of it, directly and through its port."""
+    """Measure small requests and large answers of a leader, directly and through the gateway."""
     places = {"direct": at.kafka.bootstrap, "gateway": at.relayed(1)}
     for kind in SMALL:
         times = small(places, kind, 1_000)
@@ -62,7 +62,7 @@ def measure_relay(at: Site) -> None:
 
 
 def measure_plan(at: Site) -> None:
-    """The same plan there and back again, by turns straight to Kafka and to the gateway."""
+    """Move the partitions and back, alternately through Kafka and through the gateway."""
     for topic in (BIG, MANY):
         seconds: dict[str, list[float]] = {}
         cpu = at.cpu_seconds()
@@ -82,7 +82,7 @@ def measure_plan(at: Site) -> None:
 
 @contextmanager
 def slots_taken(at: Site) -> Iterator[list[int]]:
-    """How many moves Kafka itself lists, again and again while more are ordered than the window takes."""
+    """Sample the number of reassignments that Kafka lists, while the gateway has more than fit in the window."""
     taken: list[int] = []
     over = Event()
     direct, gateway = RawConnection(at.kafka.bootstrap), RawConnection(at.gateway.bootstrap)
@@ -105,7 +105,7 @@ def slots_taken(at: Site) -> Iterator[list[int]]:
 
 
 def measure_window(at: Site) -> None:
-    """How much of the window is taken in Kafka's own eyes while enough waits."""
+    """Measure how much of the window is in use, as Kafka lists it, while partitions are queued."""
     at.limit(WINDOW)
     with slots_taken(at) as taken:
         seconds = move(at.gateway.bootstrap, BIG, there=True)
@@ -121,7 +121,7 @@ def measure_window(at: Site) -> None:
 
 
 def alter_seconds(at: Site) -> float:
-    """How long Kafka takes for one partition's change of order, which moves nothing."""
+    """Return the median time of Kafka for a change of the replica order of one partition, which copies nothing."""
     connection = RawConnection(at.kafka.bootstrap)
     times = []
     for turn in range(20):
@@ -133,7 +133,7 @@ def alter_seconds(at: Site) -> float:
 
 
 def measure_producers(at: Site) -> None:
-    """Latencies of a producer with acks=all while everything moves, to and fro: all at once, and in windows."""
+    """Measure a producer with acks=all during repeated moves, without a limit and with windows."""
     at.throttle(NO_RATE)
     row("producer, nothing moves", measured_load(at, lambda: False))
     connection = RawConnection(at.gateway.bootstrap)
@@ -162,7 +162,7 @@ def measure_producers(at: Site) -> None:
 
 
 def measured_load(at: Site, meanwhile: Callable[[], bool]) -> str:
-    """What a producer of LOAD_RECORDS saw; `meanwhile` is called again and again until it has ended."""
+    """Return the latencies of a producer of LOAD_RECORDS. `meanwhile` is called repeatedly until it has ended."""
     producer = load(at.kafka.bootstrap, LOADED.name, LOAD_RECORDS, 1_000, LOAD_RATE)
     while producer.poll() is None:
         meanwhile()
@@ -174,7 +174,7 @@ def measured_load(at: Site, meanwhile: Callable[[], bool]) -> str:
 
 
 def measure_waiting(at: Site) -> None:
-    """CPU with many that wait and some that move slowly."""
+    """Measure CPU time with many queued partitions and some that move slowly."""
     at.create(WIDE)
     at.limit(MOVING)
     at.throttle(SLOW)
@@ -206,9 +206,11 @@ PARTS: dict[str, tuple[Callable[[Site], None], tuple[Topic, ...]]] = {
 
 
 def main() -> None:
-    """Prints the table."""
+    """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.gateway", description=__doc__)
-    parser.add_argument("--only", action="append", choices=PARTS, help="a part; may be given more than once")
+    parser.add_argument(
+        "--only", action="append", choices=PARTS, help="measure this part only; can be repeated"
+    )
     chosen = parser.parse_args().only or list(PARTS)
     print(f"Load of the machine before: {getloadavg()[0]:.1f}\n")
     print("| what | gateway | beside | wanted |\n|---|---|---|---|", flush=True)

@@ -1,4 +1,4 @@
-"""A real Kafka of four brokers with a gateway before it, and what `bench.gateway` does to them."""
+"""A real Kafka cluster of four brokers with a gateway, and the operations of `bench.gateway` on them."""
 
 import re
 import subprocess
@@ -43,7 +43,7 @@ LIST_KEY = 46
 
 
 class Topic(NamedTuple):
-    """A topic whose replicas are all on two of the four brokers, the leaders by turns."""
+    """A topic whose replicas are on two of the four brokers. The leaders alternate between the two."""
 
     name: str
     partitions: int
@@ -52,33 +52,33 @@ class Topic(NamedTuple):
 
     @property
     def megabytes(self) -> float:
-        """Of one replica of everything."""
+        """Size of one replica of all partitions."""
         return self.record_bytes * self.records / 1e6
 
     def replicas(self, there: bool) -> list[tuple[int, int]]:
-        """By partition: on brokers 3 and 4, or on 1 and 2."""
+        """Return the replicas of each partition: on brokers 3 and 4 if `there`, else on 1 and 2."""
         first, second = (3, 4) if there else (1, 2)
         return [(first, second) if index % 2 == 0 else (second, first) for index in range(self.partitions)]
 
 
 class Site(NamedTuple):
-    """A cluster, and the gateway before it."""
+    """A cluster and its gateway."""
 
     kafka: KafkaCluster
     gateway: Reassignd
 
     def relayed(self, broker: int) -> str:
-        """HOST:PORT of the broker, at the gateway."""
+        """Return HOST:PORT of the gateway's port for the broker."""
         host, _, own = self.gateway.bootstrap.rpartition(":")
         return f"{host}:{int(own) + broker}"
 
     def limit(self, partitions: int | None) -> None:
-        """P, through the gateway."""
+        """Set the limit P at the gateway; None removes it."""
         value = None if partitions is None else str(partitions)
         configure(self.gateway.bootstrap, 4, "", {P_LIMIT: value})
 
     def throttle(self, rate: int) -> None:
-        """Kafka's own, set by hand on all brokers: what we set ourselves is not measured here."""
+        """Set Kafka's replication throttle on all brokers directly. reassignd's own throttle is not measured."""
         rates: dict[str, str | None] = {
             f"{side}.replication.throttled.rate": str(rate) for side in ("leader", "follower")
         }
@@ -86,16 +86,16 @@ class Site(NamedTuple):
             configure(self.kafka.address(broker), 4, str(broker), rates)
 
     def gauge(self, name: str) -> float:
-        """A number of the gateway's metrics page."""
+        """Return a metric of the gateway."""
         page = urlopen(f"http://{self.gateway.http}/metrics").read().decode()
         return float(re.search(rf"^{name} (\S+)$", page, re.MULTILINE).group(1))  # type: ignore[union-attr]
 
     def cpu_seconds(self) -> float:
-        """What the gateway's process has used."""
+        """Return the CPU time of the gateway's process."""
         return processor_seconds(self.gateway.pid)
 
     def create(self, topic: Topic) -> None:
-        """The topic with its data, throttled wherever a rate is set; returns when all brokers know it and all is in sync."""
+        """Create the topic, wait until its replicas are in sync, add all of them to the throttle, and write its data."""
         rows = [CreatableReplicaAssignment(i, each) for i, each in enumerate(topic.replicas(there=False))]
         request = CreateTopicsRequest([CreatableTopic(topic.name, -1, -1, rows)], timeout_ms=100_000)
         connection = RawConnection(self.kafka.bootstrap)
@@ -118,7 +118,7 @@ class Site(NamedTuple):
 
 @contextmanager
 def site() -> Iterator[Site]:
-    """Four brokers and a gateway."""
+    """Start four brokers and a gateway."""
     spec = Spec(4, measured=True, settings=FULL_SPEED)
     with tempfile.TemporaryDirectory() as folder, running_kafka(spec) as kafka:
         gateway = Reassignd(Path(folder), {"gateway.ports": "4"}, 4, kafka.bootstrap)
@@ -139,7 +139,7 @@ def configure(bootstrap: str, kind: int, name: str, values: dict[str, str | None
 
 
 def load(bootstrap: str, topic: str, records: int, size: int, rate: int = -1) -> "subprocess.Popen[str]":
-    """Kafka's own load generator, with acks=all."""
+    """Start Kafka's load generator, with acks=all."""
     options = f"--topic {topic} --num-records {records} --record-size {size} --throughput {rate}".split()
     properties = [
         "--producer-props",
@@ -153,7 +153,7 @@ def load(bootstrap: str, topic: str, records: int, size: int, rate: int = -1) ->
 
 
 def listed(connection: RawConnection) -> int:
-    """How many partitions are ongoing."""
+    """Return the number of ongoing reassignments."""
     _, answer = connection.timed(LIST_ALL)
     response = decode_response(parse_response(answer, LIST_KEY, 0))
     assert response.error_code == 0, response
@@ -161,7 +161,7 @@ def listed(connection: RawConnection) -> int:
 
 
 def submit(connection: RawConnection, *orders: tuple[Topic, bool]) -> None:
-    """Order these topics there, or back."""
+    """Reassign each topic to brokers 3 and 4, or back."""
     topics = [
         ReassignableTopic(
             topic.name, [ReassignablePartition(i, each) for i, each in enumerate(topic.replicas(there))]
@@ -173,13 +173,13 @@ def submit(connection: RawConnection, *orders: tuple[Topic, bool]) -> None:
 
 
 def cancel_all(connection: RawConnection) -> None:
-    """Everything goes back; returns when it has."""
+    """Cancel all reassignments and wait until they have ended."""
     connection.ask(AlterPartitionReassignmentsRequest(topics=None), 1)
-    wait_until(lambda: not listed(connection), lambda: "everything to go back", 0.2)
+    wait_until(lambda: not listed(connection), lambda: "all cancellations to end", 0.2)
 
 
 def move(bootstrap: str, topic: Topic, there: bool) -> float:
-    """Seconds from the request until nothing is listed any more."""
+    """Return the seconds from the request until no reassignment is listed."""
     connection = RawConnection(bootstrap)
     begun = time.perf_counter()
     submit(connection, (topic, there))

@@ -1,4 +1,4 @@
-"""What no Kafka takes in one request: 100,000 partitions and more, while others are served: `python -m bench.large_requests`."""
+"""Requests with 100,000 partitions and more, and the latency of another client meanwhile: `python -m bench.large_requests`."""
 
 import argparse
 import tempfile
@@ -30,14 +30,14 @@ TOPICS_PER_REQUEST = 10
 
 
 def alter(topics: int, replicas: tuple[int, ...] | None, first: int = 0) -> bytes:
-    """The same for every partition of so many topics, from the first one on, encoded."""
+    """Return an encoded request that sets all partitions of `topics` topics to `replicas`, starting at topic `first`."""
     rows = [ReassignablePartition(index, replicas) for index in range(PARTITIONS_PER_TOPIC)]
     named = [ReassignableTopic(f"bench-{topic}", rows) for topic in range(first, first + topics)]
     return encode(AlterPartitionReassignmentsRequest(topics=named), 1)
 
 
 def create(connection: RawConnection, topics: int) -> None:
-    """Creates the topics, all of them on brokers 1 and 2."""
+    """Create the topics, with all replicas on brokers 1 and 2."""
     rows = [CreatableReplicaAssignment(index, (1, 2)) for index in range(PARTITIONS_PER_TOPIC)]
     for begin in range(0, topics, TOPICS_PER_REQUEST):
         names = [f"bench-{topic}" for topic in range(begin, min(topics, begin + TOPICS_PER_REQUEST))]
@@ -47,7 +47,7 @@ def create(connection: RawConnection, topics: int) -> None:
 
 
 class Bystander:
-    """Another client, that asks for one partition every few ms; how long it waited, in ms, is kept."""
+    """Another client, which lists one partition every 5 ms and records the latencies in ms."""
 
     def __init__(self, bootstrap: str) -> None:
         one = ListPartitionReassignmentsTopics("bench-0", (0,))
@@ -55,12 +55,12 @@ class Bystander:
         self._bootstrap = bootstrap
 
     def during(self, work: Callable[[], float]) -> tuple[float, list[float]]:
-        """What the work returns, and the waits while it ran."""
-        over, waits = Event(), [0.0]
+        """Call `work`; return its result, and the latencies during the call."""
+        ended, waits = Event(), [0.0]
 
         def ask() -> None:
             connection = RawConnection(self._bootstrap)
-            while not over.wait(0.005):
+            while not ended.wait(0.005):
                 waits.append(connection.timed(self._frame)[0] * 1000)
             connection.close()
 
@@ -69,12 +69,12 @@ class Bystander:
         try:
             return work(), waits
         finally:
-            over.set()
+            ended.set()
             asking.join()
 
 
 def measure(partitions: int, data_dir: Path) -> None:
-    """Prints one row per operation."""
+    """Print one row per operation."""
     topics = partitions // PARTITIONS_PER_TOPIC
     server = Reassignd(data_dir, SLOW_EMBEDDED)
     begun = perf_counter()
@@ -103,16 +103,16 @@ def measure(partitions: int, data_dir: Path) -> None:
 
 
 def wait_until_unchanged(connection: RawConnection, listing: bytes) -> None:
-    """Returns when two listings in a row are the same: all steps that may start have started."""
-    before, now = b"", connection.timed(listing)[1]
-    while now[8:] != before[8:]:
-        before, now = now, connection.timed(listing)[1]
+    """Wait until two consecutive listings are equal: all steps that can start have started."""
+    previous, latest = b"", connection.timed(listing)[1]
+    while latest[8:] != previous[8:]:
+        previous, latest = latest, connection.timed(listing)[1]
 
 
 def show(
     name: str, partitions: int, bystander: Bystander, connection: RawConnection, frame: bytes, wanted: str
 ) -> None:
-    """Sends the frame once, and prints how long it took and how long others waited."""
+    """Send the frame once; print its latency and those of the other client."""
     seconds, waits = bystander.during(lambda: connection.timed(frame)[0])
     others = summary(waits)
     print(
@@ -122,7 +122,7 @@ def show(
 
 
 def main() -> None:
-    """Prints the tables."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m bench.large_requests", description=__doc__)
     parser.add_argument("--sizes", default="100000,1000000", help="partitions per request")
     options = parser.parse_args()

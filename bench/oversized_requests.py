@@ -1,7 +1,7 @@
-"""What large requests that are refused or mean nothing cost: `python -m bench.oversized_requests`.
+"""Cost of invalid and oversized requests: `python -m bench.oversized_requests`.
 
-One request after the other goes to a server of its own, while another client asks for one partition every few ms. `--only NAME`
-sends those whose name contains it.
+Each request is sent to a new server, while another client lists one partition every 5 ms. `--only NAME` selects the
+requests whose name contains NAME.
 """
 
 import argparse
@@ -47,12 +47,12 @@ from tools.processes import Reassignd
 from tools.raw_connection import RawConnection, address, encode, processor_seconds
 
 PATIENCE_SECONDS = 120
-LOOK_SECONDS = 0.05
+SAMPLE_SECONDS = 0.05
 TOPIC = 2
 
 
 class Case(NamedTuple):
-    """A request, by what it is in words."""
+    """A request and its description."""
 
     name: str
     request: Any
@@ -60,7 +60,7 @@ class Case(NamedTuple):
 
 
 def cases() -> Iterator[Case]:
-    """Each is made when its turn comes: some have millions of rows."""
+    """Yield the oversized requests. They are built one at a time, since some have millions of rows."""
     topics = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic("", ())] * 6_600_000)
     yield Case("45: 6.6 million unknown topics, 20 MB", topics, 1)
     rows = [ReassignablePartition(index, ()) for index in range(700_000)]
@@ -97,7 +97,7 @@ def cases() -> Iterator[Case]:
 
 
 def allowed() -> Iterator[Case]:
-    """As large as the bounds allow."""
+    """Yield requests that are as large as the bounds allow."""
     keys = FindCoordinatorRequest(coordinator_keys=[f"group-{n}" for n in range(10_000)])
     yield Case("10: 10,000 keys", keys, 4)
     described = [DescribeConfigsResource(TOPIC, f"t{n}", None) for n in range(20_000)]
@@ -129,37 +129,37 @@ def allowed() -> Iterator[Case]:
 
 
 def alter(topic: str, rows: list[ReassignablePartition]) -> AlterPartitionReassignmentsRequest:
-    """All of one topic."""
+    """Return a request for partitions of one topic."""
     return AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(topic, rows)])
 
 
-class Watch:
-    """The memory of a process while it is looked at, in MB."""
+class MemorySampler:
+    """Samples the resident memory of a process in a thread. `before` and `peak` are in MB."""
 
     def __init__(self, pid: int) -> None:
-        self._pid, self._over = pid, Event()
-        self.before = self.peak = resident(pid)
-        self._thread = Thread(target=self._look)
+        self._pid, self._ended = pid, Event()
+        self.before = self.peak = resident_mb(pid)
+        self._thread = Thread(target=self._sample)
         self._thread.start()
 
-    def _look(self) -> None:
-        while not self._over.wait(LOOK_SECONDS):
-            self.peak = max(self.peak, resident(self._pid))
+    def _sample(self) -> None:
+        while not self._ended.wait(SAMPLE_SECONDS):
+            self.peak = max(self.peak, resident_mb(self._pid))
 
     def end(self) -> None:
-        """Look no more."""
-        self._over.set()
+        """Stop the thread."""
+        self._ended.set()
         self._thread.join()
 
 
-def resident(pid: int) -> float:
-    """MB (Linux)."""
+def resident_mb(pid: int) -> float:
+    """Return the resident memory of a process in MB (Linux)."""
     lines = Path(f"/proc/{pid}/status").read_text("ascii").splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
 
 
-def answered(bootstrap: str, frame: bytes) -> str:
-    """The size of the answer; or how else it ended."""
+def outcome_of(bootstrap: str, frame: bytes) -> str:
+    """Send the frame; return the size of the answer, "closed" or "no answer"."""
     with socket.create_connection(address(bootstrap), timeout=PATIENCE_SECONDS) as connection:
         try:
             connection.sendall(frame)
@@ -177,7 +177,7 @@ def answered(bootstrap: str, frame: bytes) -> str:
 
 
 def measure(case: Case, folder: Path) -> None:
-    """Prints one row."""
+    """Print one row."""
     frame = encode(case.request, case.version)
     server = Reassignd(folder, SLOW_EMBEDDED)
     server.start()
@@ -185,22 +185,23 @@ def measure(case: Case, folder: Path) -> None:
         setup = RawConnection(server.bootstrap)
         setup.ask(CreateTopicsRequest([CreatableTopic("bench-0", 1, 1)]), 7)
         setup.close()
-        watch, used = Watch(server.pid), processor_seconds(server.pid)
-        ended = ""
+        sampler, used = MemorySampler(server.pid), processor_seconds(server.pid)
+        outcome = ""
 
         def send() -> float:
-            nonlocal ended
+            nonlocal outcome
             begun = time.perf_counter()
-            ended = answered(server.bootstrap, frame)
+            outcome = outcome_of(server.bootstrap, frame)
             return time.perf_counter() - begun
 
-        taken, waits = 0.0, [float("inf")]
+        seconds, waits = 0.0, [float("inf")]
         with suppress(OSError):
-            taken, waits = Bystander(server.bootstrap).during(send)
-        watch.end()
+            seconds, waits = Bystander(server.bootstrap).during(send)
+        sampler.end()
         used = processor_seconds(server.pid) - used
         print(
-            f"| {case.name} | {taken:.2f} | {used:.2f} | {watch.peak - watch.before:.0f} | {max(waits):.0f} | {ended} |",
+            f"| {case.name} | {seconds:.2f} | {used:.2f} | {sampler.peak - sampler.before:.0f}"
+            f" | {max(waits):.0f} | {outcome} |",
             flush=True,
         )
     finally:
@@ -208,10 +209,12 @@ def measure(case: Case, folder: Path) -> None:
 
 
 def main() -> None:
-    """Prints the table."""
+    """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.oversized_requests", description=__doc__)
-    parser.add_argument("--only", default="", help="part of the names")
-    parser.add_argument("--allowed", action="store_true", help="requests as large as the bounds allow")
+    parser.add_argument("--only", default="", help="send the requests whose name contains this text")
+    parser.add_argument(
+        "--allowed", action="store_true", help="send requests that are as large as the bounds allow"
+    )
     options = parser.parse_args()
     print(
         "| request | s | processor, s | memory, MB | others' longest wait, ms | answer |\n|---|---|---|---|---|---|"

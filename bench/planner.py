@@ -1,8 +1,8 @@
-"""The planner, inline and on Spark: `python -m bench.planner [--partitions N] [--brokers N] [--rows N]`.
+"""The planner in Python and on Spark: `python -m bench.planner [--partitions N] [--brokers N] [--rows N]`.
 
-Every partition goes to three other brokers; wall seconds on local[2], the best of several runs once Spark is warm. First
-a number of random partitions, with offline brokers and lagging replicas, has to come out the same in Spark and in
-Python; `--rows 0` leaves that out.
+Every partition moves to three other brokers. Times are wall-clock seconds on local[2], the best of several runs after a
+warm-up. First the next steps of random partitions, with offline brokers and lagging replicas, are compared between Spark
+and Python; `--rows 0` skips the comparison.
 """
 
 import argparse
@@ -33,7 +33,7 @@ NEXT_STEP_SECONDS, PLAN_SECONDS, INLINE_MICROSECONDS = 5.0, 60.0, 10.0
 
 
 def cluster(partitions: int, brokers: int) -> Snapshot:
-    """All live and in sync, spread by turns."""
+    """Return a cluster with all brokers live and all replicas in sync and evenly distributed."""
     lists = [tuple((number + each) % brokers for each in range(REPLICAS)) for number in range(partitions)]
     rows = (
         Partition(f"topic-{number // 100}", number % 100, replicas, replicas, replicas[0], SIZE, 2)
@@ -43,7 +43,7 @@ def cluster(partitions: int, brokers: int) -> Snapshot:
 
 
 def random_moves(count: int, rng: random.Random) -> list[Move]:
-    """Any two lists, any ISR, any min ISR, any leader."""
+    """Return moves with random replicas, targets, ISR, min ISR and leaders."""
     moves = []
     for _ in range(count):
         current, target = (tuple(rng.sample(range(12), rng.randint(1, 6))) for _ in range(2))
@@ -53,7 +53,7 @@ def random_moves(count: int, rng: random.Random) -> list[Move]:
 
 
 def differing(spark: "SparkSession", count: int) -> int:
-    """How many of `count` random partitions have another next step in Spark than in Python."""
+    """Return for how many of `count` random partitions Spark and Python compute different next steps."""
     rng = random.Random(435)
     moves = random_moves(count, rng)
     offline = [[broker for broker in range(12) if rng.random() < 0.15] for _ in moves]
@@ -81,7 +81,7 @@ def differing(spark: "SparkSession", count: int) -> int:
 
 
 def best(runs: int, work: Callable[[], object]) -> float:
-    """Wall seconds of the fastest run."""
+    """Return the wall-clock seconds of the fastest run."""
     seconds = []
     for _ in range(runs):
         start = perf_counter()
@@ -91,7 +91,7 @@ def best(runs: int, work: Callable[[], object]) -> float:
 
 
 def inline_microseconds(moves: list[Move], brokers: int) -> float:
-    """Per step, over all partitions."""
+    """Return the microseconds per step, over all partitions."""
     live = set(range(brokers))
 
     def work() -> None:
@@ -102,14 +102,14 @@ def inline_microseconds(moves: list[Move], brokers: int) -> float:
 
 
 def report(name: str, value: float, unit: str, target: float) -> bool:
-    """Print one line; whether the target is kept."""
-    kept = value <= target
-    print(f"{name:44} {value:8.2f} {unit:3} (at most {target:g}){'' if kept else '  MISSED'}", flush=True)
-    return kept
+    """Print one line. Return whether the target is reached."""
+    passed = value <= target
+    print(f"{name:44} {value:8.2f} {unit:3} (at most {target:g}){'' if passed else '  MISSED'}", flush=True)
+    return passed
 
 
 def main() -> int:
-    """Print the numbers; 1 where Spark and Python differ or a target is missed."""
+    """Print the numbers. Return 1 if Spark and Python differ or a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     for name, default in {"--partitions": 1_000_000, "--brokers": 100, "--rows": 100_000}.items():
         parser.add_argument(name, type=int, default=default)

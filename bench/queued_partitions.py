@@ -1,8 +1,8 @@
-"""Very many partitions that wait for their turn: `python -m bench.queued_partitions [--sizes 100000,1000000]`.
+"""Up to a million queued partitions: `python -m bench.queued_partitions [--sizes 100000,1000000]`.
 
-All partitions are ordered to move, in two requests, while a limit lets hardly any do so. Measured are the memory that those
-who wait take, how soon a change of the limit acts, and how soon a server that was killed serves again; and in the core
-alone, how long it takes to start the next step. Other work on the machine counts, but for that last number.
+Two requests reassign all partitions, while a limit allows ten steps. Measured are the memory per queued partition, the
+time until a new limit takes effect, and the restart after kill -9. For the core alone, the CPU time to start the next
+step is measured; the other numbers depend on other work on the machine.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from tools.processes import Reassignd
 from tools.raw_connection import RawConnection, encode
 
 FEW, MORE = 10, 1_000
-"""The limit on partitions that move, before and after it is changed."""
+"""The limit on concurrent partition movements, before and after its change."""
 
 BROKER_RESOURCE = 4
 LIST = 46
@@ -42,64 +42,64 @@ BYTES_EACH, BYTES_IN_ALL = 1024, 1.5 * 2**30
 
 
 class Subject:
-    """A server, and a client of it."""
+    """A server and a connection to it."""
 
     def __init__(self, folder: Path) -> None:
         self.server = Reassignd(folder, {**SLOW_EMBEDDED, "log.level": "WARN"})
         self.connection: RawConnection
 
     def start(self) -> float:
-        """Seconds until it was ready."""
+        """Start the server; return the seconds until it is ready."""
         begun = perf_counter()
         self.server.start(START_SECONDS)
         self.connection = RawConnection(self.server.bootstrap)
         return perf_counter() - begun
 
     def limit(self, partitions: int) -> None:
-        """Sets the limit on partitions that move."""
+        """Set the limit on concurrent partition movements."""
         config = AlterableConfig(LIMIT, 0, str(partitions))
         request = IncrementalAlterConfigsRequest([AlterConfigsResource(BROKER_RESOURCE, "", [config])])
         (answer,) = self.connection.ask(request, 1).responses
         assert answer.error_code == 0, answer.error_message
 
     def moving(self) -> int:
-        """How many partitions count against the limit."""
+        """Return the number of partitions that count against the limit."""
         answer: Any = httpx.get(f"http://{self.server.http}/v1/limits", timeout=60).json()
         (used,) = (row["used"] for row in answer["limits"] if row["config"] == LIMIT)
         return int(used)
 
     def wait_until_idle(self) -> None:
-        """Returns when the process has nothing left to do."""
+        """Wait until the process is idle."""
         while busy_share(self.server.pid) > 0.1:
             pass
 
 
 def busy_share(pid: int) -> float:
-    """Of one core, over a short time."""
+    """Return the share of one core that the process uses, over SAMPLE_SECONDS."""
     before = processor_seconds(pid)
     sleep(SAMPLE_SECONDS)
     return (processor_seconds(pid) - before) / SAMPLE_SECONDS
 
 
 def processor_seconds(pid: int) -> float:
-    """What a process has used so far."""
+    """Return the CPU time of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / 100
 
 
 def resident_bytes(pid: int, line: str = "VmRSS") -> int:
-    """Memory of a process: what is resident now, or in VmHWM the most since `forget_peak`."""
+    """Return the resident memory of a process: now (VmRSS), or the maximum since `forget_peak` (VmHWM)."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     return int(status.partition(f"{line}:")[2].split()[0]) * 1024
 
 
 def forget_peak(pid: int) -> None:
-    """Have VmHWM begin anew."""
+    """Reset VmHWM to the present resident memory."""
     Path(f"/proc/{pid}/clear_refs").write_text("5", encoding="ascii")
 
 
 def measure(partitions: int, folder: Path) -> Iterator[bool]:
-    """Prints one row per number; whether each target is kept."""
+    """Print one row per number. Yield whether each target is reached."""
     topics = partitions // PARTITIONS_PER_TOPIC
     subject = Subject(folder)
     subject.start()
@@ -116,7 +116,7 @@ def measure(partitions: int, folder: Path) -> Iterator[bool]:
 
 
 def accept(subject: Subject, partitions: int, topics: int) -> Iterator[bool]:
-    """Two requests with half of the partitions each; then all but FEW wait."""
+    """Measure two requests with half of the partitions each. Then all but FEW partitions are queued."""
     pid, half = subject.server.pid, topics // 2
     idle = resident_bytes(pid)
     forget_peak(pid)
@@ -124,13 +124,13 @@ def accept(subject: Subject, partitions: int, topics: int) -> Iterator[bool]:
     seconds = sum(subject.connection.timed(frame)[0] for frame in frames)
     show("two requests accepted, seconds", partitions, seconds)
     subject.wait_until_idle()
-    held, most = resident_bytes(pid) - idle, resident_bytes(pid, "VmHWM") - idle
-    yield show("bytes of memory for each that waits", partitions, held / partitions, BYTES_EACH)
-    yield show("GiB of memory above idle, at most", partitions, most / 2**30, BYTES_IN_ALL / 2**30)
+    used, peak = resident_bytes(pid) - idle, resident_bytes(pid, "VmHWM") - idle
+    yield show("bytes of memory per queued partition", partitions, used / partitions, BYTES_EACH)
+    yield show("GiB of memory above idle, at most", partitions, peak / 2**30, BYTES_IN_ALL / 2**30)
 
 
 def change_limit(subject: Subject, partitions: int) -> Iterator[bool]:
-    """Until as many move as the new limit allows."""
+    """Measure the time until as many partitions move as a new limit allows."""
     assert subject.moving() == FEW
     begun = perf_counter()
     subject.limit(MORE)
@@ -140,7 +140,7 @@ def change_limit(subject: Subject, partitions: int) -> Iterator[bool]:
 
 
 def restart(subject: Subject, partitions: int) -> Iterator[bool]:
-    """After kill -9, until the first List is answered."""
+    """Measure the time from a start after kill -9 to the first answer to List."""
     ready = subject.start()
     show("restart: seconds until ready", partitions, ready)
     listed, answer = subject.connection.timed(encode(ListPartitionReassignmentsRequest(), 0))
@@ -151,34 +151,34 @@ def restart(subject: Subject, partitions: int) -> Iterator[bool]:
 
 
 def show(what: str, partitions: int, value: float, most: float | None = None) -> bool:
-    """Prints a row; whether the target is kept."""
-    kept = most is None or value <= most
-    wanted = "" if most is None else f"≤ {most:g}{'' if kept else ' **missed**'}"
+    """Print a row. Return whether the target is reached."""
+    passed = most is None or value <= most
+    wanted = "" if most is None else f"≤ {most:g}{'' if passed else ' **missed**'}"
     print(f"| {what} | {partitions:,} | {value:,.3g} | {wanted} |", flush=True)
-    return kept
+    return passed
 
 
-def turns(sizes: list[int]) -> Iterator[bool]:
-    """The next step in the core, with few and with many that wait."""
+def measure_core(sizes: list[int]) -> Iterator[bool]:
+    """Measure the start of the next step in the core, with few and with many queued partitions."""
     for waiting in (1_000, *sizes):
-        usual, longest = milliseconds_per_step(waiting)
-        yield show("start the next step, core, median ms", waiting, usual, TARGET_MS)
+        typical, longest = milliseconds_per_step(waiting)
+        yield show("start the next step, core, median ms", waiting, typical, TARGET_MS)
         show("start the next step, core, longest ms", waiting, longest)
 
 
 def main() -> int:
-    """Prints the table; 1 where a target is missed."""
+    """Print the table. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.queued_partitions", description=__doc__)
     parser.add_argument("--sizes", default="100000,1000000", help="partitions, a multiple of 2,000")
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",")]
     collect_young_only()
     print("| what | partitions | measured | wanted |\n|---|---|---|---|")
-    kept = list(turns(sizes))
+    passed = list(measure_core(sizes))
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
-            kept += measure(size, Path(folder))
-    return int(not all(kept))
+            passed += measure(size, Path(folder))
+    return int(not all(passed))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What relaying costs: `python -m bench.relay`, against the same Kafka, directly and through the gateway.
+"""Cost of relaying: requests to one Kafka, directly and through the gateway: `python -m bench.relay`.
 
-A small request that is relayed, one whose answer is rewritten, the empty List that asks the upstream, and a large Fetch, whose
-bytes a second are also given for each second of processor time that the gateway took. `bench.gateway` has it as a part.
+The requests are a small relayed one, one whose answer is rewritten, a List, and a large Fetch. The throughput of Fetch is
+also given per second of the gateway's CPU time. `bench.gateway` includes these measurements.
 """
 
 import statistics
@@ -32,12 +32,12 @@ MESSAGE = 500_000
 MESSAGES = 64
 WARM_UP = 50
 FETCHED = 1_500_000_000
-"""Bytes of large answers that are received by each measurement, about."""
+"""Approximate number of bytes received in each measurement of large answers."""
 LARGE = (1_000_000, 5_000_000)
 
 
 class Small(NamedTuple):
-    """A small request."""
+    """A small request and its name in the table."""
 
     name: str
     request: tuple[Any, ...]
@@ -52,52 +52,52 @@ SMALL = (
 
 
 class Times(NamedTuple):
-    """Milliseconds."""
+    """Latencies in milliseconds."""
 
     p50: float
     p99: float
 
 
 class Flow(NamedTuple):
-    """Bytes a second, and for a second of the gateway's processor time."""
+    """Bytes per second, and bytes per second of the gateway's CPU time."""
 
     rate: float
     per_core: float
 
 
-def small(places: Mapping[str, str], kind: Small, rounds: int) -> dict[str, Times]:
-    """By place, all places taking turns."""
+def small(servers: Mapping[str, str], kind: Small, rounds: int) -> dict[str, Times]:
+    """Return the latencies by server name. Each round sends one request to each of the `servers`."""
     frame = encode(kind.request, kind.version)
-    connections = {place: RawConnection(at) for place, at in places.items()}
-    times: dict[str, list[float]] = {place: [] for place in places}
-    for turn in range(rounds + WARM_UP):
-        for place, connection in connections.items():
+    connections = {name: RawConnection(bootstrap) for name, bootstrap in servers.items()}
+    times: dict[str, list[float]] = {name: [] for name in servers}
+    for number in range(rounds + WARM_UP):
+        for name, connection in connections.items():
             seconds, _ = connection.timed(frame)
-            if turn >= WARM_UP:
-                times[place].append(seconds * 1000)
+            if number >= WARM_UP:
+                times[name].append(seconds * 1000)
     for connection in connections.values():
         connection.close()
     return {
-        place: Times(statistics.median(all_), statistics.quantiles(all_, n=100)[98])
-        for place, all_ in times.items()
+        name: Times(statistics.median(samples), statistics.quantiles(samples, n=100)[98])
+        for name, samples in times.items()
     }
 
 
-def large(place: str, topic: str, size: int, pid: int) -> Flow:
-    """Answers of `size` bytes from the topic's first partition, again and again; `pid` is the gateway's."""
+def large(bootstrap: str, topic: str, size: int, pid: int) -> Flow:
+    """Fetch `size` bytes of the topic's first partition repeatedly. `pid` is the gateway's process."""
     frame = fetch(topic, size)
-    connection = RawConnection(place)
+    connection = RawConnection(bootstrap)
     connection.timed(frame)
     begun, cpu = perf_counter(), processor_seconds(pid)
     received = sum(len(connection.timed(frame)[1]) for _ in range(FETCHED // size))
     seconds, cpu = perf_counter() - begun, processor_seconds(pid) - cpu
     connection.close()
-    assert received > FETCHED / 2, "the answers are smaller than what was asked for"
+    assert received > FETCHED / 2, "the answers are smaller than requested"
     return Flow(received / seconds, received / max(cpu, 0.01))
 
 
 def fetch(topic: str, max_bytes: int) -> bytes:
-    """A Fetch request of version 4, for the first partition from its beginning."""
+    """Return a Fetch request of version 4 for the first partition, from offset 0."""
     name = topic.encode()
     partition = pack(">iqi", 0, 0, max_bytes)
     topics = pack(">ih", 1, len(name)) + name + pack(">i", 1) + partition
@@ -107,7 +107,7 @@ def fetch(topic: str, max_bytes: int) -> bytes:
 
 
 def _fill(bootstrap: str) -> None:
-    """One partition of zeros on the broker that is asked."""
+    """Create a topic with one partition of zeros."""
     connection = RawConnection(bootstrap)
     created = CreatableTopic(TOPIC, -1, -1, [CreatableReplicaAssignment(0, (1,))], ())
     connection.ask(CreateTopicsRequest([created]), 5)
@@ -120,22 +120,22 @@ def _fill(bootstrap: str) -> None:
 
 
 def main() -> None:
-    """Starts Kafka and a gateway, and prints what is measured."""
+    """Start Kafka and a gateway, and print the table."""
     print("| what | gateway | direct | more | wanted |\n|---|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as folder, running_kafka(Spec(1, measured=True)) as kafka:
         _fill(kafka.bootstrap)
         gateway = Reassignd(Path(folder), {}, 1, kafka.bootstrap)
         gateway.start()
         host, _, own = gateway.bootstrap.rpartition(":")
-        places = {"direct": kafka.bootstrap, "gateway": f"{host}:{int(own) + 1}"}
+        servers = {"direct": kafka.bootstrap, "gateway": f"{host}:{int(own) + 1}"}
         for kind in SMALL:
-            times = small(places, kind, 2_000)
+            times = small(servers, kind, 2_000)
             direct, relayed = times["direct"], times["gateway"]
             more = f"{relayed.p50 - direct.p50:.2f} | ≤ 1 |"
             print(f"| {kind.name}, ms | {relayed.p50:.2f}, p99 {relayed.p99:.2f} | {direct.p50:.2f} | {more}")
         for size in (1_000_000, 25_000_000):
             flow, straight = (
-                large(at, TOPIC, size, gateway.pid) for at in (places["gateway"], places["direct"])
+                large(servers[name], TOPIC, size, gateway.pid) for name in ("gateway", "direct")
             )
             cpu = f"{flow.per_core / 1e6:,.0f} MB for a second of CPU"
             rates = f"{flow.rate / 1e6:,.0f} MB/s, {cpu} | {straight.rate / 1e6:,.0f} MB/s"

@@ -1,1 +1,1 @@
-"""Long runs that look for faults: kill -9 at random instants, fuzz and churn, failures of ZooKeeper-mode clusters."""
+"""Long tests: kill -9 at random instants, fuzz and churn, and failures in ZooKeeper-mode clusters."""

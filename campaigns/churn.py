@@ -1,8 +1,8 @@
 """Fuzz and churn: `python -m campaigns.churn`, or `--minutes 10`.
 
-Frames, connections, TLS, SASL and HTTP, whole and broken, in random order, against an embedded cluster and a gateway before it.
-In the end both hold as much memory as after the warm-up, within 10 %, have no more files open, and neither has logged a
-traceback. Both are measured when nothing has come for longer than a sweep of the garbage takes to come.
+Valid and invalid frames, connections, TLS, SASL and HTTP requests are sent in random order to an embedded cluster and to
+its gateway. At the end, the memory of each server must be within 10 % of that after the warm-up, its open files at most
+five more, and its log without a traceback. Servers are measured after a pause that includes a garbage collection.
 """
 
 import argparse
@@ -15,17 +15,17 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from campaigns.churn_actions import ACTS, METADATA, TOPIC, Act, Sample, talk
-from campaigns.churn_servers import Place, site
+from campaigns.churn_actions import ACTIONS, METADATA, TOPIC, Action, Sample, connected
+from campaigns.churn_servers import Server, running_servers
 from common.garbage_collector import SWEEP_SECONDS
 from protocol.messages.delete_topics_request import DeleteTopicsRequest
 
 WORKERS = 24
 RATE = 40
-"""Acts a second of all workers, about."""
+"""Approximate number of actions per second, of all workers."""
 
 WARM_UP = 0.2
-"""The part of the time before the first measurement, at most LONGEST_WARM_UP seconds."""
+"""Share of the duration before the first measurement, at most LONGEST_WARM_UP seconds."""
 LONGEST_WARM_UP = 300.0
 TIDY_SECONDS = 20.0
 REST_SECONDS = SWEEP_SECONDS + 15
@@ -33,112 +33,112 @@ GROWTH = 1.1
 
 
 class Measured(NamedTuple):
-    """A server at rest: bytes, and open files."""
+    """Resident memory in bytes, and open files, of an idle server."""
 
     memory: int
     files: int
 
 
 class Run:
-    """All workers, and what they did."""
+    """The workers, and counts of their actions."""
 
-    def __init__(self, places: list[Place], seed: int) -> None:
-        self.places = places
+    def __init__(self, servers: list[Server], seed: int) -> None:
+        self.servers = servers
         self.done: Counter[str] = Counter()
-        """Acts, by name."""
+        """Number of actions by name."""
         self.cut: Counter[str] = Counter()
-        """Those that the server ended, or that took too long."""
+        """Number of actions by name that the server ended, or that timed out."""
         self._rng = Random(seed)
 
     async def churn(self, seconds: float) -> None:
-        """Work for so long."""
+        """Run the workers for that time."""
         until = time.monotonic() + seconds
         workers = [self._work(Random(self._rng.random()), until) for _ in range(WORKERS)]
-        await asyncio.gather(*workers, *(self._tidy(place, until) for place in self.places))
+        await asyncio.gather(*workers, *(self._tidy(server, until) for server in self.servers))
 
     async def rest(self) -> dict[str, Measured]:
-        """Nothing comes for a while; what the servers hold then."""
-        for place in self.places:
-            await self._clear(place)
+        """Send nothing for REST_SECONDS, then measure the servers."""
+        for server in self.servers:
+            await self._clear(server)
         await asyncio.sleep(REST_SECONDS)
-        return {place.name: Measured(place.memory(), place.files()) for place in self.places}
+        return {server.name: Measured(server.memory(), server.files()) for server in self.servers}
 
     async def _work(self, rng: Random, until: float) -> None:
         while time.monotonic() < until:
-            (act,) = rng.choices(list(ACTS), list(ACTS.values()))
-            await self._do(act, rng.choice(self.places), rng)
+            (action,) = rng.choices(list(ACTIONS), list(ACTIONS.values()))
+            await self._do(action, rng.choice(self.servers), rng)
             await asyncio.sleep(2 * rng.random() * WORKERS / RATE)
 
-    async def _do(self, act: Act, place: Place, rng: Random) -> None:
-        name = getattr(act, "__name__", "")
+    async def _do(self, action: Action, server: Server, rng: Random) -> None:
+        name = getattr(action, "__name__", "")
         self.done[name] += 1
         try:
-            await act(place, rng)
+            await action(server, rng)
         except (OSError, EOFError, TimeoutError, asyncio.IncompleteReadError) as error:
             self.cut[name] += 1
-            if not place.process.runs:
-                raise RuntimeError(f"{place.name} has ended: {place.process.log[-2000:]}") from error
+            if not server.process.runs:
+                raise RuntimeError(f"{server.name} has ended: {server.process.log[-2000:]}") from error
 
-    async def _tidy(self, place: Place, until: float) -> None:
-        """Broken requests make topics too."""
+    async def _tidy(self, server: Server, until: float) -> None:
+        """Delete extra topics periodically: mutated requests may create topics."""
         while time.monotonic() < until:
             await asyncio.sleep(min(TIDY_SECONDS, max(0.0, until - time.monotonic())))
-            await self._clear(place)
+            await self._clear(server)
 
-    async def _clear(self, place: Place) -> None:
-        """Only our topic is left."""
+    async def _clear(self, server: Server) -> None:
+        """Delete all topics but TOPIC."""
         for attempt in range(10):
             try:
-                async with talk(place, self._rng) as made:
+                async with connected(server, self._rng) as made:
                     topics = [row.name for row in (await made.ask(METADATA)).topics if row.name != TOPIC]
                     await made.ask(Sample(DeleteTopicsRequest(topic_names=topics, timeout_ms=10_000), 4))
                 return
             except (OSError, EOFError, TimeoutError):
                 await asyncio.sleep(attempt)
-        raise RuntimeError(f"{place.name} does not answer")
+        raise RuntimeError(f"{server.name} does not answer")
 
 
 async def run(minutes: float, seed: int) -> bool:
-    """Prints the table; whether all is well."""
+    """Run the test and print the tables. Return whether it has passed."""
     warm_up = min(60 * minutes * WARM_UP, LONGEST_WARM_UP)
     with tempfile.TemporaryDirectory() as folder:
-        async with site(Path(folder)) as places:
-            work = Run(places, seed)
+        async with running_servers(Path(folder)) as servers:
+            work = Run(servers, seed)
             await work.churn(warm_up)
             before = await work.rest()
             work.done.clear()
             work.cut.clear()
             await work.churn(60 * minutes - warm_up)
             after = await work.rest()
-            logs = {place.name: place.process.log for place in places}
+            logs = {server.name: server.process.log for server in servers}
     return report(work, before, after, logs)
 
 
 def report(work: Run, before: dict[str, Measured], after: dict[str, Measured], logs: dict[str, str]) -> bool:
-    """What was done, and what became of the servers."""
-    print("| act | times | ended by the server |\n|---|---|---|")
+    """Print the actions and the measurements of the servers. Return whether all are within the limits."""
+    print("| action | times | ended by the server |\n|---|---|---|")
     for name, times in sorted(work.done.items()):
         print(f"| {name} | {times:,} | {work.cut[name]:,} |")
     print(f"| all | {work.done.total():,} | {work.cut.total():,} |\n")
     print("| server | MB after the warm-up | MB at the end | growth | files | tracebacks | log lines |")
     print("|---|---|---|---|---|---|---|")
-    fine = True
+    passed = True
     for name, start in before.items():
         end = after[name]
         growth = end.memory / start.memory
         tracebacks = logs[name].count("Traceback (most recent call last)")
-        fine &= growth <= GROWTH and not tracebacks and end.files <= start.files + 5
+        passed &= growth <= GROWTH and not tracebacks and end.files <= start.files + 5
         sizes = f"{start.memory / 1e6:.1f} | {end.memory / 1e6:.1f} | {growth - 1:+.1%}"
         lines = logs[name].count("\n")
         print(f"| {name} | {sizes} | {start.files} → {end.files} | {tracebacks} | {lines:,} |")
         if tracebacks:
             at = logs[name].index("Traceback (most recent call last)")
             print(logs[name][max(0, at - 500) : at + 3000], file=sys.stderr)
-    return fine
+    return passed
 
 
 def main() -> int:
-    """1 where a server grew, kept files open, or logged a traceback."""
+    """Return 1 if a server has grown, kept files open, or logged a traceback."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--seed", type=int, default=1)

@@ -1,4 +1,4 @@
-"""What `campaigns.churn` does to a server: one act is one connection, or a few requests on one."""
+"""The actions of `campaigns.churn`. An action opens a connection, and sends a few requests or invalid bytes."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from random import Random
 from typing import Any, NamedTuple
 
-from campaigns.churn_servers import Place
+from campaigns.churn_servers import Server
 from protocol.codec.wire import schema_of
 from protocol.frames import decode_response, parse_response
 from protocol.messages.alter_configs_request import AlterConfigsRequest
@@ -51,14 +51,14 @@ from tools.raw_connection import CORRELATION_ID, encode
 
 TOPIC = "churned"
 PARTITIONS = 12
-PATIENCE = 20.0
+ANSWER_SECONDS = 20.0
 """Seconds for an answer."""
 
 P_LIMIT = AlterableConfig("reassignment.max.concurrent.partition.movements", 0, "3")
 
 
 class Sample(NamedTuple):
-    """A request, and a version of it that all our servers take."""
+    """A request, and a version of it that both servers support."""
 
     request: tuple[Any, ...]
     version: int
@@ -69,7 +69,7 @@ class Sample(NamedTuple):
 
 
 def order(replicas: tuple[int, ...] | None) -> Sample:
-    """All partitions of the topic go there, or are cancelled."""
+    """Return a request that reassigns all partitions of the topic, or cancels if `replicas` is None."""
     rows = [ReassignablePartition(each, replicas) for each in range(PARTITIONS)]
     return Sample(AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(TOPIC, rows)]), 0)
 
@@ -104,36 +104,36 @@ SAMPLES = [
 LARGE_METADATA = encode(MetadataRequest([MetadataRequestTopic(name=TOPIC)] * 2_000), 9)
 
 
-class Talk:
-    """A connection, logged in where the place wants that."""
+class Connection:
+    """A connection to a server."""
 
     def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
         self.reader, self.writer = reader, writer
 
     async def send(self, data: bytes) -> None:
-        """All of it, within PATIENCE."""
+        """Send the data. Raises TimeoutError after ANSWER_SECONDS seconds."""
         self.writer.write(data)
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(ANSWER_SECONDS):
             await self.writer.drain()
 
     async def answer(self) -> bytes:
-        """The next one."""
-        async with asyncio.timeout(PATIENCE):
+        """Return the next answer. Raises TimeoutError after ANSWER_SECONDS seconds."""
+        async with asyncio.timeout(ANSWER_SECONDS):
             return await self.reader.readexactly(int.from_bytes(await self.reader.readexactly(4)))
 
     async def ask(self, sample: Sample) -> Any:
-        """The decoded answer."""
+        """Send a request and return the decoded answer."""
         await self.send(sample.frame)
         key = schema_of(type(sample.request)).api_key or 0
         return decode_response(parse_response(await self.answer(), key, sample.version))
 
     async def log_in(self, token: bytes = b"\0alice\0secret", mechanism: str = "PLAIN") -> None:
-        """By SASL, whatever becomes of it."""
+        """Send a SASL authentication. Its result is not checked."""
         await self.ask(Sample(SaslHandshakeRequest(mechanism), 1))
         await self.ask(Sample(SaslAuthenticateRequest(token), 2))
 
     async def end_of(self, seconds: float) -> None:
-        """Read until the server closes, or for so long."""
+        """Read until the server closes the connection, for at most `seconds`."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while await self.reader.read(65536):
@@ -141,11 +141,11 @@ class Talk:
 
 
 @asynccontextmanager
-async def talk(place: Place, rng: Random, *, logged_in: bool = True) -> AsyncIterator[Talk]:
-    """With one of its brokers. The end is a farewell or, now and then, none."""
-    made = Talk(*await place.connect(rng.randrange(4)))
+async def connected(server: Server, rng: Random, *, logged_in: bool = True) -> AsyncIterator[Connection]:
+    """Open a connection to a random broker, authenticated if required. At the end, close or abort it at random."""
+    made = Connection(*await server.connect(rng.randrange(4)))
     try:
-        if place.sasl and logged_in:
+        if server.sasl and logged_in:
             await made.log_in()
         yield made
     finally:
@@ -155,16 +155,16 @@ async def talk(place: Place, rng: Random, *, logged_in: bool = True) -> AsyncIte
             made.writer.close()
 
 
-async def use(place: Place, rng: Random) -> None:
-    """Plain requests, one after the other."""
-    async with talk(place, rng) as made:
+async def use(server: Server, rng: Random) -> None:
+    """Send valid requests, one after the other."""
+    async with connected(server, rng) as made:
         for _ in range(rng.randrange(1, 20)):
             await made.ask(rng.choice(SAMPLES))
 
 
-async def move(place: Place, rng: Random) -> None:
-    """Order, list, and cancel or not."""
-    async with talk(place, rng) as made:
+async def move(server: Server, rng: Random) -> None:
+    """Reassign, list, and cancel with probability 0.5."""
+    async with connected(server, rng) as made:
         await made.ask(CREATE)
         await made.ask(order(rng.choice([(1, 2), (2, 3), (3, 1)])))
         await made.ask(LIST)
@@ -172,9 +172,9 @@ async def move(place: Place, rng: Random) -> None:
             await made.ask(order(None))
 
 
-async def mutate(place: Place, rng: Random) -> None:
-    """Requests with a few wrong bytes."""
-    async with talk(place, rng) as made:
+async def mutate(server: Server, rng: Random) -> None:
+    """Send requests with a few random bytes."""
+    async with connected(server, rng) as made:
         for _ in range(rng.randrange(1, 6)):
             frame = bytearray(rng.choice(SAMPLES).frame)
             for _ in range(rng.randrange(1, 4)):
@@ -183,9 +183,9 @@ async def mutate(place: Place, rng: Random) -> None:
         await made.end_of(rng.random())
 
 
-async def shorten(place: Place, rng: Random) -> None:
-    """A request that ends too early, or says so."""
-    async with talk(place, rng) as made:
+async def shorten(server: Server, rng: Random) -> None:
+    """Send a truncated request, with a right or wrong size."""
+    async with connected(server, rng) as made:
         frame = rng.choice(SAMPLES).frame
         end = rng.randrange(len(frame))
         claimed = rng.choice([len(frame) - 4, max(end - 4, 0), 2**31 - 1, -1, 100_000_000])
@@ -193,18 +193,18 @@ async def shorten(place: Place, rng: Random) -> None:
         await made.end_of(2 * rng.random())
 
 
-async def babble(place: Place, rng: Random) -> None:
-    """Bytes of no protocol."""
-    async with talk(place, rng, logged_in=False) as made:
+async def babble(server: Server, rng: Random) -> None:
+    """Send bytes that are not Kafka's protocol."""
+    async with connected(server, rng, logged_in=False) as made:
         await made.send(rng.choice([b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02", rng.randbytes(500)]))
         await made.end_of(rng.random())
 
 
-async def overtake(place: Place, rng: Random) -> None:
-    """Requests before a login, wrong logins, stray tokens."""
+async def overtake(server: Server, rng: Random) -> None:
+    """Send requests before authentication, invalid credentials, or tokens at the wrong time."""
     claims = urlsafe_b64encode(rng.choice([b"[" * 100_000, json.dumps({"sub": "admin"}).encode()]))
     bearer = b"n,,\1auth=bearer e30." + claims.rstrip(b"=") + b".\1\1"
-    async with talk(place, rng, logged_in=False) as made:
+    async with connected(server, rng, logged_in=False) as made:
         match rng.randrange(4):
             case 0:
                 await made.send(METADATA.frame)
@@ -218,37 +218,37 @@ async def overtake(place: Place, rng: Random) -> None:
         await made.end_of(rng.random())
 
 
-async def leave_unfinished(place: Place, rng: Random) -> None:
-    """Most of a large token, or of a large order."""
-    key = 36 if place.sasl else 45
-    async with talk(place, rng, logged_in=False) as made:
+async def leave_unfinished(server: Server, rng: Random) -> None:
+    """Send half of a large token or reassignment request."""
+    key = 36 if server.sasl else 45
+    async with connected(server, rng, logged_in=False) as made:
         size = rng.randrange(100_000, 500_000)
         await made.send(struct.pack(">ihhi", size, key, 0, CORRELATION_ID) + bytes(size // 2))
         await asyncio.sleep(8 * rng.random())
 
 
-async def read_nothing(place: Place, rng: Random) -> None:
-    """Ask for megabytes, and do not read them."""
-    async with talk(place, rng) as made:
+async def read_nothing(server: Server, rng: Random) -> None:
+    """Request megabytes and do not read the answers."""
+    async with connected(server, rng) as made:
         made.writer.transport.pause_reading()  # type: ignore[attr-defined] # it reads
         for _ in range(rng.randrange(1, 30)):
             made.writer.write(LARGE_METADATA)
         await asyncio.sleep(8 * rng.random())
 
 
-async def half_open(place: Place, rng: Random) -> None:
-    """TLS that is not agreed on."""
-    host, port = place.kafka[0]
+async def half_open(server: Server, rng: Random) -> None:
+    """Do not complete the TLS handshake."""
+    host, port = server.kafka[0]
     _, writer = await asyncio.open_connection(host, port)
     writer.write(rng.choice([b"", b"\x16\x03\x01\x02\x00", rng.randbytes(200)]))
     await asyncio.sleep(5 * rng.random())
     writer.transport.abort()
 
 
-async def knock(place: Place, rng: Random) -> None:
-    """Connections that end as soon as they are there, by a reset."""
+async def knock(server: Server, rng: Random) -> None:
+    """Open connections and reset them at once."""
     for _ in range(rng.randrange(1, 20)):
-        _, writer = await asyncio.open_connection(*place.kafka[0])
+        _, writer = await asyncio.open_connection(*server.kafka[0])
         linger = struct.pack("ii", 1, 0)
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         writer.transport.abort()
@@ -266,15 +266,15 @@ HTTP = [
 ]
 
 
-async def browse(place: Place, rng: Random) -> None:
-    """HTTP, as it should be and as it should not."""
-    reader, writer = await asyncio.open_connection(*place.http)
-    made = Talk(reader, writer)
+async def browse(server: Server, rng: Random) -> None:
+    """Send valid or invalid HTTP requests."""
+    reader, writer = await asyncio.open_connection(*server.http)
+    made = Connection(reader, writer)
     if rng.random() < 0.5:
         for _ in range(rng.randrange(1, 5)):
             path = rng.choice(PATHS)
-            await made.send(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{place.http[1]}\r\n\r\n".encode())
-            async with asyncio.timeout(PATIENCE):
+            await made.send(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.http[1]}\r\n\r\n".encode())
+            async with asyncio.timeout(ANSWER_SECONDS):
                 await reader.read(65536)
     else:
         await made.send(rng.choice(HTTP))
@@ -282,8 +282,8 @@ async def browse(place: Place, rng: Random) -> None:
     writer.close()
 
 
-Act = Callable[[Place, Random], Awaitable[None]]
-ACTS: dict[Act, int] = {
+Action = Callable[[Server, Random], Awaitable[None]]
+ACTIONS: dict[Action, int] = {
     use: 20,
     move: 8,
     mutate: 20,
@@ -296,4 +296,4 @@ ACTS: dict[Act, int] = {
     knock: 4,
     browse: 10,
 }
-"""How often, by weight."""
+"""Actions with their relative frequencies."""

@@ -1,7 +1,7 @@
-"""What `campaigns.churn` runs against: an embedded cluster, and before it a gateway with TLS and SASL, each a process.
+"""The servers of `campaigns.churn`: processes of an embedded cluster, and of its gateway with TLS and SASL.
 
-Between the two stands a front that wants SASL (PLAIN), which the embedded cluster has not: it listens on 127.0.0.2, on the
-ports that the cluster has on 127.0.0.1 and tells clients to be at 127.0.0.2.
+The embedded cluster has no SASL, so a proxy between the two requires it (PLAIN). The proxy listens on 127.0.0.2, with the
+cluster's ports on 127.0.0.1. The cluster advertises 127.0.0.2.
 """
 
 import asyncio
@@ -29,10 +29,10 @@ from tools.processes import ServerProcess, free_ports
 from tools.raw_connection import address
 
 BROKERS = 3
-FRONT = "127.0.0.2"
+PROXY_HOST = "127.0.0.2"
 TLS = Path(__file__).parents[1] / "tests" / "reassignd" / "tls"
 TOKENS = {b"\0alice\0secret", b"\0reassignd\0secret"}
-"""With which one may log in."""
+"""Valid SASL/PLAIN tokens."""
 BOUNDS = {
     "max.connections": "400",
     "http.max.connections": "50",
@@ -45,12 +45,12 @@ BOUNDS = {
     "gateway.ports": str(BROKERS),
 }
 OF_THE_CONTROLLER = {ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA}
-"""The cluster's own controller finds its brokers at 127.0.0.2 too, and does not log in."""
+"""Requests of the cluster's controller, which connects to the advertised address too, and does not authenticate."""
 SASL_KEYS = [ApiVersion(ApiKey.SASL_HANDSHAKE, 1, 1), ApiVersion(ApiKey.SASL_AUTHENTICATE, 0, 2)]
 
 
-class Place(NamedTuple):
-    """A server that is attacked. `tls` is that of its clients, who have to log in where `sasl` is true."""
+class Server(NamedTuple):
+    """A server of the test. `tls` is the context for its clients; `sasl` is whether they must authenticate."""
 
     name: str
     process: ServerProcess
@@ -60,23 +60,23 @@ class Place(NamedTuple):
     sasl: bool
 
     async def connect(self, at: int = 0) -> tuple[StreamReader, StreamWriter]:
-        """A connection to one of its Kafka ports, with TLS where it wants that."""
+        """Open a connection to one of its Kafka ports, with TLS if it requires that."""
         host, port = self.kafka[at % len(self.kafka)]
         return await asyncio.open_connection(host, port, ssl=self.tls)
 
     def memory(self) -> int:
-        """Resident, in bytes."""
+        """Return the resident memory in bytes."""
         status = Path(f"/proc/{self.process.pid}/status").read_text("ascii")
         return 1024 * int(re.search(r"VmRSS:\s+(\d+)", status)[1])  # type: ignore[index] # Linux has it
 
     def files(self) -> int:
-        """Open ones."""
+        """Return the number of open files."""
         return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
 
 
 @asynccontextmanager
-async def site(folder: Path) -> AsyncIterator[list[Place]]:
-    """The two servers."""
+async def running_servers(folder: Path) -> AsyncIterator[list[Server]]:
+    """Start the two servers."""
     first, relayed, http = free_ports(BROKERS), free_ports(BROKERS + 1), free_ports(2)
     config = folder / "client.properties"
     config.write_text(
@@ -84,14 +84,14 @@ async def site(folder: Path) -> AsyncIterator[list[Place]]:
         "sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required "
         'username="reassignd" password="secret";\n'
     )
-    cluster = _served(folder, "embedded", f"127.0.0.1:{first}", http, {"advertised.host": FRONT})
+    cluster = _served(folder, "embedded", f"127.0.0.1:{first}", http, {"advertised.host": PROXY_HOST})
     gateway = _served(
         folder,
         "upstream",
         f"127.0.0.1:{relayed}",
         http + 1,
         {
-            "upstream.bootstrap.servers": f"{FRONT}:{first}",
+            "upstream.bootstrap.servers": f"{PROXY_HOST}:{first}",
             "upstream.command.config": str(config),
             "listener.tls.certificate.file": str(TLS / "server.pem"),
         },
@@ -102,15 +102,15 @@ async def site(folder: Path) -> AsyncIterator[list[Place]]:
         stack.push_async_callback(asyncio.to_thread, cluster.stop)
         await asyncio.to_thread(cluster.start)
         for port in range(first, first + BROKERS):
-            front = await asyncio.start_server(_Front(port).serve, FRONT, port)
+            front = await asyncio.start_server(_Proxy(port).serve, PROXY_HOST, port)
             await stack.enter_async_context(front)
         stack.push_async_callback(asyncio.to_thread, gateway.stop)
         line = await asyncio.to_thread(gateway.start)
         ports = [address(each) for each in re.findall(r"127\.0\.0\.1:\d+", line.partition(", http")[0])]
         plain = [("127.0.0.1", port) for port in range(first, first + BROKERS)]
         yield [
-            Place("embedded", cluster, plain, ("127.0.0.1", http), None, sasl=False),
-            Place("gateway", gateway, ports, ("127.0.0.1", http + 1), tls, sasl=True),
+            Server("embedded", cluster, plain, ("127.0.0.1", http), None, sasl=False),
+            Server("gateway", gateway, ports, ("127.0.0.1", http + 1), tls, sasl=True),
         ]
 
 
@@ -120,21 +120,21 @@ def _served(folder: Path, backend: str, listener: str, http: int, more: dict[str
     return ServerProcess([*arguments, "--data-dir", str(data)], BOUNDS | more, folder / f"{backend}.log")
 
 
-class _Front:
-    """Serves one broker's connections: login first, then all passes."""
+class _Proxy:
+    """A proxy of one broker: it authenticates a client, then passes all bytes."""
 
     def __init__(self, port: int) -> None:
         self._port = port
 
     async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
-        """Until either end is gone."""
+        """Serve a connection until one side closes it."""
         behind: StreamWriter | None = None
         try:
             ahead, behind = await asyncio.open_connection("127.0.0.1", self._port)
             await self._log_in(reader, writer, ahead, behind)
             await asyncio.gather(_pass(reader, behind), _pass(ahead, writer))
         except (OSError, EOFError, ValueError, asyncio.CancelledError):
-            pass  # EOFError is the end of either, and CancelledError that of the run.
+            pass  # EOFError: a side has closed the connection. CancelledError: the test has ended.
         finally:
             for each in (writer, behind):
                 if each is not None:
@@ -154,12 +154,12 @@ class _Front:
                 version = 0 if shown.error_code else None
                 writer.write(encode_response(frame, shown._replace(api_keys=rows), version))
             elif frame.api_key == ApiKey.SASL_HANDSHAKE:
-                fine = decode_request(frame).mechanism == "PLAIN"
-                writer.write(encode_response(frame, SaslHandshakeResponse(0 if fine else 33, ["PLAIN"])))
+                supported = decode_request(frame).mechanism == "PLAIN"
+                writer.write(encode_response(frame, SaslHandshakeResponse(0 if supported else 33, ["PLAIN"])))
             elif frame.api_key == ApiKey.SASL_AUTHENTICATE:
-                fine = decode_request(frame).auth_bytes in TOKENS
-                writer.write(encode_response(frame, SaslAuthenticateResponse(0 if fine else 58)))
-                if fine:
+                valid = decode_request(frame).auth_bytes in TOKENS
+                writer.write(encode_response(frame, SaslAuthenticateResponse(0 if valid else 58)))
+                if valid:
                     return
             elif frame.api_key in OF_THE_CONTROLLER:
                 behind.write(len(payload).to_bytes(4) + payload)

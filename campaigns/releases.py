@@ -1,8 +1,8 @@
-"""Failures of every kind under plans of 60 partitions in ZooKeeper mode: `python -m campaigns.releases --release 2.4`.
+"""Failures during plans of 60 partitions in ZooKeeper mode: `python -m campaigns.releases --release 2.4`.
 
-Brokers restart in order and by kill -9; reassignd dies, and stands still for 20 s while another one stands by; ZooKeeper
-restarts. A new plan is ordered before each of these. In the end every partition must be at its target, no broker may
-have a log of what it is no replica of, and no broker may have stopped without moving its leaders.
+Brokers are restarted by controlled shutdown and by kill -9. The reassignd controller is killed, and paused for 20 s, while
+another one is on standby. ZooKeeper restarts. A new plan is submitted before each failure. At the end every partition must
+be at its target, brokers must have logs of their replicas only, and no broker may have had an unclean shutdown.
 """
 
 import argparse
@@ -42,31 +42,31 @@ STILL_SECONDS = 20
 END_SECONDS = 120
 LEFT_SECONDS = 90
 UNCLEAN = "unclean shutdown"
-"""What a broker logs when its controller did not let it go."""
+"""Text that a broker logs if its controlled shutdown fails."""
 
 
 class Campaign:
-    """A cluster, and two reassignds: one rules, one stands by."""
+    """A cluster and two reassignd processes: the controller and a standby."""
 
     def __init__(self, cluster: ZookeeperCluster) -> None:
         self.cluster = cluster
-        self._ours = [ControllerProcess(cluster, number) for number in (1000, 1001)]
+        self._processes = [ControllerProcess(cluster, number) for number in (1000, 1001)]
         self._round = 0
 
     def __enter__(self) -> Self:
-        for each in self._ours:
+        for each in self._processes:
             each.start()
-        wait_until(lambda: self._ruler() is not None, lambda: "a controller")
+        wait_until(lambda: self._controller() is not None, lambda: "a controller")
         self._create()
         return self
 
     def __exit__(self, *_: object) -> None:
-        for each in self._ours:
+        for each in self._processes:
             if each.runs:
                 each.kill()
 
     def run(self, failures: Sequence[Callable[["Campaign"], None]]) -> None:
-        """Raises RuntimeError where something does not come to its end."""
+        """Cause each failure during a plan. Raises RuntimeError if a plan does not end in time."""
         for failure in failures:
             self.order()
             began = time.monotonic()
@@ -76,7 +76,10 @@ class Campaign:
         self._wait(self._listed, 0, "the plan to end")
 
     def left_over(self) -> dict[int, set[int]]:
-        """By partition: brokers that have a log of it and are no replicas, when that does not end by itself."""
+        """Return the brokers with a log of a partition of which they are not a replica, by partition.
+
+        Waits up to LEFT_SECONDS for the logs to be deleted.
+        """
         deadline = time.monotonic() + LEFT_SECONDS
         while True:
             hosts = {number: self.cluster.hosts(TOPIC, number) for number in range(PARTITIONS)}
@@ -87,11 +90,11 @@ class Campaign:
             time.sleep(1)
 
     def unclean_stops(self) -> int:
-        """How many times a broker stopped without the controller's leave."""
+        """Return the number of unclean shutdowns of brokers."""
         return sum(self.cluster.log(broker).count(UNCLEAN) for broker in self.cluster.brokers)
 
     def order(self) -> None:
-        """Each partition to other brokers, whether it has arrived at the last ones or not."""
+        """Reassign each partition to other brokers, whether its last reassignment has ended or not."""
         self._round += 1
         rows = [ReassignablePartition(number, self._target(number)) for number in range(PARTITIONS)]
         request = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(TOPIC, rows)])
@@ -100,7 +103,7 @@ class Campaign:
     # ---- failures ---------------------------------------------------------------------------------------------
 
     def rolling_restart(self) -> None:
-        """Each broker in turn, in order, as soon as all replicas are in sync."""
+        """Restart each broker by controlled shutdown, when all replicas are in sync."""
         for broker in self.cluster.brokers:
             self._wait(self._out_of_sync, [], "replicas to be in sync")
             began = time.monotonic()
@@ -111,35 +114,35 @@ class Campaign:
             self.order()
 
     def broker_dies(self) -> None:
-        """One ends as by kill -9."""
+        """Kill broker 2 with SIGKILL and start it again."""
         self.cluster.kill_broker(2)
         self.order()
-        # A broker that finds its own registration of before ends at once.
+        # A broker ends at once if its old registration still exists.
         self._wait(self._registered, {1, 3, 4}, "the session of broker 2 to end")
         self.cluster.start_broker(2)
         self.cluster.wait_for_broker(2)
 
-    def ruler_dies(self) -> None:
-        """The reassignd that rules, by kill -9; it is started again."""
-        ruler = self._ruler()
-        assert ruler is not None
-        ruler.kill()
-        ruler.start()
+    def controller_dies(self) -> None:
+        """Kill the controller with SIGKILL and start it again."""
+        controller = self._controller()
+        assert controller is not None
+        controller.kill()
+        controller.start()
 
-    def ruler_stands_still(self) -> None:
-        """As in a long pause of its machine; the other one takes over."""
-        ruler = self._ruler()
-        assert ruler is not None
-        os.kill(ruler.pid, signal.SIGSTOP)
+    def controller_pauses(self) -> None:
+        """Pause the controller for STILL_SECONDS with SIGSTOP. The standby takes over."""
+        controller = self._controller()
+        assert controller is not None
+        os.kill(controller.pid, signal.SIGSTOP)
         time.sleep(STILL_SECONDS)
-        os.kill(ruler.pid, signal.SIGCONT)
+        os.kill(controller.pid, signal.SIGCONT)
 
     def zookeeper_restarts(self) -> None:
-        """It ends as by kill -9; sessions outlive that."""
+        """Kill ZooKeeper with SIGKILL and start it again. Sessions survive."""
         self.cluster.kill_zookeeper()
         self.cluster.start_zookeeper()
 
-    # ---- what is asked ----------------------------------------------------------------------------------------
+    # ---- state of the cluster ----------------------------------------------------------------------------------------
 
     def _target(self, partition: int) -> tuple[int, int]:
         first = (partition + self._round) % BROKERS
@@ -149,7 +152,7 @@ class Campaign:
     def _create(self) -> None:
         rows = [CreatableReplicaAssignment(number, self._target(number)) for number in range(PARTITIONS)]
         request = CreateTopicsRequest([CreatableTopic(TOPIC, -1, -1, rows)], timeout_ms=60_000)
-        answer = _ask(self._ruler(), request, 4)
+        answer = _ask(self._controller(), request, 4)
         assert answer.topics[0].error_code == 0, answer
         wait_until(
             lambda: all(len(self.cluster.hosts(TOPIC, n)) == 2 for n in range(PARTITIONS)), lambda: "replicas"
@@ -162,7 +165,7 @@ class Campaign:
         producer.close()
 
     def _out_of_sync(self) -> list[int]:
-        """Partitions that lack a replica in the ISR, beside those that are being added. As ZooKeeper has it."""
+        """Return the partitions with a replica out of sync that is not being added, from ZooKeeper."""
         with self._zookeeper() as client:
             topic = decode_topic(client.get(paths.topic(TOPIC))[0]).partitions
             isrs = {n: decode_state(client.get(paths.state(TOPIC, n))[0]).isr for n in topic}
@@ -182,16 +185,16 @@ class Campaign:
             client.stop()
             client.close()
 
-    def _ruler(self) -> ControllerProcess | None:
-        return next((each for each in self._ours if each.runs and _listed_by(each) is not None), None)
+    def _controller(self) -> ControllerProcess | None:
+        return next((each for each in self._processes if each.runs and _listed_by(each) is not None), None)
 
     def _listed(self) -> int | None:
-        ruler = self._ruler()
-        return None if ruler is None else _listed_by(ruler)
+        controller = self._controller()
+        return None if controller is None else _listed_by(controller)
 
     def _errors(self, request: AlterPartitionReassignmentsRequest) -> set[int] | str:
         try:
-            answer = _ask(self._ruler(), request, 0)
+            answer = _ask(self._controller(), request, 0)
         except OSError as error:
             return str(error)
         return {row.error_code for topic in answer.responses for row in topic.partitions} | {
@@ -202,53 +205,53 @@ class Campaign:
         deadline = time.monotonic() + END_SECONDS
         while (seen := look()) != expected:
             if time.monotonic() > deadline:
-                raise RuntimeError(f"waited in vain for {what}: {seen}")
+                raise RuntimeError(f"timed out after {END_SECONDS} s waiting for {what}: {seen}")
             time.sleep(0.2)
 
 
 FAILURES = (
     Campaign.rolling_restart,
     Campaign.broker_dies,
-    Campaign.ruler_dies,
-    Campaign.ruler_stands_still,
+    Campaign.controller_dies,
+    Campaign.controller_pauses,
     Campaign.zookeeper_restarts,
 )
 
 
-def _ask(commander: ControllerProcess | None, request: tuple[Any, ...], version: int) -> Any:
-    if commander is None:
-        raise ConnectionError("nobody rules")
-    connection = RawConnection(commander.address)
+def _ask(process: ControllerProcess | None, request: tuple[Any, ...], version: int) -> Any:
+    if process is None:
+        raise ConnectionError("no reassignd process is the controller")
+    connection = RawConnection(process.address)
     try:
         return connection.ask(request, version)
     finally:
         connection.close()
 
 
-def _listed_by(commander: ControllerProcess) -> int | None:
-    """How many partitions are being reassigned; None where it does not rule, or does not answer."""
+def _listed_by(process: ControllerProcess) -> int | None:
+    """Return the number of ongoing reassignments. None if the process is not the controller or does not answer."""
     try:
-        answer = _ask(commander, ListPartitionReassignmentsRequest(), 0)
+        answer = _ask(process, ListPartitionReassignmentsRequest(), 0)
     except OSError:
         return None
     return None if answer.error_code else sum(len(topic.partitions) for topic in answer.topics)
 
 
 def main() -> int:
-    """1 where a log is left over, or a broker stopped without the controller's leave."""
+    """Return 1 if a log is left over or a broker had an unclean shutdown."""
     options = argparse.ArgumentParser(prog="python -m campaigns.releases", description=__doc__)
     options.add_argument("--release", default="2.4", choices=["3.9", "2.8", "2.4"])
     options.add_argument("--protocol", default="2.4-IV0", help="inter.broker.protocol.version")
     options.add_argument("--rounds", type=int, default=1)
-    options.add_argument("--folder", type=Path, help="Where the cluster's files are kept, with the logs.")
+    options.add_argument("--folder", type=Path, help="folder for the cluster's files and logs")
     chosen = options.parse_args()
     with ExitStack() as stack:
         cluster = running_cluster(BROKERS, chosen.folder, release=chosen.release, protocol=chosen.protocol)
         campaign = stack.enter_context(Campaign(stack.enter_context(cluster)))
         campaign.run(FAILURES * chosen.rounds)
         left, unclean = campaign.left_over(), campaign.unclean_stops()
-    print(f"{len(left)} partitions have a log on a broker that is no replica: {left}")
-    print(f"{unclean} brokers stopped without the controller's leave")
+    print(f"{len(left)} partitions have a log on a broker that is not a replica: {left}")
+    print(f"{unclean} unclean shutdowns of brokers")
     return int(bool(left or unclean))
 
 
