@@ -1,4 +1,4 @@
-"""What the server needs of others, as ports: the brokers it speaks for, what data they have, and someone who counts."""
+"""Ports of the server: its brokers, the sizes of partitions, the counters, and the control of brokers."""
 
 from collections.abc import Collection, Mapping
 from typing import Protocol
@@ -19,7 +19,7 @@ from protocol.messages.update_metadata_response import UpdateMetadataResponse
 
 
 class BrokerPort(Protocol):
-    """One broker, as the handlers on its listener see it. Every call answers at once."""
+    """The broker of a listener, as its handlers use it. No call blocks."""
 
     @property
     def id(self) -> int: ...
@@ -38,82 +38,76 @@ class BrokerPort(Protocol):
 
 
 class Sizes(Protocol):
-    """What data there is, as far as that is known without asking anyone.
-
-    Called very often: it must cost little.
-    """
+    """Known sizes of replicas. Called very often: it must be fast and must not send requests."""
 
     def size(self, key: TopicPartition) -> int | None:
-        """Bytes of a whole replica of the partition; None when not known."""
+        """Return the bytes of a complete replica of the partition; None if unknown."""
         ...
 
     def arrived(self, key: TopicPartition, broker: int) -> int | None:
-        """Bytes that the broker has of a replica that is on its way to it; None when not known."""
+        """Return the bytes that the broker has of an adding replica; None if unknown."""
         ...
 
     def received(self, key: TopicPartition) -> tuple[float, float] | None:
-        """Bytes that all replicas on their way have together, and when, in seconds, that was so; None when not known."""
+        """Return the bytes of all adding replicas together and the time of this size in seconds; None if unknown."""
         ...
 
 
 class Stats(Protocol):
-    """Told of everything worth counting.
-
-    Called on the hot path: an implementation must cost next to nothing.
-    """
+    """Counts events for the metrics. Called on the hot path: it must be very fast."""
 
     def request(self, api_key: int, error_code: int) -> None:
-        """A request was answered; `error_code` is the response's own, 0 when it has none."""
+        """Count a response. `error_code` is its top-level error code, 0 if it has none."""
         ...
 
     def decision(self, event: str, seconds: float) -> None:
-        """The controller took an event of this type, for that long."""
+        """Count a decision on an event of this type and its duration."""
         ...
 
     def commit(self, changes: int, seconds: float) -> None:
-        """That many changes became durable, that long after they were handed to the store."""
+        """Count durable changes. `seconds` is the time since they were handed to the store."""
         ...
 
     def queue(self, length: int) -> None:
-        """So many events wait for the driver."""
+        """Set the number of events that wait for the driver."""
         ...
 
     def loop_lag(self, seconds: float) -> None:
-        """A timer of the event loop was that late."""
+        """Record the delay of a timer of the event loop."""
         ...
 
     def connection(self, change: int) -> None:
-        """A connection was opened (+1) or closed (-1)."""
+        """Count an opened (+1) or closed (-1) connection."""
         ...
 
 
 class OwnedBrokers(Protocol):
-    """Brokers of this process, to stop, slow and break.
+    """The brokers of this process, which can be stopped, slowed and broken.
 
-    Errors: ValueError where a broker runs that must not, or does not run.
+    Raises ValueError if the broker is not in the state that the call needs.
     """
 
     @property
     def brokers(self) -> Collection[int]:
-        """Their ids, whether they run or not."""
+        """The brokers' ids, running or stopped."""
         ...
 
     def log_dirs(self, number: int) -> Mapping[str, bool]:
-        """The broker's log directories, and whether they work."""
+        """Return the broker's log directories and whether each one works."""
         ...
 
     async def start_broker(self, number: int) -> None:
-        """Bring a stopped broker back."""
+        """Start a stopped broker."""
         ...
 
     async def stop_broker(self, number: int, *, controlled: bool = True) -> None:
-        """Stop it: in order, or at once as if it had crashed."""
+        """Stop the broker: with a controlled shutdown, or at once like a crash."""
         ...
 
     def slow_broker(self, number: int, factor: float) -> None:
-        """Scale its network; 0 makes it stuck, 1 makes it whole again."""
+        """Multiply the broker's network rate by `factor`: 0 stops the transfer, 1 restores the rate."""
         ...
 
     async def fail_log_dir(self, number: int, path: str) -> None:
-        """Break one of its disks."""
+        """Make a log directory of the broker fail."""
         ...

@@ -36,11 +36,11 @@ def describe_cluster(addresses: AdvertisedAddresses) -> Interceptor:
     def change(response: DescribeClusterResponse) -> DescribeClusterResponse:
         if response.error_code or response.endpoint_type != DEFAULT_BROKER:
             return response
-        found = [
+        addressed = [
             (each, addresses.advertised(each.broker_id, Address(each.host, each.port)))
             for each in response.brokers
         ]
-        brokers = [each._replace(host=at.host, port=at.port) for each, at in found if at is not None]
+        brokers = [each._replace(host=at.host, port=at.port) for each, at in addressed if at is not None]
         live = [each.broker_id for each in brokers if not each.is_fenced]
         return response._replace(
             brokers=brokers, controller_id=controller_among(live, response.controller_id)
@@ -57,15 +57,15 @@ def find_coordinator(addresses: AdvertisedAddresses) -> Interceptor:
         changed: FindCoordinatorResponse = moved(response)
         return changed._replace(coordinators=coordinators)
 
-    def moved(found: Any) -> Any:
-        if found.error_code or not found.host:
-            return found
-        at = addresses.advertised(found.node_id, Address(found.host, found.port))
+    def moved(response: Any) -> Any:
+        if response.error_code or not response.host:
+            return response
+        at = addresses.advertised(response.node_id, Address(response.host, response.port))
         if at is None:
             unknown = ErrorCode.COORDINATOR_NOT_AVAILABLE
-            return found._replace(
+            return response._replace(
                 node_id=NO_BROKER, host="", port=NO_BROKER, error_code=unknown, error_message=NOT_YET
             )
-        return found._replace(host=at.host, port=at.port)
+        return response._replace(host=at.host, port=at.port)
 
     return lambda incoming, _client: Exchange(finish=rewrite_answer(incoming, change))

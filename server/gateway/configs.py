@@ -117,8 +117,8 @@ def describe(services: GatewayServices) -> Interceptor:
     """
 
     def split(request: DescribeConfigsRequest) -> Split | None:
-        wanted = next((each for each in request.resources if key_of(each) == DEFAULT_BROKER), None)
-        if wanted is None:
+        requested = next((each for each in request.resources if key_of(each) == DEFAULT_BROKER), None)
+        if requested is None:
             return None
 
         async def finish(response: DescribeConfigsResponse) -> DescribeConfigsResponse:
@@ -128,7 +128,7 @@ def describe(services: GatewayServices) -> Interceptor:
             if key_of(row) != DEFAULT_BROKER or row.error_code:
                 return row
             upstream_configs = [each for each in row.configs if not each.name.startswith(OWN_PREFIX)]
-            return row._replace(configs=[*upstream_configs, *_own_results(services, wanted, request)])
+            return row._replace(configs=[*upstream_configs, *_own_results(services, requested, request)])
 
         return Split(request, finish)
 
@@ -136,11 +136,11 @@ def describe(services: GatewayServices) -> Interceptor:
 
 
 def _own_results(
-    services: GatewayServices, wanted: DescribeConfigsResource, request: DescribeConfigsRequest
+    services: GatewayServices, requested: DescribeConfigsResource, request: DescribeConfigsRequest
 ) -> list[DescribeConfigsResourceResult]:
     return [
         config_row(value, request)
         for value in describe_configs(services.state, ResourceType.BROKER, CLUSTER_DEFAULT, unset=True)
         if value.key.name.startswith(OWN_PREFIX)
-        and (not wanted.configuration_keys or value.key.name in wanted.configuration_keys)
+        and (not requested.configuration_keys or value.key.name in requested.configuration_keys)
     ]

@@ -73,7 +73,7 @@ def within_bounds(bounds: Bounds, most: int, interceptor: Interceptor) -> Interc
     return intercept
 
 
-def pass_through(_asked: IncomingRequest, _client: ClientIdentity) -> Exchange:
+def pass_through(_incoming: IncomingRequest, _client: ClientIdentity) -> Exchange:
     """Relay the request unchanged."""
     return PASSED
 

@@ -30,13 +30,13 @@ def metadata(addresses: AdvertisedAddresses) -> Interceptor:
         version = incoming.api_version
 
         def finish(frame: memoryview, size: int) -> FrameAction | int:
-            came = bytes(frame[:LARGEST_HEAD])
+            received = bytes(frame[:LARGEST_HEAD])
             try:
-                head = _Head(came, version).moved(addresses)
+                head = _Head(received, version).moved(addresses)
             except (IndexError, NoMoreBytes, DecodeError, UnicodeDecodeError) as error:
-                if isinstance(error, UnicodeDecodeError) or len(came) >= min(size, LARGEST_HEAD):
+                if isinstance(error, UnicodeDecodeError) or len(received) >= min(size, LARGEST_HEAD):
                     raise DecodeError("the upstream's Metadata cannot be read") from None
-                return min(size, 2 * len(came) + 64)
+                return min(size, 2 * len(received) + 64)
             return FrameAction(4 + head.end, pack(">i", size - head.end + len(head.data)) + head.data)
 
         return Exchange(finish=finish)
@@ -70,8 +70,8 @@ class _Head:
             self._number()
         start = self._at
         count, self._at = reading.read_count(self._data, start, self._flexible, False, SMALLEST_BROKER)
-        found = [self._broker(addresses) for _ in range(count)]
-        rows = {broker: row for broker, row in found if row is not None}
+        described = [self._broker(addresses) for _ in range(count)]
+        rows = {broker: row for broker, row in described if row is not None}
         length = writing.compact_length if self._flexible else writing.long_length
         cluster = self._cluster(rows)
         return Moved(b"".join((self._data[:start], length(len(rows)), *rows.values(), cluster)), self._at)
@@ -89,8 +89,10 @@ class _Head:
         at = addresses.advertised(broker, Address(host, port))
         if at is None:
             return broker, None
-        our_host = writing.string_writer(self._flexible, False)(at.host)
-        return broker, pack(">i", broker) + our_host + pack(">i", at.port) + self._data[start : self._at]
+        advertised_host = writing.string_writer(self._flexible, False)(at.host)
+        return broker, pack(">i", broker) + advertised_host + pack(">i", at.port) + self._data[
+            start : self._at
+        ]
 
     def _cluster(self, live: Collection[int]) -> bytes:
         """Return the cluster id, unchanged, and the controller; the oldest versions have neither."""

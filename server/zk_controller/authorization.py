@@ -64,10 +64,10 @@ def operations_query(topics: Iterable[str] = ()) -> RightsQuery:
         include_cluster_authorized_operations=True,
         include_topic_authorized_operations=True,
     )
-    return RightsQuery(ApiKey.METADATA, METADATA_VERSION, request, _told)
+    return RightsQuery(ApiKey.METADATA, METADATA_VERSION, request, _operations)
 
 
-def _told(response: MetadataResponse) -> Rights:
+def _operations(response: MetadataResponse) -> Rights:
     topics = {row.name: row.topic_authorized_operations for row in response.topics if row.name is not None}
     return Rights(response.cluster_authorized_operations, topics)
 

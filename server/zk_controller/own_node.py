@@ -1,4 +1,6 @@
-"""Empty answers for reassignd's node id to queries that tools send to every broker: ListGroups (16), DescribeLogDirs (35), ListTransactions (66).
+"""Empty answers for reassignd's node id to queries that tools send to every broker.
+
+They are ListGroups (16), DescribeLogDirs (35) and ListTransactions (66).
 
 The broker behind the connection would list its groups and directories a second time. It is asked all the
 same, because it authorizes the principal; its errors pass.
