@@ -23,6 +23,9 @@ from server.dispatch.context import LARGE_ROWS
 from server.ports import OwnedBrokers, Sizes
 
 MAX_BODY = 100 * 1024 * 1024
+"""Maximum bytes of a plan or a list of partitions."""
+MAX_SMALL_BODY = 64 * 1024
+"""Maximum bytes of all other bodies. One object with millions of keys would hold the interpreter's lock for seconds."""
 LARGE_BODY = 64 * 1024
 """Bytes that take about a millisecond to parse. Larger bodies are parsed in the worker thread."""
 
@@ -68,12 +71,15 @@ class Call(NamedTuple):
         return await self.core.driver.submit(event)
 
     async def body(self, model: type[T]) -> T:
-        """Return the JSON body as an instance of the model. Raises HttpError."""
-        return await self.read_body(lambda value: convert_model(value, model))
+        """Return the small JSON body as an instance of the model. Raises HttpError."""
+        return await self.read_body(lambda value: convert_model(value, model), MAX_SMALL_BODY)
 
-    async def read_body(self, read: Callable[[object], R]) -> R:
-        """Return `read` of the parsed JSON body; a large body is read in the worker thread. Raises HttpError."""
-        data = await _received(self.request)
+    async def read_body(self, read: Callable[[object], R], max_bytes: int | None = None) -> R:
+        """Return `read` of the parsed JSON body; a large body is read in the worker thread.
+
+        `max_bytes` is MAX_BODY by default. Raises HttpError.
+        """
+        data = await _received(self.request, MAX_BODY if max_bytes is None else max_bytes)
         try:
             if len(data) <= LARGE_BODY:
                 return read(parse(data))
@@ -128,18 +134,19 @@ def skip_rows(rows: Iterator[T | None], offset: int) -> Iterator[T | None]:
             yield row
 
 
-async def _received(request: Request) -> bytes:
+async def _received(request: Request, max_bytes: int) -> bytes:
     declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > MAX_BODY:
-        raise _too_large()
+    if declared.isdecimal() and int(declared) > max_bytes:
+        raise _too_large(max_bytes)
     chunks, size = [], 0
     async for chunk in request.stream():
         size += len(chunk)
-        if size > MAX_BODY:
-            raise _too_large()
+        if size > max_bytes:
+            raise _too_large(max_bytes)
         chunks.append(chunk)
     return b"".join(chunks)
 
 
-def _too_large() -> HttpError:
-    return HttpError(413, f"the body is larger than {MAX_BODY} bytes; send the plan in parts")
+def _too_large(max_bytes: int) -> HttpError:
+    advice = "; send the plan in parts" if max_bytes == MAX_BODY else ""
+    return HttpError(413, f"the body is larger than {max_bytes} bytes{advice}")

@@ -10,7 +10,7 @@ from controller.model.configs import ConfigChange, ConfigOp
 from controller.scheduling.limits import ALIASES, CONFIGS
 from controller.scheduling.plan_limits import LETTERS
 from controller.views.jobs import broker_loads
-from server.api.call import Call
+from server.api.call import MAX_SMALL_BODY, Call
 from server.api.errors import HttpError, require
 from server.api.models import BrokerLoad, Limit, LimitChanges, Limits
 from server.api.rows import limit_rows
@@ -33,7 +33,7 @@ async def limits(call: Call) -> Limits:
 
 async def change(call: Call) -> Limits:
     """Change all of the given limits, or none if one of them is invalid. They apply from the next step on."""
-    changes = await call.read_body(_read)
+    changes = await call.read_body(_read, MAX_SMALL_BODY)
     resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)
     [outcome] = await call.submit(AlterConfigs([resource]))
     require(outcome)

@@ -21,6 +21,12 @@ async def test_a_body_with_too_large_a_content_length_is_not_read(monkeypatch: p
     assert (status, text) == (413, "the body is larger than 10 bytes; send the plan in parts")
 
 
+@pytest.mark.parametrize(("method", "path"), [("PUT", "/v1/limits"), ("POST", "/v1/jobs/1/priority")])
+async def test_a_body_without_partitions_may_have_64_kib(method: str, path: str) -> None:
+    status, text = await ApiClient().refusal(method, path, b'{"P": "' + b"x" * 65536 + b'"}')
+    assert (status, text) == (413, "the body is larger than 65536 bytes")
+
+
 async def test_a_chunked_body_is_read_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call, "MAX_BODY", 10)
 
