@@ -49,16 +49,15 @@ class Snapshot(NamedTuple):
 def read_snapshot(path: Path) -> Snapshot:
     """Read a snapshot from a file or a folder of Parquet files. Raises PlanError, which names the first invalid row."""
     try:
-        return _collect(path, _parquet_rows(path) if _is_parquet(path) else _json_rows(path))
+        return _collect(path, _parquet_rows(path) if _is_parquet(path) else _file_rows(path))
     except OSError as error:
         raise PlanError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def parse_snapshot(name: str, lines: Iterable[bytes]) -> Snapshot:
     """Read a snapshot from JSON lines. Raises PlanError with `name` and the number of the first bad line."""
-    name_as_path = Path(name)
-    numbered = ((number, line.decode("utf-8")) for number, line in enumerate(lines, 1) if line.strip())
-    return _collect(name_as_path, ((number, _parse(name_as_path, number, line)) for number, line in numbered))
+    path = Path(name)
+    return _collect(path, _json_rows(path, (line.decode("utf-8") for line in lines)))
 
 
 def write_snapshot(snapshot: Snapshot, path: Path) -> None:
@@ -162,14 +161,18 @@ def _is_parquet(path: Path) -> bool:
         return file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
 
 
-def _json_rows(path: Path) -> Iterator[tuple[int, object]]:
+def _file_rows(path: Path) -> Iterator[tuple[int, object]]:
     with path.open(encoding="utf-8") as file:
-        try:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield number, _parse(path, number, line)
-        except UnicodeDecodeError as error:
-            raise PlanError(f"{path} is neither Parquet nor UTF-8 text") from error
+        yield from _json_rows(path, file)
+
+
+def _json_rows(path: Path, lines: Iterable[str]) -> Iterator[tuple[int, object]]:
+    try:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield number, _parse(path, number, line)
+    except UnicodeDecodeError as error:
+        raise PlanError(f"{path} is neither Parquet nor UTF-8 text") from error
 
 
 def _parse(path: Path, number: int, line: str) -> object:

@@ -1,6 +1,7 @@
 """Plans in the JSON of kafka-reassign-partitions (Kafka: ReassignPartitionsCommand)."""
 
-from typing import Annotated, Literal, NamedTuple, TypeVar
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -77,6 +78,14 @@ def read_plan(value: object) -> list[Entry]:
             raise PlanError(f"{_place(row, number)} is there twice, first in partitions[{first}]")
         entries.append(Entry(row.topic, row.partition, row.replicas))
     return entries
+
+
+def plan_of(entries: Iterable[Entry]) -> dict[str, Any]:
+    """Return the JSON value of a plan with these entries."""
+    return {
+        "version": 1,
+        "partitions": [{**entry._asdict(), "replicas": list(entry.replicas)} for entry in entries],
+    }
 
 
 Row = TypeVar("Row", bound=PartitionName)

@@ -10,12 +10,12 @@ criterion that is counted on arcs to brokers, or between classes and racks, by a
 arcs by two. A unit of a criterion therefore costs more than all lower criteria together can change on one cycle.
 """
 
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from common.grouping import grouped
 from planner.proposals.counts import CountRange
-from planner.proposals.goal import Node, Problem, ProposalError, Row
+from planner.proposals.goal import Problem, ProposalError, Row, replica_counts
 from planner.proposals.network import Network
 from planner.proposals.rack_rule import RackRule
 
@@ -52,9 +52,7 @@ class Placement(NamedTuple):
 
 def classes_of(rows: Sequence[Row]) -> list[Class]:
     """Group rows by leader, set of replicas and wanted factor, in order of their first row."""
-    groups: dict[tuple[int, frozenset[int], int], list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[row.replicas[0], frozenset(row.replicas), row.factor].append(row)
+    groups = grouped(((row.replicas[0], frozenset(row.replicas), row.factor), row) for row in rows)
     return [Class(*key, tuple(group)) for key, group in groups.items()]
 
 
@@ -69,10 +67,8 @@ class _ClassFlow:
     def __init__(self, problem: Problem, rule: RackRule, ranges: Mapping[int, CountRange]) -> None:
         self._problem, self._rule, self._ranges = problem, rule, ranges
         self._classes = classes_of(problem.rows)
-        self._fixed = Counter(broker for row in problem.fixed for broker in row.replicas)
-        self._by_rack: dict[str, list[Node]] = defaultdict(list)
-        for node in problem.usable:
-            self._by_rack[node.rack].append(node)
+        self._fixed = replica_counts(problem.fixed)
+        self._by_rack = grouped((node.rack, node) for node in problem.usable)
         self._racks = sorted(self._by_rack)
         self._lowest, self._highest = self._span()
         self._costs = self._graded()
@@ -97,7 +93,7 @@ class _ClassFlow:
 
     def _span(self) -> tuple[int, int]:
         """Return the counts between which levels are told apart: the lowest one now, and one above all wanted counts."""
-        kept = Counter(broker for row in self._problem.rows for broker in row.replicas)
+        kept = replica_counts(self._problem.rows)
         totals = [kept[node.id] + self._fixed[node.id] for node in self._problem.usable]
         incoming = sum(row.factor for row in self._problem.rows)
         even = (incoming + sum(self._fixed.values())) // max(1, len(totals)) + 1

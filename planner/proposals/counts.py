@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import NamedTuple
 
-from planner.proposals.goal import Problem
+from planner.proposals.goal import Problem, replica_counts
 from planner.proposals.rack_rule import RackRule
 
 
@@ -40,7 +40,7 @@ def count_ranges(problem: Problem, rule: RackRule) -> dict[int, CountRange]:
         broker: CountRange(floor(ideal * (1 - tolerance)), ceil(ideal * (1 + tolerance)))
         for broker, ideal in ideal_counts(problem, rule).items()
     }
-    fixed = Counter(broker for row in problem.fixed for broker in row.replicas)
+    fixed = replica_counts(problem.fixed)
     kept = _kept_elsewhere(problem)
     return even | {
         broker: CountRange(fixed[broker] + count, fixed[broker] + count) for broker, count in kept.items()
@@ -54,7 +54,7 @@ def ideal_counts(problem: Problem, rule: RackRule) -> dict[int, Fraction]:
     for node in receivers:
         weights[node.rack] += node.weight
     least, most = Counter[str](), Counter[str]()
-    fixed = Counter(broker for row in problem.fixed for broker in row.replicas)
+    fixed = replica_counts(problem.fixed)
     factors = Counter(row.factor for row in problem.rows)
     for factor, count in factors.items():
         bounds = rule.bounds(factor)
@@ -77,12 +77,8 @@ def ideal_counts(problem: Problem, rule: RackRule) -> dict[int, Fraction]:
 
 def _kept_elsewhere(problem: Problem) -> dict[int, int]:
     """Count the replicas of brokers that keep what they have but get nothing new."""
-    keepers = {node.id: 0 for node in problem.nodes if node.usable and not node.receives}
-    for row in problem.rows:
-        for broker in row.replicas:
-            if broker in keepers:
-                keepers[broker] += 1
-    return keepers
+    held = replica_counts(problem.rows)
+    return {node.id: held[node.id] for node in problem.usable if not node.receives}
 
 
 def _clamp(value: Fraction, share: RackShare) -> Fraction:

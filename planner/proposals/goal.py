@@ -1,6 +1,7 @@
 """Input of a proposal: the brokers, the partitions and what the new plan must achieve."""
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -36,6 +37,11 @@ class Row(NamedTuple):
     replicas: Replicas
     factor: int
     bytes: int = 0
+
+
+def replica_counts(rows: Iterable[Row]) -> Counter[int]:
+    """Count the replicas of each broker."""
+    return Counter(broker for row in rows for broker in row.replicas)
 
 
 class Goal(NamedTuple):
@@ -167,8 +173,8 @@ def _check_brokers(snapshot: Snapshot, goal: Goal) -> None:
 
 def _check_rows(problem: Problem) -> None:
     """Every partition needs as many brokers as replicas: those that keep one, and those that may get one."""
-    usable = {node.id for node in problem.nodes if node.usable}
-    receivers = {node.id for node in problem.nodes if node.receives}
+    usable = {node.id for node in problem.usable}
+    receivers = {node.id for node in problem.usable if node.receives}
     reasons = []
     for row in problem.rows:
         allowed = receivers | (usable & set(row.replicas))

@@ -33,11 +33,19 @@ def read_goal(words: Sequence[str]) -> Goal:
 
 
 def broker_ids(name: str, text: str) -> frozenset[int]:
-    """Read `7,8`. Raises ProposalError."""
+    """Read `7,8` as the value of the goal or option `name`. Raises ProposalError."""
+    try:
+        return frozenset(read_broker_ids(text))
+    except ValueError as error:
+        raise ProposalError([f"{name} '{text}': {error}"]) from error
+
+
+def read_broker_ids(text: str) -> list[int]:
+    """Read `7,8`. Raises ValueError, which says what was expected."""
     parts = text.split(",")
     if not all(part.isascii() and part.isdecimal() for part in parts) or len(set(parts)) != len(parts):
-        raise ProposalError([f"{name} '{text}': expected different broker ids, separated by commas"])
-    return frozenset(map(int, parts))
+        raise ValueError("expected different broker ids, separated by commas")
+    return [int(part) for part in parts]
 
 
 def read_tolerance(text: str) -> Fraction:

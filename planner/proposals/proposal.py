@@ -82,9 +82,9 @@ def propose(problem: Problem) -> Proposal:
         sum(new.values()),
         sum(row.bytes * count for row, count in new.items()),
         sum(replicas[0] != row.replicas[0] for row, replicas in changes.items()),
-        sum(present.excess(row.replicas) for row in problem.rows),
-        sum(rule.excess(replicas) for replicas in lists.values()),
-        _brokers(problem, lists, ranges),
+        present.total_excess(row.replicas for row in problem.rows),
+        rule.total_excess(lists.values()),
+        _brokers(problem, changes, ranges),
         problem.left_out,
         widened,
     )
@@ -104,7 +104,7 @@ def _within_budget(problem: Problem, rule: RackRule, ranges: Ranges) -> tuple[Li
         raise ProposalError(
             [f"the goal needs {_moves(required):,} moves without any balancing, but {budget:,} are allowed"]
         )
-    low, high, best = 0, 1, required
+    low, high = 0, 1
     while _moves(lists := _widened(problem, rule, ranges, high)) > budget:
         low, high = high, 2 * high
     best = lists
@@ -137,12 +137,12 @@ def _fixed_leaders(problem: Problem) -> Counter[int]:
     return Counter(row.replicas[0] for row in problem.fixed)
 
 
-def _brokers(problem: Problem, lists: Lists, ranges: Ranges) -> tuple[BrokerChange, ...]:
+def _brokers(problem: Problem, changes: Lists, ranges: Ranges) -> tuple[BrokerChange, ...]:
     before = {row: row.replicas for row in (*problem.rows, *problem.fixed)}
-    after = {**before, **lists}
+    after = {**before, **changes}
     old, new = _loads(before), _loads(after)
     gains, losses = Counter[int](), Counter[int]()
-    for row, replicas in lists.items():
+    for row, replicas in changes.items():
         gains.update(set(replicas) - set(row.replicas))
         losses.update(set(row.replicas) - set(replicas))
     nothing = Load(0, 0, 0)

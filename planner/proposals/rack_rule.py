@@ -59,3 +59,7 @@ class RackRule:
     def excess(self, replicas: tuple[int, ...]) -> int:
         """Return how many replicas of a list must move before it obeys the rule."""
         return excess(self.held(replicas), self.bounds(len(replicas)))
+
+    def total_excess(self, lists: Iterable[tuple[int, ...]]) -> int:
+        """Return the sum of the excess of all lists. Equal lists are examined once."""
+        return sum(count * self.excess(replicas) for replicas, count in Counter(lists).items())

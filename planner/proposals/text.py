@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from common.grouping import grouped
+from controller.model.plan import Entry, plan_of
 from planner.proposals.goal import LeftOut, Row
 from planner.proposals.proposal import BrokerChange, Lists, Proposal
 from planner.report.units import in_bytes, in_words
@@ -18,12 +20,12 @@ HEAD = ("broker", "rack", "replicas", "leaders", "bytes", "moves")
 
 def plan_json(lists: Lists) -> str:
     """Return a plan in the format of kafka-reassign-partitions, ordered by topic and partition."""
-    return _plan((row.topic, row.partition, replicas) for row, replicas in lists.items())
+    return _text(_plan(lists))
 
 
 def rollback_json(rows: Iterable[Row]) -> str:
     """Return the plan that restores the present replicas of these partitions."""
-    return _plan((row.topic, row.partition, row.replicas) for row in rows)
+    return _text(_plan({row: row.replicas for row in rows}))
 
 
 def as_dict(proposal: Proposal) -> dict[str, Any]:
@@ -37,7 +39,7 @@ def as_dict(proposal: Proposal) -> dict[str, Any]:
         "rack_excess": {"before": proposal.rack_excess_before, "after": proposal.rack_excess_after},
         "brokers": [_broker_dict(each) for each in proposal.brokers],
         "left_out": [each._asdict() for each in proposal.left_out],
-        "plan": json.loads(plan_json(proposal.changes)),
+        "plan": _plan(proposal.changes),
     }
 
 
@@ -93,9 +95,7 @@ def _notes(proposal: Proposal) -> Iterator[str]:
 
 def _left_out(partitions: Iterable[LeftOut]) -> Iterator[str]:
     """Yield a line for each reason, with the first partitions."""
-    by_reason: dict[str, list[str]] = {}
-    for each in partitions:
-        by_reason.setdefault(each.reason, []).append(f"{each.topic}-{each.partition}")
+    by_reason = grouped((each.reason, f"{each.topic}-{each.partition}") for each in partitions)
     for reason, names in list(by_reason.items())[:MOST_LINES]:
         more = ", …" if len(names) > MOST_NAMES else ""
         yield f"left out, {reason}: {in_words(len(names), 'partition')}: {', '.join(names[:MOST_NAMES])}{more}"
@@ -113,9 +113,9 @@ def _broker_dict(change: BrokerChange) -> dict[str, Any]:
     }
 
 
-def _plan(rows: Iterable[tuple[str, int, Sequence[int]]]) -> str:
-    partitions = [
-        {"topic": topic, "partition": partition, "replicas": list(replicas)}
-        for topic, partition, replicas in rows
-    ]
-    return json.dumps({"version": 1, "partitions": partitions}, separators=(",", ":"))
+def _plan(lists: Lists) -> dict[str, Any]:
+    return plan_of(Entry(row.topic, row.partition, replicas) for row, replicas in lists.items())
+
+
+def _text(plan: dict[str, Any]) -> str:
+    return json.dumps(plan, separators=(",", ":"))

@@ -53,7 +53,7 @@ def execute(
 
     A plan with an invalid entry is rejected as a whole.
     """
-    return submit(client, output_format, plan_file, options, WaitOptions(wait, timeout))
+    return submit(client, output_format, read_plan_file(plan_file), options, WaitOptions(wait, timeout))
 
 
 class WaitOptions(NamedTuple):
@@ -64,10 +64,10 @@ class WaitOptions(NamedTuple):
 
 
 def submit(
-    client: "Client", output_format: str, plan_file: Path, options: dict[str, Any], wait: WaitOptions
+    client: "Client", output_format: str, plan: bytes, options: dict[str, Any], wait: WaitOptions
 ) -> int:
     """Submit the plan with these query parameters of the API; return the exit code."""
-    answer = client.post("/v1/jobs", read_plan_file(plan_file), **options)
+    answer = client.post("/v1/jobs", plan, **options)
     if output_format == JSON:
         echo(as_json(answer))
     else:

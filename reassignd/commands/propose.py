@@ -16,6 +16,7 @@ from planner.proposals.proposal import Proposal
 from planner.proposals.proposal import propose as find_proposal
 from planner.proposals.text import HEAD, as_dict, broker_rows, plan_json, rollback_json, summary
 from planner.snapshot import TOPIC_PARTITION, Snapshot, parse_snapshot, read_snapshot
+from reassignd.commands.execute import WaitOptions, submit
 from reassignd.commands.options import FILE, FORMAT, JSON, with_client
 from reassignd.commands.text import columns, counted, echo
 from reassignd.errors import CommandError
@@ -172,12 +173,7 @@ def _execute(
         return 0
     if snapshot is not None and (changed := _changed_since(proposal, _snapshot_of(client))):
         return _fail(changed)
-    answer = client.post("/v1/jobs", plan.encode())
-    if output_format == JSON:
-        echo(as_json(answer))
-    else:
-        echo(f"Job {answer['job']}: {counted(answer['accepted'], 'partition')} accepted.")
-    return 1 if answer["refused"] else 0
+    return submit(client, output_format, plan.encode(), {}, WaitOptions(enabled=False, timeout=None))
 
 
 def _changed_since(proposal: Proposal, cluster: Snapshot) -> list[str]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from controller.cluster.placement import place
+from controller.model.plan import Entry, plan_of
+from planner.proposals.goals_text import read_broker_ids
 from reassignd.commands.execute import WaitOptions, submit
 from reassignd.commands.options import (
     FILE,
@@ -35,10 +37,10 @@ def queue() -> None:
 
 
 def _brokers(_: click.Context, __: click.Parameter, text: str) -> list[int]:
-    ids = text.split(",")
-    if not all(each.isascii() and each.isdecimal() for each in ids) or len(set(ids)) != len(ids):
-        raise click.BadParameter(f"'{text}', expected different broker ids, separated by commas")
-    return [int(each) for each in ids]
+    try:
+        return read_broker_ids(text)
+    except ValueError as error:
+        raise click.BadParameter(f"'{text}', {error}") from error
 
 
 @queue.command()
@@ -125,7 +127,7 @@ def execute(
 ) -> int:
     """Submit a plan that runs after existing jobs. The same as `reassignd execute --queue`."""
     options = {"queue": True, "append": append}
-    return submit(client, output_format, plan_file, options, WaitOptions(wait, timeout))
+    return submit(client, output_format, read_plan_file(plan_file), options, WaitOptions(wait, timeout))
 
 
 def _topics(data: bytes, path: Path) -> list[str]:
@@ -158,5 +160,4 @@ def _proposed(now: Sequence[Row], racks: dict[int, str | None]) -> list[Row]:
 
 
 def _plan(rows: Sequence[Row]) -> Row:
-    keys = ("topic", "partition", "replicas")
-    return {"version": 1, "partitions": [{key: row[key] for key in keys} for row in rows]}
+    return plan_of(Entry(row["topic"], row["partition"], row["replicas"]) for row in rows)

@@ -183,3 +183,24 @@ def test_a_plan_is_proposed_for_some_brokers(shell: Shell, tmp_path: Path) -> No
     assert {tuple(sorted(row["replicas"])) for row in answer["proposed"]["partitions"]} == {(1, 2, 3)}
     few = shell.run("queue", "generate", "--topics-to-move-json-file", str(topics), "--broker-list", "1,2")
     assert (few.code, few.err) == (1, "reassignd: foo has 3 replicas, --broker-list only 2 brokers\n")
+
+
+def test_a_proposed_drain_is_executed_as_a_job(shell: Shell) -> None:
+    printed = shell.ok("propose", "drain", "6", "--execute")
+    assert "no plan can do with fewer" in printed
+    assert "Job 1: " in printed
+    shell.until(lambda: shell.ok("list") == "{}\n")
+    assert all(6 not in replicas for replicas in shell.replicas())
+    assert "nothing to move: the cluster meets the goal" in shell.ok("propose", "drain", "6")
+    assert shell.run("rollback", "1", "--wait").code == 0
+    assert shell.replicas() == ORIGINALS
+
+
+def test_a_proposal_from_an_old_snapshot_is_not_executed(shell: Shell, tmp_path: Path) -> None:
+    snapshot = tmp_path / "old.jsonl"
+    shell.ok("snapshot", "--output", str(snapshot))
+    shell.ok("execute", "--wait", "--reassignment-json-file", shell.plan(range(PARTITIONS), 1))
+    result = shell.run("propose", "drain", "6", "--snapshot", str(snapshot), "--execute")
+    assert result.code == 1
+    assert "has changed since the snapshot; take a new snapshot" in result.err
+    assert shell.replicas() == [replicas_of(number, 1) for number in range(PARTITIONS)]
