@@ -1,6 +1,7 @@
 """The client's model of the cluster: acknowledged and unanswered requests, checked against the server after each restart."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from campaigns.client import CampaignClient
@@ -62,7 +63,8 @@ class ClusterModel:
         """Record an acknowledged request and its accepted rows."""
         for key, transition in transitions.items():
             if key in self.partitions:
-                self.partitions[key].acknowledge(transition, tag)
+                with naming(key):
+                    self.partitions[key].acknowledge(transition, tag)
 
     def note(self, detail: Any) -> None:
         """Record the job of the request that was acknowledged last. `detail` is the answer of /v1/jobs/{id}."""
@@ -73,7 +75,8 @@ class ClusterModel:
         for part in detail["partitions"]:
             key = part["topic"], part["partition"]
             if key in self.partitions:
-                self.partitions[key].set_original(tuple(part["original"]))
+                with naming(key):
+                    self.partitions[key].set_original(tuple(part["original"]))
 
     def close(self, replicas: Mapping[Key, Replicas]) -> None:
         """Check the final replica lists, including their order. Raises LostError."""
@@ -105,12 +108,10 @@ class ClusterModel:
         for key, place in self.partitions.items():
             if key not in replicas:
                 raise LostError(f"{key} does not exist")
-            try:
+            with naming(key):
                 fitting[key] = place.consistent_states(
                     ObservedPartition(ongoing.get(key), replicas[key][0], queued.get(key))
                 )
-            except LostError as error:
-                raise LostError(f"{key}: {error}") from error
         self._commit_a_write(server)
         for key, states in fitting.items():
             self.partitions[key].settle(states)
@@ -151,6 +152,15 @@ class ClusterModel:
     def _commit_a_write(self, server: CampaignClient) -> None:
         [paused] = self.registers["paused"].values
         server.http("POST", "/v1/pause" if paused else "/v1/resume")
+
+
+@contextmanager
+def naming(key: Key) -> Iterator[None]:
+    """Add the partition to the message of a LostError."""
+    try:
+        yield
+    except LostError as error:
+        raise LostError(f"{key}: {error}") from error
 
 
 def keys_of(detail: Any) -> set[Key]:

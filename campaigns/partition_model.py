@@ -83,17 +83,14 @@ def withdraw(tag: str) -> Transition:
     return transition
 
 
-def roll_back_job(tag: str, found: Replicas | None) -> Transition:
-    """Roll back a job: to `found`, the replicas before the job, or to the original if `found` is None.
-
-    Refused if another plan is queued.
-    """
+def roll_back_job(tag: str, found: Replicas) -> Transition:
+    """Roll back a job to `found`, the replicas before the job. Refused if another plan is queued."""
 
     def transition(state: PossibleState) -> Iterator[PossibleState]:
         if state.pending is not None and state.pending.tag == tag:
             yield state._replace(pending=None)
         elif state.pending is None:
-            yield from order(state.original if found is None else found)(state)
+            yield from order(found)(state)
 
     return transition
 
@@ -138,7 +135,7 @@ class PartitionModel:
         self.states = {each for state in self._current_states() for each in transition(state)}
         self.history.append(f"{tag} acknowledged: {describe(self.states)}")
         if not self.states:
-            raise LostError("a request was accepted that had to be refused")
+            raise self._lost("a request was accepted that had to be refused")
 
     def mark_unanswered(self, transition: Transition, tag: str = "") -> None:
         """Apply a request without an answer: it may have been carried out or not."""
@@ -163,8 +160,7 @@ class PartitionModel:
             if state.target == seen.target and (state.target is not None or state.original == seen.replicas)
         }
         if not fitting:
-            history = "; ".join(self.history[-HISTORY_SHOWN:])
-            raise LostError(f"{seen} is seen where {describe(self.states)} were expected; before: {history}")
+            raise self._lost(f"{seen} is seen where {describe(self.states)} were expected")
         return fitting
 
     def settle(self, states: set[PossibleState]) -> None:
@@ -182,8 +178,12 @@ class PartitionModel:
         moving = {state for state in self.states if state.target is not None}
         self.history.append(f"found at {original}")
         if not any(state.original == original for state in moving):
-            raise LostError(f"was found at {original}, expected one of {describe(moving)}")
+            raise self._lost(f"the original is {original} where one of {describe(moving)} was expected")
         self.states = {state for state in moving if state.original == original}
+
+    def _lost(self, what: str) -> LostError:
+        """Return the error, with the latest events of the partition."""
+        return LostError(f"{what}; before: {'; '.join(self.history[-HISTORY_SHOWN:])}")
 
     def _current_states(self) -> set[PossibleState]:
         return {each for state in self.states for each in reachable_states(state)}

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from campaigns.client import CampaignClient, NoAnswerError
-from campaigns.cluster_model import LIMITS, PENDING, ClusterModel, UnansweredRequest
+from campaigns.cluster_model import LIMITS, ClusterModel, UnansweredRequest
 from campaigns.partition_model import (
     Key,
     LostError,
@@ -155,8 +155,7 @@ class RandomRequests:
             key = key_of(part)
             if key in self._books.partitions:
                 found = undone[key]["target"] if key in undone else part["original"]
-                known = None if part["state"] == PENDING else tuple(found)
-                transitions[key], withdrawals[key] = roll_back_job(tag, known), withdraw(tag)
+                transitions[key], withdrawals[key] = roll_back_job(tag, tuple(found)), withdraw(tag)
         return transitions, withdrawals
 
     # ---- controls -------------------------------------------------------------------------------------------

@@ -80,7 +80,7 @@ def test_a_rollback_keeps_the_queued_target_of_another_job() -> None:
 def test_a_queued_target_that_was_rolled_back_does_not_start() -> None:
     queued = PartitionModel(A)
     queued.states = {PossibleState(A, A, Pending("q", C))}
-    queued.acknowledge(roll_back_job("q", None))
+    queued.acknowledge(roll_back_job("q", A))
     queued.consistent_states(ObservedPartition(A, (), None))
     with pytest.raises(LostError):
         queued.consistent_states(ObservedPartition(A, (), C))
