@@ -3,12 +3,15 @@
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from controller.scheduling.steps import Replicas
 from planner.snapshot import TOPIC_PARTITION, Snapshot
 
 ONE = Fraction(1)
+
+Measure = Literal["replicas", "bytes", "both"]
+"""What `add` and `balance` even out."""
 
 
 class ProposalError(Exception):
@@ -68,6 +71,16 @@ class Goal(NamedTuple):
     """Share of a broker relative to the others; 1 if absent."""
     max_moves: int | None = None
     """Most replicas to move. Counts become as even as that allows; None is unlimited."""
+    by: Measure = "replicas"
+    """What to even out if `even_counts` is set."""
+    byte_tolerance: Fraction = Fraction(1, 20)
+    """Allowed deviation from the even share of bytes, as a fraction of it."""
+    max_bytes: int | None = None
+    """Most bytes to copy; None is unlimited."""
+    headroom: Fraction = Fraction(1, 10)
+    """Share of a disk that stays free; only for brokers whose disk size is known."""
+    strict_racks: bool = False
+    """Refuse a plan that leaves replicas against the rack rule."""
 
     @property
     def changes_order_only(self) -> bool:

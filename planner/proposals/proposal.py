@@ -52,7 +52,18 @@ class Proposal(NamedTuple):
     brokers: tuple[BrokerChange, ...]
     left_out: tuple[LeftOut, ...]
     widened: int
-    """Replicas by which a limit on moves widened the ranges of counts; 0 without an effect."""
+    """Replicas by which a limit on moves or bytes widened the ranges of counts; 0 without an effect."""
+    moves_bound: int = 0
+    """No plan for the same goal moves fewer replicas than this."""
+    bytes_bound: int = 0
+    """No plan for the same goal copies fewer bytes than this."""
+    notes: tuple[str, ...] = ()
+    """One line each: warnings, and what was given up for what."""
+
+    @property
+    def fewest_moves_proven(self) -> bool:
+        """Whether no plan for the same goal moves fewer replicas."""
+        return self.moves == self.moves_bound
 
     @property
     def uneven(self) -> tuple[BrokerChange, ...]:
@@ -87,6 +98,7 @@ def propose(problem: Problem) -> Proposal:
         _brokers(problem, changes, ranges),
         problem.left_out,
         widened,
+        sum(new.values()),
     )
 
 

@@ -34,11 +34,14 @@ def as_dict(proposal: Proposal) -> dict[str, Any]:
         "partitions": len(proposal.changes),
         "moves": proposal.moves,
         "bytes": proposal.bytes,
-        "fewest_moves_proven": True,
+        "moves_bound": proposal.moves_bound,
+        "bytes_bound": proposal.bytes_bound,
+        "fewest_moves_proven": proposal.fewest_moves_proven,
         "leader_changes": proposal.leader_changes,
         "rack_excess": {"before": proposal.rack_excess_before, "after": proposal.rack_excess_after},
         "brokers": [_broker_dict(each) for each in proposal.brokers],
         "left_out": [each._asdict() for each in proposal.left_out],
+        "notes": list(proposal.notes),
         "plan": _plan(proposal.changes),
     }
 
@@ -48,9 +51,8 @@ def summary(proposal: Proposal) -> list[str]:
     if not proposal.changes:
         scope = "the other partitions meet" if proposal.left_out else "the cluster meets"
         return [f"nothing to move: {scope} the goal", *_notes(proposal)]
-    moved = (
-        f"moves {in_words(proposal.moves, 'replica')} ({in_bytes(proposal.bytes)}); no plan can do with fewer"
-    )
+    least = "fewer" if proposal.fewest_moves_proven else f"fewer than {proposal.moves_bound:,}"
+    moved = f"moves {in_words(proposal.moves, 'replica')} ({in_bytes(proposal.bytes)}); no plan can do with {least}"
     if not proposal.moves:
         moved = "moves no replica; only the order of replicas changes"
     changed = in_words(len(proposal.changes), "partition")
@@ -79,6 +81,7 @@ def broker_rows(proposal: Proposal) -> Iterator[Sequence[str]]:
 
 
 def _notes(proposal: Proposal) -> Iterator[str]:
+    yield from proposal.notes
     if proposal.widened:
         yield (
             "the limit on moves leaves the counts less even: each broker may be "
