@@ -128,17 +128,18 @@ The commands of `reassignd` use this API. `/v1/openapi.json` is its description 
 
 Access depends on the listener. On loopback, the API of an embedded cluster is open to all users of the
 machine; otherwise it is open to root and the user that runs reassignd. A unix socket is open to that user. On
-any other address, the server requires a bearer token (`http.token.file`) or client certificates
-(`http.tls.client.ca.file`), and does not start without one of them. Requests from web pages of other sites,
-and requests for other host names (`http.allowed.hosts`), are refused. `/healthz` and `/readyz` are open to
-everyone. See [Security](security.md#http).
+any other address, the server requires a bearer token (`http.access.file`, `http.token.file`) or client
+certificates (`http.tls.client.ca.file`), and does not start without one of them. A client with the role
+`viewer` may use GET, one with the role `operator` everything; `/v1/whoami` returns the role. Requests from
+web pages of other sites, and requests for other host names (`http.allowed.hosts`), are refused. `/healthz`
+and `/readyz` are open to everyone. See [Security](security.md#http).
 
 An error response is `{"error": "one line that names what is wrong"}` with one of these status codes:
 
 | status | meaning |
 |---|---|
 | 400 | the request is invalid |
-| 401, 403 | not authenticated, or not allowed |
+| 401, 403 | not authenticated, or not allowed: the text names the missing role |
 | 404 | the resource does not exist |
 | 409 | not possible in the current state |
 | 413 | the body is larger than 100 MiB |

@@ -5,13 +5,14 @@ import os
 import ssl
 from typing import NamedTuple
 
+from reassignd.config.access_file import read_grants, single_token
 from reassignd.config.config import EMBEDDED, Settings
-from reassignd.config.secret_files import warn_if_open
 from reassignd.config.setting_types import SocketPath
-from reassignd.config.token import read_token
+from reassignd.config.watched_file import WatchedFile
 from reassignd.errors import CommandError
 from reassignd.runtime.listener_security import checked_server_context
 from server.api.access import Access
+from server.api.roles import CurrentGrants, Grants
 from server.http import peer_user
 from server.http.same_site import AllowedHosts, is_local
 
@@ -30,28 +31,42 @@ class HttpAccess(NamedTuple):
 def http_access(settings: Settings) -> HttpAccess:
     """Return the configured access. Raises CommandError when it would let everybody in, or cannot be set up."""
     listener = settings.http_listener
-    token = None
-    if settings.http_token_file is not None:
-        token = read_token(settings.http_token_file)
-        warn_if_open(settings.http_token_file, "the token")
+    grants = _grants(settings)
     certificates = settings.http_tls_client_ca_file is not None
     on_socket = isinstance(listener, SocketPath)
     local = isinstance(listener, SocketPath) or is_local(listener.host)
-    if not local and token is None and not certificates:
+    if not local and grants is None and not certificates:
         raise CommandError(
-            f"http.listener is {listener}, which others can reach: set http.token.file, or http.tls.client.ca.file"
+            f"http.listener is {listener}, which others can reach: set http.token.file or http.access.file, or http.tls.client.ca.file"
             " and http.tls.certificate.file, or listen on 127.0.0.1 or unix:PATH"
         )
     tls = _tls(settings)
     if not local and tls is None:
         log.warning("http.listener is %s without TLS: others can read the token on its way", listener)
-    users = None if on_socket or token is not None or certificates else _users(settings)
+    users = None if on_socket or grants is not None or certificates else _users(settings)
     names = (
         None
         if on_socket or tls is not None
         else AllowedHosts(settings.http_allowed_hosts, addresses=not local)
     )
-    return HttpAccess(Access(token, certificates=certificates, users=users), tls, names)
+    return HttpAccess(Access(grants, certificates=certificates, users=users), tls, names)
+
+
+def _grants(settings: Settings) -> CurrentGrants | None:
+    """Return the grants of the configured files, which are read anew when they change; None without a file."""
+    token_file, access_file = settings.http_token_file, settings.http_access_file
+    token = None if token_file is None else WatchedFile(token_file, single_token, "the token")
+    named = None if access_file is None else WatchedFile(access_file, read_grants, "the tokens")
+    if named is None:
+        return None if token is None else token.current
+    if token is None:
+        return named.current
+
+    def both() -> Grants:
+        single, several = token.current(), named.current()
+        return Grants([*single.tokens, *several.tokens], several.certificates)
+
+    return both
 
 
 def _users(settings: Settings) -> frozenset[int] | None:

@@ -4,56 +4,112 @@ Requests that a browser sends for other sites are refused before (`server.http.s
 """
 
 import hmac
+import pwd
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 
 from starlette.requests import Request
 
 from server.api.errors import HttpError
+from server.api.roles import CurrentGrants, Grants, Identity, Role
 from server.http.connection import KEY, HttpConnection
 from server.http.server import distinguished_name
 
+UNKNOWN_USER = "User:local"
+"""The principal of a client on this machine whose user is not known."""
+
 
 class Access:
-    """What a request needs: the token or a client certificate, where one of these is configured.
+    """What a request needs: a token or a client certificate, where one of these is configured.
 
-    Otherwise the client must run as one of `users` (user ids of this machine); None permits every client.
+    Otherwise the client must run as one of `users` (user ids of this machine); None permits every client. Local users
+    have the role operator.
     """
 
     def __init__(
-        self, token: str | None = None, *, certificates: bool = False, users: Collection[int] | None = None
+        self,
+        grants: CurrentGrants | None = None,
+        *,
+        certificates: bool = False,
+        users: Collection[int] | None = None,
     ) -> None:
-        self._token = None if token is None else token.encode()
+        self._grants = grants
         self._certificates = certificates
         self.users = users
 
-    def principal(self, request: Request) -> str:
-        """Return the client's name, which jobs record. Raises HttpError."""
+    def identity(self, request: Request) -> Identity:
+        """Return the client's principal and role. Raises HttpError."""
         connection: HttpConnection | None = request.scope.get("state", {}).get(KEY)
-        if self._certificates and connection is not None and connection.certificate:
-            name = distinguished_name(connection.certificate)
-            if name:
-                return f"User:{name}"
-        if self._token is not None:
-            scheme, _, token = request.headers.get("authorization", "").partition(" ")
-            if scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token):
-                return "User:token"
-        if self._token is not None or self._certificates:
-            raise HttpError(401, f"not allowed: show {' or '.join(self._credentials())}")
-        if self.users is not None:
-            self._check_user(connection)
-        return "User:local"
+        if self._grants is None and not self._certificates:
+            return self._local(connection)
+        grants = Grants() if self._grants is None else self._grants()
+        subject = self._subject(connection)
+        found = _by_certificate(grants, subject) or _by_token(grants, request)
+        if found is not None:
+            return found
+        if subject:
+            raise HttpError(
+                403, f"not allowed: http.access.file has no line for the certificate {subject[:200]}"
+            )
+        raise HttpError(401, f"not allowed: show {' or '.join(self._credentials())}")
 
-    def _check_user(self, connection: HttpConnection | None) -> None:
+    def _subject(self, connection: HttpConnection | None) -> str:
+        """Return the subject of the client's certificate; empty without one."""
+        if not self._certificates or connection is None or not connection.certificate:
+            return ""
+        return distinguished_name(connection.certificate)
+
+    def _local(self, connection: HttpConnection | None) -> Identity:
         user = None if connection is None else connection.user()
-        if user is None or user not in (self.users or ()):
+        if self.users is not None and user not in self.users:
             raise HttpError(
                 403,
                 f"not allowed for {'an unknown user' if user is None else f'user {user}'} of this machine: /v1 is open to the "
                 "user that runs reassignd, and to root; for others set http.token.file",
             )
+        return Identity(UNKNOWN_USER if user is None else f"Local:{_user_name(user)}", Role.OPERATOR)
 
     def _credentials(self) -> Iterable[str]:
-        if self._token is not None:
-            yield "the token of http.token.file (authorization: Bearer ...)"
+        if self._grants is not None:
+            yield "a token (authorization: Bearer ...)"
         if self._certificates:
             yield "a client certificate"
+
+
+def require_role(identity: Identity, needed: Role, what: str) -> None:
+    """Raise HttpError if the client's role does not permit `what`, such as `POST /v1/pause`."""
+    if identity.role < needed:
+        raise HttpError(
+            403,
+            f"not allowed for {identity.principal}, which has the role {identity.role.label}: "
+            f"{what} needs the role {needed.label}",
+        )
+
+
+def _by_certificate(grants: Grants, subject: str) -> Identity | None:
+    if not subject:
+        return None
+    if grants.certificates is None:
+        return Identity(f"User:{subject}", Role.OPERATOR)
+    return grants.certificates.get(subject)
+
+
+def _by_token(grants: Grants, request: Request) -> Identity | None:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer":
+        return None
+    shown = token.strip().encode()
+    found = None
+    # All tokens are compared, so that the time does not depend on which one is shown.
+    for known, identity in grants.tokens:
+        if hmac.compare_digest(shown, known):
+            found = identity
+    return found
+
+
+@lru_cache(maxsize=256)
+def _user_name(user: int) -> str:
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return str(user)

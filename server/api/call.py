@@ -17,6 +17,7 @@ from controller.ports import Submitter
 from controller.state.state import State
 from server.api.errors import HttpError
 from server.api.progress import Progress
+from server.api.roles import Identity
 from server.api.spark import Spark
 from server.api.streams import in_slices
 from server.dispatch.context import LARGE_ROWS
@@ -57,7 +58,7 @@ class Call(NamedTuple):
     """An authorized request. `path` has a value for every name in the endpoint's path."""
 
     core: ApiServices
-    principal: str
+    identity: Identity
     client_id: str
     path: Mapping[str, str]
     request: Request
@@ -65,6 +66,10 @@ class Call(NamedTuple):
     @property
     def state(self) -> State:
         return self.core.state
+
+    @property
+    def principal(self) -> str:
+        return self.identity.principal
 
     async def submit(self, event: Event[Reply]) -> Reply:
         """Submit the event to the controller; return its reply once the decision is durable."""

@@ -44,6 +44,13 @@ class Error(Struct):
     error: Annotated[str, Meta(description="One line that names the problem.")]
 
 
+class Whoami(Struct):
+    """The client of the request."""
+
+    principal: Annotated[str, Meta(description="The name that jobs and the audit log record.")]
+    role: Annotated[str, Meta(description="`viewer`: may read; `operator`: may also change.")]
+
+
 class Refused(Struct):
     """A partition that the controller refused."""
 

@@ -31,9 +31,11 @@ def document(version: str, endpoints: Sequence[Endpoint]) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": components,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "certificate": {"type": "mutualTLS"},
+            },
         },
-        "security": [{}, {"token": []}],
     }
 
 
@@ -63,6 +65,8 @@ def _operation(each: Endpoint, schemas: Mapping[str, Schema]) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": f"{each.handle.__module__.rpartition('.')[2]}.{each.handle.__name__}",
         "summary": each.summary,
+        # Without a scheme: local users. The names in the lists are roles, as OpenAPI 3.1 permits.
+        "security": [{}, {"token": [each.role.label]}, {"certificate": [each.role.label]}],
         "responses": {
             str(each.status): {
                 "description": "Done.",

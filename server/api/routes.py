@@ -12,12 +12,13 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from common.json_models import explain
-from server.api import brokers, jobs, limits, queue, reassignments, snapshot, status
-from server.api.access import Access
+from server.api import brokers, jobs, limits, queue, reassignments, snapshot, status, whoami
+from server.api.access import Access, require_role
 from server.api.call import CLIENT_ID_LENGTH, ApiServices, Call
 from server.api.errors import HttpError
 from server.api.models import Error
 from server.api.openapi import document
+from server.api.roles import Identity
 from server.api.streams import json_response
 from server.api.table import Endpoint
 from server.driver.driver import DriverStoppedError
@@ -52,6 +53,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *queue.ENDPOINTS,
     *snapshot.ENDPOINTS,
     *brokers.ENDPOINTS,
+    *whoami.ENDPOINTS,
     Endpoint("GET", "/v1/openapi.json", "Get the OpenAPI description of this API.", openapi, OpenApi),
 )
 
@@ -76,11 +78,12 @@ class Api:
     def _serve(self, methods: Mapping[str, Endpoint]) -> Callable[[Request], Awaitable[Response]]:
         async def serve(request: Request) -> Response:
             try:
-                principal = self._access.principal(request)
+                identity = self._access.identity(request)
                 endpoint = methods.get("GET" if request.method == "HEAD" else request.method)
                 if endpoint is None:
                     raise _no_endpoint(methods, request)
-                return await self._answer(endpoint, principal, request)
+                require_role(identity, endpoint.role, f"{request.method} {request.url.path[:80]}")
+                return await self._answer(endpoint, identity, request)
             except HttpError as error:
                 return _refusal(error.status, str(error))
             except DriverStoppedError as error:
@@ -91,12 +94,12 @@ class Api:
 
         return serve
 
-    async def _answer(self, endpoint: Endpoint, principal: str, request: Request) -> Response:
+    async def _answer(self, endpoint: Endpoint, identity: Identity, request: Request) -> Response:
         if self.core is None or self._health.obstacle is not None:
             raise HttpError(503, self._health.obstacle or "the server is starting")
         client = request.headers.get("user-agent", "")[:CLIENT_ID_LENGTH]
         query = _query(endpoint.query, request.query_params.multi_items())
-        call = Call(self.core, principal, client, request.path_params, request)
+        call = Call(self.core, identity, client, request.path_params, request)
         answer = await endpoint.handle(call, *query)
         return answer if isinstance(answer, Response) else json_response(answer, endpoint.status)
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from server.api.call import Handler
+from server.api.roles import Role
 
 
 class Endpoint(NamedTuple):
@@ -24,3 +25,8 @@ class Endpoint(NamedTuple):
     status: int = 200
     lines: bool = False
     """The answer is one JSON object per line."""
+
+    @property
+    def role(self) -> Role:
+        """The least role that may use the endpoint."""
+        return Role.VIEWER if self.method == "GET" else Role.OPERATOR

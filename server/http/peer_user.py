@@ -1,4 +1,4 @@
-"""The local user at the other end of a loopback connection, by Linux's netlink interface (sock_diag(7)).
+"""The local user at the other end of a connection: on loopback by Linux's netlink interface (sock_diag(7)).
 
 The kernel returns the owner of the socket whose local address is the peer's. So clients need no credentials, and no
 secret is stored in a file.
@@ -29,15 +29,23 @@ SOCKET_ID = PORTS.size + 2 * ENDS + 12
 
 ESTABLISHED, FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT = 1, 4, 5, 8
 
+CREDENTIALS = struct.Struct("=iII")
+"""Process, user and group of the peer of a unix socket (struct ucred, unix(7))."""
+
 SECONDS = 1.0
 """Timeout for the kernel's answer, which comes at once."""
 
 
 def user_of(accepted: Any) -> int | None:
-    """Return the user id of an accepted TCP socket's peer.
+    """Return the user id of an accepted socket's peer.
 
     None when it is not known: the peer is on another machine or has closed, or this is not Linux.
     """
+    if accepted is not None and accepted.family == socket.AF_UNIX and hasattr(socket, "SO_PEERCRED"):
+        _, user, _ = CREDENTIALS.unpack(
+            accepted.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
+        )
+        return int(user)
     if (
         accepted is None
         or accepted.family not in (socket.AF_INET, socket.AF_INET6)

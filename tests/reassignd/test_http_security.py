@@ -88,7 +88,7 @@ def test_requests_need_the_token(
     served = start("--override", f"http.token.file={token}", http=f"{ANYWHERE}:0")
     url = url_of(served).replace(ANYWHERE, "127.0.0.1")
     assert httpx.get(f"{url}/healthz").text == "ok\n"
-    assert complaint(capsys, url).startswith("reassignd: not allowed: show the token of http.token.file")
+    assert complaint(capsys, url).startswith("reassignd: not allowed: show a token")
     (tmp_path / "wrong").write_text("guess\n")
     assert "not allowed" in complaint(capsys, url, "--token-file", str(tmp_path / "wrong"))
     assert status(capsys, url, "--token-file", str(token)) == 2
@@ -116,3 +116,21 @@ def test_requests_need_a_certificate_of_the_authority(
     capsys.readouterr()
     assert cli.main(["jobs", "--format", "json", "--url", url, *ann]) == 0
     assert json.loads(capsys.readouterr().out)["jobs"][0]["principal"] == "User:CN=ann,O=ops"
+
+
+def test_listed_certificates_have_roles(
+    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "access"
+    path.write_text("ann viewer certificate CN=ann,O=ops\n")
+    files = {
+        "http.tls.certificate": TLS / "server.pem",
+        "http.tls.client.ca": TLS / "ca.pem",
+        "http.access": path,
+    }
+    served = start(*(part for name, file in files.items() for part in ("--override", f"{name}.file={file}")))
+    ann = ["--url", url_of(served), *CA, "--certificate-file", str(TLS / "ann.pem")]
+    assert cli.main(["pause", *ann]) == 1
+    assert "POST /v1/pause needs the role operator" in capsys.readouterr().err
+    path.write_text("ann operator certificate CN=ann, O=ops\n")
+    assert cli.main(["pause", *ann]) == 0

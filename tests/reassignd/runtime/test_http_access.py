@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
 
 from reassignd.config.config import Assignment, Settings, resolve
 from reassignd.errors import CommandError
@@ -36,6 +37,21 @@ def test_a_listener_that_others_reach_needs_a_token_or_certificates() -> None:
 
 def test_a_token_allows_a_public_listener(token: Path) -> None:
     assert http_access(settings(http_listener="0.0.0.0:9080", http_token_file=str(token))).tls is None
+
+
+def test_an_access_file_allows_a_public_listener(tmp_path: Path) -> None:
+    path = tmp_path / "access"
+    path.write_text("ann viewer token look\n")
+    assert http_access(settings(http_listener="0.0.0.0:9080", http_access_file=str(path))).tls is None
+
+
+def test_the_token_and_the_access_file_both_apply(token: Path, tmp_path: Path) -> None:
+    path = tmp_path / "access"
+    path.write_text("ann viewer token look\n")
+    access = http_access(settings(http_token_file=str(token), http_access_file=str(path))).access
+    for shown, principal in (("s3cret", "User:token"), ("look", "User:ann")):
+        headers = [(b"authorization", f"Bearer {shown}".encode())]
+        assert access.identity(Request({"type": "http", "headers": headers})).principal == principal
 
 
 def test_client_certificates_allow_a_public_listener() -> None:

@@ -5,11 +5,9 @@ from starlette.requests import Request
 
 from server.api.access import Access
 from server.api.errors import HttpError
+from server.api.roles import Grants, Identity, Role
 from server.http.connection import KEY
 from tests.server.api.api_client import ApiClient
-
-OUTSIDE = "http://10.0.0.1:9080"
-TOKEN = Access("s3cret")
 
 
 class Connection:
@@ -22,8 +20,20 @@ class Connection:
         return self._user
 
 
+OUTSIDE = "http://10.0.0.1:9080"
+ANN, BOB = Identity("User:ann", Role.OPERATOR), Identity("User:bob", Role.VIEWER)
+TOKEN = Access(lambda: Grants([(b"s3cret", ANN), (b"look", BOB)]))
+BOB_S = Connection(certificate={"subject": ((("commonName", "bob"),),)})
+
+
 def request(connection: Connection) -> Request:
     return Request({"type": "http", "headers": [], "state": {KEY: connection}})
+
+
+def test_the_principal_of_a_local_user_is_the_login_name() -> None:
+    assert Access().identity(request(Connection(0))) == Identity("Local:root", Role.OPERATOR)
+    assert Access().identity(request(Connection(4_000_000))).principal == "Local:4000000"
+    assert Access().identity(request(Connection())).principal == "User:local"
 
 
 async def test_without_credentials_every_client_is_permitted() -> None:
@@ -31,7 +41,7 @@ async def test_without_credentials_every_client_is_permitted() -> None:
 
 
 def test_a_listed_user_is_permitted() -> None:
-    assert Access(users={1000, 0}).principal(request(Connection(1000))) == "User:local"
+    assert Access(users={1000, 0}).identity(request(Connection(1000))).role is Role.OPERATOR
 
 
 @pytest.mark.parametrize(("user", "who"), [(1001, "user 1001"), (None, "an unknown user")])
@@ -39,13 +49,27 @@ def test_other_users_are_refused(user: int | None, who: str) -> None:
     with pytest.raises(
         HttpError, match=f"^not allowed for {who} of this machine: .* set http.token.file$"
     ) as caught:
-        Access(users={1000, 0}).principal(request(Connection(user)))
+        Access(users={1000, 0}).identity(request(Connection(user)))
     assert caught.value.status == 403
 
 
 def test_the_principal_is_the_certificate_s_subject() -> None:
-    shown = Connection(certificate={"subject": ((("commonName", "ann"),),)})
-    assert Access(certificates=True).principal(request(shown)) == "User:CN=ann"
+    identity = Access(certificates=True).identity(request(BOB_S))
+    assert identity == Identity("User:CN=bob", Role.OPERATOR)
+
+
+def test_listed_certificates_have_names_and_roles() -> None:
+    access = Access(lambda: Grants(certificates={"CN=bob": BOB}), certificates=True)
+    assert access.identity(request(BOB_S)) == BOB
+
+
+def test_a_certificate_that_is_not_listed_is_refused() -> None:
+    access = Access(lambda: Grants(certificates={"CN=ann": ANN}), certificates=True)
+    with pytest.raises(
+        HttpError, match=r"http\.access\.file has no line for the certificate CN=bob$"
+    ) as caught:
+        access.identity(request(BOB_S))
+    assert caught.value.status == 403
 
 
 @pytest.mark.parametrize("header", [None, "Bearer wrong", "Basic s3cret", "s3cret", "Bearer", "Bearer s3cré"])
@@ -54,15 +78,37 @@ async def test_a_request_without_the_token_is_refused(header: str | None) -> Non
     response = await ApiClient(access=TOKEN, url=OUTSIDE).raw("GET", "/v1/status", headers=headers)
     assert response.status_code == 401
     assert response.headers["www-authenticate"] == "Bearer"
-    assert response.json() == {
-        "error": "not allowed: show the token of http.token.file (authorization: Bearer ...)"
-    }
+    assert response.json() == {"error": "not allowed: show a token (authorization: Bearer ...)"}
 
 
 async def test_a_request_with_the_token_is_permitted() -> None:
     client = ApiClient(access=TOKEN, url=OUTSIDE)
     status, _ = await client.ask("GET", "/v1/status", headers={"authorization": "bearer s3cret"})
     assert status == 200
+
+
+async def test_a_refusal_names_the_missing_role() -> None:
+    client = ApiClient(access=TOKEN, url=OUTSIDE)
+    headers = {"authorization": "Bearer look"}
+    assert (await client.ask("GET", "/v1/status", headers=headers))[0] == 200
+    assert await client.refusal("POST", "/v1/pause", headers=headers) == (
+        403,
+        "not allowed for User:bob, which has the role viewer: POST /v1/pause needs the role operator",
+    )
+
+
+async def test_grants_that_change_apply_to_the_next_request() -> None:
+    grants = [Grants([(b"old", ANN)])]
+    client = ApiClient(access=Access(lambda: grants[-1]), url=OUTSIDE)
+    grants.append(Grants([(b"new", ANN)]))
+    assert (await client.refusal("GET", "/v1/status", headers={"authorization": "Bearer old"}))[0] == 401
+    assert (await client.ask("GET", "/v1/status", headers={"authorization": "Bearer new"}))[0] == 200
+
+
+async def test_a_client_can_ask_who_it_is() -> None:
+    client = ApiClient(access=TOKEN, url=OUTSIDE)
+    asked = await client.ask("GET", "/v1/whoami", headers={"authorization": "Bearer look"})
+    assert asked == (200, {"principal": "User:bob", "role": "viewer"})
 
 
 async def test_health_and_metrics_need_no_token() -> None:

@@ -78,6 +78,13 @@ async def test_every_path_of_the_document_is_served() -> None:
         assert status != 405
 
 
+async def test_every_operation_names_its_role() -> None:
+    for methods in (await document())["paths"].values():
+        for method, operation in methods.items():
+            role = "viewer" if method == "get" else "operator"
+            assert operation["security"] == [{}, {"token": [role]}, {"certificate": [role]}]
+
+
 async def test_every_reference_has_its_component() -> None:
     made = await document()
     known = {f"#/components/schemas/{name}" for name in made["components"]["schemas"]}
@@ -97,6 +104,7 @@ async def test_answers_conform_to_the_document() -> None:
         ("POST", "/v1/jobs", MOVE),
         ("POST", "/v1/jobs?queue=true", {"partitions": [{"topic": "foo", "partition": 2, "replicas": [4]}]}),
         ("GET", "/v1/status", None),
+        ("GET", "/v1/whoami", None),
         ("GET", "/v1/jobs", None),
         ("GET", "/v1/jobs/{job}", None),
         ("GET", "/v1/reassignments", None),

@@ -67,9 +67,12 @@ def test_a_connection_of_another_user_has_that_user() -> None:
             process.communicate()
 
 
-def test_unix_sockets_and_other_systems_have_no_user(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_user_of_a_unix_socket_is_known() -> None:
     one, other = socket.socketpair()
     with one, other:
-        assert user_of(one) is None
+        assert user_of(one) == os.geteuid()
+
+
+def test_other_systems_do_not_tell_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(socket, "AF_NETLINK")
     assert not supported()

@@ -1,0 +1,93 @@
+"""The names and roles of clients of the API: the files of `http.access.file` and `http.token.file`.
+
+A line of the access file is `NAME ROLE token TOKEN` or `NAME ROLE certificate SUBJECT`. `#` begins a comment line. A name may
+have several lines with one role, for example while a token is replaced.
+"""
+
+import hmac
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from reassignd.config.token import read_token
+from reassignd.errors import CommandError
+from server.api.roles import Grants, Identity, Role
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}")
+_ROLES = {role.label: role for role in Role}
+_EXPECTED = "expected NAME ROLE token TOKEN, or NAME ROLE certificate SUBJECT"
+
+MAX_LINES = 1_000
+
+
+class _Line(NamedTuple):
+    name: str
+    role: Role
+    kind: str
+    value: str
+
+
+def single_token(path: Path) -> Grants:
+    """Return the grant of `http.token.file`: an operator. Raises CommandError."""
+    return Grants([(read_token(path).encode(), Identity("User:token", Role.OPERATOR))])
+
+
+def read_grants(path: Path) -> Grants:
+    """Return the grants of an access file. Raises CommandError that names the line; it never shows a token."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = os.strerror(error.errno or 0) if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise CommandError(f"cannot read {path}: {reason}") from error
+    if len(lines) > MAX_LINES:
+        raise CommandError(f"{path} has more than {MAX_LINES:,} lines")
+    reader = _Reader()
+    for number, text in enumerate(lines, 1):
+        if text.strip() and not text.lstrip().startswith("#"):
+            try:
+                reader.add(_parse(text))
+            except ValueError as error:
+                raise CommandError(f"{path}:{number}: {error}") from error
+    return Grants(reader.tokens, reader.certificates)
+
+
+class _Reader:
+    """Collects the lines, and refuses those that contradict each other."""
+
+    def __init__(self) -> None:
+        self.tokens: list[tuple[bytes, Identity]] = []
+        self.certificates: dict[str, Identity] = {}
+        self._roles: dict[str, Role] = {}
+
+    def add(self, line: _Line) -> None:
+        """Add the line. Raises ValueError."""
+        if self._roles.setdefault(line.name, line.role) is not line.role:
+            raise ValueError(f"{line.name} has another role in a line before")
+        identity = Identity(f"User:{line.name}", line.role)
+        if line.kind == "certificate":
+            if line.value in self.certificates:
+                raise ValueError("the certificate is in a line before")
+            self.certificates[line.value] = identity
+            return
+        token = line.value.encode()
+        if any(hmac.compare_digest(token, known) for known, _ in self.tokens):
+            raise ValueError("the token is in a line before")
+        self.tokens.append((token, identity))
+
+
+def _parse(text: str) -> _Line:
+    words = text.split(None, 3)
+    if len(words) < 4 or words[2] not in ("token", "certificate"):
+        raise ValueError(_EXPECTED)
+    name, role, kind, value = words
+    if _NAME.fullmatch(name) is None:
+        raise ValueError(
+            "a name has up to 100 letters, digits and . _ @ -, and begins with a letter or digit"
+        )
+    if role not in _ROLES:
+        raise ValueError(f"unknown role '{role[:40]}'; known: {', '.join(_ROLES)}")
+    value = value.strip()
+    if kind == "token" and not (value.isascii() and value.isprintable() and " " not in value):
+        raise ValueError("a token is one word of ASCII characters")
+    return _Line(name, _ROLES[role], kind, re.sub(r"\s*,\s*", ",", value) if kind == "certificate" else value)
