@@ -26,7 +26,7 @@ class Connection:
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
         self.error: DecodeError | None = None
-        self._splitter = FrameSplitter(max_frame)
+        self.splitter = FrameSplitter(max_frame)
         self._unanswered: deque[RequestFrame] = deque()
 
     @property
@@ -34,26 +34,16 @@ class Connection:
         """The number of requests that were received and not yet answered."""
         return len(self._unanswered)
 
-    @property
-    def incomplete(self) -> bool:
-        """Whether a request has begun and its rest is to come."""
-        return self._splitter.incomplete
-
-    @property
-    def held(self) -> int:
-        """Bytes of that request."""
-        return self._splitter.held
-
     def receive_data(self, data: bytes | bytearray | memoryview) -> list[RequestFrame]:
         """Take what was read from the socket; return the requests that are now complete."""
         if self.error is not None:
             return []
         frames: list[RequestFrame] = []
         try:
-            frames.extend(parse_request(payload) for payload in self._splitter.feed(data))
+            frames.extend(parse_request(payload) for payload in self.splitter.feed(data))
         except DecodeError as error:
             self.error = error
-        self.error = self.error or self._splitter.error
+        self.error = self.error or self.splitter.error
         self._unanswered.extend(frames)
         return frames
 

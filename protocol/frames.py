@@ -59,43 +59,34 @@ class FrameSplitter:
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
         self.error: DecodeError | None = None
+        self.incomplete = bytearray()
+        """The received bytes of a frame whose rest is to come."""
         self._max_frame = max_frame
-        self._buffer = bytearray()
-
-    @property
-    def incomplete(self) -> bool:
-        """Whether a part of a frame has been received."""
-        return bool(self._buffer)
-
-    @property
-    def held(self) -> int:
-        """Number of bytes received of the incomplete frame."""
-        return len(self._buffer)
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
         """Add received bytes; return the frames that are now complete, without their sizes."""
         if self.error is not None:
             return []
         if (
-            not self._buffer
+            not self.incomplete
             and len(data) >= 4
             and unpack_from(">i", data)[0] == len(data) - 4 <= self._max_frame
         ):
             return [bytes(data[4:])]  # Most reads have exactly one frame, which needs no buffer.
-        self._buffer += data
+        self.incomplete += data
         frames = []
         start = 0
-        while len(self._buffer) - start >= 4:
-            (size,) = unpack_from(">i", self._buffer, start)
+        while len(self.incomplete) - start >= 4:
+            (size,) = unpack_from(">i", self.incomplete, start)
             if not 0 <= size <= self._max_frame:
                 self.error = DecodeError(f"a frame of {size} bytes, where {self._max_frame} are allowed")
                 break
             end = start + 4 + size
-            if end > len(self._buffer):
+            if end > len(self.incomplete):
                 break
-            frames.append(bytes(memoryview(self._buffer)[start + 4 : end]))
+            frames.append(bytes(memoryview(self.incomplete)[start + 4 : end]))
             start = end
-        del self._buffer[:start]
+        del self.incomplete[:start]
         return frames
 
 
@@ -166,7 +157,7 @@ def encode_request(
 def encode_response(frame: RequestFrame, response: tuple[Any, ...], version: int | None = None) -> bytes:
     """Return the whole frame that answers `frame`, in its version or in `version`. Safe to call in any thread."""
     version = frame.api_version if version is None else version
-    return frame_response(frame, codec(type(response), version).encode(response), version)
+    return frame_response(frame, _response_codec(frame.api_key, version).encode(response), version)
 
 
 def frame_response(frame: RequestFrame, body: bytes, version: int | None = None) -> bytes:
@@ -179,16 +170,21 @@ def frame_response(frame: RequestFrame, body: bytes, version: int | None = None)
 
 class _Shape(NamedTuple):
     request_header: Codec[RequestHeader]
-    request: Codec[Any]
     request_class: type
     response_header_version: int
 
 
+@lru_cache(maxsize=1024)
 def _request_codec(key: int, version: int) -> Codec[Any]:
-    shape = _shape(key, version)
-    if shape is None:
+    api = find_api(key)
+    if api is None or version not in api.versions:
         raise DecodeError(f"API key {key} version {version} is unknown")
-    return shape.request
+    return codec(api.request.root, version)
+
+
+@lru_cache(maxsize=1024)
+def _response_codec(key: int, version: int) -> Codec[Any]:
+    return codec(_known_api(key).response.root, version)
 
 
 @lru_cache(maxsize=1024)
@@ -205,7 +201,6 @@ def _shape(key: int, version: int) -> _Shape | None:
         return None
     return _Shape(
         codec(RequestHeader, api.request_header_version(version)),
-        codec(api.request.root, version),
         api.request.root,
         api.response_header_version(version),
     )

@@ -1,16 +1,17 @@
-"""Count the functions between socket and answer: `python -m tools.count_calls`.
+"""Count the functions between socket and answer: `python -m tools.count_calls [--tree]`.
 
 An embedded cluster with its records in memory serves each request twice: first to compile the codecs, then under a profile
 hook. The hook counts the calls of the product's Python functions between the arrival of the request's bytes and the write
 of the answer. It counts in the connection's callbacks, in tasks that the request starts, and in the driver. It ignores
 tasks that send commands to brokers, because the answer does not wait for them.
-Properties and compiled codecs count, comprehensions do not.
+Properties and the functions of the codec count; comprehensions and the functions that the codec compiles do not.
+`--tree` also prints the calls of each request, indented by depth; `*` marks a function that was called before.
 """
 
+import argparse
 import asyncio
 import struct
 import sys
-from collections import Counter
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -39,11 +40,33 @@ TOPIC = "counted"
 LIMIT = "reassignment.max.concurrent.partition.movements"
 
 
-class Calls(NamedTuple):
-    """Distinct functions, and calls of them, for one request."""
+class Call(NamedTuple):
+    """One call, and the number of counted calls around it."""
 
-    functions: int
-    calls: int
+    code: CodeType
+    depth: int
+
+
+class Calls(NamedTuple):
+    """The calls for one request, in order."""
+
+    calls: list[Call]
+
+    @property
+    def functions(self) -> int:
+        """Number of distinct functions."""
+        return len({call.code for call in self.calls})
+
+    def tree(self) -> str:
+        """Return one line per call, indented by depth. `*` marks a function that was called before."""
+        seen: set[CodeType] = set()
+        lines = []
+        for code, depth in self.calls:
+            path = Path(code.co_filename).relative_to(ROOT)
+            repeated = " *" if code in seen else ""
+            lines.append(f"{'  ' * depth}{code.co_qualname}  {path}:{code.co_firstlineno}{repeated}")
+            seen.add(code)
+        return "\n".join(lines)
 
 
 class Counts:
@@ -51,9 +74,11 @@ class Counts:
 
     def __init__(self, api_key: int) -> None:
         self._prefix = struct.pack(">h", api_key)
-        self._running: Counter[CodeType] | None = None
+        self._running: list[Call] | None = None
+        self._depths: dict[FrameType, int] = {}
+        """The counted frames of the request; a coroutine keeps its depth when it is resumed."""
         self._others = {task for task in asyncio.all_tasks() if not task.get_name().startswith(DRIVER)}
-        self.seen: list[Counter[CodeType]] = []
+        self.seen: list[list[Call]] = []
 
     def __call__(self, frame: FrameType, event: str, _argument: Any) -> None:
         if event != "call":
@@ -61,7 +86,7 @@ class Counts:
         code = frame.f_code
         if self._running is None:
             if code.co_name == "data_received" and frame.f_locals.get("data", b"")[4:6] == self._prefix:
-                self._running = Counter()
+                self._running, self._depths = [], {}
         elif asyncio.current_task() in self._others:
             return
         elif code.co_name == "write" and "asyncio" in code.co_filename:
@@ -69,12 +94,18 @@ class Counts:
             self._running = None
             return
         if self._running is not None and code.co_filename.startswith(PRODUCT) and code.co_name[0] != "<":
-            self._running[code] += 1
+            self._running.append(Call(code, self._depth(frame)))
+
+    def _depth(self, frame: FrameType) -> int:
+        caller = frame.f_back
+        while caller is not None and caller not in self._depths:
+            caller = caller.f_back
+        depth = 0 if caller is None else self._depths[caller] + 1
+        return self._depths.setdefault(frame, depth)
 
     def largest(self) -> Calls:
-        """Return the counts of the request with the most calls."""
-        counted = max(self.seen, key=Counter.total)
-        return Calls(len(counted), counted.total())
+        """Return the calls of the request with the most calls."""
+        return Calls(max(self.seen, key=len))
 
 
 class Client:
@@ -146,9 +177,14 @@ async def _completed(clock: ManualClock, cluster: EmbeddedCluster) -> Calls:
 
 
 def main() -> int:
-    """Print one line per request."""
-    for request, calls in asyncio.run(measure()).items():
-        print(f"{request:22} {calls.functions:4} functions {calls.calls:5} calls")
+    """Print one line per request, and its tree if requested."""
+    parser = argparse.ArgumentParser(prog="python -m tools.count_calls")
+    parser.add_argument("--tree", action="store_true", help="print the calls of each request as a tree")
+    with_trees = parser.parse_args().tree
+    for request, counted in asyncio.run(measure()).items():
+        print(f"{request:22} {counted.functions:4} functions {len(counted.calls):5} calls")
+        if with_trees:
+            print(counted.tree())
     return 0
 
 

@@ -5,12 +5,10 @@ Print `DecoderWriter(schema_of(MessageClass), version).source.text()` to see the
 `RunReader`, which reads most of their rows many at a time.
 """
 
-from collections.abc import Callable
 from struct import Struct
-from typing import Any
 
 from protocol.codec import reading
-from protocol.codec.run_reader import RunReader
+from protocol.codec.run_reader import ReadRows, RunReader
 from protocol.codec.runs import is_flat
 from protocol.codec.source import Layout, Source, batches, local
 from protocol.schema import FIXED_FORMATS, FIXED_SIZES, Field, Message, default_of
@@ -31,21 +29,16 @@ class DecoderWriter:
             if self._is_used(struct):
                 self._struct(struct)
 
-    def compile(self) -> Callable[[bytes], tuple[Any, int]]:
-        """Return the decoder: bytes to root message and where it ends."""
+    def compile(self) -> ReadRows:
+        """Return the reader of root messages."""
         message, version = self.layout.message, self.layout.version
         names = self.source.compile(f"decode {message.root.__name__} v{version}")
         for struct in message.structs:
-            if self._is_used(struct) and is_flat(self.layout, struct):
+            if struct is not message.root and self._is_used(struct) and is_flat(self.layout, struct):
                 name = f"read_{struct.__name__}"
                 names[name] = RunReader(self.layout, struct, names[name])
-        read_root = names[f"read_{message.root.__name__}"]
-
-        def decode(data: bytes) -> tuple[Any, int]:
-            (root,), end = read_root(data, 0, 1)
-            return root, end
-
-        return decode
+        read_root: ReadRows = names[f"read_{message.root.__name__}"]
+        return read_root
 
     def _is_used(self, struct: type) -> bool:
         return struct is self.layout.message.root or bool(self.layout.plain(struct))

@@ -5,12 +5,10 @@ Print `EncoderWriter(schema_of(MessageClass), version).source.text()` to see the
 `RunWriter`, which writes most of their rows many at a time.
 """
 
-from collections.abc import Callable
 from struct import Struct
-from typing import Any
 
 from protocol.codec import writing
-from protocol.codec.run_writer import RunWriter
+from protocol.codec.run_writer import RunWriter, WriteRows
 from protocol.codec.runs import is_flat
 from protocol.codec.source import Layout, Source, batches, local
 from protocol.schema import FIXED_FORMATS, Field, Message, default_of
@@ -31,22 +29,16 @@ class EncoderWriter:
         for struct in message.structs:
             self._struct(struct)
 
-    def compile(self) -> Callable[[Any], bytes]:
-        """Return the encoder: root message to bytes."""
+    def compile(self) -> WriteRows:
+        """Return the writer of root messages."""
         message, version = self.layout.message, self.layout.version
         names = self.source.compile(f"encode {message.root.__name__} v{version}")
         for struct in message.structs:
-            if is_flat(self.layout, struct):
+            if struct is not message.root and is_flat(self.layout, struct):
                 name = f"write_{struct.__name__}"
                 names[name] = RunWriter(self.layout, struct, names[name])
-        write_root = names[f"write_{message.root.__name__}"]
-
-        def encode(root: Any) -> bytes:
-            parts: list[bytes] = []
-            write_root((root,), parts.append)
-            return b"".join(parts)
-
-        return encode
+        write_root: WriteRows = names[f"write_{message.root.__name__}"]
+        return write_root
 
     def _struct(self, struct: type) -> None:
         source, layout = self.source, self.layout

@@ -92,10 +92,13 @@ def count_reader(compact: bool, nullable: bool, min_size: int) -> Callable[[byte
 def string_reader(compact: bool, nullable: bool) -> Reader:
     """Return the reader of a string."""
     read_length = read_compact_length if compact else read_short_length
+    prefix = 1 if compact else 2
 
     def read_string(data: bytes, pos: int) -> tuple[str | None, int]:
-        if compact and 0 < (size := data[pos]) < 0x80 and pos + size <= len(data):
-            return data[pos + 1 : pos + size].decode(), pos + size
+        length = data[pos] - 1 if compact else unpack_short(data, pos)[0]
+        start = pos + prefix
+        if 0 <= length < 0x7F and start + length <= len(data):  # almost all strings
+            return data[start : start + length].decode(), start + length
         length, pos = read_length(data, pos)
         if length == -1 and nullable:
             return None, pos

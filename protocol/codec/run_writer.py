@@ -21,15 +21,14 @@ from protocol.codec.source import Layout, Source, local
 from protocol.schema import Field, default_of
 
 Write = Callable[[bytes], object]
+WriteRows = Callable[[Sequence[Any], Write], None]
 PackRows = Callable[[Sequence[Any]], list[bytes]]
 
 
 class RunWriter:
     """Replaces the function that writes rows of `struct` one by one, and calls it for rows without a run."""
 
-    def __init__(
-        self, layout: Layout, struct: type, write_rows: Callable[[Sequence[Any], Write], None]
-    ) -> None:
+    def __init__(self, layout: Layout, struct: type, write_rows: WriteRows) -> None:
         self._layout = layout
         self._struct = struct
         self._write_rows = write_rows

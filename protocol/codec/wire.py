@@ -8,12 +8,13 @@ collector while they decode large messages (`common.garbage_collector.gc_paused`
 
 import struct
 import sys
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from protocol.codec.decoder import DecoderWriter
 from protocol.codec.encoder import EncoderWriter
+from protocol.codec.run_reader import ReadRows
+from protocol.codec.run_writer import WriteRows
 from protocol.errors import DecodeError, EncodeError
 from protocol.schema import Message, version_range
 
@@ -30,8 +31,10 @@ class Codec(Generic[T]):
 
     def encode(self, message: T) -> bytes:
         """Return the bytes of `message`; `EncodeError` if this version cannot carry it."""
+        pieces: list[bytes] = []
         try:
-            return self._encode(message)
+            self._write((message,), pieces.append)
+            return b"".join(pieces)
         except (struct.error, TypeError, ValueError, AttributeError, EncodeError) as error:
             raise EncodeError(f"{self._title}: {error}") from error
 
@@ -42,18 +45,19 @@ class Codec(Generic[T]):
     def decode_prefix(self, data: bytes) -> tuple[T, int]:
         """Return the message at the start of `data` and its end position."""
         try:
-            return self._decode(data)
+            (message,), end = self._read(data, 0, 1)
+            return message, end
         except (struct.error, IndexError) as error:
             raise DecodeError(f"{self._title}: cut short") from error
         except (UnicodeDecodeError, DecodeError) as error:
             raise DecodeError(f"{self._title}: {error}") from error
 
     @cached_property
-    def _encode(self) -> Callable[[T], bytes]:
+    def _write(self) -> WriteRows:
         return EncoderWriter(self._message, self._version).compile()
 
     @cached_property
-    def _decode(self) -> Callable[[bytes], tuple[T, int]]:
+    def _read(self) -> ReadRows:
         return DecoderWriter(self._message, self._version).compile()
 
 

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import cast
 
 from protocol.connection import Connection
@@ -58,7 +59,7 @@ class Session(ServedConnection):
     def held(self) -> int:
         waiting = sum(len(frame.body) for frame in self._waiting)
         unread = self._transport.get_write_buffer_size()
-        return self._connection.held + self._pending_bytes + waiting + unread
+        return len(self._connection.splitter.incomplete) + self._pending_bytes + waiting + unread
 
     @property
     def peer(self) -> str:
@@ -73,7 +74,7 @@ class Session(ServedConnection):
         self.last_active = self._loop.time()
         frames = self._connection.receive_data(data)
         if frames or self._frame_began is None:
-            self._frame_began = self.last_active if self._connection.incomplete else None
+            self._frame_began = self.last_active if self._connection.splitter.incomplete else None
         self._waiting.extend(frames)
         self._serve()
         if self._held_reported or self._frame_began is not None or self._waiting:
@@ -145,28 +146,26 @@ class Session(ServedConnection):
                 answers.append(self._connection.send_encoded(frame, answer))
                 size += len(answer)
             else:
-                self._wait_for(frame, answer)
+                self._pending = asyncio.ensure_future(answer)
+                self._pending_bytes = len(frame.body)
+                self._pending.add_done_callback(partial(self._answered, frame))
         if answers and not self._closed:
             self._transport.write(answers[0] if len(answers) == 1 else b"".join(answers))
         self._finish_burst(refused)
 
     def _finish_burst(self, refused: str | None) -> None:
         """Close the connection after an error, else pause or resume reading."""
-        error = self._connection.error
-        if refused is None and error is not None and not self._waiting and self._pending is None:
+        waiting, error = self._waiting, self._connection.error
+        if refused is None and error is not None and not waiting and self._pending is None:
             refused = str(error)
         if refused is not None:
             self.close(refused)
-        elif not self._transport.is_closing():
-            self._throttle()
-
-    def _throttle(self) -> None:
-        waiting = self._waiting
-        if self._reading:
-            if waiting and self._too_many():
-                self._reading = False
-                self._transport.pause_reading()
-        elif not waiting:
+        elif self._transport.is_closing():
+            return
+        elif self._reading and waiting and self._too_many():
+            self._reading = False
+            self._transport.pause_reading()
+        elif not self._reading and not waiting:
             self._reading = True
             self._transport.resume_reading()
 
@@ -176,11 +175,6 @@ class Session(ServedConnection):
             len(self._waiting) > limits.pipelined
             or sum(len(frame.body) for frame in self._waiting) > limits.pipelined_bytes
         )
-
-    def _wait_for(self, frame: RequestFrame, answer: Awaitable[bytes]) -> None:
-        self._pending = asyncio.ensure_future(answer)
-        self._pending_bytes = len(frame.body)
-        self._pending.add_done_callback(lambda done: self._answered(frame, done))
 
     def _answered(self, frame: RequestFrame, done: asyncio.Future[bytes]) -> None:
         self._pending, self._pending_bytes = None, 0

@@ -123,9 +123,11 @@ def test_a_large_frame_in_small_pieces_arrives_whole() -> None:
 
 def test_a_connection_knows_that_a_request_has_begun() -> None:
     server, data = Connection(), ClientConnection().send_request(LIST, 0)
-    states = [server.receive_data(data[at : at + 1]) == [] and server.incomplete for at in range(len(data))]
-    assert states == [True] * (len(data) - 1) + [False]
-    assert not server.incomplete
+    for at in range(len(data) - 1):
+        assert server.receive_data(data[at : at + 1]) == []
+        assert server.splitter.incomplete == data[: at + 1]
+    assert len(server.receive_data(data[-1:])) == 1
+    assert not server.splitter.incomplete
 
 
 def test_a_request_of_an_unknown_version_does_not_break_the_connection() -> None:
