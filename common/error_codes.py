@@ -128,3 +128,11 @@ class ErrorCode(IntEnum):
     TELEMETRY_TOO_LARGE = 118
     INVALID_REGISTRATION = 119
     TRANSACTION_ABORTABLE = 120
+
+
+def error_name(code: int) -> str:
+    """Return the name of an error code, or `error 999` for one that is not known."""
+    try:
+        return ErrorCode(code).name
+    except ValueError:
+        return f"error {code}"

@@ -57,8 +57,15 @@ def _move(key: TOPIC_PARTITION, target: Replicas, snapshot: Snapshot, topics: Co
     for broker in target:
         if broker not in snapshot.brokers:
             raise PlanError(f"broker {broker}, a target of {_name(key)}, is not in the snapshot")
-    _, _, replicas, isr, leader, size, min_isr = partition
-    return Move(*key, replicas, target, isr, leader, min_isr, size)
+    return Move(
+        *key,
+        partition.replicas,
+        target,
+        partition.isr,
+        partition.leader,
+        partition.min_isr,
+        partition.bytes,
+    )
 
 
 def _name(key: TOPIC_PARTITION) -> str:

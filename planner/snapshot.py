@@ -1,6 +1,6 @@
 """Snapshots of a cluster: its brokers and partitions, as JSON lines or Parquet. docs/planner.md describes the format.
 
-Both hold the same rows: of kind `broker` and of kind `partition`. In Parquet the columns of the other kind are null.
+Both hold the same rows: of kind `cluster`, `broker` and `partition`. In Parquet the columns of the other kinds are null.
 """
 
 import json
@@ -18,17 +18,22 @@ TOPIC_PARTITION = tuple[str, int]
 
 
 class Broker(NamedTuple):
-    """A broker. `rack` is None if it is not configured."""
+    """A broker. `rack` is None if it is not configured, `disk_bytes` if the size of its disks is not known."""
 
     id: int
     rack: str | None = None
     live: bool = True
     host: str | None = None
     port: int | None = None
+    disk_bytes: int | None = None
 
 
 class Partition(NamedTuple):
-    """A partition. `bytes` is the size of one replica; `leader` is -1 if there is none."""
+    """A partition. `bytes` is the size of one replica; `leader` is -1 if there is none.
+
+    While it is being reassigned, or is queued, `target` has its replicas afterwards, and `replicas` does not contain those
+    that are being added. Otherwise `target` is None.
+    """
 
     topic: str
     partition: int
@@ -37,6 +42,7 @@ class Partition(NamedTuple):
     leader: int
     bytes: int = 0
     min_isr: int = 1
+    target: Replicas | None = None
 
 
 class Snapshot(NamedTuple):
@@ -44,6 +50,23 @@ class Snapshot(NamedTuple):
 
     brokers: dict[int, Broker]
     partitions: dict[TOPIC_PARTITION, Partition]
+    cluster_id: str | None = None
+    """None if the snapshot does not tell."""
+
+    def hole(self) -> TOPIC_PARTITION | None:
+        """Return the first partition that is missing below the highest number of its topic, or None."""
+        highest: dict[str, int] = {}
+        for topic, number in self.partitions:
+            highest[topic] = max(number, highest.get(topic, 0))
+        if sum(highest.values()) + len(highest) == len(self.partitions):
+            return None
+        missing = (
+            (topic, number)
+            for topic in sorted(highest)
+            for number in range(highest[topic])
+            if (topic, number) not in self.partitions
+        )
+        return next(missing, None)
 
 
 def read_snapshot(path: Path) -> Snapshot:
@@ -62,12 +85,16 @@ def parse_snapshot(name: str, lines: Iterable[bytes]) -> Snapshot:
 
 def write_snapshot(snapshot: Snapshot, path: Path) -> None:
     """Write a snapshot: Parquet when the name ends with `.parquet`, else JSON lines."""
-    rows = _rows_of(snapshot)
     if path.suffix == ".parquet":
-        _write_parquet(list(rows), path)
+        _write_parquet(list(_rows_of(snapshot)), path)
         return
-    with path.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(row) + "\n" for row in rows)
+    with path.open("wb") as file:
+        file.writelines(lines(snapshot))
+
+
+def lines(snapshot: Snapshot) -> Iterator[bytes]:
+    """Yield the snapshot as JSON lines."""
+    return (json.dumps(row).encode() + b"\n" for row in _rows_of(snapshot))
 
 
 def is_integer(value: object, least: int = 0) -> TypeGuard[int]:
@@ -100,6 +127,7 @@ BROKER_FIELDS: Mapping[str, Check] = {
     "live": (lambda value: isinstance(value, bool), "true or false"),
     "host": _TEXT,
     "port": (lambda value: value is None or is_integer(value), "a number"),
+    "disk_bytes": (lambda value: value is None or is_integer(value), "a number from 0"),
 }
 PARTITION_FIELDS: Mapping[str, Check] = {
     "topic": (lambda value: isinstance(value, str) and value != "", "a topic's name"),
@@ -109,14 +137,19 @@ PARTITION_FIELDS: Mapping[str, Check] = {
     "leader": (lambda value: is_integer(value, -1), "a broker id, or -1"),
     "bytes": (is_integer, "a number from 0"),
     "min_isr": (lambda value: is_integer(value, 1) and value < 2**31, "a number from 1"),
+    "target": (lambda value: value is None or is_replicas(value), "a list of different broker ids"),
 }
+CLUSTER_FIELDS: Mapping[str, Check] = {
+    "cluster_id": (lambda value: isinstance(value, str), "the id of a cluster"),
+}
+KINDS = {"cluster", "broker", "partition"}
 
 
 def _collect(path: Path, rows: Iterator[tuple[int, object]]) -> Snapshot:
     snapshot = Snapshot({}, {})
     for number, row in rows:
         try:
-            _add(snapshot, row)
+            snapshot = _added(snapshot, row)
         except ValueError as error:
             raise PlanError(f"{path}:{number}: {error}") from error
     if not snapshot.brokers:
@@ -124,22 +157,28 @@ def _collect(path: Path, rows: Iterator[tuple[int, object]]) -> Snapshot:
     return snapshot
 
 
-def _add(snapshot: Snapshot, row: object) -> None:
-    """Raises ValueError for a row that is not right."""
+def _added(snapshot: Snapshot, row: object) -> Snapshot:
+    """Return the snapshot with the row. Raises ValueError for a row that is not right."""
     kind = row.get("kind") if isinstance(row, dict) else None
-    if not isinstance(row, dict) or kind not in {"broker", "partition"}:
-        raise ValueError("expected an object of kind 'broker' or 'partition'")
+    if not isinstance(row, dict) or kind not in KINDS:
+        raise ValueError("expected an object of kind 'cluster', 'broker' or 'partition'")
+    if kind == "cluster":
+        if snapshot.cluster_id is not None:
+            raise ValueError("the cluster is there twice")
+        return snapshot._replace(**_checked(row, CLUSTER_FIELDS, {}))
     if kind == "broker":
         broker = Broker(**_checked(row, BROKER_FIELDS, Broker._field_defaults))
         if snapshot.brokers.setdefault(broker.id, broker) is not broker:
             raise ValueError(f"broker {broker.id} is there twice")
-        return
+        return snapshot
     values = _checked(row, PARTITION_FIELDS, Partition._field_defaults)
-    values["replicas"], values["isr"] = tuple(values["replicas"]), tuple(values["isr"])
+    for name in ("replicas", "isr", "target"):
+        values[name] = None if values[name] is None else tuple(values[name])
     partition = Partition(**values)
     key = (partition.topic, partition.partition)
     if snapshot.partitions.setdefault(key, partition) is not partition:
         raise ValueError(f"partition {partition.topic}-{partition.partition} is there twice")
+    return snapshot
 
 
 def _checked(row: Row, fields: Mapping[str, Check], defaults: Row) -> dict[str, Any]:
@@ -196,6 +235,8 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, object]]:
 
 
 def _rows_of(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
+    if snapshot.cluster_id is not None:
+        yield {"kind": "cluster", "cluster_id": snapshot.cluster_id}
     for broker in snapshot.brokers.values():
         yield {"kind": "broker", **broker._asdict()}
     for partition in snapshot.partitions.values():
@@ -208,11 +249,11 @@ def _write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
 
     numbers = pa.list_(pa.int32())
     kinds = {
-        **dict.fromkeys(("kind", "rack", "host", "topic"), pa.string()),
+        **dict.fromkeys(("kind", "cluster_id", "rack", "host", "topic"), pa.string()),
         **dict.fromkeys(("id", "port", "partition", "leader", "min_isr"), pa.int32()),
-        **dict.fromkeys(("replicas", "isr"), numbers),
+        **dict.fromkeys(("replicas", "isr", "target"), numbers),
         "live": pa.bool_(),
-        "bytes": pa.int64(),
+        **dict.fromkeys(("bytes", "disk_bytes"), pa.int64()),
     }
     columns = {name: pa.array([row.get(name) for row in rows], kind) for name, kind in kinds.items()}
     write_table(pa.table(columns), path)

@@ -32,6 +32,7 @@ def _settings_options(command: CommandFunction) -> CommandFunction:
 SUBCOMMANDS = {
     "broker": "brokers",
     "cancel": "cancel",
+    "drained": "drained",
     "execute": "execute",
     "job": "jobs",
     "jobs": "jobs",

@@ -14,7 +14,7 @@ from backends.upstream.ports import UpstreamPort
 from backends.upstream.submitter import Submitter
 from backends.upstream.topic_metadata import polled_topics
 from common.clock import Clock, within
-from common.error_codes import ErrorCode
+from common.error_codes import ErrorCode, error_name
 from controller.messages.upstream_events import (
     Unreachable,
     UpstreamBroker,
@@ -167,7 +167,7 @@ class UpstreamPoller:
         response = await self._client.ask(ListPartitionReassignmentsRequest(topics=None))
         if response.error_code != ErrorCode.NONE:
             raise BrokerError(
-                f"the upstream refuses to list reassignments: {_error_name(response.error_code)}"
+                f"the upstream refuses to list reassignments: {error_name(response.error_code)}"
             )
         return {
             TopicPartition(topic.name, row.partition_index): UpstreamMove(
@@ -186,7 +186,7 @@ class UpstreamPoller:
             for topic in response.topics:
                 if topic.error_code not in {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}:
                     raise BrokerError(
-                        f"the upstream refuses to describe topic {topic.name}: {_error_name(topic.error_code)}"
+                        f"the upstream refuses to describe topic {topic.name}: {error_name(topic.error_code)}"
                     )
             topics += polled_topics(response, None)
         return topics
@@ -223,10 +223,3 @@ class UpstreamPoller:
         if keys is None:
             return await self._client.off_loop.run(polled_topics, response, None)
         return polled_topics(response, keys)
-
-
-def _error_name(code: int) -> str:
-    try:
-        return ErrorCode(code).name
-    except ValueError:
-        return f"error {code}"

@@ -7,14 +7,13 @@ import click
 from common.plan_errors import PlanError
 from controller.scheduling.plan_limits import PlanLimits, parse_limits
 from planner.plan import Plan, json_lines, make_plan, moves_of, read_targets, write_plan
-from planner.report.units import in_bytes, in_time, in_words
+from planner.report.units import in_words
 from planner.schedule import schedule
 from planner.snapshot import read_snapshot
 from planner.spark import running, schedule_of, submitted
+from reassignd.commands.forecast_text import BANDWIDTH, copy_lines
 from reassignd.commands.text import echo
 from reassignd.errors import CommandError
-
-BANDWIDTH = 100 * 1024 * 1024
 
 MAX_WAITING_PRINTED = 5
 """Waiting partitions in the printed summary; summary.json has more of them."""
@@ -124,13 +123,9 @@ def plan(
 def _summary(made: Plan, output: Path) -> str:
     forecast = made.forecast
     moving = in_words(forecast.partitions - forecast.unchanged, "partition")
-    steps = f"{in_words(forecast.steps, 'step')} in {in_words(forecast.waves, 'wave')}"
-    copies = f"{in_words(forecast.replica_movements, 'replica')} ({in_bytes(forecast.bytes)}) to copy"
-    took, least = in_time(forecast.seconds), in_time(forecast.least_seconds)
     lines = [
         f"{moving} to move, {forecast.unchanged:,} already at the target",
-        f"{steps}: {copies}, {in_words(forecast.leader_movements, 'leader movement')}",
-        f"forecast: {took} at {in_bytes(forecast.bandwidth)}/s per broker, at least {least}",
+        *copy_lines(forecast),
         *(
             f"waits: {each['topic']}-{each['partition']}: {each['reason']}"
             for each in forecast.waiting[:MAX_WAITING_PRINTED]

@@ -1,23 +1,24 @@
 """The command `propose`: write a plan that meets a goal with the fewest moves. docs/proposals.md explains the method."""
 
-import json
-import re
 from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from common.plan_errors import PlanError
-from planner.proposals.goal import Goal, ProposalError, problem_of
-from planner.proposals.goals_text import broker_ids, read_goal, read_tolerance, read_weights
+from planner.forecast import Forecast
+from planner.proposals.goal import ProposalError
 from planner.proposals.network import MissingSolverError
 from planner.proposals.proposal import Proposal
-from planner.proposals.proposal import propose as find_proposal
 from planner.proposals.text import HEAD, as_dict, broker_rows, plan_json, rollback_json, summary
-from planner.snapshot import TOPIC_PARTITION, Snapshot, parse_snapshot, read_snapshot
-from reassignd.commands.execute import WaitOptions, submit
-from reassignd.commands.options import FILE, FORMAT, JSON, with_client
+from planner.proposing import Wish, propose_for, read_wish
+from planner.snapshot import Snapshot
+from reassignd.commands.cluster_source import Source, read_server, with_source
+from reassignd.commands.forecast_text import forecast, forecast_lines, limits_of
+from reassignd.commands.options import FILE, FORMAT, JSON, TIMEOUT, with_client
+from reassignd.commands.propose_execute import Execution, check_same_cluster, execute, not_as_in, watch
 from reassignd.commands.text import columns, counted, echo
 from reassignd.errors import CommandError
 from reassignd.printable import as_json
@@ -40,111 +41,163 @@ Goals, several of which can be combined:
 MOST_REASONS = 20
 """Most reasons that a failed proposal prints."""
 
+_GOAL_OPTIONS = (
+    click.option("--topics", metavar="REGEX", help="Change only topics whose whole name matches."),
+    click.option("--exclude-topics", metavar="REGEX", help="Do not change topics whose whole name matches."),
+    click.option(
+        "--exclude-brokers",
+        metavar="ID,ID,...",
+        help="Brokers that keep their replicas and get no new ones.",
+    ),
+    click.option("--tolerance", metavar="PERCENT", help="Allowed deviation from even counts.  [default: 5%]"),
+    click.option(
+        "--leaders",
+        type=click.Choice(["balance", "keep"]),
+        help="Whether to even out preferred leaders.  [default: balance for add, balance and leaders, else keep]",
+    ),
+    click.option("--max-moves", metavar="N", type=click.IntRange(0), help="Most replicas to move."),
+    click.option("--fix-racks", is_flag=True, help="Also move replicas that break the rack rule."),
+    click.option("--disable-rack-aware", is_flag=True, help="Ignore racks."),
+    click.option(
+        "--weight", "weights", metavar="ID=FACTOR", multiple=True, help="Share of a broker, relative to 1."
+    ),
+    click.option(
+        "--skip-moving", is_flag=True, help="Leave out partitions that are being reassigned or queued."
+    ),
+)
+"""The options that `planner.proposing.read_wish` reads, by the same names."""
+
+_EXECUTION_OPTIONS = (
+    click.option(
+        "--dry-run", is_flag=True, help="Also forecast the steps and the time under the limits of the server."
+    ),
+    click.option("--execute", is_flag=True, help="Submit the plan as a job of the running server."),
+    click.option(
+        "--replan",
+        is_flag=True,
+        help="With --execute: if replicas have changed since the snapshot, propose again from what is there.",
+    ),
+    click.option(
+        "--throttle",
+        metavar="BYTES",
+        type=click.IntRange(1, 2**63 - 1),
+        help="With --execute: bytes per second to and from each broker. With --dry-run: the same for the forecast.",
+    ),
+    click.option(
+        "--wait",
+        is_flag=True,
+        help="With --execute: show progress until the job has ended, then whether drained brokers are empty.",
+    ),
+    click.option(
+        "--watch",
+        is_flag=True,
+        help="With drain --execute: propose and wait again until the drained brokers are empty.",
+    ),
+    TIMEOUT,
+)
+
+
+_GOAL_NAMES = (
+    "topics", "exclude_topics", "exclude_brokers", "tolerance", "leaders", "max_moves", "fix_racks",
+    "disable_rack_aware", "weights", "skip_moving",
+)  # fmt: skip
+
+
+def _with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options. Those of the goal are passed together as `options`, those of the execution as `execution`."""
+
+    @wraps(command)
+    def run(*arguments: Any, **values: Any) -> Any:
+        options = {name: values.pop(name) for name in _GOAL_NAMES}
+        execution = Execution(**{name: values.pop(name) for name in Execution._fields})
+        return command(*arguments, options=options, execution=execution, **values)
+
+    for option in reversed((*_GOAL_OPTIONS, *_EXECUTION_OPTIONS)):
+        run = option(run)
+    return run
+
+
+class Files(NamedTuple):
+    """Where the plan and its rollback are written; None: nowhere."""
+
+    output: Path | None
+    rollback: Path | None
+
+    def write(self, proposal: Proposal) -> None:
+        """Raises CommandError."""
+        _write(self.output, plan_json(proposal.changes))
+        _write(self.rollback, rollback_json(proposal.changes))
+
 
 @click.command(help=HELP)
 @click.argument("goals", metavar="GOAL...", nargs=-1, required=True)
-@click.option(
-    "--snapshot",
-    metavar="FILE",
-    type=FILE,
-    help="The cluster, from `reassignd snapshot`.  [default: the cluster of the running server]",
-)
-@click.option("--topics", metavar="REGEX", help="Change only topics whose whole name matches.")
-@click.option("--exclude-topics", metavar="REGEX", help="Do not change topics whose whole name matches.")
-@click.option(
-    "--exclude-brokers", metavar="ID,ID,...", help="Brokers that keep their replicas and get no new ones."
-)
-@click.option("--tolerance", metavar="PERCENT", help="Allowed deviation from even counts.  [default: 5%]")
-@click.option(
-    "--leaders",
-    type=click.Choice(["balance", "keep"]),
-    help="Whether to even out preferred leaders.  [default: balance for add, balance and leaders, else keep]",
-)
-@click.option("--max-moves", metavar="N", type=click.IntRange(0), help="Most replicas to move.")
-@click.option("--fix-racks", is_flag=True, help="Also move replicas that break the rack rule.")
-@click.option("--disable-rack-aware", is_flag=True, help="Ignore racks.")
-@click.option(
-    "--weight", "weights", metavar="ID=FACTOR", multiple=True, help="Share of a broker, relative to 1."
-)
+@with_source
+@_with_options
 @click.option("--output", metavar="FILE", type=FILE, help="Write the plan to this file.")
 @click.option(
     "--rollback-file", metavar="FILE", type=FILE, help="Write the plan that restores the present replicas."
 )
-@click.option("--execute", is_flag=True, help="Submit the plan as a job of the running server.")
 @FORMAT
 @with_client
 def propose(
     client: "Client",
     output_format: str,
     goals: Sequence[str],
-    snapshot: Path | None,
+    source: Source,
     output: Path | None,
     rollback_file: Path | None,
-    execute: bool,
-    **options: Any,
+    options: dict[str, Any],
+    execution: Execution,
 ) -> int:
     """Propose a plan, print it, and execute it if asked for."""
+    files = Files(output, rollback_file)
+    execution.check(goals, source, writes_files=any(files))
     try:
-        goal, topics = _goal(goals, options), _topics(options["topics"], options["exclude_topics"])
-        cluster = read_snapshot(snapshot) if snapshot is not None else _snapshot_of(client)
-        moving = _moving(client) if snapshot is None else frozenset[TOPIC_PARTITION]()
-        proposal = find_proposal(problem_of(cluster, goal, topics, moving))
+        wish = read_wish(goals, options)
+        if execution.watch:
+            return watch(
+                client, wish, execution, lambda each: _show(each, files, output_format), output_format
+            )
+        return _propose(client, source, wish, files, execution, output_format)
     except ProposalError as error:
         return _fail(error.reasons)
     except (PlanError, MissingSolverError) as error:
         raise CommandError(str(error)) from error
-    plan = plan_json(proposal.changes)
-    _write(output, plan)
-    _write(rollback_file, rollback_json(proposal.changes))
-    if output_format == JSON:
-        echo(as_json(as_dict(proposal)))
-    else:
-        _print(proposal, output)
-    return _execute(client, proposal, plan, snapshot, output_format) if execute else 0
 
 
-def _goal(words: Sequence[str], options: dict[str, Any]) -> Goal:
-    goal = read_goal(words)
-    if options["tolerance"] is not None:
-        goal = goal._replace(tolerance=read_tolerance(options["tolerance"]))
-    if options["leaders"] is not None:
-        goal = goal._replace(even_leaders=options["leaders"] == "balance")
-    if options["exclude_brokers"] is not None:
-        goal = goal._replace(receive_nothing=broker_ids("--exclude-brokers", options["exclude_brokers"]))
-    return goal._replace(
-        max_moves=options["max_moves"],
-        repair_racks=goal.repair_racks or options["fix_racks"],
-        rack_aware=not options["disable_rack_aware"],
-        weights=read_weights(options["weights"]),
-    )
+def _propose(
+    client: "Client", source: Source, wish: Wish, files: Files, execution: Execution, output_format: str
+) -> int:
+    cluster, proposal = _agreed(client, source, wish, execution)
+    made = _forecast(client, source, cluster, proposal, execution) if execution.dry_run else None
+    files.write(proposal)
+    _show(proposal, files, output_format, made)
+    return execute(client, wish.goal.drain, proposal, execution, output_format) if execution.execute else 0
 
 
-def _topics(chosen: str | None, excluded: str | None) -> Callable[[str], bool]:
-    include, exclude = _pattern("--topics", chosen), _pattern("--exclude-topics", excluded)
-
-    def may_change(topic: str) -> bool:
-        return (include is None or include.fullmatch(topic) is not None) and (
-            exclude is None or exclude.fullmatch(topic) is None
-        )
-
-    return may_change
-
-
-def _pattern(option: str, text: str | None) -> re.Pattern[str] | None:
-    try:
-        return None if text is None else re.compile(text)
-    except re.error as error:
-        raise CommandError(f"{option} '{text}' is not a regular expression: {error}") from error
+def _agreed(client: "Client", source: Source, wish: Wish, execution: Execution) -> tuple[Snapshot, Proposal]:
+    """Return the cluster and the proposal. To be executed, it must fit the replicas that the server has now."""
+    cluster = source.read(client)
+    proposal = propose_for(cluster, wish)
+    if not execution.execute:
+        return cluster, proposal
+    now = read_server(client)
+    check_same_cluster(cluster, now)
+    if reasons := not_as_in(now, proposal):
+        if not execution.replan:
+            raise ProposalError(reasons)
+        echo("reassignd: replicas have changed since the snapshot: proposed again", err=True)
+        return now, propose_for(now, wish)
+    return cluster, proposal
 
 
-def _snapshot_of(client: "Client") -> Snapshot:
-    lines = b"".join(client.stream("/v1/snapshot")).splitlines()
-    return parse_snapshot("the server's snapshot", lines)
-
-
-def _moving(client: "Client") -> frozenset[TOPIC_PARTITION]:
-    answer = json.loads(b"".join(client.stream("/v1/reassignments")) or b"{}")
-    return frozenset((row["topic"], row["partition"]) for row in answer.get("partitions", ()))
+def _forecast(
+    client: "Client", source: Source, cluster: Snapshot, proposal: Proposal, execution: Execution
+) -> Forecast:
+    """Compute the forecast: under the limits of the running server if the cluster is its own, else without limits."""
+    limits, throttle = limits_of(client.get("/v1/limits")) if source == Source() else (None, None)
+    targets = [((row.topic, row.partition), replicas) for row, replicas in proposal.changes.items()]
+    return forecast(targets, cluster, limits, execution.throttle or throttle)
 
 
 def _write(path: Path | None, text: str) -> None:
@@ -156,33 +209,18 @@ def _write(path: Path | None, text: str) -> None:
         raise CommandError(f"cannot write {path}: {error.strerror}") from error
 
 
-def _print(proposal: Proposal, output: Path | None) -> None:
+def _show(proposal: Proposal, files: Files, output_format: str, made: Forecast | None = None) -> None:
+    if output_format == JSON:
+        forecasted = {} if made is None else {"forecast": made._asdict()}
+        echo(as_json(as_dict(proposal) | forecasted))
+        return
     for line in [*summary(proposal), "", *columns(HEAD, broker_rows(proposal))]:
         echo(line)
-    if output is not None:
-        echo(
-            f"\n{output}: {counted(len(proposal.changes), 'partition')}; see `reassignd plan` for a forecast"
-        )
-
-
-def _execute(
-    client: "Client", proposal: Proposal, plan: str, snapshot: Path | None, output_format: str
-) -> int:
-    """Submit the plan. Refused if a partition is not where the snapshot has it."""
-    if not proposal.changes:
-        return 0
-    if snapshot is not None and (changed := _changed_since(proposal, _snapshot_of(client))):
-        return _fail(changed)
-    return submit(client, output_format, plan.encode(), {}, WaitOptions(enabled=False, timeout=None))
-
-
-def _changed_since(proposal: Proposal, cluster: Snapshot) -> list[str]:
-    """Return a line for each partition whose replicas are not those of the snapshot any more."""
-    return [
-        f"{row.topic}-{row.partition} has changed since the snapshot; take a new snapshot"
-        for row in proposal.changes
-        if (now := cluster.partitions.get((row.topic, row.partition))) is None or now.replicas != row.replicas
-    ]
+    for line in [] if made is None else ["", *forecast_lines(made)]:
+        echo(line)
+    if files.output is not None:
+        changed = counted(len(proposal.changes), "partition")
+        echo(f"\n{files.output}: {changed}; see `reassignd plan` for a forecast")
 
 
 def _fail(reasons: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""The command `snapshot`: save the cluster for `reassignd plan`."""
+"""The command `snapshot`: save the cluster for `reassignd plan` and `reassignd propose`."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from planner.snapshot import lines
+from reassignd.commands.cluster_source import Source, read_kafka, with_kafka
 from reassignd.commands.options import FILE, FORMAT_IGNORED, with_client
 from reassignd.errors import CommandError
 
@@ -22,11 +24,19 @@ PARQUET = ".parquet"
     type=FILE,
     help="Output file: Parquet if the name ends with .parquet, else JSON lines.  [default: stdout]",
 )
+@with_kafka
 @FORMAT_IGNORED
 @with_client
-def snapshot(client: "Client", output: Path | None) -> None:
-    """Print all brokers and partitions as JSON lines, for `reassignd plan`."""
-    chunks = client.stream("/v1/snapshot")
+def snapshot(
+    client: "Client", output: Path | None, bootstrap_server: str | None, command_config: Path | None
+) -> None:
+    """Print all brokers and partitions as JSON lines, for `reassignd plan` and `reassignd propose`."""
+    Source(None, bootstrap_server, command_config).check()
+    chunks = (
+        client.stream("/v1/snapshot")
+        if bootstrap_server is None
+        else iter(lines(read_kafka(bootstrap_server, command_config)))
+    )
     if output is None:
         for chunk in chunks:
             click.echo(chunk, nl=False)

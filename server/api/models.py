@@ -381,6 +381,12 @@ class Status(Struct):
     spark: Spark
 
 
+class SnapshotCluster(Struct, tag_field="kind", tag="cluster"):
+    """The cluster."""
+
+    cluster_id: str
+
+
 class SnapshotBroker(Struct, tag_field="kind", tag="broker"):
     """A broker."""
 
@@ -389,6 +395,7 @@ class SnapshotBroker(Struct, tag_field="kind", tag="broker"):
     live: bool
     host: str
     port: int
+    disk_bytes: Annotated[int | None, Meta(description="Size of its disks; null if it is not known.")]
 
 
 class SnapshotPartition(Struct, tag_field="kind", tag="partition"):
@@ -401,11 +408,17 @@ class SnapshotPartition(Struct, tag_field="kind", tag="partition"):
     leader: int
     bytes: int
     min_isr: int
+    target: Annotated[
+        Replicas | None,
+        Meta(description="Its replicas after the ongoing or queued reassignment; null if there is none."),
+    ]
 
 
 SnapshotRow: TypeAlias = Annotated[
-    SnapshotBroker | SnapshotPartition,
-    Meta(title="SnapshotRow", description="One line each: first the brokers, then the partitions."),
+    SnapshotCluster | SnapshotBroker | SnapshotPartition,
+    Meta(
+        title="SnapshotRow", description="One line each: the cluster, then the brokers, then the partitions."
+    ),
 ]
 
 

@@ -4,28 +4,38 @@ from collections.abc import Iterator
 
 from starlette.responses import Response
 
-from controller.model.cluster import Partition
+from controller.model.cluster import Partition, Replicas
 from controller.state.state import State
 from server.api.call import Call
-from server.api.models import SnapshotBroker, SnapshotPartition, SnapshotRow
+from server.api.models import SnapshotBroker, SnapshotCluster, SnapshotPartition, SnapshotRow
 from server.api.streams import json_lines
 from server.api.table import Endpoint
 from server.ports import Sizes
 
 
 async def snapshot(call: Call) -> Response:
-    """Return the brokers, then the partitions as they are after their last completed step."""
-    return json_lines(rows(call.state, call.core.sizes))
+    """Return the cluster, the brokers, then the partitions as they are after their last completed step."""
+    return json_lines(rows(call.core.cluster_id, call.state, call.core.sizes))
 
 
-def rows(state: State, sizes: Sizes) -> Iterator[SnapshotBroker | SnapshotPartition]:
+def rows(
+    cluster_id: str, state: State, sizes: Sizes
+) -> Iterator[SnapshotCluster | SnapshotBroker | SnapshotPartition]:
     """Yield the rows. The state may change in between."""
+    yield SnapshotCluster(cluster_id)
     for number, broker in sorted(state.brokers.items()):
-        yield SnapshotBroker(number, broker.rack, number in state.live, broker.host, broker.port)
+        live = number in state.live
+        yield SnapshotBroker(number, broker.rack, live, broker.host, broker.port, _disk_bytes(state, number))
     for topic, partitions in list(state.partitions.items()):
         for partition in list(partitions):
             if topic in state.topics:
                 yield _row(state, partition, sizes.size(partition.key) or 0)
+
+
+def _disk_bytes(state: State, broker: int) -> int | None:
+    """Return the size of the broker's disks, or None if one is not known. Brokers report them since Kafka 3.3 (KIP-827)."""
+    disks = state.disks.get(broker, ())
+    return sum(disk.total for disk in disks) if disks and all(disk.total > 0 for disk in disks) else None
 
 
 def _row(state: State, partition: Partition, size: int) -> SnapshotPartition:
@@ -38,14 +48,26 @@ def _row(state: State, partition: Partition, size: int) -> SnapshotPartition:
         leader=partition.leader,
         bytes=size,
         min_isr=state.min_isr(partition.topic),
+        target=_target(state, partition),
     )
+
+
+def _target(state: State, partition: Partition) -> Replicas | None:
+    key = partition.key
+    if (pending := state.pending.get(key)) is not None:
+        return pending.target
+    if (reassignment := state.reassignments.get(key)) is not None:
+        return reassignment.target
+    if key in state.external:
+        return tuple(broker for broker in partition.replicas if broker not in partition.removing)
+    return None
 
 
 ENDPOINTS = (
     Endpoint(
         "GET",
         "/v1/snapshot",
-        "List the brokers and partitions of the cluster.",
+        "List the cluster, its brokers and its partitions.",
         snapshot,
         SnapshotRow,
         lines=True,

@@ -2,7 +2,7 @@
 
 from kafka.errors import kafka_errors
 
-from common.error_codes import ErrorCode
+from common.error_codes import ErrorCode, error_name
 
 RENAMED = {
     ErrorCode.UNKNOWN_SERVER_ERROR: "UNKNOWN",
@@ -18,3 +18,7 @@ RENAMED = {
 def test_numbers_match_the_table_of_kafka_python() -> None:
     names = {code: kafka_errors[code.value].message for code in ErrorCode}
     assert names == {code: RENAMED.get(code, code.name) for code in ErrorCode}
+
+
+def test_an_unknown_code_is_shown_as_a_number() -> None:
+    assert (error_name(3), error_name(999)) == ("UNKNOWN_TOPIC_OR_PARTITION", "error 999")

@@ -7,13 +7,15 @@ from common.plan_errors import PlanError
 from planner.snapshot import Broker, Partition, Snapshot, read_snapshot, write_snapshot
 
 CLUSTER = Snapshot(
-    {1: Broker(1, "a", True, "kafka-1", 9092), 2: Broker(2), 3: Broker(3, live=False)},
+    {1: Broker(1, "a", True, "kafka-1", 9092), 2: Broker(2, disk_bytes=10**13), 3: Broker(3, live=False)},
     {
         ("orders", 0): Partition("orders", 0, (1, 2), (1,), 1, 10**12, 2),
-        ("clicks", 7): Partition("clicks", 7, (2, 3), (), -1),
+        ("clicks", 7): Partition("clicks", 7, (2, 3), (), -1, target=(3, 1)),
     },
+    "cluster-1",
 )
 
+CLUSTER_ROW = '{"kind": "cluster", "cluster_id": "cluster-1"}'
 BROKER = '{"kind": "broker", "id": 1}'
 PARTITION = {"kind": "partition", "topic": "orders", "partition": 0, "replicas": [1], "isr": [1], "leader": 1}
 
@@ -40,7 +42,7 @@ def test_what_is_left_out_has_a_default(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ("{", ":2: not JSON: "),
-        ("[]", ":2: expected an object of kind 'broker' or 'partition'"),
+        ("[]", ":2: expected an object of kind 'cluster', 'broker' or 'partition'"),
         ('{"kind": "topic"}', ":2: expected an object of kind"),
         (BROKER, ":2: broker 1 is there twice"),
         ('{"kind": "broker"}', ":2: 'id' is null, expected a number"),
@@ -51,6 +53,9 @@ def test_what_is_left_out_has_a_default(tmp_path: Path) -> None:
             json.dumps(PARTITION | {"replicas": [1, 1]}),
             ":2: 'replicas' is [1, 1], expected a list of different",
         ),
+        (json.dumps(PARTITION | {"target": 1}), ":2: 'target' is 1, expected a list of different broker ids"),
+        ('{"kind": "cluster"}', ":2: 'cluster_id' is null, expected the id of a cluster"),
+        (f"{CLUSTER_ROW}\n{CLUSTER_ROW}", ":3: the cluster is there twice"),
         (json.dumps(PARTITION | {"bytes": -1}), ":2: 'bytes' is -1, expected a number from 0"),
         (json.dumps(PARTITION | {"min_isr": 0}), ":2: 'min_isr' is 0, expected a number from 1"),
         (json.dumps(PARTITION | {"leader": 1.5}), ":2: 'leader' is 1.5, expected a broker id, or -1"),
@@ -63,6 +68,16 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(PlanError) as raised:
         read_snapshot(path)
     assert f"{path}{message}" in str(raised.value)
+
+
+def test_the_first_missing_partition_is_found() -> None:
+    def having(*numbers: int) -> Snapshot:
+        rows = {("foo", number): Partition("foo", number, (1,), (1,), 1) for number in numbers}
+        return Snapshot({1: Broker(1)}, rows)
+
+    assert having(0, 1, 2).hole() is None
+    assert having(0, 3, 1).hole() == ("foo", 2)
+    assert Snapshot({1: Broker(1)}, {}).hole() is None
 
 
 def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def replicas_of(number: int, shift: int = 0) -> list[int]:
 ORIGINALS = [replicas_of(number) for number in range(PARTITIONS)]
 
 
-def create_topic(bootstrap: str, originals: Sequence[Sequence[int]] = ORIGINALS) -> None:
+def create_topic(bootstrap: str, originals: Sequence[Sequence[int]] = ORIGINALS, name: str = "foo") -> None:
     host, _, port = bootstrap.rpartition(":")
     assignments = [
         CreatableReplicaAssignment(number, tuple(replicas)) for number, replicas in enumerate(originals)
@@ -104,7 +104,7 @@ def create_topic(bootstrap: str, originals: Sequence[Sequence[int]] = ORIGINALS)
     async def ask() -> None:
         channel = await connect(host, int(port), PATIENCE_SECONDS)
         try:
-            request = CreateTopicsRequest([CreatableTopic("foo", -1, -1, assignments)])
+            request = CreateTopicsRequest([CreatableTopic(name, -1, -1, assignments)])
             response = await channel.request(request, 2)
             assert response.topics[0].error_code == 0
         finally:

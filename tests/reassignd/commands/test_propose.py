@@ -51,8 +51,11 @@ def test_a_balance_keeps_leaders_when_asked_to(run: Propose) -> None:
 
 
 def test_topics_are_chosen_by_patterns(run: Propose) -> None:
-    assert "nothing to move" in run(cluster("---", (1, 2)), "drain", "1", "--topics", "bar.*")[1]
-    assert "nothing to move" in run(cluster("---", (1, 2)), "drain", "1", "--exclude-topics", "fo+")[1]
+    both = cluster("---", (1, 2))
+    both.partitions["bar", 0] = both.partitions["foo", 0]._replace(topic="bar")
+    for options in (["--topics", "ba."], ["--exclude-topics", "fo+"]):
+        plan = json.loads(run(both, "drain", "1", *options, "--format", "json")[1])["plan"]
+        assert [row["topic"] for row in plan["partitions"]] == ["bar"]
 
 
 def test_excluded_brokers_get_nothing(run: Propose) -> None:
@@ -83,6 +86,10 @@ def test_racks_are_repaired_unless_they_are_disabled(run: Propose) -> None:
         (["drain", "1,2"], "reassignd: foo-0 needs 2 replicas, but the brokers that can hold it are: 3\n"),
         (["drain", "1", "--weight", "x"], "reassignd: weight 'x': expected ID=FACTOR"),
         (["drain", "1", "--topics", "("], "reassignd: --topics '(' is not a regular expression"),
+        (["drain", "1", "--topics", "bar"], "reassignd: no topic of the cluster is chosen by --topics 'bar'"),
+        (["drain", "1", "add", "1"], "reassignd: broker 1 cannot be both drained and added"),
+        (["rf", "4"], "reassignd: foo-0 needs 4 replicas, but the brokers that can hold it are: 1, 2, 3"),
+        (["add", "9"], "reassignd: broker 9 is not in the cluster"),
     ],
 )
 def test_what_cannot_be_done_is_named(run: Propose, tmp_path: Path, words: list[str], error: str) -> None:

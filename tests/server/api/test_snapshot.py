@@ -2,6 +2,7 @@
 
 import json
 
+from controller.state.upstream import Disk
 from server.api.models import SnapshotPartition
 from server.api.snapshot import rows
 from tests.server.api.api_client import MOVE, ApiClient
@@ -11,7 +12,7 @@ async def test_brokers_come_first_then_partitions_with_their_size() -> None:
     client = ApiClient()
     client.controller.stop(2)
     lines = (await client.raw("GET", "/v1/snapshot")).text.splitlines()
-    broker, partition = json.loads(lines[1]), json.loads(lines[-1])
+    broker, partition = json.loads(lines[2]), json.loads(lines[-1])
     assert (broker["kind"], broker["id"], broker["rack"], broker["live"]) == ("broker", 2, "rack-2", False)
     assert partition == {
         "kind": "partition",
@@ -22,13 +23,24 @@ async def test_brokers_come_first_then_partitions_with_their_size() -> None:
         "leader": 1,
         "bytes": 102,
         "min_isr": 1,
+        "target": None,
     }
+
+
+async def test_the_cluster_has_an_id_and_disks_have_sizes() -> None:
+    client = ApiClient()
+    client.controller.state.disks[1] = [Disk("/a", 100, 50, 1), Disk("/b", 200, 50, 1)]
+    client.controller.state.disks[2] = [Disk("/a", -1, -1, 1)]
+    lines = (await client.raw("GET", "/v1/snapshot")).text.splitlines()
+    assert json.loads(lines[0]) == {"kind": "cluster", "cluster_id": "cluster-1"}
+    assert [json.loads(line)["disk_bytes"] for line in lines[1:3]] == [300, None]
 
 
 async def test_a_moving_partition_has_the_replicas_of_its_last_completed_step() -> None:
     client = ApiClient()
     await client.post("/v1/jobs", MOVE)
     row = next(
-        row for row in rows(client.controller.state, client.sizes) if isinstance(row, SnapshotPartition)
+        row for row in rows("", client.controller.state, client.sizes) if isinstance(row, SnapshotPartition)
     )
     assert (row.replicas, row.isr) == ((1, 2, 3), [1, 2, 3])
+    assert row.target == (4, 5, 6)

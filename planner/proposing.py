@@ -1,0 +1,85 @@
+"""From the words and options of a user to a proposal for a cluster, for the command line and the API."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from planner.proposals.goal import Goal, ProposalError, problem_of
+from planner.proposals.goals_text import broker_ids, read_goal, read_tolerance, read_weights
+from planner.proposals.proposal import Proposal, propose
+from planner.report.units import in_words
+from planner.snapshot import TOPIC_PARTITION, Snapshot
+
+
+class Wish(NamedTuple):
+    """A goal, the topics that may change, and whether partitions that are being reassigned are left out."""
+
+    goal: Goal
+    topics: Callable[[str], bool]
+    skip_moving: bool = False
+    choice: str = ""
+    """The options that choose the topics, for messages."""
+
+
+def read_wish(words: Sequence[str], options: Mapping[str, Any]) -> Wish:
+    """Read goals such as `drain 7 add 31` and the options of `reassignd propose` by name. Raises ProposalError."""
+    goal = read_goal(words)
+    if (tolerance := options.get("tolerance")) is not None:
+        goal = goal._replace(tolerance=read_tolerance(tolerance))
+    if (leaders := options.get("leaders")) is not None:
+        goal = goal._replace(even_leaders=leaders == "balance")
+    if (excluded := options.get("exclude_brokers")) is not None:
+        goal = goal._replace(receive_nothing=broker_ids("--exclude-brokers", excluded))
+    goal = goal._replace(
+        max_moves=options.get("max_moves"),
+        repair_racks=goal.repair_racks or bool(options.get("fix_racks")),
+        rack_aware=not options.get("disable_rack_aware"),
+        weights=read_weights(options.get("weights") or ()),
+    )
+    chosen, excluded = options.get("topics"), options.get("exclude_topics")
+    given = {"--topics": chosen, "--exclude-topics": excluded}
+    choice = " and ".join(f"{option} '{text}'" for option, text in given.items() if text is not None)
+    return Wish(goal, _topics(chosen, excluded), bool(options.get("skip_moving")), choice)
+
+
+def propose_for(snapshot: Snapshot, wish: Wish) -> Proposal:
+    """Find a plan. Raises ProposalError, also for a snapshot with holes and for moves under way; MissingSolverError."""
+    if (hole := snapshot.hole()) is not None:
+        raise ProposalError(
+            [f"the snapshot is not complete: topic {hole[0]} has no partition {hole[1]}; take a new snapshot"]
+        )
+    topics = {topic for topic, _ in snapshot.partitions}
+    if topics and not any(map(wish.topics, topics)):
+        raise ProposalError([f"no topic of the cluster is chosen by {wish.choice}"])
+    moving = [key for key, row in snapshot.partitions.items() if row.target is not None]
+    under_way = sorted(key for key in moving if wish.topics(key[0]))
+    if under_way and not wish.skip_moving:
+        raise ProposalError([_under_way(under_way)])
+    return propose(problem_of(snapshot, wish.goal, wish.topics, frozenset(moving)))
+
+
+def _under_way(partitions: Sequence[TOPIC_PARTITION]) -> str:
+    topic, number = partitions[0]
+    more = len(partitions) - 1
+    who = (
+        f"{topic}-{number} is" if not more else f"{topic}-{number} and {in_words(more, 'more partition')} are"
+    )
+    return f"{who} being reassigned or queued; wait for the end, or leave them out with --skip-moving"
+
+
+def _topics(chosen: str | None, excluded: str | None) -> Callable[[str], bool]:
+    include, exclude = _pattern("--topics", chosen), _pattern("--exclude-topics", excluded)
+
+    def may_change(topic: str) -> bool:
+        return (include is None or include.fullmatch(topic) is not None) and (
+            exclude is None or exclude.fullmatch(topic) is None
+        )
+
+    return may_change
+
+
+def _pattern(option: str, text: str | None) -> re.Pattern[str] | None:
+    try:
+        return None if text is None else re.compile(text)
+    except re.error as error:
+        raise ProposalError([f"{option} '{text}' is not a regular expression: {error}"]) from error

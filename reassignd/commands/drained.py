@@ -1,0 +1,97 @@
+"""The command `drained`: whether brokers hold no replicas, for scripts that stop brokers."""
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from common.plan_errors import PlanError
+from planner.snapshot import TOPIC_PARTITION, Snapshot
+from reassignd.commands.cluster_source import Source, with_source
+from reassignd.commands.options import FORMAT, JSON, with_client
+from reassignd.commands.text import counted, echo
+from reassignd.errors import CommandError
+from reassignd.printable import as_json
+
+if TYPE_CHECKING:
+    from reassignd.client import Client
+
+MOST_NAMES = 5
+"""Most partitions that a line names."""
+
+
+class Held(NamedTuple):
+    """Partitions that have a replica on a broker, or get one by an ongoing or queued reassignment."""
+
+    broker: int
+    partitions: Sequence[TOPIC_PARTITION]
+
+    @property
+    def line(self) -> str:
+        """Return a line about the broker."""
+        if not self.partitions:
+            return f"broker {self.broker} holds nothing; it can be stopped"
+        names = ", ".join(f"{topic}-{number}" for topic, number in self.partitions[:MOST_NAMES])
+        more = ", …" if len(self.partitions) > MOST_NAMES else ""
+        return f"broker {self.broker} holds {counted(len(self.partitions), 'replica')}: {names}{more}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON value."""
+        return {"broker": self.broker, "replicas": len(self.partitions), "drained": not self.partitions}
+
+
+def held_by(cluster: Snapshot, brokers: Collection[int]) -> list[Held]:
+    """Return what each of the brokers holds, by id. Raises CommandError for a broker that the cluster does not know."""
+    found: dict[int, list[TOPIC_PARTITION]] = {broker: [] for broker in sorted(brokers)}
+    for key, row in sorted(cluster.partitions.items()):
+        for broker in {*row.replicas, *(row.target or ())} & found.keys():
+            found[broker].append(key)
+    for broker, partitions in found.items():
+        if not partitions and broker not in cluster.brokers:
+            raise CommandError(f"broker {broker} is not in the cluster")
+    return [Held(broker, partitions) for broker, partitions in found.items()]
+
+
+def report(held: Sequence[Held], output_format: str) -> int:
+    """Print what the brokers hold; return exit code 0 if they hold nothing, else 1."""
+    if output_format == JSON:
+        echo(as_json({"brokers": [each.as_dict() for each in held]}))
+    else:
+        for each in held:
+            echo(each.line)
+    return 1 if any(each.partitions for each in held) else 0
+
+
+class CheckFailed(click.ClickException):
+    """The command could not find out."""
+
+    exit_code = 2
+
+
+class Check(click.Command):
+    """A command whose exit code 1 is an answer: all failures have exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """See `click.Command.invoke`."""
+        try:
+            return super().invoke(ctx)
+        except (CommandError, PlanError) as error:
+            raise CheckFailed(str(error)) from error
+
+
+@click.command(cls=Check)
+@click.argument("brokers", metavar="BROKER...", nargs=-1, required=True, type=click.IntRange(0, 2**31 - 1))
+@with_source
+@FORMAT
+@with_client
+def drained(
+    client: "Client",
+    output_format: str,
+    brokers: Sequence[int],
+    source: Source,
+) -> int:
+    """Tell whether brokers hold no replicas and get none.
+
+    Exit codes: 0 if all of them are empty, 1 if one is not, 2 for errors.
+    """
+    return report(held_by(source.read(client), brokers), output_format)

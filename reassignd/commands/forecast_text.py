@@ -1,0 +1,60 @@
+"""The forecast of the planner for a plan that is not executed yet."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from controller.scheduling.plan_limits import LETTERS, PlanLimits
+from planner.forecast import Forecast
+from planner.plan import Target, make_plan, moves_of
+from planner.report.units import in_bytes, in_time, in_words
+from planner.schedule import schedule
+from planner.snapshot import Snapshot
+from reassignd.errors import CommandError
+
+BANDWIDTH = 100 * 1024 * 1024
+"""Bytes per second into, and out of, each broker, if nothing else is known."""
+
+
+def forecast(
+    targets: Iterable[Target],
+    cluster: Snapshot,
+    limits: PlanLimits | None = None,
+    bandwidth: int | None = None,
+) -> Forecast:
+    """Compute the forecast. Raises CommandError if pyarrow is not installed, PlanError."""
+    moves = moves_of(list(targets), cluster)
+    try:
+        return make_plan(moves, cluster, limits or PlanLimits(), bandwidth or BANDWIDTH, schedule).forecast
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "pyarrow":
+            raise
+        raise CommandError("the forecast needs pyarrow: pip install 'reassignd[propose]'") from error
+
+
+def copy_lines(made: Forecast) -> Iterator[str]:
+    """Yield a line about steps and copies, and one about the time."""
+    steps = f"{in_words(made.steps, 'step')} in {in_words(made.waves, 'wave')}"
+    copies = f"{in_words(made.replica_movements, 'replica')} ({in_bytes(made.bytes)}) to copy"
+    yield f"{steps}: {copies}, {in_words(made.leader_movements, 'leader movement')}"
+    took, least = in_time(made.seconds), in_time(made.least_seconds)
+    yield f"forecast: {took} at {in_bytes(made.bandwidth)}/s per broker, at least {least}"
+
+
+def forecast_lines(made: Forecast) -> Iterator[str]:
+    """Yield the lines of the forecast."""
+    yield from copy_lines(made)
+    if made.waiting_partitions:
+        first = made.waiting[0]
+        yield (
+            f"waits: {in_words(made.waiting_partitions, 'partition')}, "
+            f"the first is {first['topic']}-{first['partition']}: {first['reason']}"
+        )
+
+
+def limits_of(answer: Mapping[str, Any]) -> tuple[PlanLimits, int | None]:
+    """Return the limits and the throttle of an answer of `/v1/limits`."""
+    values = {row["name"]: row["limit"] for row in answer["limits"] if row["limit"] is not None}
+    throttle: int | None = values.get("throttle")
+    return PlanLimits(
+        **{field: values[letter] for field, letter in LETTERS.items() if letter in values}
+    ), throttle

@@ -1,0 +1,124 @@
+"""Execution of a proposal as a job: checks before it, the wait for its end, and drains that are repeated."""
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from planner.proposals.proposal import Proposal
+from planner.proposals.text import plan_json
+from planner.proposing import Wish, propose_for
+from planner.snapshot import Snapshot
+from reassignd.commands.cluster_source import Source, read_server
+from reassignd.commands.drained import held_by, report
+from reassignd.commands.execute import WaitOptions, submit
+from reassignd.commands.options import JSON
+from reassignd.commands.text import echo
+from reassignd.errors import CommandError
+
+if TYPE_CHECKING:
+    from reassignd.client import Client
+
+WATCH_SECONDS = 5.0
+"""Pause before a drain is proposed again."""
+
+
+class Execution(NamedTuple):
+    """The options of the command that concern the execution. `timeout` is in seconds."""
+
+    dry_run: bool = False
+    execute: bool = False
+    replan: bool = False
+    throttle: int | None = None
+    wait: bool = False
+    watch: bool = False
+    timeout: float | None = None
+
+    def check(self, goals: Sequence[str], source: Source, *, writes_files: bool) -> None:
+        """Raise UsageError for options that contradict each other."""
+        if self.execute and source.bootstrap_server is not None:
+            raise click.UsageError(
+                "--execute needs a running server: leave out --bootstrap-server, or write the plan with --output"
+            )
+        if self.execute and self.dry_run:
+            raise click.UsageError("--execute and --dry-run cannot be used together")
+        for option in ("replan", "wait", "watch"):
+            if getattr(self, option) and not self.execute:
+                raise click.UsageError(f"--{option} needs --execute")
+        if self.throttle is not None and not (self.execute or self.dry_run):
+            raise click.UsageError("--throttle needs --execute or --dry-run")
+        if self.timeout is not None and not (self.wait or self.watch):
+            raise click.UsageError("--timeout needs --wait or --watch")
+        if self.watch and "drain" not in goals:
+            raise click.UsageError("--watch is for drain")
+        if self.watch and (writes_files or source.snapshot is not None):
+            raise click.UsageError("--watch makes several plans of the running server: leave out files")
+
+
+def check_same_cluster(snapshot: Snapshot, now: Snapshot) -> None:
+    """Raise CommandError if the snapshot is of another cluster than the server's."""
+    if None not in (snapshot.cluster_id, now.cluster_id) and snapshot.cluster_id != now.cluster_id:
+        raise CommandError(
+            f"the snapshot is of cluster {snapshot.cluster_id}, but the server's is {now.cluster_id}"
+        )
+
+
+def not_as_in(now: Snapshot, proposal: Proposal) -> list[str]:
+    """Return a line for each partition that the proposal changes and that is not any more where it was."""
+    reasons = []
+    for row in proposal.changes:
+        name, present = f"{row.topic}-{row.partition}", now.partitions.get((row.topic, row.partition))
+        if present is None or present.replicas != row.replicas:
+            reasons.append(f"{name} has changed since the snapshot; take a new snapshot, or use --replan")
+        elif present.target is not None:
+            reasons.append(f"{name} is being reassigned or queued since the snapshot; wait for the end")
+    return reasons
+
+
+def execute(
+    client: "Client", drained: Collection[int], proposal: Proposal, execution: Execution, output_format: str
+) -> int:
+    """Submit the plan, and wait for its end if asked for; return the exit code."""
+    code = 0
+    if proposal.changes:
+        wait = WaitOptions(execution.wait, execution.timeout)
+        options = {"throttle": execution.throttle}
+        code = submit(client, output_format, plan_json(proposal.changes).encode(), options, wait)
+    if not (execution.wait and drained):
+        return code
+    return max(code, report(held_by(read_server(client), drained), output_format))
+
+
+def watch(
+    client: "Client",
+    wish: Wish,
+    execution: Execution,
+    show: Callable[[Proposal], None],
+    output_format: str,
+    *,
+    now: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> int:
+    """Propose and execute again until the drained brokers are empty; return the exit code.
+
+    Partitions that are being reassigned for another job are left out until they have ended.
+    """
+    deadline = None if execution.timeout is None else now() + execution.timeout
+    wish, drain = wish._replace(skip_moving=True), wish.goal.drain
+    while True:
+        cluster = read_server(client)
+        held = held_by(cluster, drain)
+        if not any(each.partitions for each in held):
+            break
+        proposal = propose_for(cluster, wish)
+        left = None if deadline is None else deadline - now()
+        if left is not None and left <= 0:
+            break
+        if proposal.changes:
+            show(proposal)
+            execute(client, (), proposal, execution._replace(wait=True, timeout=left), output_format)
+        elif output_format != JSON:
+            echo("waiting for other reassignments of the drained brokers", err=True)
+        sleep(0 if proposal.changes else WATCH_SECONDS)
+    return report(held_by(read_server(client), drain), output_format)

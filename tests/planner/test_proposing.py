@@ -1,0 +1,74 @@
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from planner.proposals.goal import ProposalError
+from planner.proposing import propose_for, read_wish
+from planner.snapshot import Snapshot
+from tests.planner.proposals.builders import cluster
+
+
+def lists(snapshot: Snapshot, *words: str, **options: Any) -> dict[int, tuple[int, ...]]:
+    """Return the new replicas by number of the partition."""
+    proposal = propose_for(snapshot, read_wish(words, options))
+    return {row.partition: replicas for row, replicas in proposal.changes.items()}
+
+
+def moving(snapshot: Snapshot, *numbers: int) -> Snapshot:
+    rows = snapshot.partitions
+    changed = {("foo", number): rows["foo", number]._replace(target=(9,)) for number in numbers}
+    return snapshot._replace(partitions=rows | changed)
+
+
+def refusal(snapshot: Snapshot, *words: str, **options: Any) -> str:
+    with pytest.raises(ProposalError) as raised:
+        lists(snapshot, *words, **options)
+    [reason] = raised.value.reasons
+    return reason
+
+
+def test_options_have_the_names_of_the_command() -> None:
+    lopsided = cluster("---", *[(1,)] * 4)
+    assert lists(lopsided, "drain", "1", exclude_brokers="2") == dict.fromkeys(range(4), (3,))
+    assert len(lists(lopsided, "balance", max_moves=1)) == 1
+    wish = read_wish(["rf", "2"], {"leaders": "balance", "weights": ["1=0.5"], "fix_racks": True})
+    assert (wish.goal.even_leaders, wish.goal.repair_racks, wish.goal.weights) == (
+        True,
+        True,
+        {1: Fraction(1, 2)},
+    )
+
+
+def test_a_snapshot_with_a_hole_is_refused() -> None:
+    snapshot = cluster("--", (1,), (1,), (1,))
+    del snapshot.partitions["foo", 1]
+    expected = "the snapshot is not complete: topic foo has no partition 1; take a new snapshot"
+    assert refusal(snapshot, "drain", "1") == expected
+
+
+def test_moves_under_way_are_refused_and_named() -> None:
+    snapshot = moving(cluster("--", (1,), (1,), (1,)), 1, 2)
+    reason = refusal(snapshot, "drain", "1")
+    assert reason.startswith("foo-1 and 1 more partition are being reassigned or queued; wait for the end")
+    assert refusal(moving(snapshot, 0), "drain", "1").startswith("foo-0 and 2 more partitions are")
+    assert refusal(moving(cluster("--", (1,)), 0), "drain", "1").startswith("foo-0 is being reassigned")
+
+
+def test_moves_under_way_can_be_left_out() -> None:
+    snapshot = moving(cluster("--", (1,), (1,)), 1)
+    assert lists(snapshot, "drain", "1", skip_moving=True) == {0: (2,)}
+
+
+def test_moves_of_other_topics_do_not_matter() -> None:
+    snapshot = moving(cluster("--", (1,)), 0)
+    bar = snapshot.partitions["foo", 0]._replace(topic="bar", target=None)
+    snapshot.partitions["bar", 0] = bar
+    assert lists(snapshot, "drain", "1", topics="bar") == {0: (2,)}
+
+
+def test_patterns_that_choose_no_topic_are_refused() -> None:
+    assert (
+        refusal(cluster("--", (1,)), "drain", "1", topics="bar")
+        == "no topic of the cluster is chosen by --topics 'bar'"
+    )

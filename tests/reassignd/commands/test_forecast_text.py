@@ -1,0 +1,25 @@
+from controller.scheduling.plan_limits import PlanLimits
+from reassignd.commands.forecast_text import forecast, forecast_lines, limits_of
+from tests.planner.proposals.builders import cluster
+
+TARGETS = [(("foo", 0), (3, 2)), (("foo", 1), (3, 2))]
+
+
+def test_the_forecast_has_steps_and_time() -> None:
+    made = forecast(TARGETS, cluster("---", (1, 2), (1, 2)), PlanLimits(partitions=1), 10)
+    assert list(forecast_lines(made)) == [
+        "2 steps in 2 waves: 2 replicas (2 B) to copy, 2 leader movements",
+        "forecast: 0.2 s at 10 B/s per broker, at least 0.2 s",
+    ]
+
+
+def test_partitions_that_wait_are_counted_and_the_first_is_named() -> None:
+    snapshot = cluster("---", (1, 2), (1, 2))
+    snapshot.brokers[3] = snapshot.brokers[3]._replace(live=False)
+    *_, last = forecast_lines(forecast(TARGETS, snapshot))
+    assert last == "waits: 2 partitions, the first is foo-0: offline: broker 3"
+
+
+def test_limits_and_the_throttle_are_read_from_the_api() -> None:
+    rows = [{"name": "P", "limit": 5}, {"name": "B", "limit": None}, {"name": "throttle", "limit": 9}]
+    assert limits_of({"limits": rows}) == (PlanLimits(partitions=5), 9)
