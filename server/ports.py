@@ -56,8 +56,11 @@ class Sizes(Protocol):
 class Stats(Protocol):
     """Counts events for the metrics. Called on the hot path: it must be very fast."""
 
-    def request(self, api_key: int, error_code: int) -> None:
-        """Count a response. `error_code` is its top-level error code, 0 if it has none."""
+    def request(self, api_key: int, error_code: int, seconds: float | None = None) -> None:
+        """Count a response. `error_code` is its top-level error code, 0 if it has none.
+
+        `seconds` is the time from the complete request to the encoded response; None if it was not measured.
+        """
         ...
 
     def decision(self, event: str, seconds: float) -> None:
@@ -66,10 +69,6 @@ class Stats(Protocol):
 
     def commit(self, changes: int, seconds: float) -> None:
         """Count durable changes. `seconds` is the time since they were handed to the store."""
-        ...
-
-    def queue(self, length: int) -> None:
-        """Set the number of events that wait for the driver."""
         ...
 
     def loop_lag(self, seconds: float) -> None:

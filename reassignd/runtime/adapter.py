@@ -8,7 +8,6 @@ from controller.messages.event import Event, Reply
 from controller.ports import AnyBackend, SubmitEvent
 from server.dispatch.authorizer import Authorizer
 from server.dispatch.router import Router
-from server.metrics.latency import RequestLatency
 from server.metrics.sources import Traffic, Znodes
 from server.ports import OwnedBrokers, Sizes, Stats
 from server.relay.counters import RelayCounters
@@ -28,7 +27,7 @@ class Hooks(NamedTuple):
 
 
 class ClusterAdapter(Protocol):
-    """One kind of cluster, as an assembly uses it. Created before the driver; `serve` is called once, before `start`."""
+    """One kind of cluster, as an assembly uses it. `serve` is called once, before `start`."""
 
     @property
     def backend(self) -> AnyBackend: ...
@@ -66,8 +65,8 @@ class ClusterAdapter(Protocol):
         """Return sixteen random bytes, or zeros where topics have no ids."""
         ...
 
-    def serve(self, router: Router, stats: Stats) -> RequestLatency:
-        """Prepare to answer client requests by the router; return the latency meter in front of it."""
+    def serve(self, router: Router, stats: Stats) -> None:
+        """Prepare to answer client requests by the router."""
         ...
 
     def submit(self, event: Event[Reply], /) -> Awaitable[Reply]:

@@ -35,7 +35,6 @@ from server.dispatch.router import Router
 from server.driver.driver import Driver, wall_clock
 from server.driver.journal import Journal, report_progress_periodically
 from server.metrics.exposition import Metrics
-from server.metrics.latency import RequestLatency
 from server.metrics.sources import Sources
 from server.metrics.stats import Counters
 
@@ -83,17 +82,17 @@ class Assembly:
         self.is_serving = False
         self.failure: asyncio.Future[Failure] = asyncio.get_running_loop().create_future()
         """The first failure of a part; pending as long as there is none."""
-        self.adapter = build(Hooks(self._submit_to_driver, self._report_failure, parts.off_loop))
         self._driver = self._new_driver(store)
+        self.adapter = build(Hooks(self._driver.submit, self._report_failure, parts.off_loop))
         self.router = self._new_router(cluster_id)
-        latency = self.adapter.serve(self.router, parts.stats)
+        self.adapter.serve(self.router, parts.stats)
         self._retention = Retention(
             settings.jobs_retention_ms, settings.jobs_retention_count, settings.jobs_retention_partitions
         )
         self._spark = self._new_spark_planning(settings)
         self._progress = Progress(state, self.adapter.sizes)
         self.api = self._new_api(cluster_id)
-        self.metrics = self._new_metrics(latency)
+        self.metrics = self._new_metrics()
         self._tasks: list[asyncio.Task[None]] = []
 
     def submit(self, event: Event[Reply]) -> Awaitable[Reply]:
@@ -105,7 +104,7 @@ class Assembly:
 
         Everything is stopped again then.
         """
-        self._driver.start()
+        self._driver.start(self.adapter.backend)
         try:
             await self.adapter.start(self._show_obstacle)
         except BaseException:
@@ -131,9 +130,6 @@ class Assembly:
         await self.adapter.stop()
         await self._driver.stop()
 
-    def _submit_to_driver(self, event: Event[Reply]) -> Awaitable[Reply]:
-        return self._driver.submit(event)
-
     def _report_failure(self, part: str, error: BaseException) -> None:
         self.is_serving = False
         if not self.failure.done():
@@ -141,10 +137,14 @@ class Assembly:
 
     def _new_driver(self, store: Store) -> Driver:
         on_failure = partial(self._report_failure, "the controller")
-        backend, stats = self.adapter.backend, self._parts.stats
-        driver = Driver(self.state, store, backend, decide, stats=stats, on_failure=on_failure)
-        driver.note = Journal(self.state).note
-        return driver
+        return Driver(
+            self.state,
+            store,
+            decide,
+            stats=self._parts.stats,
+            on_failure=on_failure,
+            on_decision=Journal(self.state).log_decision,
+        )
 
     def _new_router(self, cluster_id: str) -> Router:
         adapter, off_loop = self.adapter, self._parts.off_loop
@@ -184,14 +184,14 @@ class Assembly:
             self.adapter.brokers,
         )
 
-    def _new_metrics(self, latency: RequestLatency) -> Metrics:
+    def _new_metrics(self) -> Metrics:
         adapter = self.adapter
         return Metrics(
             Sources(
                 __version__,
                 self.state,
                 self._parts.stats,
-                latency,
+                lambda: self._driver.queue_length,
                 adapter.traffic,
                 lambda: self.is_serving,
                 adapter.relayed,

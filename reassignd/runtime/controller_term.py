@@ -29,7 +29,6 @@ from reassignd.runtime.adapter import Hooks
 from reassignd.runtime.rebalance import rebalance_periodically
 from server.dispatch.router import Router
 from server.driver.driver import DriverStoppedError
-from server.metrics.latency import RequestLatency
 from server.metrics.sources import Traffic, Znodes
 from server.ports import Stats
 from server.relay.counters import RelayCounters
@@ -44,7 +43,6 @@ UNTHROTTLED = 50 * 1024 * 1024
 class ControllerCounters(NamedTuple):
     """Counters that go on from term to term."""
 
-    latency: RequestLatency
     relayed: RelayCounters
     znodes: Znodes
 
@@ -67,7 +65,7 @@ class ControllerTerm:
         clock: Clock,
     ) -> None:
         self._settings, self._context, self._state, self._clock = settings, context, state, clock
-        self._latency, self.relayed, self.znodes = counters
+        self.relayed, self.znodes = counters
         self.backend = ZookeeperCluster(
             context,
             state,
@@ -92,9 +90,8 @@ class ControllerTerm:
         """See `ClusterAdapter.new_topic_id`. Topics have ids from inter-broker protocol 2.8 on."""
         return uuid.uuid4().bytes if self._context.protocol.topic_ids else NO_ID
 
-    def serve(self, router: Router, stats: Stats) -> RequestLatency:
-        """Return the meter of the process: it is in front of `ControllerEndpoint`, which refuses between terms."""
-        return self._latency
+    def serve(self, router: Router, stats: Stats) -> None:
+        """Do nothing: `ControllerEndpoint` serves the router during the term, and refuses requests between terms."""
 
     async def submit(self, event: Event[Reply]) -> Reply:
         """Submit the event, after the ISRs that the decision depends on were read from ZooKeeper."""

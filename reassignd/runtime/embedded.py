@@ -27,7 +27,6 @@ from server.connections.registry import ConnectionRegistry
 from server.connections.session import Session
 from server.dispatch.authorizer import AllowAll
 from server.dispatch.router import Router
-from server.metrics.latency import RequestLatency
 from server.metrics.sources import Traffic, Znodes
 from server.ports import Stats
 from server.relay.counters import RelayCounters
@@ -89,14 +88,13 @@ class EmbeddedAdapter:
         """See `ClusterAdapter.new_topic_id`."""
         return uuid.uuid4().bytes
 
-    def serve(self, router: Router, stats: Stats) -> RequestLatency:
+    def serve(self, router: Router, stats: Stats) -> None:
         """See `ClusterAdapter.serve`. The ports of all brokers are served in the same way."""
-        bounds, latency = limits(self._settings), RequestLatency(router.answer)
+        bounds = limits(self._settings)
         listeners = Listeners(
-            partial(Session, latency.answer, bounds), ConnectionRegistry(bounds, stats), self._tls
+            partial(Session, router.answer, bounds), ConnectionRegistry(bounds, stats), self._tls
         )
         self._ports = BrokerPorts(listeners, self._settings.listener, self._settings.advertised_host)
-        return latency
 
     async def start(self, show_obstacle: Callable[[str], None]) -> None:
         """See `ClusterAdapter.start`."""

@@ -38,7 +38,6 @@ from server.dispatch.router import Router
 from server.gateway.gateway import Gateway, GatewaySettings
 from server.gateway.port_assignments import PortAssignmentError
 from server.gateway.services import GatewayServices
-from server.metrics.latency import RequestLatency
 from server.metrics.sources import Traffic, Znodes
 from server.ports import Stats
 from server.relay.counters import RelayCounters
@@ -98,10 +97,9 @@ class GatewayAdapter:
         """See `ClusterAdapter.new_topic_id`."""
         return uuid.uuid4().bytes
 
-    def serve(self, router: Router, stats: Stats) -> RequestLatency:
+    def serve(self, router: Router, stats: Stats) -> None:
         """See `ClusterAdapter.serve`."""
         settings, security = self._settings, self._security
-        latency = RequestLatency(router.answer)
         listener = settings.listener
         gateway_settings = GatewaySettings(
             listener,
@@ -111,12 +109,11 @@ class GatewayAdapter:
             security.tls,
             security.sasl is not None,
         )
-        core = GatewayServices(latency.answer, router.refuse, self._state, self.submit)
+        core = GatewayServices(router.answer, router.refuse, self._state, self.submit)
         try:
             self._gateway = Gateway(core, gateway_settings, limits(settings), stats, settings.data_dir)
         except PortAssignmentError as error:
             raise CommandError(str(error)) from error
-        return latency
 
     async def submit(self, event: Event[Reply]) -> Reply:
         """Submit the event; for an order, after the replicas of its topics were read from the upstream."""

@@ -56,7 +56,6 @@ from reassignd.runtime.controller_term import ControllerCounters, ControllerTerm
 from reassignd.runtime.runtime import HttpContent, Publish
 from reassignd.runtime.watchdog import Watchdog
 from server.driver.driver import DriverStoppedError, wall_clock
-from server.metrics.latency import RequestLatency
 from server.metrics.sources import Znodes
 from server.metrics.stats import Counters
 from server.zk_controller.endpoint import ActiveController, ControllerEndpoint
@@ -93,13 +92,12 @@ class ZookeeperRuntime:
         self._caller = Caller(software_version=__version__, security=security)
         self._parts = ProcessParts(WorkerThread(), Counters())
         self._endpoint = ControllerEndpoint()
-        latency = RequestLatency(self._endpoint.answer)
-        interceptors = controller_interceptors(settings.node_id, self._endpoint, latency.answer)
+        interceptors = controller_interceptors(settings.node_id, self._endpoint, self._endpoint.answer)
         self._listeners = ControllerListeners(settings, interceptors, self._parts.stats)
         self._rejections = Rejections()
         self._terms: Counter[str] = Counter()
         znodes = Znodes(self._rejections.documents, self._rejections.entries, self._terms)
-        self._counters = ControllerCounters(latency, self._listeners.counts, znodes)
+        self._counters = ControllerCounters(self._listeners.counts, znodes)
         self._live_brokers = LiveBrokers(self._tree, settings.node_id, self._listeners.brokers_changed)
         self._backoff = Backoff()
         self._controller_changed = asyncio.Event()

@@ -6,6 +6,7 @@ needs no task and no await. Large requests and responses are decoded and encoded
 
 import logging
 from collections.abc import Awaitable, Mapping
+from time import perf_counter
 from typing import Any, NamedTuple
 
 from common.error_codes import ErrorCode
@@ -13,7 +14,7 @@ from protocol.apis import ApiKey
 from protocol.counter import Bounds
 from protocol.errors import ApiError, DecodeError, EncodeError
 from protocol.frames import RequestFrame, decode_within, encode_response, frame_response
-from server.dispatch.authorizer import Authorizer
+from server.dispatch.authorizer import CLUSTER, Authorizer
 from server.dispatch.cache import Encoded
 from server.dispatch.context import LARGE_ROWS, Context, Services
 from server.dispatch.registry import ROUTES, Route
@@ -63,30 +64,35 @@ class Router:
         route = self._routes.get(frame.api_key)
         if route is None or frame.api_version not in route.versions:
             return self._unsupported(frame)
+        began = perf_counter()
+        authorizer = self._services.authorizer if caller.rights is None else caller.rights
         context = Context(
             self._services,
             self._services.state,
-            self._services.authorizer if caller.rights is None else caller.rights,
+            authorizer,
             caller.broker,
             caller.principal,
             caller.peer,
             frame.client_id,
             frame.api_version,
         )
-        denied = route.operation is not None and not context.allows(route.operation)
+        denied = route.operation is not None and not authorizer.allows(
+            caller.principal, route.operation, CLUSTER
+        )
         bounds = _least(route.bounds, ECHOED) if denied else route.bounds
         if len(frame.body) > LARGE_BODY:
-            return self._answer_large(route, frame, context, bounds, denied=denied)
+            return self._answer_large(route, frame, context, bounds, began, denied=denied)
         request, whole = decode_within(frame, bounds)
         response = self._respond(route, request, context, denied=denied, whole=whole)
-        if not isinstance(response, tuple):
-            return self._answer_later(route, frame, request, response)
-        self._stats.request(frame.api_key, getattr(response, "error_code", ErrorCode.NONE))
         if type(response) is Encoded:
-            return frame_response(frame, response.body)
-        if is_large(response):
-            return self._services.off_loop.run(_encode, route, frame, request, response)
-        return _encode(route, frame, request, response)
+            answer = frame_response(frame, response.body)
+        elif isinstance(response, tuple) and not is_large(response):
+            answer = _encode(route, frame, request, response)
+        else:
+            return self._answer_later(route, frame, request, response, began)
+        error = getattr(response, "error_code", ErrorCode.NONE)
+        self._stats.request(frame.api_key, error, perf_counter() - began)
+        return answer
 
     def refuse(self, frame: RequestFrame, code: int, message: str | None) -> bytes | Awaitable[bytes]:
         """Return the frame that refuses `frame`, whose key and version are served; DecodeError as with `answer`."""
@@ -102,13 +108,22 @@ class Router:
         raise DecodeError(f"API key {frame.api_key} version {frame.api_version} is not served")
 
     async def _answer_large(
-        self, route: Route, frame: RequestFrame, context: Context, bounds: Bounds, *, denied: bool
+        self,
+        route: Route,
+        frame: RequestFrame,
+        context: Context,
+        bounds: Bounds,
+        began: float,
+        *,
+        denied: bool,
     ) -> bytes:
         request, whole = await self._services.off_loop.run(decode_within, frame, bounds)
         response = self._respond(route, request, context, denied=denied, whole=whole)
-        return await self._answer_later(route, frame, request, response)
+        return await self._answer_later(route, frame, request, response, began)
 
-    async def _answer_later(self, route: Route, frame: RequestFrame, request: Any, response: Any) -> bytes:
+    async def _answer_later(
+        self, route: Route, frame: RequestFrame, request: Any, response: Any, began: float
+    ) -> bytes:
         if not isinstance(response, tuple):
             try:
                 response = await response
@@ -120,10 +135,13 @@ class Router:
             except Exception:
                 log.exception("the handler of %s failed", route.api_key.name)
                 response = _failed(route, frame.api_version, request)
-        self._stats.request(frame.api_key, getattr(response, "error_code", ErrorCode.NONE))
         if is_large(response):
-            return await self._services.off_loop.run(_encode, route, frame, request, response)
-        return _encode(route, frame, request, response)
+            answer = await self._services.off_loop.run(_encode, route, frame, request, response)
+        else:
+            answer = _encode(route, frame, request, response)
+        error = getattr(response, "error_code", ErrorCode.NONE)
+        self._stats.request(frame.api_key, error, perf_counter() - began)
+        return answer
 
     def _respond(self, route: Route, request: Any, context: Context, *, denied: bool, whole: bool) -> Any:
         try:

@@ -27,7 +27,8 @@ from server.ports import Stats
 log = logging.getLogger(__name__)
 
 Decide = Callable[[Decision, AnyEvent], Iterator[None] | None]
-Note = Callable[[AnyEvent, Decision], None]
+OnDecision = Callable[[AnyEvent, Decision], None]
+"""Called with each decision when it is durable and answered."""
 
 TASK = "driver"
 """Prefix of the names of the driver's tasks."""
@@ -71,24 +72,21 @@ class Driver:
         self,
         state: State,
         store: Store,
-        backend: AnyBackend,
         decide: Decide,
         *,
         stats: Stats,
         on_failure: Callable[[BaseException], None],
+        on_decision: OnDecision = lambda _event, _decision: None,
         capacity: int = CAPACITY,
         now_ms: Callable[[], int] = wall_clock,
     ) -> None:
         self._state = state
         self._store = store
-        # The profile of the state determines which effects the core emits; a backend gets no others.
-        self._backend = cast(Backend[BackendEffect], backend)
         self._decide = decide
         self._stats = stats
         self._on_failure = on_failure
         self._now_ms = now_ms
-        self.note: Note = lambda _event, _decision: None
-        """Called with each decision when it is durable and answered. Replace it to observe decisions."""
+        self._on_decision = on_decision
         self._capacity = asyncio.Semaphore(capacity)
         self._queue = EventQueue()
         self._undelivered: asyncio.Queue[_Decided | None] = asyncio.Queue()
@@ -97,9 +95,17 @@ class Driver:
         self._replies: set[asyncio.Future[Any]] = set()
         self._stopped = False
         self._task: asyncio.Task[None] | None = None
+        self._backend: Backend[BackendEffect]
 
-    def start(self) -> None:
-        """Start to take events."""
+    @property
+    def queue_length(self) -> int:
+        """Number of events that wait for their decision."""
+        return len(self._queue)
+
+    def start(self, backend: AnyBackend) -> None:
+        """Start to take events; `backend` carries out the effects."""
+        # The profile of the state determines which effects the controller emits; a backend gets no others.
+        self._backend = cast(Backend[BackendEffect], backend)
         self._task = asyncio.create_task(self._run(), name=TASK)
 
     async def stop(self) -> None:
@@ -121,7 +127,6 @@ class Driver:
             self._replies.add(reply)
             reply.add_done_callback(self._replies.discard)
             self._queue.add(QueuedEvent(event, reply))
-            self._stats.queue(len(self._queue))
             return await reply
 
     async def _run(self) -> None:
@@ -138,10 +143,14 @@ class Driver:
     async def _decide_events(self) -> None:
         yielded = perf_counter()
         while (queued := await self._queue.take()) is not None:
-            self._stats.queue(len(self._queue))
             decision = Decision(self._state, self._now_ms())
             began = perf_counter()
-            await self._run_slices(decision, queued)
+            try:
+                for _ in self._decide(decision, queued.event) or ():
+                    await asyncio.sleep(0)
+            except Exception as error:
+                error.add_note(f"while deciding on {type(queued.event).__name__}")
+                raise
             now = perf_counter()
             self._stats.decision(type(queued.event).__name__, now - began)
             self._commit(decision, queued, now)
@@ -149,16 +158,6 @@ class Driver:
                 await asyncio.sleep(0)
                 yielded = perf_counter()
         self._undelivered.put_nowait(None)
-
-    async def _run_slices(self, decision: Decision, queued: QueuedEvent) -> None:
-        try:
-            slices = self._decide(decision, queued.event)
-            if slices is not None:
-                for _ in slices:
-                    await asyncio.sleep(0)
-        except Exception as error:
-            error.add_note(f"while deciding on {type(queued.event).__name__}")
-            raise
 
     def _commit(self, decision: Decision, queued: QueuedEvent, now: float) -> None:
         """Hand the records to the store; answer and carry out at once what depends on no commit."""
@@ -190,19 +189,19 @@ class Driver:
         event, reply = queued
         if reply is not None and not reply.done():
             reply.set_result(decision.reply)
-        self.note(event, decision)
+        self._on_decision(event, decision)
 
     def _perform(self, effects: Sequence[Effect]) -> None:
         if effects:
-            self._backend.perform([each for each in effects if not isinstance(each, Wake)])
-            if any(isinstance(each, Wake) for each in effects) and not self._stopped:
+            self._backend.perform([effect for effect in effects if not isinstance(effect, Wake)])
+            if any(isinstance(effect, Wake) for effect in effects) and not self._stopped:
                 self._queue.add(QueuedEvent(Continue(), None))
 
     async def _fail(self, failure: BaseException) -> None:
         self._stopped = True
-        for reply in [each for each in self._replies if not each.done()]:
+        for reply in [reply for reply in self._replies if not reply.done()]:
             reply.set_exception(DriverStoppedError("the controller has stopped"))
         self._on_failure(failure)
         undelivered = [self._undelivered.get_nowait() for _ in range(self._undelivered.qsize())]
-        commits = [each.commit for each in undelivered if each is not None and each.commit is not None]
-        await asyncio.gather(*commits, return_exceptions=True)
+        commits = [decided.commit for decided in undelivered if decided is not None]
+        await asyncio.gather(*filter(None, commits), return_exceptions=True)

@@ -1,6 +1,6 @@
 """The log of decisions: one line per request or event of importance, none per partition.
 
-`Journal.note` is called with each durable decision. It counts rows and formats only a few names, so that a request with
+`Journal.log_decision` is called with each durable decision. It counts rows and formats only a few names, so that a request with
 100,000 rows does not delay others.
 """
 
@@ -45,7 +45,7 @@ class Journal:
         self._last_job = state.last_job
         self._upstream = UpstreamJournal(state)
 
-    def note(self, event: AnyEvent, decision: Decision) -> None:
+    def log_decision(self, event: AnyEvent, decision: Decision) -> None:
         """Log the decision, which is durable."""
         writer = _WRITERS.get(type(event))
         if writer is not None:

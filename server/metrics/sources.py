@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from controller.state.state import State
 from controller.views.reassignments import Counts
-from server.metrics.latency import RequestLatency
 from server.metrics.stats import Counters
 from server.relay.counters import RelayCounters
 
@@ -29,12 +28,16 @@ class Traffic(NamedTuple):
 
 
 class Sources(NamedTuple):
-    """The objects that hold the values. `traffic` returns the bytes by broker id; `active` whether this controller serves."""
+    """The objects that hold the values.
+
+    `queue_length` returns the number of events that wait for the driver, `traffic` the bytes by broker id, and `active` whether
+    this controller serves.
+    """
 
     version: str
     state: State
     stats: Counters
-    latency: RequestLatency
+    queue_length: Callable[[], int]
     traffic: Callable[[], Mapping[int, Traffic]]
     active: Callable[[], bool]
     relayed: RelayCounters = RelayCounters()

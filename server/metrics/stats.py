@@ -14,21 +14,27 @@ class Counters:
         """By API key."""
         self.errors: Counter[tuple[int, int]] = Counter()
         """By API key and error code."""
+        self.timed: Counter[int] = Counter()
+        """By API key: the requests in `request_seconds`."""
+        self.request_seconds: defaultdict[int, float] = defaultdict(float)
+        """By API key, without the time in the socket (Kafka: RequestMetrics.TotalTimeMs)."""
         self.decisions: Counter[str] = Counter()
         """By event type."""
         self.decision_seconds: defaultdict[str, float] = defaultdict(float)
         self.commits = 0
         self.committed_changes = 0
         self.commit_seconds = 0.0
-        self.queue_length = 0
         self.connections = 0
         self.loop_lag_seconds = 0.0
         """The last measured value."""
 
-    def request(self, api_key: int, error_code: int) -> None:
+    def request(self, api_key: int, error_code: int, seconds: float | None = None) -> None:
         self.requests[api_key] += 1
         if error_code:
             self.errors[api_key, error_code] += 1
+        if seconds is not None:
+            self.timed[api_key] += 1
+            self.request_seconds[api_key] += seconds
 
     def decision(self, event: str, seconds: float) -> None:
         self.decisions[event] += 1
@@ -38,9 +44,6 @@ class Counters:
         self.commits += 1
         self.committed_changes += changes
         self.commit_seconds += seconds
-
-    def queue(self, length: int) -> None:
-        self.queue_length = length
 
     def loop_lag(self, seconds: float) -> None:
         self.loop_lag_seconds = seconds

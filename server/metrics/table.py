@@ -70,8 +70,11 @@ def _errors(scrape: Scrape) -> Samples:
 
 
 def _times(scrape: Scrape) -> Samples:
-    latency = scrape.sources.latency
-    return [((_api_name(k),), Summary(n, latency.seconds[k] * 1000)) for k, n in latency.answers.items()]
+    stats = scrape.stats
+    return [
+        ((_api_name(key),), Summary(count, stats.request_seconds[key] * 1000))
+        for key, count in stats.timed.items()
+    ]
 
 
 def _decisions(scrape: Scrape) -> Samples:
@@ -120,7 +123,7 @@ METRICS = (
     ),
     _gauge(
         "kafka_controller_controllereventmanager_eventqueuesize",
-        lambda r: r.stats.queue_length,
+        lambda r: r.sources.queue_length(),
         "Events in the queue of the controller.",
     ),
     _gauge(

@@ -23,7 +23,6 @@ from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
 from controller.model.cluster import Partition, Reassignment, Replicas, ResourceType, TopicPartition
 from controller.model.configs import ConfigChange, ConfigOp
 from controller.model.errors import Outcome
-from controller.ports import AnyBackend
 from controller.state.state import State
 from server.driver.driver import Driver
 from tests.backends.local import LocalNetwork, NoStats
@@ -35,17 +34,6 @@ SETTINGS = Settings(partition_bytes=1_000_000, network_bytes_per_second=1_000_00
 
 _IDS = itertools.count()
 """A topic that is made anew has another id, as in Kafka."""
-
-
-class Relay:
-    """Stands for the backend until it is made, which needs the driver."""
-
-    def __init__(self) -> None:
-        self.backend: AnyBackend | None = None
-
-    def perform(self, effects: Sequence[Any]) -> None:
-        assert self.backend is not None
-        self.backend.perform(effects)
 
 
 class World:
@@ -131,11 +119,8 @@ class Embedded(World):
         self.settings = settings
         self.state = State()
         self.state.apply(self.store.load())
-        relay = Relay()
         self.failures: list[BaseException] = []
-        self.driver = Driver(
-            self.state, self.store, relay, decide, stats=NoStats(), on_failure=self.failures.append
-        )
+        self.driver = Driver(self.state, self.store, decide, stats=NoStats(), on_failure=self.failures.append)
         self.network = LocalNetwork(self.state, self.driver)
         self.cluster = SimulatedCluster(
             settings,
@@ -146,10 +131,9 @@ class Embedded(World):
             clock=self.clock,
             on_failure=self.failures.append,
         )
-        relay.backend = self.cluster
 
     async def start(self) -> "Embedded":
-        self.driver.start()
+        self.driver.start(self.cluster)
         await self.cluster.start()
         await settle()
         return self

@@ -26,16 +26,18 @@ class Rig:
         self.backend_failure: Exception | None = None
         self.failures: list[BaseException] = []
         self.decide: Callable[[Decision, AnyEvent], Iterator[None] | None] = self.change
+        self.decided: list[tuple[AnyEvent, Any]] = []
+        """Event and reply of each decision that is durable and answered."""
         self.driver = self.make()
 
     def make(self, capacity: int = 100) -> Driver:
         return Driver(
             self.state,
             self.store,
-            self,
             self._decide,
             stats=self.stats,
             on_failure=self.failures.append,
+            on_decision=lambda event, decision: self.decided.append((event, decision.reply)),
             capacity=capacity,
         )
 

@@ -7,7 +7,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from controller.model.cluster import Broker, Partition, Reassignment, Topic
 from controller.state.state import State
 from server.metrics.exposition import Metrics
-from server.metrics.latency import RequestLatency
 from server.metrics.sources import Sources, Traffic, Znodes
 from server.metrics.stats import Counters
 
@@ -31,17 +30,13 @@ def cluster() -> State:
     return state
 
 
-def quick() -> RequestLatency:
-    return RequestLatency(lambda _frame, _caller: b"")
-
-
 def scrape(
     state: State | None = None,
     stats: Counters | None = None,
     *,
     active: bool = True,
     traffic: Mapping[int, Traffic] | None = None,
-    latency: RequestLatency | None = None,
+    queue_length: int = 0,
     znodes: Znodes | None = None,
 ) -> dict[tuple[str, Labels], float]:
     """Return all samples by name and labels."""
@@ -49,7 +44,7 @@ def scrape(
         "1.2.3",
         state or State(),
         stats or Counters(),
-        latency or quick(),
+        lambda: queue_length,
         lambda: traffic or {},
         lambda: active,
         znodes=znodes or Znodes(),

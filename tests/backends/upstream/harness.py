@@ -11,7 +11,7 @@ from controller.messages.event import Event, Reply
 from controller.model.profile import GATEWAY
 from controller.state.state import State
 from server.driver.driver import Driver
-from tests.backends.harness import Embedded, Relay, World
+from tests.backends.harness import Embedded, World
 from tests.backends.local import NoStats
 from tests.backends.upstream.local_client import LocalClient
 from tests.builders import key
@@ -32,19 +32,17 @@ class Gatewayed(World):
         self.state = State(profile=GATEWAY)
         own = OwnRecords(self.store)
         self.state.apply(own.load())
-        relay = Relay()
         self.failures: list[BaseException] = []
         self.driver = Driver(
             self.state,
             own,
-            relay,
             decide,
             stats=NoStats(),
             on_failure=self.failures.append,
             now_ms=lambda: int(self.clock.now() * 1000) + 1,
         )
         self.client = LocalClient(inner)
-        self.upstream = relay.backend = UpstreamBackend(
+        self.upstream = UpstreamBackend(
             self.client,
             self.state,
             self.driver.submit,
@@ -56,7 +54,7 @@ class Gatewayed(World):
         self._history: list[Callable[[Gatewayed], Awaitable[Any]]] = []
 
     async def start(self) -> "Gatewayed":
-        self.driver.start()
+        self.driver.start(self.upstream)
         await self.upstream.start()
         return self
 

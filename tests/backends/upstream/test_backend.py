@@ -48,7 +48,7 @@ async def test_the_start_waits_for_an_upstream_that_cannot_be_reached_and_says_s
     inner: Embedded,
 ) -> None:
     world, said = Gatewayed(inner), list[str]()
-    world.driver.start()
+    world.driver.start(world.upstream)
     reach, world.client.before = world.client.before, failing(UnreachableError("nobody answers on b:1"))
     starting = asyncio.create_task(world.upstream.start(said.append))
     await world.advance(2 * RETRY_SECONDS)
@@ -170,7 +170,7 @@ async def test_throttles_in_the_file_of_an_older_version_are_removed(tmp_path: P
     }
     (tmp_path / FILE).write_text(json.dumps(tables))
     world = Gatewayed(inner)
-    world.driver.start()
+    world.driver.start(world.upstream)
     world.store.hold()
     importing = asyncio.create_task(import_leases(tmp_path, world.driver.submit))
     await settle()

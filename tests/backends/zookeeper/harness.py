@@ -39,7 +39,7 @@ from controller.state.state import State
 from protocol.messages.alter_partition_request import AlterPartitionRequest
 from protocol.messages.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
 from server.driver.driver import Driver
-from tests.backends.harness import SETTINGS, Embedded, Relay
+from tests.backends.harness import SETTINGS, Embedded
 from tests.backends.local import LocalNetwork, NoStats
 from tests.backends.zookeeper.memory_tree import MemoryTree
 
@@ -83,17 +83,15 @@ class ZookeeperHarness(Embedded):
         self._wire(
             TermContext(self.tree, self.zk_store, CANDIDATE, protocol, self.rejections, plan_format=self.form)
         )
-        self.driver.start()
+        self.driver.start(self)
         await self.cluster.start()
         await settle()
         return self
 
     def _wire(self, context: TermContext) -> None:
         state, clock = self.state, self.clock
-        relay = Relay()
-        relay.backend = self
         failed = self.failures.append
-        self.driver = Driver(state, self.zk_store, relay, decide, stats=NoStats(), on_failure=failed)
+        self.driver = Driver(state, self.zk_store, decide, stats=NoStats(), on_failure=failed)
         if context.protocol.isr_by_request:
             self.network = LocalNetwork(state, self.driver)
         else:

@@ -82,6 +82,33 @@ async def test_a_handler_that_awaits_is_answered_later() -> None:
     assert (await Rig(route(handle)).answer(elections(), 2)).throttle_time_ms == 2
 
 
+async def test_an_immediate_answer_is_timed() -> None:
+    rig = Rig()
+    await rig.answer(DescribeClusterRequest(), 1)
+    assert rig.stats.timed == {60: 1}
+    assert rig.stats.request_seconds[60] > 0
+
+
+async def test_a_delayed_answer_is_timed_when_it_is_complete() -> None:
+    async def handle(_: Any, __: Context) -> ElectLeadersResponse:
+        assert rig.stats.timed == {}
+        return ElectLeadersResponse()
+
+    rig = Rig(route(handle))
+    await rig.answer(elections(), 2)
+    assert rig.stats.timed == {43: 1}
+
+
+async def test_a_request_without_an_answer_is_not_timed() -> None:
+    async def handle(_: Any, __: Context) -> ElectLeadersResponse:
+        raise DecodeError("garbage")
+
+    rig = Rig(route(handle))
+    with pytest.raises(DecodeError):
+        await rig.answer(elections(), 2)
+    assert rig.stats.timed == {}
+
+
 async def test_the_handler_gets_the_principal() -> None:
     seen: list[Context] = []
 

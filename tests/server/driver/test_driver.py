@@ -22,7 +22,7 @@ from tests.server.rig import Rig, settle
 @pytest.fixture
 async def rig() -> AsyncIterator[Rig]:
     made = Rig()
-    made.driver.start()
+    made.driver.start(made)
     yield made
     await made.driver.stop()
 
@@ -35,7 +35,7 @@ async def test_an_event_is_decided_performed_and_answered(rig: Rig) -> None:
 
 async def test_the_queue_of_an_idle_driver_is_empty(rig: Rig) -> None:
     await rig.submit(7)
-    assert rig.stats.queue_length == 0
+    assert rig.driver.queue_length == 0
 
 
 async def test_no_effect_or_answer_precedes_the_commit(rig: Rig) -> None:
@@ -207,7 +207,7 @@ async def test_many_effects_are_passed_to_the_backend_in_slices(rig: Rig, change
 
 async def test_stop_completes_all_submitted_events() -> None:
     rig = Rig()
-    rig.driver.start()
+    rig.driver.start(rig)
     rig.store.hold()
     replies = [rig.submit(number) for number in (1, 2)]
     await settle()
@@ -238,7 +238,7 @@ async def test_a_cancelled_waiter_does_not_affect_other_events(rig: Rig) -> None
 async def test_the_number_of_waiting_events_is_limited() -> None:
     rig = Rig()
     rig.driver = rig.make(capacity=2)
-    rig.driver.start()
+    rig.driver.start(rig)
     rig.store.hold()
     replies = [rig.submit(number) for number in (1, 2, 3)]
     await settle()
@@ -254,7 +254,7 @@ async def test_the_number_of_waiting_events_is_limited() -> None:
 @pytest.mark.parametrize("survived", range(4))
 async def test_a_crash_loses_nothing_that_was_acknowledged(survived: int) -> None:
     rig = Rig()
-    rig.driver.start()
+    rig.driver.start(rig)
     rig.store.hold()
     replies = [rig.submit(number) for number in (1, 2, 3)]
     await settle()
@@ -291,12 +291,11 @@ async def test_the_clock_is_a_parameter() -> None:
     driver = Driver(
         rig.state,
         rig.store,
-        rig,
         lambda decision, _: setattr(decision, "reply", decision.now_ms),
         stats=rig.stats,
         on_failure=rig.failures.append,
         now_ms=lambda: 42,
     )
-    driver.start()
+    driver.start(rig)
     assert await driver.submit(RebalanceLeaders(1)) == 42
     await driver.stop()

@@ -16,7 +16,7 @@ from tests.server.rig import Rig, settle
 @pytest.fixture
 async def rig() -> AsyncIterator[Rig]:
     made = Rig()
-    made.driver.start()
+    made.driver.start(made)
     yield made
     await made.driver.stop()
 

@@ -43,7 +43,7 @@ class JournalRig:
 
     def lines(self, event: AnyEvent) -> list[str]:
         self._caplog.clear()
-        self._journal.note(event, self.controller.decide(event))
+        self._journal.log_decision(event, self.controller.decide(event))
         return list(self._caplog.messages)
 
     def order(self, replicas: tuple[int, ...] | None, *partitions: int) -> AlterReassignments:
@@ -201,14 +201,12 @@ async def test_unchanged_progress_is_not_logged_again(
 
 async def test_a_decision_is_logged_after_its_commit() -> None:
     rig = Rig()
-    rig.driver.start()
-    journal: list[tuple[AnyEvent, object]] = []
-    rig.driver.note = lambda event, decision: journal.append((event, decision.reply))
+    rig.driver.start(rig)
     rig.store.hold()
     reply = rig.submit(7)
     await settle()
-    assert journal == []
+    assert rig.decided == []
     rig.store.release(1)
     await reply
-    assert journal == [(BrokerStopped(7), 7)]
+    assert rig.decided == [(BrokerStopped(7), 7)]
     await rig.driver.stop()

@@ -11,6 +11,14 @@ def test_requests_and_errors_are_counted_by_key() -> None:
     assert stats.errors == {(46, 31): 1}
 
 
+def test_only_requests_with_a_measured_time_count_for_the_average() -> None:
+    stats = Counters()
+    stats.request(46, 0, 0.5)
+    stats.request(46, 0, 0.25)
+    stats.request(46, 31)
+    assert (stats.requests[46], stats.timed[46], stats.request_seconds[46]) == (3, 2, 0.75)
+
+
 def test_decisions_and_commits_add_up_their_seconds() -> None:
     stats = Counters()
     stats.decision("Continue", 0.5)
@@ -22,9 +30,8 @@ def test_decisions_and_commits_add_up_their_seconds() -> None:
 
 def test_gauges_show_the_current_values() -> None:
     stats = Counters()
-    stats.queue(7)
     stats.loop_lag(0.5)
     stats.connection(1)
     stats.connection(1)
     stats.connection(-1)
-    assert (stats.queue_length, stats.loop_lag_seconds, stats.connections) == (7, 0.5, 1)
+    assert (stats.loop_lag_seconds, stats.connections) == (0.5, 1)

@@ -3,7 +3,7 @@ import pytest
 from server.metrics.sources import Traffic, Znodes
 from server.metrics.stats import Counters
 from tests.builders import InMemoryController, partition
-from tests.server.scraping import cluster, quick, scrape, value
+from tests.server.scraping import cluster, scrape, value
 
 
 @pytest.mark.parametrize(
@@ -52,10 +52,9 @@ def test_requests_and_errors_are_named_as_kafka_names_them() -> None:
 
 
 def test_request_times_are_summed_up_in_milliseconds() -> None:
-    latency = quick()
-    latency.seconds[46] = 0.25
-    latency.answers[46] = 1
-    samples = scrape(latency=latency)
+    stats = Counters()
+    stats.request(46, 0, 0.25)
+    samples = scrape(stats=stats)
     name, api = "kafka_network_requestmetrics_totaltimems", "ListPartitionReassignments"
     assert value(samples, f"{name}_count", request=api) == 1
     assert value(samples, f"{name}_sum", request=api) == 250
@@ -90,9 +89,8 @@ def test_decisions_and_commits_are_summed_up() -> None:
 def test_connections_queue_and_lag_are_shown_as_they_are_now() -> None:
     stats = Counters()
     stats.connection(1)
-    stats.queue(4)
     stats.loop_lag(0.25)
-    samples = scrape(stats=stats)
+    samples = scrape(stats=stats, queue_length=4)
     assert value(samples, "kafka_server_socket_server_metrics_connection_count") == 1
     assert value(samples, "kafka_controller_controllereventmanager_eventqueuesize") == 4
     assert value(samples, "reassignd_event_loop_lag_seconds") == 0.25
